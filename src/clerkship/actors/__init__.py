@@ -1,0 +1,1 @@
+"""Agents and people: whoever acts in a playground."""

@@ -1,0 +1,27 @@
+"""`nop`: does nothing. A task it passes is a task that checks nothing."""
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from clerkship.actors.contract import Entry, Message, Say
+from clerkship.sandbox.door import Sandboxes
+
+
+class Nop:
+    """Silent in conversation, idle at work."""
+
+    name = "nop"
+    entries: frozenset[Entry] = frozenset({"on_turn", "on_task"})
+
+    def open(self, solution: str | None) -> "Nop":
+        """It has nothing to remember."""
+        return self
+
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
+        """Say nothing."""
+        return []
+
+    async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
+        """Do nothing."""
+        return None

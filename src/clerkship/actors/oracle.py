@@ -1,0 +1,17 @@
+"""`oracle`: runs the task's own reference solution. A task it fails is a task that cannot be passed."""
+
+from clerkship.actors.contract import Agent
+from clerkship.actors.python import load_source
+from clerkship.model.problem import InputError
+
+
+class Oracle:
+    """The reference solution as an agent."""
+
+    name = "oracle"
+
+    def open(self, solution: str | None) -> Agent:
+        """A fresh run of the solution."""
+        if solution is None:
+            raise InputError.of("the task has no `solution` for oracle to run")
+        return load_source(solution, "solution.py")

@@ -1,0 +1,57 @@
+"""`answer_matches`: what the agent answered is what was expected."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.events.evidence import Evidence
+from clerkship.events.query import shown
+from clerkship.model.frozen import Frozen
+from clerkship.model.matcher import describe, holds
+from clerkship.model.path import lookup
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+
+
+class AnswerField(Frozen):
+    """A dotted path in the answer, and what must be there."""
+
+    path: str
+    expected: Expected
+
+
+class AnswerMatches(Assertion):
+    """The answer as a whole, or fields of it."""
+
+    name: ClassVar[str] = "answer_matches"
+    shorthand: ClassVar[str | None] = "expected"
+    expected: Annotated[Expected | None, Field(description="literal or matcher for the whole answer")] = None
+    fields: Annotated[tuple[AnswerField, ...], Field(description="paths in an answer that is an object")] = ()
+
+    @model_validator(mode="after")
+    def _something(self) -> "AnswerMatches":
+        if not self.fields and "expected" not in self.model_fields_set:
+            raise ValueError("expected `expected` or `fields`")
+        return self
+
+    def check(self, evidence: Evidence) -> Check:
+        """Compare the answer, field by field."""
+        if not evidence.answered:
+            wanted = describe(self.expected) if self.expected is not None else f"{len(self.fields)} fields"
+            field = FieldCheck(path="answer", expected=self.expected, actual="(none)", passed=False)
+            return Check.of(False, f"the agent gave no answer; expected {wanted}", field)
+        checks = [
+            FieldCheck(
+                path=field.path, expected=field.expected, actual=shown(found), passed=holds(field.expected, found)
+            )
+            for field in self.fields
+            for found in (lookup(evidence.answer, field.path),)
+        ]
+        if "expected" in self.model_fields_set:
+            passed = holds(self.expected, evidence.answer)
+            checks.append(
+                FieldCheck(path="answer", expected=self.expected, actual=shown(evidence.answer), passed=passed)
+            )
+        wrong = [check.path for check in checks if not check.passed]
+        return Check.of_fields(checks, f"not as expected: {', '.join(wrong)}" if wrong else "the answer is as expected")

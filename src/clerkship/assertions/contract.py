@@ -1,0 +1,55 @@
+"""What a check is: a model whose fields are its YAML, and one pure function of the evidence."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from pydantic import model_validator
+
+from clerkship.events.evidence import Evidence
+from clerkship.model.frozen import Frozen
+from clerkship.model.matcher import is_matcher
+from clerkship.model.run import FieldCheck
+
+
+class Check(Frozen):
+    """How a check came out: a sentence, and each expectation beside what was found."""
+
+    passed: bool
+    score: float
+    detail: str
+    evidence: tuple[FieldCheck, ...] = ()
+
+    @classmethod
+    def of(cls, passed: bool, detail: str, *evidence: FieldCheck) -> Self:
+        """All or nothing."""
+        return cls(passed=passed, score=float(passed), detail=detail, evidence=evidence)
+
+    @classmethod
+    def of_fields(cls, fields: Sequence[FieldCheck], detail: str) -> Self:
+        """In part: the share of the fields that hold."""
+        good = sum(field.passed for field in fields)
+        score = good / len(fields) if fields else 1.0
+        return cls(passed=good == len(fields), score=score, detail=detail, evidence=tuple(fields))
+
+
+class Assertion(Frozen):
+    """A typed check. Its fields are what its YAML may say."""
+
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    shorthand: ClassVar[str | None] = None
+    """The field that a bare value (text, a list or a matcher) stands for."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_shorthand(cls, value: Any) -> Any:
+        if value is None:
+            return {}
+        if cls.shorthand is not None and (is_matcher(value) or not isinstance(value, dict | Assertion)):
+            return {cls.shorthand: value}
+        return value
+
+    @abstractmethod
+    def check(self, evidence: Evidence) -> Check:
+        """Look at the evidence and say. An exception is this criterion's error, nobody else's."""

@@ -1,0 +1,29 @@
+"""`event_count`: something happened so many times."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.events.evidence import Evidence
+from clerkship.events.query import phrase, select
+from clerkship.model.matcher import describe, holds
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import EventMatch, Expected
+
+
+class EventCount(Assertion, EventMatch):
+    """The number of events of this kind, with this payload, is as expected."""
+
+    name: ClassVar[str] = "event_count"
+    expected: Annotated[Expected, Field(description="a number, or a matcher such as {lte: 3}")]
+
+    def check(self, evidence: Evidence) -> Check:
+        """Count."""
+        hits = [event.seq for event in select(evidence.events, self)]
+        passed = holds(self.expected, len(hits))
+        where = f" (at {', '.join(f'#{seq}' for seq in hits[:10])})" if hits else ""
+        field = FieldCheck(path="count", expected=self.expected, actual=len(hits), passed=passed)
+        return Check.of(
+            passed, f"{phrase(self)} happened {len(hits)} times{where}; expected {describe(self.expected)}", field
+        )

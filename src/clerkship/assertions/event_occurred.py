@@ -1,0 +1,28 @@
+"""`event_occurred`: something happened at least once."""
+
+from typing import ClassVar
+
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.events.evidence import Evidence
+from clerkship.events.query import compare, nearest, phrase, select
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import EventMatch
+
+
+class EventOccurred(Assertion, EventMatch):
+    """An event of this kind, with this payload, is in the log."""
+
+    name: ClassVar[str] = "event_occurred"
+    shorthand: ClassVar[str | None] = "event"
+
+    def check(self, evidence: Evidence) -> Check:
+        """Look for it; on failure show the nearest thing that did happen."""
+        hit = next(select(evidence.events, self), None)
+        if hit is not None:
+            field = FieldCheck(path="event", expected=self.event, actual=hit.kind, passed=True, seq=hit.seq)
+            return Check.of(True, f"{phrase(self)} happened at #{hit.seq}", field, *compare(hit, self))
+        close = nearest(evidence.events, self)
+        if close is None:
+            field = FieldCheck(path="event", expected=self.event, actual="(none)", passed=False)
+            return Check.of(False, f"{phrase(self)} did not happen", field)
+        return Check.of(False, f"{phrase(self)} did not happen; nearest is #{close.seq}", *compare(close, self))

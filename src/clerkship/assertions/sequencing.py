@@ -1,0 +1,132 @@
+"""`sequencing`: things happened in this order, each strictly after the one before."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.events import agent
+from clerkship.events.event import Event
+from clerkship.events.evidence import Evidence
+from clerkship.events.query import matches, phrase
+from clerkship.model.duration import Duration, render_duration
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import EventMatch
+
+_BARE: dict[str, tuple[str, str]] = {
+    "flow_started": (agent.FlowStarted.kind, "flow_id"),
+    "flow_completed": (agent.FlowCompleted.kind, "flow_id"),
+    "flow_cancelled": (agent.FlowCancelled.kind, "flow_id"),
+    "flow_interrupted": (agent.FlowInterrupted.kind, "flow_id"),
+    "action_executed": (agent.ActionExecuted.kind, "name"),
+    "slot_was_set": (agent.SlotSet.kind, "name"),
+}
+
+
+class SequenceStep(EventMatch):
+    """One event of the sequence: `{flow_started: name}`, or an object with what it must look like."""
+
+    within: Annotated[Duration | None, Field(description="simulated time since the step before")] = None
+    until: Annotated[EventMatch | None, Field(description="must happen before the next event like this")] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_bare(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or "event" in value:
+            return value
+        if len(value) == 1:
+            name, argument = next(iter(value.items()))
+            if name in _BARE and isinstance(argument, str):
+                kind, field = _BARE[name]
+                return {"event": kind, "where": {field: argument}}
+        raise ValueError(f"expected {{event: kind, …}}, or one of {', '.join(_BARE)} with a name")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A step matched by an event, and the match it stands on."""
+
+    event: Event
+    before: "Link | None"
+
+
+class Sequencing(Assertion):
+    """Each step matches an event strictly after the last match; `within` and `until` bound the gap."""
+
+    name: ClassVar[str] = "sequencing"
+    shorthand: ClassVar[str | None] = "steps"
+    steps: Annotated[tuple[SequenceStep, ...], Field(min_length=1)]
+
+    def check(self, evidence: Evidence) -> Check:
+        """Extend every chain that can still be extended, one step at a time."""
+        links: list[Link] = []
+        for number, step in enumerate(self.steps):
+            found = _extend(evidence.events, step, links, first=number == 0)
+            if not found:
+                return self._broken(evidence.events, number, links)
+            links = found
+        chain = _chain(links[0])
+        return Check.of(
+            True,
+            "in order: " + " → ".join(f"#{event.seq}" for event in chain),
+            *(_row(n, step, event, passed=True) for n, (step, event) in enumerate(zip(self.steps, chain, strict=True))),
+        )
+
+    def _broken(self, events: Sequence[Event], number: int, links: list[Link]) -> Check:
+        step = self.steps[number]
+        chain = _chain(links[0]) if links else []
+        rows = [_row(n, self.steps[n], event, passed=True) for n, event in enumerate(chain)]
+        elsewhere = next((event for event in events if matches(event, step)), None)
+        rows.append(_row(number, step, elsewhere, passed=False))
+        rows += [_row(n, later, None, passed=False) for n, later in enumerate(self.steps) if n > number]
+        return Check.of(False, f"step {number + 1}, {phrase(step)}, {_why(step, elsewhere, chain)}", *rows)
+
+
+def _extend(events: Sequence[Event], step: SequenceStep, links: list[Link], *, first: bool) -> list[Link]:
+    """Every event that can be this step. For each, the latest match before it is the best to stand on: nothing
+    further back is nearer in time, or has fewer `until` events between."""
+    found: list[Link] = []
+    waiting = iter(links)
+    upcoming = next(waiting, None)
+    last: Link | None = None
+    for event in events:
+        if (first or last is not None) and matches(event, step) and _near_enough(event, last, step):
+            found.append(Link(event, last))
+        if last is not None and step.until is not None and matches(event, step.until):
+            last = None
+        if upcoming is not None and upcoming.event is event:
+            last, upcoming = upcoming, next(waiting, None)
+    return found
+
+
+def _near_enough(event: Event, last: Link | None, step: SequenceStep) -> bool:
+    return step.within is None or last is None or event.at - last.event.at <= step.within
+
+
+def _chain(link: Link) -> list[Event]:
+    events: list[Event] = []
+    here: Link | None = link
+    while here is not None:
+        events.append(here.event)
+        here = here.before
+    return events[::-1]
+
+
+def _row(number: int, step: SequenceStep, event: Event | None, *, passed: bool) -> FieldCheck:
+    actual = "(not found)" if event is None else f"#{event.seq} {event.kind}"
+    seq = event.seq if event is not None else None
+    return FieldCheck(path=f"step {number + 1}", expected=phrase(step), actual=actual, passed=passed, seq=seq)
+
+
+def _why(step: SequenceStep, elsewhere: Event | None, chain: list[Event]) -> str:
+    if elsewhere is None:
+        return "never happened"
+    if not chain:
+        return "did not happen as asked"
+    after = f"the step before (#{chain[-1].seq})"
+    if (elsewhere.at, elsewhere.seq) <= (chain[-1].at, chain[-1].seq):
+        return f"happened only at #{elsewhere.seq}, not after {after}"
+    bound = f"within {render_duration(step.within)} of" if step.within is not None else "in time after"
+    return f"happened at #{elsewhere.seq}, but not {bound} {after}"

@@ -1,0 +1,102 @@
+"""Many trials, so many at once: hands them out, watches their time, and takes down each as it finishes."""
+
+import queue
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from clerkship.engine.seat import Done, Seat, finish
+from clerkship.engine.trial import Finished, Job, Setting
+from clerkship.kit.wall import monotonic
+
+WATCH_EVERY = 0.1
+STOP_WITHIN = 0.7
+MOST_WAITING = 64
+
+Save = Callable[[list[Finished]], None]
+
+
+@dataclass
+class Batch:
+    """Runs in the caller's thread; the seats are its only others. Ctrl-C stops it and keeps what finished."""
+
+    jobs: list[Job]
+    setting: Setting
+    concurrency: int
+    save: Save
+    cancelled: bool = False
+    _waiting: "queue.SimpleQueue[Job | None]" = field(default_factory=queue.SimpleQueue)
+    _done: "queue.Queue[Done]" = field(default_factory=lambda: queue.Queue(MOST_WAITING))
+    _seats: list[Seat] = field(default_factory=list)
+    _open: int = 0
+
+    def run(self) -> None:
+        """Until every job is done, or somebody stops it."""
+        for job in self.jobs:
+            self._waiting.put(job)
+        self._open = len(self.jobs)
+        for _ in range(min(self.concurrency, len(self.jobs))):
+            self._sit()
+        try:
+            while self._open:
+                self._take(self._next(WATCH_EVERY))
+                self._watch()
+        except KeyboardInterrupt:
+            self._stop()
+        finally:
+            for _ in self._seats:
+                self._waiting.put(None)
+
+    def _sit(self) -> None:
+        self._seats.append(Seat(self.setting, self._waiting, self._done.put))
+
+    def _next(self, wait: float) -> list[Done]:
+        """What has finished, all that is there at once: one commit for them together."""
+        found: list[Done] = []
+        try:
+            found.append(self._done.get(timeout=wait))
+            while len(found) < MOST_WAITING:
+                found.append(self._done.get_nowait())
+        except queue.Empty:
+            pass
+        return found
+
+    def _take(self, done: Iterable[Done]) -> None:
+        finished = []
+        for item in done:
+            if item.seat.retired and item.seat in self._seats:
+                self._seats.remove(item.seat)
+                self._sit()
+            if item.finished is not None:
+                finished.append(item.finished)
+        self._keep(finished)
+
+    def _keep(self, finished: list[Finished]) -> None:
+        self._open -= len(finished)
+        if finished:
+            self.save(finished)
+
+    def _watch(self) -> None:
+        for seat in list(self._seats):
+            trial = seat.overdue()
+            if trial is not None and trial.claim():
+                seat.retired = True
+                self._seats.remove(seat)
+                self._keep([finish(trial, "timed_out")])
+                self._sit()
+
+    def _stop(self) -> None:
+        """Stop taking jobs, cancel what runs, wait a moment, give up the rest."""
+        self.cancelled = True
+        while not self._waiting.empty():
+            self._waiting.get()
+        for seat in self._seats:
+            seat.stop()
+        until = monotonic() + STOP_WITHIN
+        while monotonic() < until and any(seat.trial is not None for seat in self._seats):
+            self._take_last(self._next(0.05))
+        self._take_last(self._next(0.05))
+        abandoned = [seat.trial for seat in self._seats if seat.trial is not None]
+        self._keep([finish(trial, "cancelled") for trial in abandoned if trial.claim()])
+
+    def _take_last(self, done: list[Done]) -> None:
+        self._keep([item.finished for item in done if item.finished is not None])

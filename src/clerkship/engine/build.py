@@ -1,0 +1,89 @@
+"""Names to objects, once per task: everything a trial needs that does not differ between trials."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from clerkship.actors.contract import SimulatedPerson, Solver
+from clerkship.actors.nop import Nop
+from clerkship.actors.oracle import Oracle
+from clerkship.actors.person_scripted import ScriptedPerson
+from clerkship.actors.python import load_python
+from clerkship.assertions.contract import Assertion
+from clerkship.engine.catalog import Registered
+from clerkship.model.criterion import Criterion
+from clerkship.model.dataset import Dataset
+from clerkship.model.environment import Environment
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError
+from clerkship.model.scenario import Person, Scenario
+from clerkship.model.snapshot import Snapshot
+from clerkship.playground.playground import Room
+from clerkship.steps.contract import Step
+
+
+@dataclass(frozen=True)
+class BuiltTask:
+    """A task with its names resolved."""
+
+    snapshot: Snapshot
+    rooms: Mapping[str, Room]
+    scenario: Scenario
+    steps: tuple[tuple[timedelta | None, Step], ...]
+    checks: tuple[tuple[Criterion, Assertion], ...]
+    person_at: str | None
+
+    def person(self) -> SimulatedPerson | None:
+        """A fresh person for one trial."""
+        script: Person | None = self.scenario.person
+        return ScriptedPerson(script) if script is not None else None
+
+
+def build_task(snapshot: Snapshot, datasets: Mapping[str, Dataset], catalog: Registered) -> BuiltTask:
+    """Resolve everything a snapshot names."""
+    scenario = snapshot.task.scenario or Scenario()
+    rooms = build_rooms(snapshot.environment, datasets, catalog)
+    return BuiltTask(
+        snapshot=snapshot,
+        rooms=rooms,
+        scenario=scenario,
+        steps=tuple((call.at, catalog.step(call.name).model_validate(call.args or {})) for call in scenario.steps),
+        checks=tuple(
+            (criterion, catalog.assertion(criterion.assertion.name).model_validate(criterion.assertion.args))
+            for criterion in snapshot.task.criteria
+        ),
+        person_at=_place(scenario.person, rooms) if scenario.person is not None else None,
+    )
+
+
+def build_rooms(environment: Environment, datasets: Mapping[str, Dataset], catalog: Registered) -> dict[str, Room]:
+    """Each simulator with its config read and its part of the datasets."""
+    rooms: dict[str, Room] = {}
+    for name, simulator in environment.simulators.items():
+        spec = catalog.simulator(simulator.kind)
+        base: dict[str, Any] = {}
+        for wanted in environment.datasets if simulator.datasets is None else simulator.datasets:
+            if datasets[wanted].type == spec.dataset:
+                base.update(datasets[wanted].files)
+        rooms[name] = Room(spec, spec.config.model_validate(simulator.config), base)
+    return rooms
+
+
+def _place(person: Person, rooms: Mapping[str, Room]) -> str:
+    return person.sandbox or next(name for name, room in rooms.items() if room.spec.converses)
+
+
+_SORTS = ("nop", "oracle", "python:module:name")
+
+
+def build_solver(reference: str) -> Solver:
+    """`nop`, `oracle`, or `python:module:name`."""
+    if reference == "nop":
+        return Nop()
+    if reference == "oracle":
+        return Oracle()
+    sort, _, rest = reference.partition(":")
+    if sort == "python" and rest:
+        return load_python(rest)
+    raise InputError.of(f"unknown agent `{reference}`", hint=did_you_mean(reference, _SORTS))

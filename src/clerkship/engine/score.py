@@ -1,0 +1,104 @@
+"""Evidence to a verdict: each criterion by itself, then all of them together. Pure, so it can be done again."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from clerkship.assertions.contract import Assertion
+from clerkship.events.evidence import Evidence
+from clerkship.model.criterion import Criterion
+from clerkship.model.run import AxisScore, CriterionRun, Ending, Status, Verdict
+
+PASS = 0.9
+DEFAULT_AXIS = "__default__"
+
+
+@dataclass(frozen=True)
+class Score:
+    """The fold of a task's criteria."""
+
+    verdict: Verdict | None
+    score: float | None
+    axes: dict[str, AxisScore]
+
+
+def judge(checks: Iterable[tuple[Criterion, Assertion]], evidence: Evidence) -> tuple[CriterionRun, ...]:
+    """Every criterion, on every ending."""
+    return tuple(_judge_one(criterion, assertion, evidence) for criterion, assertion in checks)
+
+
+def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence) -> CriterionRun:
+    try:
+        check = assertion.check(evidence)
+    except Exception as error:  # one criterion's error is data, and takes no other down
+        return _criterion_run(criterion, status="error", detail=f"{type(error).__name__}: {error}")
+    return _criterion_run(
+        criterion,
+        status="judged",
+        passed=check.passed,
+        score=min(max(check.score, 0.0), 1.0),
+        detail=check.detail,
+        evidence=check.evidence,
+    )
+
+
+def _criterion_run(criterion: Criterion, **outcome: object) -> CriterionRun:
+    return CriterionRun.model_construct(
+        **CRITERION_DEFAULTS
+        | {
+            "label": criterion.label,
+            "assertion": criterion.assertion.name,
+            "weight": criterion.weight,
+            "axis": criterion.axis,
+            "input_entity_id": criterion.input_entity_id,
+            "gate": criterion.gate,
+        }
+        | outcome
+    )
+
+
+CRITERION_DEFAULTS: dict[str, object] = {"passed": False, "score": 0.0, "detail": "", "evidence": ()}
+
+
+def fold(criteria: Sequence[CriterionRun], status: Status) -> Score:
+    """The design's table of outcomes."""
+    judged = [criterion for criterion in criteria if criterion.status == "judged"]
+    axes = _axes(judged)
+    if status == "timed_out":
+        return Score("fail", 0.0, axes)
+    if status != "completed":
+        return Score(None, None, {})
+    if not criteria:
+        return Score("ungraded", None, {})
+    score = _mean(judged)
+    if any(criterion.gate and not criterion.passed for criterion in judged):
+        return Score("fail", score, axes)
+    if any(criterion.status == "error" for criterion in criteria):
+        if judged and score == 0:
+            return Score("fail", score, axes)
+        return Score("inconclusive", None, axes)
+    if score is None:
+        return Score("ungraded", None, axes)
+    return Score("pass" if score >= PASS - 1e-12 else "partial" if score > 0 else "fail", score, axes)
+
+
+def _mean(criteria: Sequence[CriterionRun]) -> float | None:
+    weight = sum(criterion.weight for criterion in criteria)
+    return sum(criterion.score * criterion.weight for criterion in criteria) / weight if weight else None
+
+
+def _axes(judged: Sequence[CriterionRun]) -> dict[str, AxisScore]:
+    groups: dict[str, list[CriterionRun]] = {}
+    for criterion in judged:
+        groups.setdefault(criterion.axis or DEFAULT_AXIS, []).append(criterion)
+    return {
+        axis: AxisScore(score=_mean(group) or 0.0, weight=sum(criterion.weight for criterion in group))
+        for axis, group in sorted(groups.items())
+    }
+
+
+def status_of(ending: Ending) -> Status:
+    """What an ending makes of the run."""
+    match ending:
+        case "timed_out" | "cancelled" | "errored":
+            return ending
+    return "completed"

@@ -1,0 +1,128 @@
+"""A seat: one thread that does one trial at a time, and can be given up when an agent will not let go of it.
+
+An agent in this process may block, or loop without end. It only ever holds up its own seat: when its time is
+over an exception is raised in its thread, and if it is deaf to that too, the seat is abandoned and its trial
+finished by somebody else.
+"""
+
+import asyncio
+import ctypes
+import queue
+import threading
+from collections.abc import Callable
+
+from clerkship.engine.trial import Finished, Job, Setting, Trial
+from clerkship.kit.wall import monotonic
+from clerkship.model.run import Ending
+
+GRACE = 0.5
+"""Seconds after the timeout before the agent's thread is interrupted; the same again before it is abandoned."""
+
+
+class AgentStopped(BaseException):
+    """Raised inside an agent that did not stop by itself."""
+
+
+class Seat:
+    """A thread with a loop of its own."""
+
+    def __init__(self, setting: Setting, jobs: "queue.SimpleQueue[Job | None]", done: Callable[["Done"], None]) -> None:
+        self._setting = setting
+        self._jobs = jobs
+        self._done = done
+        self._gate = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.trial: Trial | None = None
+        self._deadline: float | None = None
+        self._interrupted = False
+        self.retired = False
+        self._ending: Ending = "timed_out"
+        self._thread = threading.Thread(target=self._run, name="clerkship-seat", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        self._loop = loop = asyncio.new_event_loop()
+        try:
+            while not self.retired and (job := self._jobs.get()) is not None:
+                self._done(self._perform(job, loop))
+        finally:
+            loop.close()
+
+    def _perform(self, job: Job, loop: asyncio.AbstractEventLoop) -> "Done":
+        trial = Trial(job, self._setting)
+        ending, error = self._play(trial, loop)
+        if not trial.claim():
+            self.retired = True
+            return Done(self, None)
+        return Done(self, finish(trial, ending, error))
+
+    def _play(self, trial: Trial, loop: asyncio.AbstractEventLoop) -> tuple[Ending, str]:
+        try:
+            try:
+                with self._gate:
+                    self.trial, self._deadline = trial, monotonic() + trial.timeout
+                ending = loop.run_until_complete(trial.play())
+                _clear(loop)
+                return ending, ""
+            finally:
+                with self._gate:
+                    self.trial = self._deadline = None
+        except (AgentStopped, asyncio.CancelledError):
+            self.retired = True  # its loop may be in any state
+            return self._ending, ""
+        except Exception as error:  # around one run: whatever it was is data
+            return "errored", f"{type(error).__name__}: {error}"
+
+    def overdue(self) -> Trial | None:
+        """Push a trial that is past its time; returns it once there is nothing for it but to give it up."""
+        with self._gate:
+            if self.trial is None or self._deadline is None or self.retired:
+                return None
+            late = monotonic() - self._deadline
+            if late > GRACE and not self._interrupted:
+                self._interrupt()
+            return self.trial if late > 2 * GRACE else None
+
+    def stop(self) -> None:
+        """Cancel whatever is going on."""
+        with self._gate:
+            if self.trial is not None and self._loop is not None:
+                self._ending = "cancelled"
+                self._deadline = min(self._deadline or 0.0, monotonic() - GRACE)
+                self._loop.call_soon_threadsafe(_cancel_all, self._loop)
+                self._interrupt()
+
+    def _interrupt(self) -> None:
+        self._interrupted = True
+        if self._thread.ident is not None:
+            stopped = ctypes.py_object(AgentStopped)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), stopped)
+
+
+class Done:
+    """What a seat hands in; nothing, if its trial was taken from it."""
+
+    __slots__ = ("finished", "seat")
+
+    def __init__(self, seat: Seat, finished: Finished | None) -> None:
+        self.seat, self.finished = seat, finished
+
+
+def finish(trial: Trial, ending: Ending, error: str = "") -> Finished:
+    """Finish a trial that has been claimed; if even that fails, it is errored."""
+    try:
+        return trial.finish(ending, error)
+    except Exception as failure:  # around one run: whatever it was is data
+        return trial.wreck(f"{type(failure).__name__}: {failure}")
+
+
+def _clear(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancel what an agent left running."""
+    if asyncio.all_tasks(loop):
+        _cancel_all(loop)
+        loop.run_until_complete(asyncio.sleep(0))
+
+
+def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
+    for task in asyncio.all_tasks(loop):
+        task.cancel()

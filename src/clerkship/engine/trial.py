@@ -1,0 +1,233 @@
+"""One trial: fork, set up, let the agent work, seal, grade. The only loop of the whole is in here."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import orjson
+
+from clerkship.actors.contract import Agent, AgentError, Entry, Message, Solver
+from clerkship.engine.build import BuiltTask
+from clerkship.engine.score import Score, fold, judge, status_of
+from clerkship.events.event import Event, Utterance
+from clerkship.events.evidence import Evidence
+from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted, RunEnded, RunStarted
+from clerkship.events.log import Subscriber
+from clerkship.kit.rng import derive
+from clerkship.kit.wall import perf_counter
+from clerkship.model.problem import InputError, PlatformError
+from clerkship.model.run import CriterionRun, Ending, TaskRun
+from clerkship.playground.doors import open_doors
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.pacer import Pacer
+from clerkship.playground.playground import Playground
+from clerkship.sandbox.state import Conversation
+
+LOCK_LIMIT = 2.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """A trial to be done: which task, which repetition, which attempt at it."""
+
+    built: BuiltTask
+    run: str
+    seed: int
+    trial: int = 1
+    attempt: int = 1
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all trials of a batch share."""
+
+    solver: Solver
+    gateway: Gateway
+    base_url: Callable[[], str]
+    subscribers: tuple[Subscriber, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A trial with its verdict, and all that is kept of it."""
+
+    task_run: TaskRun
+    log: bytes
+    blobs: dict[str, bytes]
+    sidecar: bytes
+
+
+class Trial:
+    """One trial under way. Whoever claims it first finishes it: its own thread, or the one that gave it up."""
+
+    def __init__(self, job: Job, setting: Setting) -> None:
+        self.job = job
+        self._setting = setting
+        snapshot = job.built.snapshot
+        self.timeout = snapshot.timeout
+        self._began = perf_counter()
+        self.playground = Playground(
+            snapshot.environment, job.built.rooms, derive(job.seed, snapshot.task.name, job.trial)
+        )
+        for subscriber in setting.subscribers:
+            self.playground.log.subscribe(subscriber)
+        self._answer: Any = None
+        self._answered = False
+        self._agent_error = ""
+        self._claim = threading.Lock()
+
+    def claim(self) -> bool:
+        """True for the first who asks."""
+        return self._claim.acquire(blocking=False)
+
+    async def play(self) -> Ending:
+        """Set the scene and let the agent work until it is done, the person leaves, or a limit is reached."""
+        self._set_up()
+        if self.playground.step_errors:
+            return "errored"
+        try:
+            async with asyncio.timeout(self.timeout):
+                with Pacer(self.playground):
+                    return await self._work()
+        except TimeoutError:
+            return "timed_out"
+        except AgentError as error:
+            return self._agent_failed(str(error))
+
+    def _set_up(self) -> None:
+        built, playground = self.job.built, self.playground
+        task, environment = built.snapshot.task, built.snapshot.environment
+        playground.emit("run", RunStarted(task=task.name, environment=environment.name, seed=playground.seed), "run")
+        person = built.person()
+        if person is not None and built.person_at is not None:
+            playground.seat(person, built.person_at)
+        for at, step in built.steps:
+            if at is not None:
+                playground.schedule(at, step)
+            elif not playground.step_errors:
+                playground.run_step(step)
+
+    async def _work(self) -> Ending:
+        starts = self.job.built.scenario.starts
+        entry: Entry = "on_turn" if starts == "person" else "on_task"
+        agent = self._setting.solver.open(self.job.built.snapshot.solution)
+        if entry not in agent.entries:
+            raise InputError.of(f"{self._setting.solver.name} has no {entry}, and this task starts with the {starts}")
+        sandboxes = open_doors(self._setting.gateway, self.playground, self._setting.base_url)
+        task_item = self.job.built.snapshot.task.task_item
+        self._emit(AgentStarted(entry=entry, task_item=task_item))
+        if entry == "on_turn":
+            return await self._converse(agent, sandboxes)
+        self._answer = await agent.on_task(task_item or {}, sandboxes)
+        self._answered = True
+        self._emit(AgentAnswered(answer=self._answer))
+        return "agent_done"
+
+    async def _converse(self, agent: Agent, sandboxes: Any) -> Ending:
+        """The person speaks, the agent answers, until one of them has had enough."""
+        built, playground = self.job.built, self.playground
+        place = cast(str, built.person_at)
+        state = cast(Conversation, playground.sandboxes[place].state)
+        with playground.lock:
+            playground.speak(place, playground.people[place].open())
+        turns = heard = 0
+        while state.open:
+            message, heard = _next_of_person(state, heard)
+            if message is None:
+                if playground.skip():
+                    continue
+                return "nothing_left"
+            if turns >= built.scenario.max_turns:
+                return "turn_limit"
+            turns += 1
+            said = cast(Utterance, message.payload)
+            replies = await agent.on_turn(
+                Message(said.text, said.turn, place, built.snapshot.task.task_item), sandboxes
+            )
+            if not replies:
+                return "agent_silent"
+            if state.open:
+                playground.deliver(place, replies)
+        return cast(Ending, playground.left.get(place, "person_done"))
+
+    def _emit(self, payload: Any) -> None:
+        with self.playground.lock:
+            self.playground.emit("run", payload, "agent")
+
+    def _agent_failed(self, error: str) -> Ending:
+        self._agent_error = error
+        self._emit(AgentFailed(error=error))
+        return "agent_failed"
+
+    def finish(self, ending: Ending, error: str = "") -> Finished:
+        """Seal what happened and grade it. Every criterion is checked, whatever the ending."""
+        playground = self.playground
+        error = error or playground.broken or "; ".join(playground.step_errors)
+        if error and ending != "cancelled":
+            ending = "errored"
+        if not playground.lock.acquire(timeout=LOCK_LIMIT):
+            raise PlatformError("the playground never came to rest")
+        try:
+            playground.emit("run", RunEnded(ending=ending), "run")
+            playground.close()
+        finally:
+            playground.lock.release()
+        return self._grade(ending, error)
+
+    def wreck(self, error: str) -> Finished:
+        """What is left of a trial that could not even be sealed: its log so far, and why."""
+        self.playground.close()
+        return self._keep("errored", error, (), Score(None, None, {}))
+
+    def _grade(self, ending: Ending, error: str) -> Finished:
+        status = status_of(ending)
+        criteria = judge(self.job.built.checks, self._evidence(ending)) if status != "cancelled" else ()
+        return self._keep(ending, error, criteria, fold(criteria, status))
+
+    def _keep(self, ending: Ending, error: str, criteria: tuple[CriterionRun, ...], folded: Score) -> Finished:
+        self._setting.gateway.dismiss(self.playground)
+        playground, snapshot, log = self.playground, self.job.built.snapshot, self.playground.log
+        playground.sidecar.facts["wall_ms"] = round((perf_counter() - self._began) * 1000, 3)
+        task_run = TaskRun.model_construct(
+            run=self.job.run,
+            task=snapshot.task.name,
+            trial=self.job.trial,
+            attempt=self.job.attempt,
+            status=status_of(ending),
+            verdict=folded.verdict,
+            score=folded.score,
+            axes=folded.axes,
+            criteria=criteria,
+            ending=ending,
+            error=error,
+            agent_error=self._agent_error,
+            answer=self._answer,
+            head=log.head,
+            events=len(log.events),
+            snapshot=snapshot.hash,
+            tags=snapshot.task.tags,
+        )
+        return Finished(task_run, log.data(), log.blobs, orjson.dumps(playground.sidecar.data()))
+
+    def _evidence(self, ending: Ending) -> Evidence:
+        snapshot = self.job.built.snapshot
+        return Evidence(
+            task=snapshot.task,
+            events=self.playground.log.ordered(),
+            states={name: sandbox.state for name, sandbox in self.playground.sandboxes.items()},
+            ending=ending,
+            answer=self._answer,
+            answered=self._answered,
+            entities=snapshot.entities,
+        )
+
+
+def _next_of_person(state: Conversation, heard: int) -> tuple[Event | None, int]:
+    """The next message the agent has not had, and where to look from then on."""
+    while heard < len(state.messages):
+        heard += 1
+        if state.messages[heard - 1].actor != "agent":
+            return state.messages[heard - 1], heard
+    return None, heard

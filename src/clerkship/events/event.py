@@ -1,0 +1,111 @@
+"""One fact that happened, and the bytes it is kept as."""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, ClassVar, NamedTuple
+
+import orjson
+from pydantic import BaseModel
+
+from clerkship.model.frozen import Frozen
+
+INLINE_LIMIT = 4096
+"""Bytes; a body above it is kept as a blob, by its hash."""
+
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_UTC_Z
+
+
+class Payload(Frozen):
+    """What an event says: the effect, not the request. One small class per kind."""
+
+    kind: ClassVar[str]
+
+
+class Utterance(Payload):
+    """Anything said in a conversation, on whatever sandbox: by a person, or by the agent."""
+
+    text: str
+    turn: int
+    utter_name: str | None = None
+    buttons: tuple[dict[str, Any], ...] = ()
+    metadata: dict[str, Any] = {}
+
+
+class Event(NamedTuple):
+    """A payload with its place in the log. Order means (at, seq)."""
+
+    seq: int
+    at: datetime
+    source: str
+    kind: str
+    actor: str
+    cause: int | None
+    payload: Payload
+
+
+def _plain(value: Any) -> Any:
+    """What orjson cannot see by itself: nested models, and bytes that are text."""
+    if isinstance(value, BaseModel):
+        return value.__dict__
+    if isinstance(value, bytes):
+        return value.decode()
+    raise TypeError(f"{type(value).__name__} cannot be kept in an event")
+
+
+def render_event(event: Event, blobs: dict[str, bytes]) -> bytes:
+    """One line of canonical JSON; large or binary bodies go to the blobs instead."""
+    record: dict[str, Any] = event._asdict()
+    record["payload"] = event.payload.__dict__
+    try:
+        line = orjson.dumps(record, default=_plain, option=_OPTIONS)
+    except orjson.JSONEncodeError:
+        return _render_large(record, blobs)
+    return line if len(line) <= INLINE_LIMIT else _render_large(record, blobs)
+
+
+def _render_large(record: dict[str, Any], blobs: dict[str, bytes]) -> bytes:
+    inline: dict[str, Any] = {}
+    kept: dict[str, dict[str, Any]] = {}
+    for field, value in record["payload"].items():
+        form, data = _body(value)
+        if len(data) <= INLINE_LIMIT and form != "bytes":
+            inline[field] = value
+            continue
+        digest = hashlib.sha256(data).hexdigest()
+        blobs[digest] = data
+        kept[field] = {"form": form, "sha256": digest, "size": len(data)}
+    return orjson.dumps(record | {"payload": inline, "blobs": kept}, default=_plain, option=_OPTIONS)
+
+
+def _body(value: Any) -> tuple[str, bytes]:
+    """A field's own bytes, and how to read them back."""
+    if isinstance(value, str):
+        return "text", value.encode()
+    if isinstance(value, bytes):
+        try:
+            value.decode()
+        except UnicodeDecodeError:
+            return "bytes", value
+        return ("text" if len(value) <= INLINE_LIMIT else "bytes"), value
+    return "json", orjson.dumps(value, default=_plain, option=_OPTIONS)
+
+
+def parse_event(line: bytes, kinds: Mapping[str, type[Payload]], blobs: Mapping[str, bytes]) -> Event:
+    """Read an event back from its bytes."""
+    record = orjson.loads(line)
+    payload = record["payload"]
+    for field, kept in record.get("blobs", {}).items():
+        data = blobs[kept["sha256"]]
+        payload[field] = data.decode() if kept["form"] == "text" else data
+        if kept["form"] == "json":
+            payload[field] = orjson.loads(data)
+    return Event(
+        record["seq"],
+        datetime.fromisoformat(record["at"]),
+        record["source"],
+        record["kind"],
+        record["actor"],
+        record["cause"],
+        kinds[record["kind"]].model_validate(payload),
+    )

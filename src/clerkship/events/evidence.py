@@ -1,0 +1,49 @@
+"""A sealed run: all that a check may look at, and nothing else."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+from clerkship.events.event import Event, Utterance
+from clerkship.model.run import Ending
+from clerkship.model.task import Task
+
+S = TypeVar("S")
+
+
+class NoSuchSandbox(Exception):
+    """A check asks for a sandbox that is not there, or that is of another kind."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The task as it ran, the log in order, the final states, the answer."""
+
+    task: Task
+    events: Sequence[Event]
+    states: Mapping[str, object]
+    ending: Ending
+    answer: Any = None
+    answered: bool = False
+    entities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @cached_property
+    def utterances(self) -> list[Event]:
+        """Everything anyone said, in order."""
+        return [event for event in self.events if isinstance(event.payload, Utterance)]
+
+    def said_by(self, actor: str, sandbox: str | None = None) -> list[Event]:
+        """What one side said, on one sandbox or on any."""
+        return [event for event in self.utterances if event.actor == actor and sandbox in (None, event.source)]
+
+    def state(self, kind: type[S], sandbox: str | None = None) -> S:
+        """The final state of a sandbox; without a name, of the only one of this sort."""
+        found = {name: state for name, state in self.states.items() if isinstance(state, kind)}
+        if sandbox is None and len(found) == 1:
+            return next(iter(found.values()))
+        if sandbox is None:
+            raise NoSuchSandbox(f"name the sandbox: there are {len(found)} of this kind ({', '.join(found) or 'none'})")
+        if sandbox not in found:
+            raise NoSuchSandbox(f"no sandbox `{sandbox}` of this kind; there is {', '.join(found) or 'none'}")
+        return cast(S, found[sandbox])

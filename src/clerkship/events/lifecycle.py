@@ -1,0 +1,89 @@
+"""The events of the run itself."""
+
+from typing import Any, ClassVar
+
+from clerkship.events.event import Payload
+
+
+class RunStarted(Payload):
+    """The playground is up; what was to happen is about to."""
+
+    kind: ClassVar[str] = "run.started"
+    task: str
+    environment: str
+    seed: str
+
+
+class StepRan(Payload):
+    """A scenario step has been done."""
+
+    kind: ClassVar[str] = "scenario.step.ran"
+    step: str
+
+
+class StepFailed(Payload):
+    """A scenario step could not be done: the author's mistake, or ours."""
+
+    kind: ClassVar[str] = "scenario.step.failed"
+    step: str
+    reason: str
+
+
+class AgentStarted(Payload):
+    """The agent has been given its work."""
+
+    kind: ClassVar[str] = "agent.started"
+    entry: str
+    task_item: dict[str, Any] | None = None
+
+
+class AgentAnswered(Payload):
+    """The agent says it is done, and this is its answer."""
+
+    kind: ClassVar[str] = "agent.answered"
+    answer: Any = None
+
+
+class AgentFailed(Payload):
+    """The agent crashed, or answered what cannot be an answer."""
+
+    kind: ClassVar[str] = "agent.failed"
+    error: str
+
+
+class RunEnded(Payload):
+    """Nothing more happens; why."""
+
+    kind: ClassVar[str] = "run.ended"
+    ending: str
+
+
+class RequestRefused(Payload):
+    """A sandbox said no, in its protocol's own words."""
+
+    kind: ClassVar[str] = "sandbox.refused"
+    operation: str
+    status: int
+    code: str
+    reason: str
+
+
+class FaultInjected(Payload):
+    """A fault took effect on a request."""
+
+    kind: ClassVar[str] = "fault.injected"
+    fault: str
+    operation: str
+
+
+LIFECYCLE: tuple[type[Payload], ...] = (
+    RunStarted,
+    StepRan,
+    StepFailed,
+    AgentStarted,
+    AgentAnswered,
+    AgentFailed,
+    RunEnded,
+    RequestRefused,
+    FaultInjected,
+)

@@ -1,0 +1,86 @@
+"""The log: append-only, one writer, every line chained to the one before."""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from clerkship.events.event import Event, Payload, render_event
+from clerkship.model.problem import PlatformError
+
+Subscriber = Callable[[Event], None]
+GENESIS = bytes(32)
+
+
+class LogClosed(PlatformError):
+    """The run is over: nothing more is taken down."""
+
+
+class Log:
+    """What everyone may read: events as they arrived, their bytes, and the head of the chain."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.lines: list[bytes] = []
+        self.blobs: dict[str, bytes] = {}
+        self._digest = GENESIS
+        self._in_order = True
+        self._subscribers: list[Subscriber] = []
+
+    @property
+    def head(self) -> str:
+        """The hash that vouches for every line."""
+        return self._digest.hex()
+
+    def ordered(self) -> list[Event]:
+        """By (at, seq): what arrived late stands where it happened."""
+        return list(self.events) if self._in_order else sorted(self.events, key=lambda event: (event.at, event.seq))
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Be told of every event. A subscriber gets events, not the writer: it cannot add to what it watches."""
+        self._subscribers.append(subscriber)
+
+    def data(self) -> bytes:
+        """The whole log, one JSON object a line."""
+        return b"\n".join(self.lines)
+
+
+class Writer:
+    """The only hand that writes a log. Whoever opened it holds it."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._closed = False
+
+    def append(self, source: str, payload: Payload, *, actor: str, at: datetime, cause: int | None = None) -> Event:
+        """Take one fact down."""
+        log = self._log
+        if self._closed:
+            raise LogClosed("the run has ended; nothing more is recorded")
+        event = Event(len(log.events) + 1, at, source, payload.kind, actor, cause, payload)
+        line = render_event(event, log.blobs)
+        log._digest = hashlib.sha256(log._digest + line).digest()
+        if log.events and at < log.events[-1].at:
+            log._in_order = False
+        log.events.append(event)
+        log.lines.append(line)
+        for subscriber in log._subscribers:
+            subscriber(event)
+        return event
+
+    def close(self) -> None:
+        """End the log: its head is final."""
+        self._closed = True
+
+
+def open_log() -> tuple[Log, Writer]:
+    """A new log, and the one writer of it."""
+    log = Log()
+    return log, Writer(log)
+
+
+def chain_head(lines: Iterable[bytes]) -> str:
+    """The head these lines should have: what anyone can compute to check a stored log."""
+    digest = GENESIS
+    for line in lines:
+        digest = hashlib.sha256(digest + line).digest()
+    return digest.hex()

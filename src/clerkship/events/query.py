@@ -1,0 +1,88 @@
+"""Finding events: by kind (with `*`), sandbox, actor and payload."""
+
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import translate
+from functools import lru_cache
+
+from clerkship.events.event import Event
+from clerkship.model.matcher import describe, holds
+from clerkship.model.path import lookup
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import EventMatch
+
+
+@lru_cache(maxsize=512)
+def _kind_pattern(kind: str) -> "re.Pattern[str]":
+    return re.compile(translate(kind))
+
+
+def is_kind(kind: str, wanted: str) -> bool:
+    """Whether a kind is the wanted one; `files.*` wants all that start so."""
+    return _kind_pattern(wanted).match(kind) is not None if "*" in wanted else kind == wanted
+
+
+def of_kind(events: Iterable[Event], match: EventMatch) -> Iterator[Event]:
+    """Events of the right kind, sandbox and actor, whatever they say."""
+    for event in events:
+        if (
+            is_kind(event.kind, match.event)
+            and match.sandbox in (None, event.source)
+            and match.actor in (None, event.actor)
+        ):
+            yield event
+
+
+def matches(event: Event, match: EventMatch) -> bool:
+    """Whether this is one of the events meant."""
+    return next(select((event,), match), None) is not None
+
+
+def select(events: Iterable[Event], match: EventMatch) -> Iterator[Event]:
+    """Every event that is meant, in the order given."""
+    for event in of_kind(events, match):
+        if all(holds(expected, lookup(event.payload, path)) for path, expected in match.where.items()):
+            yield event
+
+
+def compare(event: Event, match: EventMatch) -> tuple[FieldCheck, ...]:
+    """Each expectation beside what this event says."""
+    return tuple(
+        FieldCheck(path=path, expected=expected, actual=shown(found), passed=holds(expected, found), seq=event.seq)
+        for path, expected in match.where.items()
+        for found in (lookup(event.payload, path),)
+    )
+
+
+def nearest(events: Iterable[Event], match: EventMatch) -> Event | None:
+    """Of the events of the right kind, the one that fulfils most: what a failure should show."""
+    found = list(of_kind(events, match))
+    return max(found, key=lambda event: sum(check.passed for check in compare(event, match)), default=None)
+
+
+def shown(value: object, limit: int = 2000) -> object:
+    """A value as evidence keeps it: long text shortened, absence spelled out, bytes read as text."""
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    if isinstance(value, str):
+        return value if len(value) <= limit else f"{value[:limit]}… ({len(value)} characters)"
+    if isinstance(value, bool | int | float | list | dict | None):
+        return value
+    return repr(value)
+
+
+def phrase(match: EventMatch) -> str:
+    """The events meant, in words."""
+    words = [f"`{match.event}`"]
+    if match.sandbox:
+        words.append(f"on {match.sandbox}")
+    if match.actor:
+        words.append(f"by {match.actor}")
+    if match.where:
+        words.append("where " + ", ".join(f"{path} {_said(expected)}" for path, expected in match.where.items()))
+    return " ".join(words)
+
+
+def _said(expected: object) -> str:
+    text = describe(expected)
+    return text if isinstance(expected, dict) else f"is {text}"

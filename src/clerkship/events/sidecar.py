@@ -1,0 +1,28 @@
+"""What differs between machines, kept beside the log and outside its chain."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+MOST_TOUCHES = 10_000
+
+
+@dataclass
+class Sidecar:
+    """Wall times of requests, and facts about this machine's part in the run."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+    touches: list[tuple[int, str, str, int, float]] = field(default_factory=list)
+    untold: int = 0
+
+    def touch(self, seq: int, sandbox: str, operation: str, status: int, wall_ms: float) -> None:
+        """One request: where the log stood, what it was, how it was answered, how long it took."""
+        if len(self.touches) < MOST_TOUCHES:
+            self.touches.append((seq, sandbox, operation, status, round(wall_ms, 3)))
+        else:
+            self.untold += 1
+
+    def data(self) -> dict[str, Any]:
+        """As it is stored."""
+        names = ("seq", "sandbox", "operation", "status", "wall_ms")
+        touches = [dict(zip(names, touch, strict=True)) for touch in self.touches]
+        return self.facts | {"touches": touches, "touches_untold": self.untold}

@@ -1,0 +1,1 @@
+"""Time, ids, randomness and secrets: made per run from a seed and handed in, never global."""

@@ -1,0 +1,59 @@
+"""A table of names that fails loudly: taken twice, or not there, with the nearest name."""
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+from clerkship.model.names import canonical, did_you_mean
+from clerkship.model.problem import ClerkshipError
+
+T = TypeVar("T")
+
+
+class NameTaken(ClerkshipError):
+    """Two things want one name."""
+
+
+class UnknownName(ClerkshipError):
+    """Nothing has this name."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        self.what, self.name = what, name
+        self.hint = did_you_mean(name, known)
+        super().__init__(f"unknown {what} `{name}`" + (f"; {self.hint}" if self.hint else ""))
+
+
+class Registry(Generic[T]):
+    """Names to things of one sort; `-` and `_` are the same in names."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self._things: dict[str, T] = {}
+        self._aliases: dict[str, str] = {}
+
+    def add(self, name: str, thing: T, aliases: Iterable[str] = ()) -> None:
+        """Take a name, and other names for the same thing."""
+        for taken in (canonical(name), *map(canonical, aliases)):
+            if taken in self._things or taken in self._aliases:
+                raise NameTaken(f"two {self.what}s are called `{taken}`")
+        self._things[canonical(name)] = thing
+        self._aliases.update({canonical(alias): canonical(name) for alias in aliases})
+
+    def get(self, name: str) -> T:
+        """The thing of this name."""
+        key = canonical(name)
+        key = self._aliases.get(key, key)
+        if key not in self._things:
+            raise UnknownName(self.what, name, self._things)
+        return self._things[key]
+
+    def __contains__(self, name: str) -> bool:
+        """Whether something has this name."""
+        return canonical(name) in self._things or canonical(name) in self._aliases
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, sorted."""
+        return iter(sorted(self._things))
+
+    def items(self) -> list[tuple[str, T]]:
+        """Names and things, sorted by name."""
+        return sorted(self._things.items())

@@ -1,0 +1,62 @@
+"""What names may be used in files. Who has registered what is not this room's business: it is handed in."""
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from clerkship.model.frozen import Frozen
+
+
+class SimulatorEntry(Protocol):
+    """A kind of simulator, as far as a file can name it."""
+
+    @property
+    def kind(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def config(self) -> type[Frozen]:
+        """What it can be told."""
+        ...
+
+    @property
+    def dataset(self) -> str | None:
+        """The type of dataset it is loaded from."""
+        ...
+
+    @property
+    def converses(self) -> bool:
+        """Whether a person can sit on it."""
+        ...
+
+
+class Catalog(Protocol):
+    """Every name a file may use. Lookups raise UnknownName."""
+
+    def simulator(self, kind: str) -> SimulatorEntry:
+        """A kind of simulator."""
+        ...
+
+    def assertion(self, name: str) -> type[Frozen]:
+        """An assertion; its fields are its YAML."""
+        ...
+
+    def step(self, name: str) -> type[Frozen]:
+        """A scenario step; its fields are its YAML."""
+        ...
+
+    def step_simulator(self, name: str) -> str | None:
+        """The kind of sandbox a step acts on."""
+        ...
+
+    def event_kinds(self, kind: str) -> Collection[str]:
+        """What a kind of simulator may emit."""
+        ...
+
+    def reactions(self, kind: str) -> Mapping[str, object]:
+        """The events of others that a kind of simulator takes in."""
+        ...
+
+    def all_event_kinds(self) -> Collection[str]:
+        """Every kind of event there is."""
+        ...

@@ -1,0 +1,64 @@
+"""A loaded folder: tasks with everything they name, ready to be frozen into snapshots."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from clerkship.model.benchmark import Benchmark
+from clerkship.model.dataset import Dataset, Record
+from clerkship.model.environment import Environment
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError
+from clerkship.model.snapshot import Snapshot
+from clerkship.model.task import Task
+
+
+@dataclass(frozen=True)
+class LoadedTask:
+    """A task, its templates filled in, with the environment, records and solution it names."""
+
+    task: Task
+    environment: Environment
+    entities: Mapping[str, Record]
+    solution: str | None
+    file: str
+
+
+@dataclass(frozen=True)
+class Library:
+    """Everything in one folder."""
+
+    root: Path
+    tasks: Mapping[str, LoadedTask] = field(default_factory=dict)
+    environments: Mapping[str, Environment] = field(default_factory=dict)
+    datasets: Mapping[str, Dataset] = field(default_factory=dict)
+    benchmarks: Mapping[str, Benchmark] = field(default_factory=dict)
+
+    def select(
+        self, *, names: Iterable[str] = (), tags: Iterable[str] = (), file: Path | None = None
+    ) -> list[LoadedTask]:
+        """Tasks by name (`*` allowed), by any of the tags, or of one file; all if nothing is said."""
+        patterns, wanted = list(names), set(tags)
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern) for name in self.tasks):
+                raise InputError.of(f"no task `{pattern}`", hint=did_you_mean(pattern, self.tasks))
+        return [
+            loaded
+            for name, loaded in self.tasks.items()
+            if (not patterns or any(fnmatchcase(name, pattern) for pattern in patterns))
+            and (not wanted or wanted & set(loaded.task.tags))
+            and (file is None or Path(loaded.file).resolve() == file.resolve())
+        ]
+
+    def snapshot(self, loaded: LoadedTask, timeout: float) -> Snapshot:
+        """One task frozen, with all it names."""
+        return Snapshot(
+            task=loaded.task,
+            environment=loaded.environment,
+            datasets={name: self.datasets[name].hash for name in loaded.environment.datasets},
+            entities=dict(loaded.entities),
+            solution=loaded.solution,
+            timeout=loaded.task.timeout or timeout,
+            source=Path(loaded.file).name,
+        )

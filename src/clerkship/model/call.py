@@ -1,0 +1,71 @@
+"""A name and its argument, as YAML writes it: a map with one key."""
+
+from typing import Any, Self
+
+from pydantic import JsonValue, model_serializer, model_validator
+
+from clerkship.model.duration import Duration, render_duration
+from clerkship.model.frozen import Frozen
+from clerkship.model.names import canonical
+
+
+class AssertionCall(Frozen):
+    """`{file_present: {...}}`, or `{assert: file-present, ...}`. What the name means is the registry's to say."""
+
+    name: str
+    args: JsonValue = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_key(cls, value: Any) -> Any:
+        if isinstance(value, AssertionCall):
+            return value
+        if isinstance(value, str):
+            return {"name": canonical(value), "args": None}
+        if isinstance(value, dict) and isinstance(value.get("assert"), str):
+            rest = {key: item for key, item in value.items() if key != "assert"}
+            return {"name": canonical(value["assert"]), "args": rest}
+        if not isinstance(value, dict) or len(value) != 1:
+            raise ValueError(f"expected a map with one key, the assertion's name{_found(value)}")
+        name, args = next(iter(value.items()))
+        return {"name": canonical(str(name)), "args": args}
+
+    @model_serializer
+    def _as_written(self) -> dict[str, JsonValue]:
+        return {self.name: self.args}
+
+
+class StepCall(Frozen):
+    """`{files.drop: {...}}`, with `at: +10m` to run it while the agent works."""
+
+    name: str
+    args: JsonValue = None
+    at: Duration | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_key_beside_at(cls, value: Any) -> Any:
+        if isinstance(value, StepCall):
+            return value
+        if not isinstance(value, dict):
+            raise ValueError("expected a map with one key, the step's name, and optionally `at`")
+        rest = {key: item for key, item in value.items() if key != "at"}
+        if len(rest) != 1:
+            raise ValueError(f"expected one step name beside `at`{_found(rest)}")
+        name, args = next(iter(rest.items()))
+        return {"name": canonical(str(name)), "args": args, "at": value.get("at")}
+
+    @model_serializer
+    def _as_written(self) -> dict[str, JsonValue]:
+        written: dict[str, JsonValue] = {self.name: self.args}
+        return written if self.at is None else {"at": render_duration(self.at), **written}
+
+    def with_args(self, args: JsonValue) -> Self:
+        """The same step with other arguments."""
+        return self.model_copy(update={"args": args})
+
+
+def _found(value: Any) -> str:
+    if isinstance(value, dict):
+        return f", not {len(value)} ({', '.join(map(str, value))})" if value else ", not an empty one"
+    return f", not {type(value).__name__}"

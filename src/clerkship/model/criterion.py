@@ -1,0 +1,19 @@
+"""A criterion: a labelled, weighted, typed assertion on a task."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from clerkship.model.call import AssertionCall
+from clerkship.model.frozen import Flag, Frozen, Number
+
+
+class Criterion(Frozen):
+    """What must be true at the end, how much it counts, and whether the run fails without it."""
+
+    label: Annotated[str, Field(min_length=1, description="what is checked, in words a reviewer reads")]
+    assertion: Annotated[AssertionCall, Field(description="a map with one key, the assertion's name")]
+    weight: Annotated[Number, Field(gt=0, description="share in the task's score")] = 1.0
+    axis: Annotated[str | None, Field(description="groups criteria in the score, such as safety")] = None
+    input_entity_id: Annotated[str | None, Field(description="one of the task's entity ids")] = None
+    gate: Annotated[Flag, Field(description="if it fails, the run fails whatever the score")] = False

@@ -1,0 +1,68 @@
+"""An environment: simulators, datasets, and the simulated now."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, model_serializer, model_validator
+
+from clerkship.model.duration import Duration
+from clerkship.model.frozen import Frozen
+
+SandboxName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=60)]
+_ARROW = re.compile(r"^\s*([a-z][a-z0-9_-]*)\.([a-z0-9_.*]+)\s*->\s*([a-z][a-z0-9_-]*)\s*$")
+
+
+class Simulator(Frozen):
+    """The definition of one simulated interface."""
+
+    kind: Annotated[str, Field(description="which simulator, such as chat or files")]
+    config: Annotated[dict[str, JsonValue], Field(description="as that simulator's page says")] = {}
+    datasets: Annotated[tuple[str, ...] | None, Field(description="which of the datasets; all that fit")] = None
+
+
+class Reaction(Frozen):
+    """`drop.file.written -> archive`: what happens in one sandbox is told to another, at once and in order."""
+
+    source: str
+    event: str
+    target: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _arrow(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        found = _ARROW.match(value)
+        if found is None:
+            raise ValueError("expected `sandbox.event -> sandbox`, such as `drop.file.written -> archive`")
+        return dict(zip(("source", "event", "target"), found.groups(), strict=True))
+
+    @model_serializer
+    def _as_written(self) -> str:
+        return f"{self.source}.{self.event} -> {self.target}"
+
+
+def _in_utc(value: datetime) -> datetime:
+    return value.astimezone(UTC)
+
+
+class Environment(Frozen):
+    """What a playground is forked from."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    description: str = ""
+    now: Annotated[AwareDatetime, AfterValidator(_in_utc), Field(description="when it is, with its zone")] = datetime(
+        2026, 3, 2, 14, tzinfo=UTC
+    )
+    time: Annotated[Literal["stepped", "paced"], Field(description="stepped by touches, or following the wall")] = (
+        "stepped"
+    )
+    tick: Annotated[Duration, Field(description="how far one touch moves a stepped clock")] = timedelta(seconds=1)
+    datasets: tuple[str, ...] = ()
+    simulators: Annotated[dict[SandboxName, Simulator], Field(description="name of the sandbox -> its simulator")] = {}
+    reactions: tuple[Reaction, ...] = ()
+
+
+CONVERSATION = Environment(name="conversation", simulators={"chat": Simulator(kind="chat")})
+"""Where a task takes place whose folder has no environment: a chat and nothing else."""

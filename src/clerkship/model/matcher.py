@@ -1,0 +1,181 @@
+"""What `expected` may say: a literal, or a map of matchers that must all hold. The same everywhere."""
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+from clerkship.model import pattern
+from clerkship.model.duration import parse_duration
+from clerkship.model.names import did_you_mean
+from clerkship.model.path import MISSING
+
+
+def equals(expected: Any, actual: Any) -> bool:
+    """Equality as JSON has it: 1 is 1.0, but neither is true and neither is "1"."""
+    if isinstance(expected, bool) or isinstance(actual, bool):
+        return expected is actual
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        return expected.keys() == actual.keys() and all(equals(expected[k], actual[k]) for k in expected)
+    if isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
+        return len(expected) == len(actual) and all(map(equals, expected, actual))
+    return bool(expected == actual)
+
+
+def _contains(expected: Any, actual: Any) -> bool:
+    if isinstance(actual, str):
+        return isinstance(expected, str) and expected in actual
+    if isinstance(actual, Mapping):
+        return expected in actual
+    return isinstance(actual, list | tuple) and any(equals(expected, item) for item in actual)
+
+
+def _matches(expected: Any, actual: Any) -> bool:
+    return isinstance(actual, str) and pattern.search(expected, actual) is not None
+
+
+def _compare(holds: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def compare(expected: Any, actual: Any) -> bool:
+        pair = _comparable(expected, actual)
+        return pair is not None and holds(pair[1], pair[0])
+
+    return compare
+
+
+def _comparable(expected: Any, actual: Any) -> tuple[Any, Any] | None:
+    if _is_number(expected) and _is_number(actual):
+        return expected, actual
+    first, second = as_instant(expected), as_instant(actual)
+    return (first, second) if first is not None and second is not None else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def as_instant(value: Any) -> datetime | None:
+    """A date or a date and time, in UTC where it names no zone."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    return datetime(value.year, value.month, value.day, tzinfo=UTC) if isinstance(value, date) else None
+
+
+def _approx(expected: Any, actual: Any) -> bool:
+    if isinstance(expected, Mapping):
+        value, tolerance = expected["value"], expected["tolerance"]
+    else:
+        value, tolerance = expected, max(1e-9, abs(expected) * 1e-6)
+    return _is_number(actual) and math.fabs(actual - value) <= tolerance
+
+
+def _within(expected: Any, actual: Any) -> bool:
+    centre, instant = as_instant(expected["of"]), as_instant(actual)
+    return centre is not None and instant is not None and abs(instant - centre) <= parse_duration(expected["by"])
+
+
+MATCHERS: dict[str, Callable[[Any, Any], bool]] = {
+    "equals": equals,
+    "in": lambda expected, actual: any(equals(item, actual) for item in expected),
+    "matches": _matches,
+    "contains": _contains,
+    "gt": _compare(lambda actual, limit: actual > limit),
+    "gte": _compare(lambda actual, limit: actual >= limit),
+    "lt": _compare(lambda actual, limit: actual < limit),
+    "lte": _compare(lambda actual, limit: actual <= limit),
+    "exists": lambda expected, actual: (actual is not MISSING) == expected,
+    "not": lambda expected, actual: not holds(expected, actual),
+    "approx": _approx,
+    "within": _within,
+}
+
+
+def is_matcher(expected: Any) -> bool:
+    """A map all of whose keys are matcher names; any other map is a literal."""
+    return isinstance(expected, Mapping) and bool(expected) and all(key in MATCHERS for key in expected)
+
+
+def holds(expected: Any, actual: Any) -> bool:
+    """Whether the actual value is what was expected."""
+    if is_matcher(expected):
+        return all(MATCHERS[name](argument, actual) for name, argument in expected.items())
+    return actual is not MISSING and equals(expected, actual)
+
+
+def describe(expected: Any) -> str:
+    """An expectation in words, for a sentence of detail."""
+    if not is_matcher(expected):
+        return repr(expected)
+    return " and ".join(f"{name} {describe(argument)}" for name, argument in expected.items())
+
+
+def check_expected(expected: Any) -> Any:
+    """Refuse at load what could only fail at run: a bad regex, a bound that is no number or date."""
+    if isinstance(expected, Mapping) and len(expected) == 1:
+        _refuse_near_miss(next(iter(expected)))
+    if is_matcher(expected):
+        for name, argument in expected.items():
+            _CHECKS.get(name, lambda _: None)(argument)
+    return expected
+
+
+def _refuse_near_miss(name: Any) -> None:
+    """`{matchs: x}` is a literal by the rule; nobody means that."""
+    hint = did_you_mean(str(name), MATCHERS)
+    if name not in MATCHERS and hint.startswith("did you mean"):
+        raise ValueError(f"unknown matcher `{name}`; {hint} (write {{equals: {{{name}: …}}}} to mean the map itself)")
+
+
+def _check_bound(argument: Any) -> None:
+    if not _is_number(argument) and as_instant(argument) is None:
+        raise ValueError(f"expected a number or a date to compare with, not {argument!r}")
+
+
+def _check_pattern(argument: Any) -> None:
+    if not isinstance(argument, str):
+        raise ValueError(f"expected a regular expression, not {argument!r}")
+    pattern.compile_pattern(argument)
+
+
+def _check_list(argument: Any) -> None:
+    if not isinstance(argument, list | tuple):
+        raise ValueError("expected a list of allowed values")
+
+
+def _check_flag(argument: Any) -> None:
+    if not isinstance(argument, bool):
+        raise ValueError("expected true or false")
+
+
+def _check_approx(argument: Any) -> None:
+    parts = (argument.get("value"), argument.get("tolerance")) if isinstance(argument, Mapping) else (argument, 0)
+    if not all(map(_is_number, parts)):
+        raise ValueError("expected a number, or {value, tolerance}")
+
+
+def _check_within(argument: Any) -> None:
+    if not isinstance(argument, Mapping) or argument.keys() != {"of", "by"} or as_instant(argument["of"]) is None:
+        raise ValueError("expected {of: a date, by: a duration}")
+    parse_duration(argument["by"])
+
+
+def _check_not(argument: Any) -> None:
+    check_expected(argument)
+
+
+_CHECKS: dict[str, Callable[[Any], None]] = {
+    "in": _check_list,
+    "matches": _check_pattern,
+    "gt": _check_bound,
+    "gte": _check_bound,
+    "lt": _check_bound,
+    "lte": _check_bound,
+    "exists": _check_flag,
+    "not": _check_not,
+    "approx": _check_approx,
+    "within": _check_within,
+}

@@ -1,0 +1,27 @@
+"""Names as people type them: one spelling for `-` and `_`, and the nearest known name to a wrong one."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def canonical(name: str) -> str:
+    """`sftp-file-present` and `sftp_file_present` are one name."""
+    return name.replace("-", "_")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like this one, if any is like it at all."""
+    lowered = {candidate.lower(): candidate for candidate in sorted(known)}
+    found = get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    return lowered[found[0]] if found else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A closing sentence for an error: the nearest name, or the few that exist."""
+    names = sorted(known)
+    close = nearest(name, names)
+    if close is not None:
+        return f"did you mean `{close}`?"
+    if 0 < len(names) <= 12:
+        return "known: " + ", ".join(names)
+    return ""

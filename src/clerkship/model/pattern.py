@@ -1,0 +1,28 @@
+"""Regular expressions that cannot hang a run: each search has a time limit."""
+
+from functools import lru_cache
+
+import regex
+
+TIME_LIMIT = 1.0
+
+
+class PatternTooSlow(Exception):
+    """A search took longer than its limit: the pattern backtracks without end on this text."""
+
+
+@lru_cache(maxsize=1024)
+def compile_pattern(pattern: str) -> "regex.Pattern[str]":
+    """Compile once per process; a bad pattern says where it is bad."""
+    try:
+        return regex.compile(pattern)
+    except (regex.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"not a regular expression: {error}") from None
+
+
+def search(pattern: str, text: str) -> "regex.Match[str] | None":
+    """Find the pattern anywhere in the text, or raise PatternTooSlow."""
+    try:
+        return compile_pattern(pattern).search(text, timeout=TIME_LIMIT)
+    except TimeoutError:
+        raise PatternTooSlow(f"the pattern {pattern!r} took over {TIME_LIMIT:g} s on {len(text)} characters") from None

@@ -1,0 +1,131 @@
+"""Run records: one execution and its parts, as they are stored and shown."""
+
+from typing import Any, Literal, get_args
+
+from pydantic import JsonValue
+
+from clerkship.model.frozen import Frozen
+
+Status = Literal["completed", "timed_out", "errored", "invalid_person", "cancelled"]
+Verdict = Literal["pass", "partial", "fail", "ungraded", "inconclusive"]
+CriterionStatus = Literal["judged", "skipped", "error"]
+STATUSES: tuple[str, ...] = get_args(Status)
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+Ending = Literal[
+    "agent_done",  # on_task returned
+    "person_done",  # the person's end rule
+    "nothing_left",  # the person had nothing more to say
+    "agent_silent",  # on_turn returned nothing
+    "turn_limit",
+    "agent_failed",
+    "timed_out",
+    "cancelled",
+    "errored",
+]
+
+
+class FieldCheck(Frozen):
+    """One expectation beside what was found."""
+
+    path: str
+    expected: Any
+    actual: Any
+    passed: bool
+    seq: int | None = None
+
+
+class CriterionRun(Frozen):
+    """How one criterion came out, with its evidence."""
+
+    label: str
+    assertion: str
+    status: CriterionStatus
+    passed: bool = False
+    score: float = 0.0
+    detail: str = ""
+    evidence: tuple[FieldCheck, ...] = ()
+    weight: float = 1.0
+    axis: str | None = None
+    input_entity_id: str | None = None
+    gate: bool = False
+
+
+class AxisScore(Frozen):
+    """The weighted mean of one axis."""
+
+    score: float
+    weight: float
+
+
+class TaskRun(Frozen):
+    """One trial of one task."""
+
+    run: str
+    task: str
+    trial: int = 1
+    attempt: int = 1
+    status: Status
+    verdict: Verdict | None = None
+    score: float | None = None
+    axes: dict[str, AxisScore] = {}
+    criteria: tuple[CriterionRun, ...] = ()
+    ending: Ending
+    error: str = ""
+    agent_error: str = ""
+    answer: JsonValue = None
+    head: str
+    events: int
+    snapshot: str
+    tags: tuple[str, ...] = ()
+
+    def key(self) -> tuple[str, int]:
+        """What a trial is, whatever the run."""
+        return self.task, self.trial
+
+
+class BenchmarkRun(Frozen):
+    """One execution of some tasks with one agent."""
+
+    id: str
+    name: str
+    solver: str
+    seed: int
+    trials: int
+    started_at: str
+    completed_at: str | None = None
+    status: Literal["active", "completed", "cancelled"] = "active"
+    total: int
+    grading: str
+    clerkship: str
+
+
+class Counts(Frozen):
+    """How a run's trials came out. Errored ones are shown and left out of the rate."""
+
+    verdicts: dict[str, int]
+    statuses: dict[str, int]
+    agent_errors: int = 0
+
+    @property
+    def done(self) -> int:
+        """Trials with a record."""
+        return sum(self.statuses.values())
+
+    @property
+    def graded(self) -> int:
+        """Trials that got pass, partial or fail."""
+        return sum(self.verdicts.get(verdict, 0) for verdict in ("pass", "partial", "fail"))
+
+    @property
+    def passed(self) -> int:
+        """Trials that passed."""
+        return self.verdicts.get("pass", 0)
+
+    def exit_code(self) -> int:
+        """The design's table, folded over a batch."""
+        statuses, verdicts = self.statuses, self.verdicts
+        if statuses.get("cancelled"):
+            return 130
+        if statuses.get("errored") or statuses.get("invalid_person") or verdicts.get("inconclusive"):
+            return 2
+        return 1 if verdicts.get("partial") or verdicts.get("fail") or self.agent_errors else 0

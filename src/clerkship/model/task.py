@@ -1,0 +1,38 @@
+"""A task: a situation, what the agent is told, and what counts as done."""
+
+from typing import Annotated
+
+from pydantic import Field, JsonValue
+
+from clerkship.model.criterion import Criterion
+from clerkship.model.frozen import Frozen, Number
+from clerkship.model.scenario import Expected, Scenario
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+EntityId = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="the name templates use")]
+
+
+class Entity(Frozen):
+    """One record of a dataset, bound to a task by query; the query must find exactly one."""
+
+    id: EntityId
+    dataset: str
+    type: Annotated[str | None, Field(description="the record's type, such as Patient")] = None
+    where: Annotated[dict[str, Expected], Field(description="dotted path in the record -> literal or matcher")] = {}
+
+
+class Task(Frozen):
+    """`name, task_item, scenario, entities, tags, timeout, criteria`, and where it takes place."""
+
+    name: Annotated[Name, Field(description="short title, unique in its folder")]
+    task_item: Annotated[
+        dict[str, JsonValue] | None,
+        Field(description="what the agent receives: instruction, trigger, expected_inputs, anything"),
+    ] = None
+    scenario: Annotated[Scenario | None, Field(description="what happens before, and while, the agent works")] = None
+    entities: Annotated[tuple[Entity, ...], Field(description="records the task is about")] = ()
+    tags: Annotated[tuple[str, ...], Field(description="labels to select and group by")] = ()
+    timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds")] = None
+    criteria: Annotated[tuple[Criterion, ...], Field(description="typed assertions, checked after the run")] = ()
+    environment: Annotated[str | None, Field(description="name of an environment in the same folder")] = None
+    solution: Annotated[str | None, Field(description="Python file beside the task that `oracle` runs")] = None

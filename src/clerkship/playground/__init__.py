@@ -1,0 +1,1 @@
+"""One running environment: its clock, ids, log and sandboxes, and the ways in."""

@@ -1,0 +1,60 @@
+"""The two doors to a sandbox: in process, and where it is over HTTP."""
+
+from collections.abc import Callable
+
+from clerkship.events.agent import AGENT
+from clerkship.events.event import Event, Payload
+from clerkship.playground.gateway import Exchange, Gateway
+from clerkship.playground.playground import Playground
+from clerkship.sandbox.door import Sandboxes
+from clerkship.sandbox.exchange import Reply, Request
+
+BaseUrl = Callable[[], str]
+
+
+class InProcessDoor:
+    """Enters the gateway's list directly, below HTTP."""
+
+    def __init__(self, gateway: Gateway, playground: Playground, sandbox: str, base_url: BaseUrl) -> None:
+        self._gateway = gateway
+        self._playground = playground
+        self._sandbox = sandbox
+        self._base_url = base_url
+
+    @property
+    def url(self) -> str:
+        """Where the sandbox is over HTTP; asking starts the listener if it is not up."""
+        return f"{self._base_url()}/{self._playground.id}/{self._sandbox}"
+
+    @property
+    def token(self) -> str:
+        """The sandbox's credential."""
+        return self._playground.sandboxes[self._sandbox].token
+
+    def send(self, request: Request) -> Reply:
+        """Ask, and be answered."""
+        return self._gateway.handle(Exchange(self._playground.id, self._sandbox, request, self.token))
+
+
+def open_doors(gateway: Gateway, playground: Playground, base_url: BaseUrl) -> Sandboxes:
+    """A typed handle to every sandbox, as an agent in this process gets them."""
+    gateway.admit(playground)
+    handles = {
+        name: sandbox.spec.handle(InProcessDoor(gateway, playground, name, base_url))
+        for name, sandbox in playground.sandboxes.items()
+    }
+    return Sandboxes(handles, playground, AgentReport(playground))
+
+
+class AgentReport:
+    """Takes the agent's own events, and only those."""
+
+    def __init__(self, playground: Playground) -> None:
+        self._playground = playground
+
+    def __call__(self, payload: Payload) -> Event:
+        """Take it down as the agent's."""
+        if not isinstance(payload, AGENT):
+            raise TypeError(f"an agent may report flows, actions and slots, not {type(payload).__name__}")
+        with self._playground.lock:
+            return self._playground.emit("agent", payload, "agent")

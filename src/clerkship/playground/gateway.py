@@ -1,0 +1,219 @@
+"""The gateway: one ordered list of handlers that every request to every sandbox goes through.
+
+Both doors, HTTP and in-process, end here. Handlers look at the exchange in turn until one answers it; those
+that close an exchange look at every one.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from clerkship.events.lifecycle import FaultInjected, RequestRefused
+from clerkship.kit.secrets import same
+from clerkship.kit.wall import perf_counter
+from clerkship.model.duration import parse_duration
+from clerkship.model.problem import PlatformError
+from clerkship.playground.playground import ActiveFault, Playground, Sandbox
+from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
+from clerkship.sandbox.route import Call, Route, find_route
+
+BODY_LIMIT = 20_000_000
+CLOCK = "clock"
+"""A path beside the sandboxes: the simulated clock. No sandbox may have its name."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request on its way: where it goes, what it is, how it was answered."""
+
+    playground_id: str
+    sandbox_name: str
+    request: Request
+    token: str
+    playground: Playground | None = None
+    sandbox: Sandbox | None = None
+    route: Route | None = None
+    params: Mapping[str, str] = field(default_factory=dict)
+    reply: Reply | None = None
+    refusal: Refusal | None = None
+    struck: list[ActiveFault] = field(default_factory=list)
+    delay: timedelta = timedelta(0)
+    began: float = field(default_factory=perf_counter)
+
+    @property
+    def operation(self) -> str:
+        """What it is in the simulator's words."""
+        return self.route.operation if self.route is not None else ""
+
+
+Handler = Callable[[Exchange], None]
+
+
+class SimulatorBroken(PlatformError):
+    """A simulator failed where it should have answered."""
+
+
+class Gateway:
+    """All the playgrounds there are, behind one list of handlers."""
+
+    def __init__(self) -> None:
+        self.playgrounds: dict[str, Playground] = {}
+        self.handlers: tuple[Handler, ...] = (self.identify, authenticate, find_route_of, inject_faults, route)
+        self.closing: tuple[Handler, ...] = (record_refusal, spoil_reply, record_touch)
+
+    def admit(self, playground: Playground) -> None:
+        """Let requests for it in."""
+        self.playgrounds[playground.id] = playground
+
+    def dismiss(self, playground: Playground) -> None:
+        """Let none in any more."""
+        self.playgrounds.pop(playground.id, None)
+
+    def handle(self, exchange: Exchange) -> Reply:
+        """One request, through the whole list."""
+        playground = self.playgrounds.get(exchange.playground_id)
+        if playground is None:
+            return refuse_as_json(_unknown())
+        with playground.lock:
+            if playground.closed:
+                return refuse_as_json(_unknown())
+            try:
+                return self._through(exchange)
+            except Exception as error:  # a simulator's bug is ours: the run is errored, the agent not blamed
+                playground.broken = f"{exchange.sandbox_name}: {type(error).__name__}: {error}"
+                raise SimulatorBroken(playground.broken) from error
+
+    def _through(self, exchange: Exchange) -> Reply:
+        for handler in self.handlers:
+            try:
+                handler(exchange)
+            except Refusal as refusal:
+                exchange.refusal = refusal
+                exchange.reply = _in_its_words(exchange, refusal)
+            if exchange.reply is not None:
+                break
+        for handler in self.closing:
+            handler(exchange)
+        assert exchange.reply is not None
+        return exchange.reply
+
+    def identify(self, exchange: Exchange) -> None:
+        """Which run, and which of its sandboxes."""
+        exchange.playground = self.playgrounds[exchange.playground_id]
+        if exchange.sandbox_name != CLOCK:
+            exchange.sandbox = exchange.playground.sandboxes.get(exchange.sandbox_name)
+            if exchange.sandbox is None:
+                raise _unknown()
+
+
+def _unknown() -> Refusal:
+    return Refusal(404, "no_such_sandbox", "there is no such sandbox, or its run is over")
+
+
+def authenticate(exchange: Exchange) -> None:
+    """The sandbox's own token, and no other; the clock takes that of any sandbox."""
+    assert exchange.playground is not None
+    boxes = [exchange.sandbox] if exchange.sandbox is not None else exchange.playground.sandboxes.values()
+    if not any(same(box.token, exchange.token) for box in boxes):
+        # Not in the log: anyone could write to it otherwise. 401 as RFC 9110 §15.5.2 has it.
+        exchange.sandbox = None
+        raise Refusal(401, "unauthorized", "the bearer token is missing, wrong, or another sandbox's")
+
+
+def find_route_of(exchange: Exchange) -> None:
+    """Which operation of the simulator it is; simulated time moves by one touch."""
+    assert exchange.playground is not None
+    if exchange.sandbox is None:
+        exchange.reply = _use_clock(exchange.playground, exchange.request)
+        return
+    exchange.playground.clock.touch()
+    if len(exchange.request.body) > BODY_LIMIT:
+        raise Refusal(413, "too_large", f"a body may have {BODY_LIMIT} bytes")
+    exchange.route, exchange.params = find_route(exchange.sandbox.spec.routes, exchange.request)
+
+
+def inject_faults(exchange: Exchange) -> None:
+    """What is in the way strikes, in the order it was put there."""
+    playground = exchange.playground
+    assert playground is not None
+    for active in playground.faults if playground.faults else ():
+        fault = active.fault
+        if fault.sandbox not in (None, exchange.sandbox_name) or active.spent():
+            continue
+        rng = playground.rng.stream(f"fault/{fault.name}")
+        if fault.probability < 1 and rng.random() >= fault.probability:
+            continue
+        active.strikes += 1
+        exchange.struck.append(active)
+        playground.emit(
+            exchange.sandbox_name, FaultInjected(fault=fault.name, operation=exchange.operation), "scenario"
+        )
+        spoiled = fault.before(exchange.request, rng)
+        if spoiled is not None:
+            exchange.delay += spoiled.delay
+            playground.clock.advance(spoiled.delay)
+            exchange.reply = spoiled.reply
+        if exchange.reply is not None:
+            return
+
+
+def route(exchange: Exchange) -> None:
+    """Hand it to the simulator."""
+    playground, sandbox = exchange.playground, exchange.sandbox
+    assert playground is not None
+    assert sandbox is not None
+    assert exchange.route is not None
+    act = playground.act(sandbox.name, "agent")
+    exchange.reply = exchange.route.handler(Call(exchange.request, exchange.params, sandbox.state, act))
+
+
+def record_refusal(exchange: Exchange) -> None:
+    """A sandbox's no is a fact too; a stranger's knock is not."""
+    refusal = exchange.refusal
+    if refusal is None or exchange.sandbox is None or exchange.playground is None:
+        return
+    refused = RequestRefused(
+        operation=exchange.operation, status=refusal.status, code=refusal.code, reason=refusal.reason
+    )
+    exchange.playground.emit(exchange.sandbox_name, refused, "agent")
+
+
+def spoil_reply(exchange: Exchange) -> None:
+    """What struck the request may spoil the answer too."""
+    playground, reply = exchange.playground, exchange.reply
+    assert playground is not None
+    assert reply is not None
+    for active in exchange.struck:
+        rng = playground.rng.stream(f"fault/{active.fault.name}")
+        reply = active.fault.after(exchange.request, reply, rng) or reply
+    if exchange.delay and playground.environment.time == "paced":
+        reply = replace(reply, delay=exchange.delay.total_seconds())
+    exchange.reply = reply
+
+
+def record_touch(exchange: Exchange) -> None:
+    """What differs between machines goes to the sidecar."""
+    assert exchange.playground is not None
+    assert exchange.reply is not None
+    playground = exchange.playground
+    wall_ms = (perf_counter() - exchange.began) * 1000
+    seq = len(playground.log.events)
+    playground.sidecar.touch(seq, exchange.sandbox_name, exchange.operation, exchange.reply.status, wall_ms)
+
+
+def _in_its_words(exchange: Exchange, refusal: Refusal) -> Reply:
+    return exchange.sandbox.spec.refuse(refusal) if exchange.sandbox is not None else refuse_as_json(refusal)
+
+
+def _use_clock(playground: Playground, request: Request) -> Reply:
+    """`GET /clock`, `POST /clock/advance?by=10m`, `POST /clock/skip`."""
+    if (request.method, request.path) == ("POST", "/advance"):
+        try:
+            playground.clock.advance(parse_duration(request.query.get("by", "")))
+        except ValueError as error:
+            raise Refusal(400, "bad_duration", str(error)) from None
+    elif (request.method, request.path) == ("POST", "/skip"):
+        return json_reply(200, {"skipped": playground.skip(), "now": playground.now.isoformat()})
+    elif (request.method, request.path) != ("GET", "/"):
+        raise Refusal(404, "no_such_route", "the clock has GET /, POST /advance?by= and POST /skip")
+    return json_reply(200, {"now": playground.now.isoformat()})

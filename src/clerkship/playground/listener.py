@@ -1,0 +1,142 @@
+"""The HTTP door: one listener on loopback for every playground of this process."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+import uvicorn
+
+from clerkship.model.problem import PlatformError
+from clerkship.playground.gateway import BODY_LIMIT, Exchange, Gateway, SimulatorBroken
+from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+START_LIMIT = 10.0
+
+
+class ListenerFailed(PlatformError):
+    """The HTTP door did not open."""
+
+
+class Listener:
+    """Runs in a thread of its own, from the first time somebody asks for its address."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._lock = threading.Lock()
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+        self._url = ""
+
+    def url(self) -> str:
+        """Its address; opens it if it is not open."""
+        with self._lock:
+            if self._server is None:
+                self._open()
+            return self._url
+
+    def _open(self) -> None:
+        listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        config = uvicorn.Config(
+            GatewayApp(self._gateway), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
+        )
+        server = uvicorn.Server(config)
+        started = threading.Event()
+        self._thread = threading.Thread(
+            target=_serve, args=(server, listening, started), name="clerkship-listener", daemon=True
+        )
+        self._thread.start()
+        if not started.wait(START_LIMIT):
+            raise ListenerFailed("the HTTP listener did not start")
+        self._server = server
+        self._url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+    def close(self) -> None:
+        """Stop listening."""
+        with self._lock:
+            if self._server is not None and self._thread is not None:
+                self._server.should_exit = True
+                self._thread.join(START_LIMIT)
+            self._server = None
+
+
+def _serve(server: uvicorn.Server, listening: socket.socket, started: threading.Event) -> None:
+    async def serve() -> None:
+        task = asyncio.ensure_future(server.serve(sockets=[listening]))
+        while not server.started and not task.done():  # noqa: ASYNC110  (uvicorn has no event for it)
+            await asyncio.sleep(0.002)
+        started.set()
+        await task
+
+    asyncio.run(serve())
+
+
+class GatewayApp:
+    """HTTP to an exchange and back (ASGI)."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            return
+        try:
+            exchange = parse_exchange(scope, await _read_body(receive))
+            reply = self._gateway.handle(exchange)
+        except Refusal as refusal:
+            reply = refuse_as_json(refusal)
+        except SimulatorBroken:
+            reply = refuse_as_json(Refusal(500, "internal_error", "the simulator failed; the run will be errored"))
+        if reply.delay:
+            await asyncio.sleep(reply.delay)
+        await _write_reply(reply, scope["method"], send)
+
+
+async def _read_body(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > BODY_LIMIT:
+            raise Refusal(413, "too_large", f"a body may have {BODY_LIMIT} bytes")
+        more = message.get("more_body", False)
+    return b"".join(parts)
+
+
+def parse_exchange(scope: MutableMapping[str, Any], body: bytes) -> Exchange:
+    """`/{playground}/{sandbox}/…` with a bearer token."""
+    raw = scope.get("raw_path") or scope["path"].encode()
+    playground, _, rest = raw.decode("latin-1").lstrip("/").partition("/")
+    sandbox, _, path = rest.partition("/")
+    headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
+    query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    request = Request(scope["method"], "/" + _decoded(path), query, headers, body)
+    return Exchange(playground, sandbox, request, token.strip() if scheme.lower() == "bearer" else "")
+
+
+def _decoded(path: str) -> str:
+    try:
+        return unquote(path, errors="strict")
+    except UnicodeDecodeError:
+        raise Refusal(400, "bad_path", "the path is not UTF-8") from None
+
+
+async def _write_reply(reply: Reply, method: str, send: Send) -> None:
+    headers = [(b"content-length", str(len(reply.body)).encode())]
+    if reply.body:
+        headers.append((b"content-type", reply.media.encode()))
+    if reply.status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="clerkship"'))
+    headers += [(key.lower().encode(), value.encode()) for key, value in reply.headers.items()]
+    if reply.status == 204:
+        headers = [pair for pair in headers if pair[0] != b"content-length"]
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else reply.body})

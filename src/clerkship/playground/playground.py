@@ -1,0 +1,260 @@
+"""A playground: forked from an environment, changed only through events, sealed into evidence."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, TypeVar, cast
+
+from clerkship.actors.contract import Say, SimulatedPerson, Speech
+from clerkship.events.event import Event, Payload, Utterance
+from clerkship.events.lifecycle import StepFailed, StepRan
+from clerkship.events.log import Log, open_log
+from clerkship.events.query import is_kind
+from clerkship.events.sidecar import Sidecar
+from clerkship.faults.contract import Fault
+from clerkship.kit.clock import Clock, Paced, Stepped
+from clerkship.kit.ids import Ids
+from clerkship.kit.rng import Rng
+from clerkship.kit.secrets import new_name, new_token
+from clerkship.kit.wall import monotonic
+from clerkship.model.environment import Environment, Reaction
+from clerkship.model.frozen import Frozen
+from clerkship.model.problem import InputError, PlatformError
+from clerkship.playground.overlay import Overlay
+from clerkship.sandbox.exchange import Refusal
+from clerkship.sandbox.state import Act, Conversation, State
+from clerkship.simulators.spec import Spec
+from clerkship.steps.contract import Step
+
+DEEPEST_REACTION = 32
+S = TypeVar("S", bound=State)
+
+
+@dataclass(frozen=True)
+class Room:
+    """A simulator made ready once, for every playground that will be forked from it."""
+
+    spec: Spec
+    config: Frozen
+    base: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Sandbox:
+    """One running simulator."""
+
+    __slots__ = ("_token", "name", "spec", "state")
+
+    def __init__(self, name: str, room: Room) -> None:
+        self.name = name
+        self.spec = room.spec
+        self.state = room.spec.state(room.config, Overlay(room.base))
+        self._token: str | None = None
+
+    @property
+    def token(self) -> str:
+        """Its own credential, made when first asked for."""
+        if self._token is None:
+            self._token = new_token("clk_sbx")
+        return self._token
+
+
+@dataclass
+class ActiveFault:
+    """A fault that is in the way, and how often it has struck."""
+
+    fault: Fault
+    strikes: int = 0
+
+    def spent(self) -> bool:
+        """Whether it has struck as often as it may."""
+        return self.fault.times is not None and self.strikes >= self.fault.times
+
+
+class ReactionLoop(PlatformError):
+    """Reactions that set each other off without end."""
+
+
+class Playground:
+    """Everything one trial can touch. One thread at a time, by its lock."""
+
+    def __init__(self, environment: Environment, rooms: Mapping[str, Room], seed: str) -> None:
+        self.environment = environment
+        self.id = new_name("pg")
+        self.seed = seed
+        self.lock = threading.RLock()
+        self.clock: Clock = (
+            Stepped(environment.now, environment.tick)
+            if environment.time == "stepped"
+            else Paced(environment.now, monotonic)
+        )
+        self.started_at = environment.now
+        self.ids = Ids(seed)
+        self.rng = Rng(seed)
+        self.log, self._writer = open_log()
+        self.sidecar = Sidecar()
+        self.sandboxes = {name: Sandbox(name, room) for name, room in rooms.items()}
+        self.faults: list[ActiveFault] = []
+        self.step_errors: list[str] = []
+        self.people: dict[str, SimulatedPerson] = {}
+        self.left: dict[str, str] = {}
+        self._reactions = environment.reactions
+        self._depth = 0
+        self._mid_turn = False
+        self.broken: str | None = None
+        self.closed = False
+
+    @property
+    def now(self) -> datetime:
+        """The simulated time."""
+        return self.clock.now
+
+    def emit(
+        self, source: str, payload: Payload, actor: str, cause: int | None = None, at: datetime | None = None
+    ) -> Event:
+        """Take a fact down, let it change its sandbox, and tell whoever reacts to it."""
+        event = self._writer.append(source, payload, actor=actor, at=at or self.clock.now, cause=cause)
+        sandbox = self.sandboxes.get(source)
+        if sandbox is not None:
+            sandbox.state.apply(event)
+            if self._reactions:
+                self._react(sandbox, event)
+        if self.people:
+            self._tell_people(event)
+        return event
+
+    def act(self, sandbox: str, actor: str, cause: int | None = None) -> Act:
+        """Somebody's hand on a sandbox."""
+        record = partial(self._record, sandbox, actor, cause)
+        return Act(actor, self.clock.now, self.ids, self.rng, record)
+
+    def _record(self, sandbox: str, actor: str, cause: int | None, payload: Payload) -> Event:
+        return self.emit(sandbox, payload, actor, cause)
+
+    # Reactions: effects that cross sandboxes, synchronous, in the order the environment lists them.
+
+    def _react(self, sandbox: Sandbox, event: Event) -> None:
+        for reaction in self._reactions:
+            if reaction.source == sandbox.name and reacts_to(sandbox.spec, reaction, event.kind):
+                self._depth += 1
+                if self._depth > DEEPEST_REACTION:
+                    raise ReactionLoop(f"reactions go round in circles: {reaction.source} -> {reaction.target}")
+                try:
+                    self._react_once(reaction, event)
+                finally:
+                    self._depth -= 1
+
+    def _react_once(self, reaction: Reaction, event: Event) -> None:
+        target = self.sandboxes[reaction.target]
+        try:
+            target.spec.reactions[event.kind](target.state, self.act(target.name, "reaction", event.seq), event)
+        except Refusal as refusal:
+            self.sidecar.facts.setdefault("reactions_refused", []).append(f"#{event.seq}: {refusal.reason}")
+
+    # People.
+
+    def seat(self, person: SimulatedPerson, sandbox: str) -> None:
+        """Put a person on a sandbox that carries a conversation."""
+        self._conversation(sandbox).start(self.act(sandbox, "person"), person.name)
+        self.people[sandbox] = person
+
+    def speak(self, sandbox: str, speech: Speech | None, cause: int | None = None) -> None:
+        """Have the person do what they decided."""
+        conversation = self._conversation(sandbox)
+        if speech is None or not conversation.open:
+            return
+        self.clock.touch()
+        if speech.text:
+            conversation.say(self.act(sandbox, "person", cause), speech.text)
+        if speech.leaves:
+            self.left[sandbox] = speech.reason
+            conversation.end(self.act(sandbox, "person", cause), speech.reason)
+
+    def _conversation(self, sandbox: str) -> Conversation:
+        return cast(Conversation, self.sandboxes[sandbox].state)
+
+    def deliver(self, sandbox: str, replies: Sequence[Say]) -> None:
+        """Have the agent say its replies of one turn; the person hears them out before answering."""
+        with self.lock:
+            conversation = self._conversation(sandbox)
+            self._mid_turn = True
+            try:
+                for reply in replies:
+                    self.clock.touch()
+                    said = conversation.say(self.act(sandbox, "agent"), **reply.fields())
+            finally:
+                self._mid_turn = False
+            heard = "\n".join(reply.text for reply in replies)
+            self.speak(sandbox, self.people[sandbox].hear(heard), said.seq)
+
+    def _tell_people(self, event: Event) -> None:
+        for sandbox, person in self.people.items():
+            if event.source == sandbox and event.actor == "agent" and isinstance(event.payload, Utterance):
+                if not self._mid_turn:
+                    self.speak(sandbox, person.hear(event.payload.text), event.seq)
+            elif person.watches and event.actor != "person":
+                self.speak(sandbox, person.notice(event), event.seq)
+
+    # The scenario's steps.
+
+    def run_step(self, step: Step) -> None:
+        """Do one step; what it could not do is the author's mistake, kept for the end of the run."""
+        with self.lock:
+            try:
+                step.run(self)
+            except (Refusal, InputError) as error:
+                self.step_errors.append(f"step {step.name}: {error}")
+                self.emit("scenario", StepFailed(step=step.name, reason=str(error)), "scenario")
+            else:
+                self.emit("scenario", StepRan(step=step.name), "scenario")
+
+    def schedule(self, after: timedelta, step: Step) -> None:
+        """Have a step run at a time."""
+        self.clock.schedule(self.started_at + after, partial(self.run_step, step))
+
+    def state(self, kind: type[S], sandbox: str | None) -> tuple[S, Act]:
+        """A sandbox's state of this sort, and the scenario's hand on it."""
+        found = {name: box.state for name, box in self.sandboxes.items() if isinstance(box.state, kind)}
+        name = sandbox if sandbox is not None or len(found) != 1 else next(iter(found))
+        if name is None or name not in found:
+            raise InputError.of(f"name one of these sandboxes: {', '.join(found) or 'there is none of this kind'}")
+        actor = "person" if self.sandboxes[name].spec.converses else "scenario"
+        return cast(S, found[name]), self.act(name, actor)
+
+    def inject(self, fault: Fault) -> None:
+        """Put a fault in the way of requests to come."""
+        self.faults.append(ActiveFault(fault))
+
+    def advance(self, by: timedelta) -> None:
+        """Let simulated time pass."""
+        with self.lock:
+            self.clock.advance(by)
+
+    def skip(self) -> bool:
+        """Jump to the next thing due; false if there is none."""
+        with self.lock:
+            due = self.clock.next_due()
+            if due is None:
+                return False
+            self.clock.advance(max(due - self.clock.now, timedelta(0)))
+            return True
+
+    def close(self) -> None:
+        """Tear it down: no traffic and no events from here on; the log stays."""
+        self.closed = True
+        self._writer.close()
+
+
+def reacts_to(spec: Spec, reaction: Reaction, kind: str) -> bool:
+    """`drop.file.written` means the `files.file.written` of the sandbox `drop`."""
+    return is_kind(kind, f"{spec.kind}.{reaction.event}")
+
+
+def replay(rooms: Mapping[str, Room], log: Log) -> dict[str, State]:
+    """The states a log leads to, rebuilt from the dataset and the events alone."""
+    states = {name: room.spec.state(room.config, Overlay(room.base)) for name, room in rooms.items()}
+    for event in log.events:
+        if event.source in states:
+            states[event.source].apply(event)
+    return states

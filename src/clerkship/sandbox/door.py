@@ -1,0 +1,143 @@
+"""The agent's end: a door to one sandbox, and the typed handle that stands in it."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Protocol, TypeVar
+
+import orjson
+
+from clerkship.events.event import Event, Payload
+from clerkship.model.duration import parse_duration
+from clerkship.model.names import did_you_mean
+from clerkship.sandbox.exchange import JSON, Reply, Request
+
+H = TypeVar("H", bound="Handle")
+
+
+class Refused(Exception):
+    """A sandbox refused what the agent asked, in the words of its protocol."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
+        super().__init__(f"{reply.status}: {reply.body.decode(errors='replace')[:500]}")
+
+
+class Door(Protocol):
+    """A way to one sandbox: in process, or over HTTP."""
+
+    @property
+    def url(self) -> str:
+        """Where the same sandbox is over HTTP."""
+        ...
+
+    @property
+    def token(self) -> str:
+        """What opens it."""
+        ...
+
+    def send(self, request: Request) -> Reply:
+        """Ask, and be answered."""
+        ...
+
+
+class Handle:
+    """A sandbox as an agent written in Python holds it. Each kind adds its own verbs."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    @property
+    def url(self) -> str:
+        """Base URL of this sandbox over HTTP."""
+        return self._door.url
+
+    @property
+    def token(self) -> str:
+        """Bearer token of this sandbox over HTTP."""
+        return self._door.token
+
+    def request(
+        self, method: str, path: str, *, query: Mapping[str, str] | None = None, body: bytes = b"", media: str = JSON
+    ) -> Reply:
+        """Send any request; raises Refused on an error status."""
+        headers = {"content-type": media} if body else {}
+        reply = self._door.send(Request(method, path, query or {}, headers, body))
+        if not reply.ok:
+            raise Refused(reply)
+        return reply
+
+    def _json(self, method: str, path: str, data: Any = None, query: Mapping[str, str] | None = None) -> Any:
+        body = b"" if data is None else orjson.dumps(data)
+        reply = self.request(method, path, query=query, body=body)
+        return orjson.loads(reply.body) if reply.body else None
+
+
+class Waiting(Protocol):
+    """The clock as an agent may use it."""
+
+    @property
+    def now(self) -> datetime:
+        """The simulated time."""
+        ...
+
+    def advance(self, by: timedelta) -> None:
+        """Wait this long."""
+        ...
+
+    def skip(self) -> bool:
+        """Wait for the next thing due; false if there is none."""
+        ...
+
+
+class Sandboxes(Mapping[str, Handle]):
+    """All the sandboxes of a run by name, with the simulated clock, and a place to report one's own doings."""
+
+    def __init__(self, handles: Mapping[str, Handle], clock: Waiting, report: "Report") -> None:
+        self._handles = handles
+        self._clock = clock
+        self._report = report
+
+    def __getitem__(self, name: str) -> Handle:
+        """The sandbox of this name."""
+        if name not in self._handles:
+            raise KeyError(f"no sandbox `{name}`; {did_you_mean(name, self._handles)}")
+        return self._handles[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Their names."""
+        return iter(self._handles)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._handles)
+
+    def get_as(self, kind: type[H], name: str | None = None) -> H:
+        """The sandbox of this name, or the only one with this sort of handle, typed."""
+        found = [handle for key, handle in self._handles.items() if isinstance(handle, kind) and name in (None, key)]
+        if len(found) != 1:
+            raise KeyError(f"{len(found)} sandboxes are a {kind.__name__}; name one of {', '.join(self._handles)}")
+        return found[0]
+
+    @property
+    def now(self) -> datetime:
+        """The simulated time."""
+        return self._clock.now
+
+    def wait(self, duration: str | float | None = None) -> bool:
+        """Let simulated time pass: this long, or until the next thing due (false if there is none)."""
+        if duration is None:
+            return self._clock.skip()
+        self._clock.advance(parse_duration(duration))
+        return True
+
+    def report(self, payload: Payload) -> Event:
+        """Put one of the agent's own events (an action, a slot, a flow) in the log."""
+        return self._report(payload)
+
+
+class Report(Protocol):
+    """How an agent's own events reach the log."""
+
+    def __call__(self, payload: Payload) -> Event:
+        """Take it down as the agent's."""
+        ...

@@ -1,0 +1,45 @@
+"""Routes: which request is which operation of a simulator."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clerkship.sandbox.exchange import Refusal, Reply, Request
+from clerkship.sandbox.state import Act
+
+_PARAMETER = re.compile(r"\{(\w+)(\*?)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request on its way through a simulator."""
+
+    request: Request
+    params: Mapping[str, str]
+    state: Any
+    act: Act
+
+
+class Route:
+    """A method and a path (`/files/{path*}` takes slashes too) with the operation they mean."""
+
+    def __init__(self, method: str, path: str, operation: str, handler: Callable[[Call], Reply]) -> None:
+        self.method, self.path, self.operation, self.handler = method, path, operation, handler
+        pattern = _PARAMETER.sub(lambda m: f"(?P<{m[1]}>{'.+' if m[2] else '[^/]+'})", path)
+        self.pattern = re.compile(pattern)
+
+
+def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mapping[str, str]]:
+    """The route of a request, or the refusal that HTTP has for it (RFC 9110 §15.5.5, §15.5.6)."""
+    allowed: list[str] = []
+    for route in routes:
+        found = route.pattern.fullmatch(request.path)
+        if found is None:
+            continue
+        if route.method == request.method:
+            return route, found.groupdict()
+        allowed.append(route.method)
+    if allowed:
+        raise Refusal(405, "method_not_allowed", f"{request.method} is not done here; {', '.join(allowed)} is")
+    raise Refusal(404, "no_such_route", f"nothing is at {request.path[:200]}")

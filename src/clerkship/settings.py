@@ -1,0 +1,35 @@
+"""Settings: one typed table, read from the environment once."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from clerkship.model.problem import InputError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every setting there is; each can be given as CLERKSHIP_ and its name."""
+
+    store: Path = field(default=Path(".clerkship/store.db"), metadata={"about": "file that runs are kept in"})
+    timeout: float = field(default=300.0, metadata={"about": "wall seconds per task that sets no timeout"})
+    concurrency: int = field(default=4, metadata={"about": "trials at once"})
+    seed: int = field(default=0, metadata={"about": "what ids and randomness derive from"})
+
+
+def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
+    """From CLERKSHIP_STORE and so on; a value that does not fit is an input error."""
+    given: dict[str, object] = {}
+    for setting in fields(Settings):
+        text = environ.get(f"CLERKSHIP_{setting.name.upper()}")
+        if not text:
+            continue
+        sort = type(setting.default)
+        try:
+            given[setting.name] = Path(text) if isinstance(setting.default, Path) else sort(text)  # type: ignore[call-arg]
+        except ValueError:
+            raise InputError.of(
+                f"CLERKSHIP_{setting.name.upper()} is {text!r}", hint=f"expected {sort.__name__}"
+            ) from None
+    return Settings(**given)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Simulated interfaces: one closed folder per kind, each exporting its SPEC."""

@@ -1,0 +1,21 @@
+"""`chat`: a conversation with a simulated person, as messages back and forth."""
+
+from clerkship.simulators.chat.events import MessageSent, SessionEnded, SessionStarted
+from clerkship.simulators.chat.exercise import EXERCISE
+from clerkship.simulators.chat.handle import Chat
+from clerkship.simulators.chat.routes import ROUTES
+from clerkship.simulators.chat.state import ChatState
+from clerkship.simulators.chat.steps.say import Say
+from clerkship.simulators.spec import Spec
+
+SPEC = Spec(
+    kind="chat",
+    summary="A conversation with a simulated person: send a message, read what was said.",
+    state=ChatState,
+    events=(SessionStarted, MessageSent, SessionEnded),
+    routes=ROUTES,
+    handle=Chat,
+    exercise=EXERCISE,
+    steps=(Say,),
+    converses=True,
+)

@@ -1,0 +1,11 @@
+"""Requests that touch every operation of a chat."""
+
+from clerkship.sandbox.exchange import Request
+
+EXERCISE = (
+    Request("GET", "/session"),
+    Request("POST", "/messages", body=b'{"text": "Good morning."}'),
+    Request("GET", "/messages"),
+    Request("GET", "/messages", {"after": "1"}),
+    Request("POST", "/messages", body=b'{"text": "Which?", "buttons": [{"title": "This", "payload": "/this"}]}'),
+)

@@ -1,0 +1,78 @@
+"""`file_present`: the right file is there at the end, with the right content."""
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, ClassVar
+
+import orjson
+from pydantic import Field
+
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.events.evidence import Evidence
+from clerkship.events.query import shown
+from clerkship.model.frozen import Flag, Frozen
+from clerkship.model.matcher import describe, holds
+from clerkship.model.path import MISSING, lookup
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+from clerkship.simulators.files.state import FilesState
+
+
+class JsonField(Frozen):
+    """A dotted path in a JSON file, and what must be there."""
+
+    path: str
+    expected: Expected
+
+
+class FilePresent(Assertion):
+    """A file at the path (`*` allowed) whose text and JSON fields are as expected; or, with `absent`, none."""
+
+    name: ClassVar[str] = "file_present"
+    shorthand: ClassVar[str | None] = "path"
+    path: Annotated[str, Field(min_length=1, description="path in the drop, `*` allowed")]
+    sandbox: Annotated[str | None, Field(description="which drop; the only one if not given")] = None
+    text: Annotated[Expected | None, Field(description="what its text must be: literal or matcher")] = None
+    fields: Annotated[tuple[JsonField, ...], Field(description="what its JSON must hold")] = ()
+    count: Annotated[Expected | None, Field(description="how many files must match")] = None
+    absent: Annotated[Flag, Field(description="no such file may be there")] = False
+
+    def check(self, evidence: Evidence) -> Check:
+        """Compare every file at the path; the best one decides."""
+        state = evidence.state(FilesState, self.sandbox)
+        found = {path: state.records[path] for path in state.paths() if fnmatchcase(path, self.path)}
+        if self.text is None and not self.fields:
+            return self._by_number(found, state)
+        compared = {path: tuple(self._compare(data)) for path, data in found.items()}
+        good = [path for path, checks in compared.items() if all(check.passed for check in checks)]
+        if self.absent or self.count is not None:
+            return self._by_number({path: found[path] for path in good}, state)
+        if not compared:
+            return self._by_number({}, state)
+        best = max(compared, key=lambda path: sum(check.passed for check in compared[path]))
+        detail = f"{best} is as expected" if good else f"{best} is there, but not as expected"
+        return Check.of_fields(compared[best], detail)
+
+    def _by_number(self, found: dict[str, bytes], state: FilesState) -> Check:
+        expected = 0 if self.absent else self.count if self.count is not None else {"gte": 1}
+        passed = holds(expected, len(found))
+        names = ", ".join(found) if found else "none; the drop has " + (", ".join(state.paths()) or "no files")
+        field = FieldCheck(path=self.path, expected=expected, actual=len(found), passed=passed)
+        return Check.of(passed, f"files that fit {self.path}: {names} (expected {describe(expected)})", field)
+
+    def _compare(self, data: bytes) -> Iterator[FieldCheck]:
+        text = data.decode(errors="replace")
+        if self.text is not None:
+            yield FieldCheck(path="text", expected=self.text, actual=shown(text), passed=holds(self.text, text))
+        content = _parse_json(data) if self.fields else None
+        for field in self.fields:
+            actual = lookup(content, field.path)
+            passed = holds(field.expected, actual)
+            yield FieldCheck(path=field.path, expected=field.expected, actual=shown(actual), passed=passed)
+
+
+def _parse_json(data: bytes) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return MISSING

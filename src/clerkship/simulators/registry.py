@@ -1,0 +1,44 @@
+"""The simulators there are. A broken one is an error at start, by name, not a gap found at run."""
+
+from collections.abc import Iterable
+
+from clerkship.kit.registry import Registry
+from clerkship.model.problem import PlatformError
+from clerkship.simulators import chat, files
+from clerkship.simulators.spec import Spec
+
+SPECS: tuple[Spec, ...] = (chat.SPEC, files.SPEC)
+
+
+class BrokenSimulator(PlatformError):
+    """A simulator whose SPEC contradicts itself."""
+
+
+def load_simulators(specs: Iterable[Spec] = SPECS) -> Registry[Spec]:
+    """Check each SPEC and table them by kind."""
+    registry: Registry[Spec] = Registry("simulator")
+    for spec in specs:
+        _check(spec)
+        registry.add(spec.kind, spec)
+    return registry
+
+
+def _check(spec: Spec) -> None:
+    operations = [route.operation for route in spec.routes]
+    complaints = [
+        *(f"operation `{name}` is routed twice" for name in set(operations) if operations.count(name) > 1),
+        *(
+            f"event `{event.kind}` does not start with `{spec.kind}.`"
+            for event in spec.events
+            if not event.kind.startswith(f"{spec.kind}.")
+        ),
+        *(f"step `{step.name}` does not start with `{spec.kind}.`" for step in spec.steps if not _own(spec, step.name)),
+    ]
+    if not spec.exercise:
+        complaints.append("it has no exercise for the conformance suite")
+    if complaints:
+        raise BrokenSimulator(f"simulator `{spec.kind}`: {'; '.join(complaints)}")
+
+
+def _own(spec: Spec, name: str) -> bool:
+    return name.startswith(f"{spec.kind}.")

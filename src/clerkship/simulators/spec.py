@@ -1,0 +1,44 @@
+"""What a simulator says of itself. Everything else about it stays in its folder."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from clerkship.assertions.contract import Assertion
+from clerkship.events.event import Event, Payload
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.door import Handle
+from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
+from clerkship.sandbox.route import Route
+from clerkship.sandbox.state import Act, State
+from clerkship.steps.contract import Step
+
+React = Callable[[Any, Act, Event], None]
+
+
+class NoConfig(Frozen):
+    """A simulator with nothing to configure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """The contract between a simulator and the playground it runs in."""
+
+    kind: str
+    summary: str
+    state: type[State]
+    events: tuple[type[Payload], ...]
+    routes: tuple[Route, ...]
+    handle: type[Handle]
+    exercise: tuple[Request, ...]
+    """Requests that touch every operation: what the conformance suite sends through both doors."""
+    config: type[Frozen] = NoConfig
+    dataset: str | None = None
+    """The type of dataset it is loaded from, if any."""
+    refuse: Callable[[Refusal], Reply] = refuse_as_json
+    assertions: tuple[type[Assertion], ...] = ()
+    steps: tuple[type[Step], ...] = ()
+    reactions: Mapping[str, React] = field(default_factory=dict)
+    """Event kinds of other sandboxes it can take in, and how."""
+    converses: bool = False
+    """Whether a person can sit on it: its state is a Conversation."""

@@ -1,0 +1,1 @@
+"""The scenario's steps that belong to no simulator, and the contract of all."""

@@ -1,0 +1,45 @@
+"""What a scenario step is: a model whose fields are its YAML, and one thing it does to the stage."""
+
+from abc import abstractmethod
+from datetime import datetime, timedelta
+from typing import ClassVar, Protocol, TypeVar
+
+from clerkship.faults.contract import Fault
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.state import Act, State
+
+S = TypeVar("S", bound=State)
+
+
+class Stage(Protocol):
+    """The playground as a step may use it."""
+
+    @property
+    def now(self) -> datetime:
+        """The simulated time."""
+        ...
+
+    def state(self, kind: type[S], sandbox: str | None) -> tuple[S, Act]:
+        """A sandbox's state, and the scenario's hand on it."""
+        ...
+
+    def advance(self, by: timedelta) -> None:
+        """Let simulated time pass."""
+        ...
+
+    def inject(self, fault: Fault) -> None:
+        """Put a fault in the way of requests to come."""
+        ...
+
+
+class Step(Frozen):
+    """`kind.verb`, run before the agent starts or, with `at`, while it works."""
+
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    simulator: ClassVar[str | None] = None
+    """The kind of sandbox it acts on, if it acts on one."""
+
+    @abstractmethod
+    def run(self, stage: Stage) -> None:
+        """Do it."""

@@ -1,0 +1,27 @@
+"""Every fault as a step: `fault.latency`, `fault.error` and so on."""
+
+from typing import ClassVar, cast
+
+from pydantic import create_model
+
+from clerkship.faults.contract import Fault
+from clerkship.steps.contract import Stage, Step
+
+
+class FaultStep(Step):
+    """Puts a fault in the way; its fields are the fault's."""
+
+    fault: ClassVar[type[Fault]]
+
+    def run(self, stage: Stage) -> None:
+        """Do it."""
+        stage.inject(self.fault.model_validate(self.model_dump()))
+
+
+def fault_step(fault: type[Fault]) -> type[FaultStep]:
+    """The step that injects this fault."""
+    fields = {name: (info.annotation, info) for name, info in fault.model_fields.items()}
+    step = create_model(f"{fault.__name__}Step", __base__=FaultStep, __doc__=fault.__doc__, **fields)  # type: ignore[call-overload]
+    step.name = f"fault.{fault.name}"
+    step.fault = fault
+    return cast(type[FaultStep], step)

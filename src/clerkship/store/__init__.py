@@ -1,0 +1,1 @@
+"""Where runs are kept: a small protocol, and SQLite behind it."""

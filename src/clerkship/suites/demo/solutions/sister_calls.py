@@ -1,0 +1,5 @@
+"""Says nothing to whom it cannot identify."""
+
+
+def on_turn(message):
+    return "I am sorry, I can only talk about it with the patient. Please have her call with her date of birth."
