@@ -18,6 +18,14 @@ class Settings:
     seed: int = field(default=0, metadata={"about": "what ids and randomness derive from"})
 
 
+_SORTS: dict[str, type[Path] | type[float] | type[int]] = {
+    "store": Path,
+    "timeout": float,
+    "concurrency": int,
+    "seed": int,
+}
+
+
 def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     """From CLERKSHIP_STORE and so on; a value that does not fit is an input error."""
     given: dict[str, object] = {}
@@ -25,9 +33,9 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         text = environ.get(f"CLERKSHIP_{setting.name.upper()}")
         if not text:
             continue
-        sort = type(setting.default)
+        sort = _SORTS[setting.name]
         try:
-            given[setting.name] = Path(text) if isinstance(setting.default, Path) else sort(text)  # type: ignore[call-arg]
+            given[setting.name] = sort(text)
         except ValueError:
             raise InputError.of(
                 f"CLERKSHIP_{setting.name.upper()} is {text!r}", hint=f"expected {sort.__name__}"

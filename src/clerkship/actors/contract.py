@@ -1,7 +1,7 @@
 """What an agent is: two entry points, of which it has one or both; and what a person is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from pydantic import JsonValue
@@ -29,7 +29,7 @@ class Say:
     text: str
     utter_name: str | None = None
     buttons: tuple[dict[str, Any], ...] = ()
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] | None = None
 
     def fields(self) -> dict[str, Any]:
         """As a conversation takes it."""

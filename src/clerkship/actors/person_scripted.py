@@ -3,7 +3,7 @@
 from clerkship.actors.contract import Speech
 from clerkship.events.event import Event
 from clerkship.events.query import matches
-from clerkship.model.pattern import search
+from clerkship.model.pattern import found
 from clerkship.model.scenario import EventMatch, Person, Rule
 
 
@@ -27,10 +27,10 @@ class ScriptedPerson:
         """The end rule first, then the first rule that fits, then the fallback; without one they leave."""
         end = self._script.end
         enough = end.after is not None and self._said >= end.after
-        if enough or (isinstance(end.when, str) and search(end.when, said) is not None):
+        if enough or (isinstance(end.when, str) and found(end.when, said)):
             return Speech(end.say, leaves=True, reason="person_done")
         for number, rule in enumerate(self._script.script):
-            if isinstance(rule.when, str) and self._may_use(number, rule) and search(rule.when, said) is not None:
+            if isinstance(rule.when, str) and self._may_use(number, rule) and found(rule.when, said):
                 return self._use(number, rule)
         if self._script.fallback is not None:
             return self._say(self._script.fallback)

@@ -55,15 +55,17 @@ class PythonSolver:
     def __init__(self, name: str, target: Any) -> None:
         self.name = name
         self._target = target
-        functions(target if not inspect.isclass(target) else target.__new__(target), name)
+        self._functions = functions(target, name)
 
     def open(self, solution: str | None) -> Agent:
         """A fresh instance where the target is a class."""
+        if not inspect.isclass(self._target):
+            return PythonAgent(self._functions)
         try:
-            target = self._target() if inspect.isclass(self._target) else self._target
+            made = self._target()
         except Exception as error:
             raise AgentError(f"it could not be made: {_told(error)}") from error
-        return PythonAgent(functions(target, self.name))
+        return PythonAgent({entry: getattr(made, entry) for entry in self._functions})
 
 
 def functions(target: Any, name: str) -> dict[Entry, Callable[..., Any]]:
@@ -86,7 +88,7 @@ def _arity(function: Callable[..., Any]) -> int:
     code = getattr(function, "__code__", None)
     if code is None or code.co_flags & inspect.CO_VARARGS:
         return 2
-    return min(2, code.co_argcount - inspect.ismethod(function))
+    return min(2, int(code.co_argcount) - inspect.ismethod(function))
 
 
 def load_python(reference: str) -> PythonSolver:

@@ -25,7 +25,9 @@ def _say(item: Any) -> Say:
     if isinstance(item, str):
         return Say(_text(item))
     if isinstance(item, Say):
-        return Say(_text(item.text), item.utter_name, _buttons(item.buttons), _plain_map(item.metadata))
+        return Say(
+            _text(item.text), item.utter_name, _buttons(item.buttons) if item.buttons else (), _plain_map(item.metadata)
+        )
     if (
         isinstance(item, Mapping)
         and isinstance(item.get("text"), str)
@@ -50,7 +52,9 @@ def _buttons(buttons: Any) -> tuple[dict[str, Any], ...]:
     return tuple(plain)  # type: ignore[arg-type]
 
 
-def _plain_map(value: Any) -> dict[str, Any]:
+def _plain_map(value: Any) -> dict[str, Any] | None:
+    if value is None:
+        return None
     plain = parse_answer(value, what="metadata")
     if not isinstance(plain, dict):
         raise AgentError(f"a reply's metadata is {_named(value)}")

@@ -36,7 +36,7 @@ class Wording(Frozen):
         if self.utter_name is not None:
             checks.append(("utter_name", self.utter_name, said.utter_name, said.utter_name == self.utter_name))
         if self.text_matches is not None:
-            hit = pattern.search(self.text_matches, said.text) is not None
+            hit = pattern.found(self.text_matches, said.text)
             checks.append(("text", {"matches": self.text_matches}, said.text, hit))
         if self.buttons is not None:
             checks.append(("buttons", list(self.buttons), list(said.buttons), equals(self.buttons, said.buttons)))

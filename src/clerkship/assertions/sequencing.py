@@ -1,8 +1,8 @@
 """`sequencing`: things happened in this order, each strictly after the one before."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -31,6 +31,11 @@ class SequenceStep(EventMatch):
     within: Annotated[Duration | None, Field(description="simulated time since the step before")] = None
     until: Annotated[EventMatch | None, Field(description="must happen before the next event like this")] = None
 
+    @cached_property
+    def words(self) -> str:
+        """The step in words; asked for in every trial, and always the same."""
+        return phrase(self)
+
     @model_validator(mode="before")
     @classmethod
     def _from_bare(cls, value: Any) -> Any:
@@ -44,11 +49,11 @@ class SequenceStep(EventMatch):
         raise ValueError(f"expected {{event: kind, …}}, or one of {', '.join(_BARE)} with a name")
 
 
-@dataclass(frozen=True)
-class Link:
-    """A step matched by an event, and the match it stands on."""
+class Link(NamedTuple):
+    """A step matched by an event, where that is, and the match it stands on."""
 
     event: Event
+    place: int
     before: "Link | None"
 
 
@@ -91,12 +96,13 @@ def _extend(events: Sequence[Event], step: SequenceStep, links: list[Link], *, f
     waiting = iter(links)
     upcoming = next(waiting, None)
     last: Link | None = None
-    for event in events:
+    for index in range(upcoming.place if upcoming is not None else 0, len(events)):
+        event = events[index]
         if (first or last is not None) and matches(event, step) and _near_enough(event, last, step):
-            found.append(Link(event, last))
+            found.append(Link(event, index, last))
         if last is not None and step.until is not None and matches(event, step.until):
             last = None
-        if upcoming is not None and upcoming.event is event:
+        if upcoming is not None and upcoming.place == index:
             last, upcoming = upcoming, next(waiting, None)
     return found
 
@@ -117,7 +123,7 @@ def _chain(link: Link) -> list[Event]:
 def _row(number: int, step: SequenceStep, event: Event | None, *, passed: bool) -> FieldCheck:
     actual = "(not found)" if event is None else f"#{event.seq} {event.kind}"
     seq = event.seq if event is not None else None
-    return FieldCheck(path=f"step {number + 1}", expected=phrase(step), actual=actual, passed=passed, seq=seq)
+    return FieldCheck(path=f"step {number + 1}", expected=step.words, actual=actual, passed=passed, seq=seq)
 
 
 def _why(step: SequenceStep, elsewhere: Event | None, chain: list[Event]) -> str:

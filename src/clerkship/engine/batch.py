@@ -9,6 +9,7 @@ from clerkship.engine.trial import Finished, Job, Setting
 from clerkship.kit.wall import monotonic
 
 WATCH_EVERY = 0.1
+OPEN_AFTER = 0.002
 STOP_WITHIN = 0.7
 MOST_WAITING = 64
 
@@ -34,17 +35,21 @@ class Batch:
         for job in self.jobs:
             self._waiting.put(job)
         self._open = len(self.jobs)
-        for _ in range(min(self.concurrency, len(self.jobs))):
-            self._sit()
+        self._sit()
         try:
             while self._open:
-                self._take(self._next(WATCH_EVERY))
+                self._take(self._next(self._patience()))
                 self._watch()
         except KeyboardInterrupt:
             self._stop()
         finally:
             for _ in self._seats:
                 self._waiting.put(None)
+
+    def _patience(self) -> float:
+        """Seats are opened while nothing comes in from those there are: agents that wait get the whole limit,
+        agents that only compute are not made to fight over one interpreter."""
+        return OPEN_AFTER if len(self._seats) < self.concurrency and not self._waiting.empty() else WATCH_EVERY
 
     def _sit(self) -> None:
         self._seats.append(Seat(self.setting, self._waiting, self._done.put))
@@ -57,7 +62,8 @@ class Batch:
             while len(found) < MOST_WAITING:
                 found.append(self._done.get_nowait())
         except queue.Empty:
-            pass
+            if not found and len(self._seats) < self.concurrency and not self._waiting.empty():
+                self._sit()
         return found
 
     def _take(self, done: Iterable[Done]) -> None:

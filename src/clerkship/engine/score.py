@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from clerkship.assertions.contract import Assertion
+from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
 from clerkship.model.criterion import Criterion
-from clerkship.model.run import AxisScore, CriterionRun, Ending, Status, Verdict
+from clerkship.model.run import AxisScore, CriterionRun, CriterionStatus, Ending, Status, Verdict
 
 PASS = 0.9
 DEFAULT_AXIS = "__default__"
@@ -27,36 +27,25 @@ def judge(checks: Iterable[tuple[Criterion, Assertion]], evidence: Evidence) -> 
 
 
 def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence) -> CriterionRun:
+    status: CriterionStatus = "judged"
     try:
         check = assertion.check(evidence)
     except Exception as error:  # one criterion's error is data, and takes no other down
-        return _criterion_run(criterion, status="error", detail=f"{type(error).__name__}: {error}")
-    return _criterion_run(
-        criterion,
-        status="judged",
+        status = "error"
+        check = Check.of(False, f"{type(error).__name__}: {error}")
+    return CriterionRun(
+        label=criterion.label,
+        assertion=criterion.assertion.name,
+        status=status,
         passed=check.passed,
         score=min(max(check.score, 0.0), 1.0),
         detail=check.detail,
         evidence=check.evidence,
+        weight=criterion.weight,
+        axis=criterion.axis,
+        input_entity_id=criterion.input_entity_id,
+        gate=criterion.gate,
     )
-
-
-def _criterion_run(criterion: Criterion, **outcome: object) -> CriterionRun:
-    return CriterionRun.model_construct(
-        **CRITERION_DEFAULTS
-        | {
-            "label": criterion.label,
-            "assertion": criterion.assertion.name,
-            "weight": criterion.weight,
-            "axis": criterion.axis,
-            "input_entity_id": criterion.input_entity_id,
-            "gate": criterion.gate,
-        }
-        | outcome
-    )
-
-
-CRITERION_DEFAULTS: dict[str, object] = {"passed": False, "score": 0.0, "detail": "", "evidence": ()}
 
 
 def fold(criteria: Sequence[CriterionRun], status: Status) -> Score:

@@ -1,6 +1,5 @@
 """One trial: fork, set up, let the agent work, seal, grade. The only loop of the whole is in here."""
 
-import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import CriterionRun, Ending, TaskRun
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.pacer import Pacer
+from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.state import Conversation
 
@@ -88,11 +87,8 @@ class Trial:
         if self.playground.step_errors:
             return "errored"
         try:
-            async with asyncio.timeout(self.timeout):
-                with Pacer(self.playground):
-                    return await self._work()
-        except TimeoutError:
-            return "timed_out"
+            with paced(self.playground):
+                return await self._work()
         except AgentError as error:
             return self._agent_failed(str(error))
 
@@ -190,7 +186,7 @@ class Trial:
         self._setting.gateway.dismiss(self.playground)
         playground, snapshot, log = self.playground, self.job.built.snapshot, self.playground.log
         playground.sidecar.facts["wall_ms"] = round((perf_counter() - self._began) * 1000, 3)
-        task_run = TaskRun.model_construct(
+        task_run = TaskRun(
             run=self.job.run,
             task=snapshot.task.name,
             trial=self.job.trial,

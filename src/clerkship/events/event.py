@@ -29,7 +29,7 @@ class Utterance(Payload):
     turn: int
     utter_name: str | None = None
     buttons: tuple[dict[str, Any], ...] = ()
-    metadata: dict[str, Any] = {}
+    metadata: dict[str, Any] | None = None
 
 
 class Event(NamedTuple):
@@ -55,8 +55,15 @@ def _plain(value: Any) -> Any:
 
 def render_event(event: Event, blobs: dict[str, bytes]) -> bytes:
     """One line of canonical JSON; large or binary bodies go to the blobs instead."""
-    record: dict[str, Any] = event._asdict()
-    record["payload"] = event.payload.__dict__
+    record: dict[str, Any] = {
+        "seq": event.seq,
+        "at": event.at,
+        "source": event.source,
+        "kind": event.kind,
+        "actor": event.actor,
+        "cause": event.cause,
+        "payload": event.payload.__dict__,
+    }
     try:
         line = orjson.dumps(record, default=_plain, option=_OPTIONS)
     except orjson.JSONEncodeError:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from clerkship.events.event import Event, Utterance
 from clerkship.model.run import Ending
@@ -46,4 +46,4 @@ class Evidence:
             raise NoSuchSandbox(f"name the sandbox: there are {len(found)} of this kind ({', '.join(found) or 'none'})")
         if sandbox not in found:
             raise NoSuchSandbox(f"no sandbox `{sandbox}` of this kind; there is {', '.join(found) or 'none'}")
-        return cast(S, found[sandbox])
+        return found[sandbox]

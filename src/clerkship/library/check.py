@@ -61,19 +61,20 @@ class Checker:
             self._check_reaction(environment, number)
 
     def _check_reaction(self, environment: Environment, number: int) -> None:
-        reaction, path = environment.reactions[number], ["reactions", number]
+        reaction = environment.reactions[number]
+        path: list[int | str] = ["reactions", number]
         for name in (reaction.source, reaction.target):
             if name not in environment.simulators:
-                self.note([*path], f"unknown sandbox `{name}`", did_you_mean(name, environment.simulators))
+                self.note(path, f"unknown sandbox `{name}`", did_you_mean(name, environment.simulators))
                 return
         source, target = (environment.simulators[name].kind for name in (reaction.source, reaction.target))
         kinds = {kind.partition(".")[2] for kind in self.catalog.event_kinds(source)}
         if "*" not in reaction.event and reaction.event not in kinds:
-            self.note([*path], f"{source} has no event `{reaction.event}`", did_you_mean(reaction.event, kinds))
+            self.note(path, f"{source} has no event `{reaction.event}`", did_you_mean(reaction.event, kinds))
         elif f"{source}.{reaction.event}" not in self.catalog.reactions(target):
             taken = self.catalog.reactions(target)
             self.note(
-                [*path],
+                path,
                 f"{target} does not take in {source}.{reaction.event}",
                 f"it takes in {', '.join(taken) or 'nothing'}",
             )

@@ -92,7 +92,7 @@ def _fields_at(model: type[BaseModel], location: Sequence[int | str]) -> list[st
 def _inside(annotation: Any, part: int | str) -> Any:
     for found in _models(annotation):
         if part in found.model_fields:
-            return found.model_fields[part].annotation  # type: ignore[index]
+            return found.model_fields[part].annotation
         if found.__name__ == part:
             return found
     arguments = [argument for argument in get_args(annotation) if argument is not Ellipsis]

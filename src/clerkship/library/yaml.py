@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 MOST_VALUES = 100_000
@@ -45,11 +46,11 @@ class _Resolver(yaml.resolver.BaseResolver):
         return _TAG + ("seq" if kind is SequenceNode else "map")
 
 
-class _Composer(yaml.cyaml.CParser, _Resolver):
+class _Composer(CParser, _Resolver):  # type: ignore[misc]
     """Text to an unresolved tree, in C."""
 
     def __init__(self, text: str) -> None:
-        yaml.cyaml.CParser.__init__(self, text)
+        CParser.__init__(self, text)
         _Resolver.__init__(self)
 
 

@@ -1,8 +1,10 @@
 """Dotted paths into plain data: `name.0.family`, `slots[2].start`, `*` for any item."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
+
+from pydantic import BaseModel
 
 _BRACKET = re.compile(r"\[(\d+|\*)\]")
 
@@ -46,10 +48,10 @@ def lookup_all(data: Any, parts: Sequence[str]) -> Iterator[Any]:
 
 
 def _child(data: Any, key: str) -> Any:
-    if isinstance(data, Mapping):
+    if isinstance(data, dict):
         return data.get(key, MISSING)
+    if isinstance(data, BaseModel):
+        return data.__dict__.get(key, MISSING)
     if isinstance(data, list | tuple):
         return data[int(key)] if key.isdigit() and int(key) < len(data) else MISSING
-    if key in getattr(type(data), "model_fields", ()):
-        return getattr(data, key)
     return MISSING

@@ -20,9 +20,11 @@ def compile_pattern(pattern: str) -> "regex.Pattern[str]":
         raise ValueError(f"not a regular expression: {error}") from None
 
 
-def search(pattern: str, text: str) -> "regex.Match[str] | None":
-    """Find the pattern anywhere in the text, or raise PatternTooSlow."""
+def found(pattern: str, text: str) -> bool:
+    """Whether the pattern is anywhere in the text; raises PatternTooSlow rather than hang."""
+    if pattern.isalnum():
+        return pattern in text
     try:
-        return compile_pattern(pattern).search(text, timeout=TIME_LIMIT)
+        return compile_pattern(pattern).search(text, timeout=TIME_LIMIT) is not None
     except TimeoutError:
         raise PatternTooSlow(f"the pattern {pattern!r} took over {TIME_LIMIT:g} s on {len(text)} characters") from None

@@ -1,37 +1,38 @@
 """Keeps a paced playground's appointments: what is due happens then, though nobody touches anything."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from clerkship.playground.playground import Playground
 
 LONGEST_NAP = 0.05
 
 
-class Pacer:
-    """A thread that looks at the clock; only a paced playground has one."""
+@contextmanager
+def _pacing(playground: Playground) -> Iterator[None]:
+    over = threading.Event()
+    threading.Thread(target=_keep, args=(playground, over), name="clerkship-pacer", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
-    def __init__(self, playground: Playground) -> None:
-        self._playground = playground
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._keep, name="clerkship-pacer", daemon=True)
 
-    def __enter__(self) -> None:
-        """Start, where the clock is paced."""
-        if self._playground.environment.time == "paced":
-            self._thread.start()
+def paced(playground: Playground) -> AbstractContextManager[None]:
+    """Keep its appointments for as long as this is open; a stepped playground needs nobody for that."""
+    return _pacing(playground) if playground.environment.time == "paced" else nullcontext()
 
-    def __exit__(self, *_: object) -> None:
-        """Stop."""
-        self._over.set()
 
-    def _keep(self) -> None:
-        while not self._over.wait(self._nap()):
-            with self._playground.lock:
-                if not self._playground.closed:
-                    self._playground.clock.settle()
+def _keep(playground: Playground, over: threading.Event) -> None:
+    while not over.wait(_nap(playground)):
+        with playground.lock:
+            if not playground.closed:
+                playground.clock.settle()
 
-    def _nap(self) -> float:
-        due = self._playground.clock.next_due()
-        if due is None:
-            return LONGEST_NAP
-        return min(max((due - self._playground.now).total_seconds(), 0.0), LONGEST_NAP)
+
+def _nap(playground: Playground) -> float:
+    due = playground.clock.next_due()
+    if due is None:
+        return LONGEST_NAP
+    return min(max((due - playground.now).total_seconds(), 0.0), LONGEST_NAP)

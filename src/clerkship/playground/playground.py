@@ -220,7 +220,7 @@ class Playground:
         if name is None or name not in found:
             raise InputError.of(f"name one of these sandboxes: {', '.join(found) or 'there is none of this kind'}")
         actor = "person" if self.sandboxes[name].spec.converses else "scenario"
-        return cast(S, found[name]), self.act(name, actor)
+        return found[name], self.act(name, actor)
 
     def inject(self, fault: Fault) -> None:
         """Put a fault in the way of requests to come."""

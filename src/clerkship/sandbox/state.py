@@ -2,9 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from clerkship.events.event import Event, Payload
 from clerkship.kit.ids import Ids
@@ -12,8 +11,7 @@ from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(NamedTuple):
     """Somebody doing something, once: who, because of what, when, and the means to take it down."""
 
     actor: str

@@ -13,6 +13,7 @@ from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.store.contract import Kept, StoreFailed, UnknownRun
 
 VERSION = 1
+SEGMENTS = 1 << 20
 _SCHEMA = """
 CREATE TABLE runs (
   id TEXT PRIMARY KEY, name TEXT NOT NULL, solver TEXT NOT NULL, started_at TEXT NOT NULL, record BLOB NOT NULL
@@ -25,8 +26,7 @@ CREATE TABLE task_runs (
 );
 CREATE UNIQUE INDEX task_runs_by_trial ON task_runs (run_id, task, trial, attempt);
 CREATE INDEX task_runs_by_outcome ON task_runs (run_id, verdict, status, agent_error);
-CREATE TABLE log_segments (task_run INTEGER NOT NULL, segment INTEGER NOT NULL, data BLOB NOT NULL,
-  PRIMARY KEY (task_run, segment));
+CREATE TABLE log_segments (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE blobs (sha256 TEXT PRIMARY KEY, data BLOB NOT NULL);
 """
 
@@ -93,7 +93,7 @@ class SqliteStore:
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (run.run, run.task, run.trial, run.attempt, *outcome, record, kept.sidecar),
         )
-        self._db.execute("INSERT INTO log_segments VALUES (?, 0, ?)", (cursor.lastrowid, kept.log))
+        self._db.execute("INSERT INTO log_segments VALUES (?, ?)", (_first_segment(cursor.lastrowid), kept.log))
         if kept.blobs:
             self._keep_blobs(kept.blobs)
 
@@ -157,8 +157,9 @@ class SqliteStore:
 
     def log(self, task_run: TaskRun) -> list[bytes]:
         """A trial's log, its segments joined."""
+        first = _first_segment(self._row_of(task_run))
         rows = self._read(
-            "SELECT data FROM log_segments WHERE task_run = ? ORDER BY segment", (self._row_of(task_run),)
+            "SELECT data FROM log_segments WHERE id >= ? AND id < ? ORDER BY id", (first, first + SEGMENTS)
         )
         return [line for row in rows for line in row[0].split(b"\n") if line]
 
@@ -197,6 +198,11 @@ _RUN = (
     "SELECT runs.record, run_ends.status, run_ends.completed_at FROM runs"
     " LEFT JOIN run_ends ON run_ends.run_id = runs.id"
 )
+
+
+def _first_segment(task_run: int | None) -> int:
+    """Segments of one log lie side by side, found by the table's own key: no second index to keep."""
+    return (task_run or 0) * SEGMENTS
 
 
 def _run(row: Any) -> BenchmarkRun:

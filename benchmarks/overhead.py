@@ -1,0 +1,243 @@
+"""What a run costs beyond the work itself: ours beside a bare asyncio and SQLite loop that does the same.
+
+    python benchmarks/overhead.py [--runs 1000]
+
+The work: three turns of conversation, each message a validated event, hash-chained, the log kept in SQLite with
+a commit per run, and a sequence of three events checked. Ratios mean more than milliseconds.
+"""
+
+import argparse
+import asyncio
+import gc
+import hashlib
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+from pydantic import BaseModel, ConfigDict
+
+from clerkship.actors.contract import Message
+from clerkship.actors.python import PythonSolver
+from clerkship.engine.catalog import Registered
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.settings import Settings
+from clerkship.store.sqlite import SqliteStore
+
+TASK = """
+task:
+  name: Three turns
+  scenario:
+    starts: person
+    person:
+      opening: Hello, can you help me?
+      script:
+        - {when: how, say: My parcel is late.}
+        - {when: number, say: It is 4711.}
+      end: {when: tomorrow, say: Thank you.}
+  criteria:
+    - label: In order
+      assertion:
+        sequencing:
+          - {event: chat.message.sent, actor: person, where: {text: {contains: late}}}
+          - {event: chat.message.sent, actor: agent, where: {text: {contains: number}}}
+          - {event: chat.message.sent, actor: agent, where: {text: {contains: tomorrow}}}
+"""
+REPLIES = {
+    "Hello, can you help me?": "Gladly, how?",
+    "My parcel is late.": "What is its number?",
+    "It is 4711.": "It comes tomorrow.",
+}
+
+
+def answer(message: Message) -> str:
+    """The agent under test: as little as an agent can be."""
+    return REPLIES[message.text]
+
+
+class Said(BaseModel):
+    """The bare loop's one kind of event."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    seq: int
+    actor: str
+    text: str
+
+
+def bare(runs: int, folder: Path) -> float:
+    """The same work with nothing around it."""
+    database = sqlite3.connect(folder / "bare.db", isolation_level=None)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("PRAGMA synchronous=NORMAL")
+    database.execute("CREATE TABLE runs (id INTEGER PRIMARY KEY, head TEXT, passed INTEGER, log BLOB)")
+
+    async def one() -> None:
+        digest, lines = bytes(32), []
+        events: list[Said] = []
+        for said, reply in REPLIES.items():
+            for actor, text in (("person", said), ("agent", reply)):
+                event = Said(seq=len(events) + 1, actor=actor, text=text)
+                line = orjson.dumps(event.__dict__)
+                digest = hashlib.sha256(digest + line).digest()
+                events.append(event)
+                lines.append(line)
+            await asyncio.sleep(0)
+        wanted = iter(("late", "number", "tomorrow"))
+        word = next(wanted, None)
+        for event in events:
+            if word is not None and word in event.text:
+                word = next(wanted, None)
+        database.execute("BEGIN")
+        database.execute(
+            "INSERT INTO runs (head, passed, log) VALUES (?, ?, ?)", (digest.hex(), word is None, b"\n".join(lines))
+        )
+        database.execute("COMMIT")
+
+    async def every() -> None:
+        for _ in range(runs):
+            await one()
+
+    began = time.perf_counter()
+    asyncio.run(every())
+    return time.perf_counter() - began
+
+
+def ours(runs: int, folder: Path, concurrency: int = 1, store: SqliteStore | None = None) -> float:
+    """Through the front door: plan, execute, keep."""
+    (folder / "suite").mkdir(exist_ok=True)
+    (folder / "suite" / "task.yml").write_text(TASK)
+    catalog = Registered()
+    store = store or SqliteStore(folder / f"ours-{concurrency}.db")
+    request = RunRequest(
+        path=folder / "suite", agent=PythonSolver("answer", answer), trials=runs, concurrency=concurrency
+    )
+    plan = plan_run(request, Settings(), catalog)
+    gc.collect()
+    began = time.perf_counter()
+    result = execute(plan, store, catalog)
+    taken = time.perf_counter() - began
+    assert result.counts.passed == runs, result.counts
+    return taken
+
+
+def cpu(command: list[str], times: int = 7) -> float:
+    """The least CPU a command takes, start to end."""
+    best = float("inf")
+    for _ in range(times):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return best
+
+
+def best_of(times: int, measure: Callable[[], float]) -> float:
+    """The least of several: noise only ever adds."""
+    return min(measure() for _ in range(times))
+
+
+def row(name: str, value: str, beside: str = "", ratio: str = "") -> None:
+    """One line of the table."""
+    print(f"| {name} | {value} | {beside} | {ratio} |", flush=True)
+
+
+def grown(folder: Path) -> tuple[float, float]:
+    """Cost per run into a store with 100 runs in it, and into one with 10,000."""
+    store = SqliteStore(folder / "grown.db")
+    ours(100, folder, store=store)
+    few = best_of(3, lambda: ours(200, folder, store=store)) / 200
+    ours(10_000, folder, store=store)
+    many = best_of(3, lambda: ours(200, folder, store=store)) / 200
+    return few, many
+
+
+def failures(folder: Path) -> float:
+    """Open a store and list the failures of a run of 1,000."""
+    path = folder / "ours-1.db"
+
+    def once() -> float:
+        began = time.perf_counter()
+        store = SqliteStore(path)
+        run = store.run("latest")
+        store.counts(run.id)
+        store.task_runs(run.id, verdicts=("fail", "partial"))
+        store.close()
+        return time.perf_counter() - began
+
+    return best_of(5, once)
+
+
+def installed() -> tuple[int, float]:
+    """Distributions and megabytes of the core install, in an environment of its own."""
+    root = Path(__file__).parent.parent
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["uv", "venv", "-q", f"{folder}/env"], check=True)
+        python = f"{folder}/env/bin/python"
+        subprocess.run(["uv", "pip", "install", "-q", "-p", python, str(root)], check=True)
+        packages = next(Path(folder).glob("env/lib/python*/site-packages"))
+        count = len(list(packages.glob("*.dist-info")))
+        size = sum(
+            file.stat().st_size for file in packages.rglob("*") if file.is_file() and "__pycache__" not in file.parts
+        )
+        return count, size / 1e6
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--quick", action="store_true", help="the conversations alone")
+    options = parser.parse_args()
+    runs = options.runs
+    print("| what | ours | bare loop | ratio |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ours(50, folder)
+        bare_folders = iter(range(100))
+
+        def bare_once() -> float:
+            place = folder / f"bare-{next(bare_folders)}"
+            place.mkdir()
+            return bare(runs, place)
+
+        beside = best_of(3, bare_once)
+        for concurrency in (1, 8):
+            mine = best_of(3, lambda c=concurrency: ours(runs, folder, c))  # type: ignore[misc]
+            row(
+                f"{runs:,} three-turn conversations, {concurrency} at once",
+                f"{mine:.3f} s",
+                f"{beside:.3f} s",
+                f"{mine / beside:.1f}×",
+            )
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        row("peak memory after them", f"{peak:.0f} MB")
+        if options.quick:
+            return
+        row("open a store, list the failures of 1,000", f"{failures(folder) * 1000:.1f} ms")
+        few, many = grown(folder)
+        row(
+            "cost per run, 100 stored → 10,000 stored",
+            f"{few * 1000:.3f} → {many * 1000:.3f} ms",
+            "",
+            f"{many / few:.2f}×",
+        )
+    script = str(Path(sys.executable).parent / "clerkship")
+    start, python = cpu([script, "--version"]), cpu([os.path.realpath(sys.executable), "-c", "pass"])
+    row(
+        "`clerkship --version`, CPU",
+        f"{start * 1000:.0f} ms",
+        f"{python * 1000:.0f} ms (python)",
+        f"{start / python:.1f}×",
+    )
+    count, size = installed()
+    row("core install", f"{count} distributions, {size:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
