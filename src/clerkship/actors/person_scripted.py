@@ -50,10 +50,12 @@ class ScriptedPerson:
         return rule.times is None or self._uses[number] < rule.times
 
     def _use(self, number: int, rule: Rule) -> Speech:
-        lines = (rule.say,) if isinstance(rule.say, str) else rule.say
-        line = lines[min(self._uses[number], len(lines) - 1)]
+        used = self._uses[number]
         self._uses[number] += 1
-        return self._say(line)
+        if rule.say is None:
+            return Speech()
+        lines = (rule.say,) if isinstance(rule.say, str) else rule.say
+        return self._say(lines[min(used, len(lines) - 1)])
 
     def _say(self, line: str) -> Speech:
         self._said += 1

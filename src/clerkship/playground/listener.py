@@ -4,14 +4,15 @@ import asyncio
 import socket
 import threading
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
-
-import uvicorn
 
 from clerkship.model.problem import PlatformError
 from clerkship.playground.gateway import BODY_LIMIT, Exchange, Gateway, SimulatorBroken
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
+
+if TYPE_CHECKING:
+    import uvicorn
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -40,6 +41,8 @@ class Listener:
             return self._url
 
     def _open(self) -> None:
+        import uvicorn  # noqa: PLC0415  (most runs never listen, and it takes a fifth of a second)
+
         listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
         config = uvicorn.Config(
             GatewayApp(self._gateway), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
@@ -64,7 +67,7 @@ class Listener:
             self._server = None
 
 
-def _serve(server: uvicorn.Server, listening: socket.socket, started: threading.Event) -> None:
+def _serve(server: "uvicorn.Server", listening: socket.socket, started: threading.Event) -> None:
     async def serve() -> None:
         task = asyncio.ensure_future(server.serve(sockets=[listening]))
         while not server.started and not task.done():  # noqa: ASYNC110  (uvicorn has no event for it)

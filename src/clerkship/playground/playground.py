@@ -162,7 +162,7 @@ class Playground:
     def speak(self, sandbox: str, speech: Speech | None, cause: int | None = None) -> None:
         """Have the person do what they decided."""
         conversation = self._conversation(sandbox)
-        if speech is None or not conversation.open:
+        if speech is None or not conversation.open or not (speech.text or speech.leaves):
             return
         self.clock.touch()
         if speech.text:

@@ -83,7 +83,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     started = now()
     run = BenchmarkRun(
         id=new_name(f"run-{started:%Y%m%d-%H%M%S}")[:-10],
-        name=request.benchmark or request.path.name or str(request.path.resolve().name),
+        name=request.benchmark or request.path.resolve().name,
+        path=str(request.path),
         solver=solver.name,
         seed=settings.seed if request.seed is None else request.seed,
         trials=request.trials,

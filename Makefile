@@ -1,0 +1,36 @@
+# Everything a person or CI does here. `make` alone lists the targets.
+.DEFAULT_GOAL := help
+UV ?= uv
+RUN := $(UV) run --quiet --group dev
+SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo 2>/dev/null)
+
+help: ## List the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+setup: ## Install what the tests need: Python packages, and programs where it may
+	@command -v $(UV) >/dev/null || pip install --quiet uv
+	@$(UV) sync --quiet --group dev
+	@command -v curl >/dev/null || { command -v apt-get >/dev/null && $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq curl; } || echo "curl is missing: tests that need it are skipped"
+
+test: setup ## Install what is needed and run all tests
+	@$(RUN) pytest -n auto -q $(ARGS)
+
+check: setup ## Lint, format and types, strictly
+	@$(RUN) ruff check
+	@$(RUN) ruff format --check
+	@$(RUN) mypy
+
+format: setup ## Put the code in its one format
+	@$(RUN) ruff check --fix
+	@$(RUN) ruff format
+
+docs: setup ## Write the reference pages anew from the code
+	@$(RUN) python scripts/reference.py
+
+bench: setup ## Measure, and print the table of docs/performance.md
+	@$(RUN) python benchmarks/overhead.py
+
+pins: ## Pin every dependency to the newest version that fits, without naming an index
+	@python3 scripts/pins.py
+
+.PHONY: help setup test check format docs bench pins

@@ -1,0 +1,348 @@
+"""Writes docs/reference from the code, so that what is documented is what there is.
+
+python scripts/reference.py            write the pages
+python scripts/reference.py --check    exit 1 if they are not current
+"""
+
+import inspect
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import fields as settings_fields
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+import typer
+from pydantic import BaseModel
+
+from clerkship.cli.app import app
+from clerkship.engine.catalog import Registered
+from clerkship.events.event import Payload
+from clerkship.library.template import FILTERS
+from clerkship.model.benchmark import Benchmark
+from clerkship.model.criterion import Criterion
+from clerkship.model.dataset import DatasetFile
+from clerkship.model.environment import Environment, Simulator
+from clerkship.model.matcher import MATCHERS
+from clerkship.model.scenario import EndRule, EventMatch, Person, Rule, Scenario
+from clerkship.model.task import Entity, Task
+from clerkship.settings import Settings
+from clerkship.simulators.spec import Spec
+
+FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+HEAD = "<!-- Written by `make docs` from the code. Change the code, not this page. -->\n"
+_WORDS = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false", "timedelta": "duration"}
+_WORDS |= {"datetime": "date and time", "Any": "anything", "StepCall": "step", "AssertionCall": "assertion"}
+MATCHER_WORDS = {
+    "equals": "the same value; what a bare literal means",
+    "in": "one of a list",
+    "matches": "text in which the regular expression is found",
+    "contains": "text with this in it, a list with this item, a map with this key",
+    "gt": "greater than: a number or a date",
+    "gte": "at least",
+    "lt": "less than",
+    "lte": "at most",
+    "exists": "`true`: there is a value (`null` is one); `false`: there is none",
+    "not": "not that: a literal or a matcher",
+    "approx": "near a number: `approx: 3.1`, or `approx: {value: 3.1, tolerance: 0.05}`",
+    "within": "near a date: `within: {of: 2026-03-02, by: 2d}`",
+}
+FILTER_WORDS = {
+    "upper": "in capitals",
+    "lower": "in small letters",
+    "title": "Each Word Capitalised",
+    "trim": "without space around it",
+    "first": "the first item",
+    "last": "the last item",
+    "length": "how many",
+    "join": 'items joined by a text: `join(", ")`',
+    "default": 'another value where it is null: `default("none")`',
+    "date": 'a date in a form: `date("%d.%m.%Y")`; without one, `2026-03-02`',
+    "plus": 'a date moved on: `plus("3d")`',
+    "minus": 'a date moved back: `minus("2w")`',
+}
+
+
+def pages() -> dict[str, str]:
+    """Every page by its file name."""
+    catalog = Registered()
+    return {
+        "README.md": _index(),
+        "files.md": _files(),
+        "assertions.md": _assertions(catalog),
+        "matchers.md": _matchers(),
+        "templates.md": _templates(),
+        "steps.md": _steps(catalog),
+        "events.md": _events(catalog),
+        "simulators.md": _simulators(catalog),
+        "commands.md": _commands(),
+        "settings.md": _settings(),
+    }
+
+
+def _index() -> str:
+    return f"""{HEAD}
+# Reference
+
+| page | what it lists |
+|---|---|
+| [files](files.md) | every key of the YAML files |
+| [assertions](assertions.md) | what a criterion can check |
+| [matchers](matchers.md) | what `expected` and `where` can say |
+| [templates](templates.md) | what `{{{{ … }}}}` can say |
+| [steps](steps.md) | what a scenario can do, faults included |
+| [events](events.md) | what can be in a log |
+| [simulators](simulators.md) | what can be simulated, and how it is reached |
+| [commands](commands.md) | the command line |
+| [settings](settings.md) | environment variables |
+"""
+
+
+def _files() -> str:
+    parts: list[tuple[str, type[BaseModel]]] = [
+        ("task", Task),
+        ("task.entities[]", Entity),
+        ("task.criteria[]", Criterion),
+        ("task.scenario", Scenario),
+        ("task.scenario.person", Person),
+        ("task.scenario.person.script[]", Rule),
+        ("task.scenario.person.end", EndRule),
+        ("an event, in `when`", EventMatch),
+        ("environment", Environment),
+        ("environment.simulators.*", Simulator),
+        ("dataset", DatasetFile),
+        ("benchmark", Benchmark),
+    ]
+    sections = "\n".join(f"## {name}\n\n{_doc(model)}\n\n{_fields(model)}" for name, model in parts)
+    return f"""{HEAD}
+# Files
+
+A folder of YAML 1.2 files. Each file is a map with one or more of `task`, `environment`, `dataset`, `benchmark`
+(or their plurals, with a list). `!include other.yml` takes in a file of the same folder. An unknown key is an error.
+`clerkship schema task` prints the same as JSON Schema.
+
+{sections}"""
+
+
+def _assertions(catalog: Registered) -> str:
+    sections = "\n".join(
+        f"## {name}\n\n{_doc(model)}\n\n{_shorthand(model.shorthand)}{_fields(model)}"
+        for name, model in catalog.assertions.items()
+    )
+    return f"""{HEAD}
+# Assertions
+
+An assertion is a map with one key, its name; `-` and `_` are the same, and `{{assert: name, …}}` is accepted too. It
+passes or fails, with a score, a sentence, and each expectation beside what was found. One that cannot be judged is
+an error of that criterion alone.
+
+{sections}"""
+
+
+def _shorthand(field: str | None) -> str:
+    return f"A bare value stands for `{field}`.\n\n" if field else ""
+
+
+def _matchers() -> str:
+    rows = "\n".join(f"| `{name}` | {MATCHER_WORDS[name]} |" for name in MATCHERS)
+    return f"""{HEAD}
+# Matchers
+
+Wherever a value is expected (`expected`, `where`, `text`, `count`) it may be a literal or a map of matchers, all of
+which must hold. A map whose keys are not all matchers is a literal. Equality is JSON's: 1 is 1.0, `true` is not 1,
+and "1" is neither.
+
+| matcher | holds for |
+|---|---|
+{rows}
+
+`where` maps dotted paths to values: `slots.0.start`, `slots[0].start`, `slots.*.start`.
+"""
+
+
+def _templates() -> str:
+    rows = "\n".join(f"| `{name}` | {FILTER_WORDS[name]} |" for name in FILTERS)
+    return f"""{HEAD}
+# Templates
+
+`{{{{ patient.name }}}}` in `task_item`, `scenario` and `criteria` is replaced when the file is loaded. The names are the
+task's entity ids, and `now`, the environment's time. A text that is one expression takes the value's type. An
+expression is a path and filters, `{{{{ now | plus("3d") | date }}}}`, and nothing else: no loops, no calls, no arithmetic.
+An unknown name is an error at validation. Output is capped at 1,000,000 characters.
+
+| filter | gives |
+|---|---|
+{rows}
+"""
+
+
+def _steps(catalog: Registered) -> str:
+    sections = "\n".join(f"## {name}\n\n{_doc(model)}\n\n{_fields(model)}" for name, model in catalog.steps.items())
+    return f"""{HEAD}
+# Steps
+
+A scenario is a list of steps, each a map with one key, `kind.verb`. They run in order before the agent starts; one with
+`at: +10m` runs while it works, in simulated time. A step that cannot be done makes the run errored: it is the author's
+mistake, not the agent's. `fault.*` steps put a fault in the way of requests to come.
+
+{sections}"""
+
+
+def _events(catalog: Registered) -> str:
+    rows = "\n".join(
+        f"| `{kind}` | {_sentence(model)} | {', '.join(f'`{name}`' for name in model.model_fields)} |"
+        for kind, model in sorted(catalog.events.items())
+    )
+    return f"""{HEAD}
+# Events
+
+Every event has `seq` (order of arrival), `at` (simulated time), `source` (the sandbox, or `run`, `scenario`, `agent`),
+`kind`, `actor` (`agent`, `person`, `scenario`, `reaction`, `run`), `cause` (the `seq` of the event it follows from) and a
+payload. Order means (`at`, `seq`).
+
+| kind | what happened | payload |
+|---|---|---|
+{rows}
+"""
+
+
+def _simulators(catalog: Registered) -> str:
+    sections = "\n".join(_simulator(spec) for _, spec in catalog.simulators.items())
+    return f"""{HEAD}
+# Simulators
+
+Over HTTP a sandbox is at `/<playground>/<sandbox>`, with a bearer token of its own; an agent in Python has both as
+`sandboxes["drop"].url` and `.token`, or uses the typed handle and no HTTP at all. Both doors lead to the same list of
+handlers and leave the same log. Beside the sandboxes is the clock: `GET /<playground>/clock/`,
+`POST …/clock/advance?by=10m`, `POST …/clock/skip`.
+
+{sections}"""
+
+
+def _simulator(spec: Spec) -> str:
+    routes = "\n".join(
+        f"| `{route.method} {route.path}` | `{route.operation}` | {inspect.getdoc(route.handler) or ''} |"
+        for route in spec.routes
+    )
+    verbs = "\n".join(f"| `{name}` | {text} |" for name, text in _verbs(spec.handle))
+    config = _fields(spec.config) if spec.config.model_fields else "Nothing to configure.\n"
+    takes = ", ".join(f"`{kind}`" for kind in spec.reactions) or "nothing"
+    return f"""## {spec.kind}
+
+{spec.summary} Loaded from datasets of type `{spec.dataset or "none"}`; takes in from other sandboxes: {takes}.
+
+| request | operation | |
+|---|---|---|
+{routes}
+
+Anything else is refused: 404 for another path, 405 for another method, 401 without the token.
+
+| in Python | |
+|---|---|
+{verbs}
+
+Config:
+
+{config}"""
+
+
+def _verbs(handle: type) -> Iterator[tuple[str, str]]:
+    for name, member in inspect.getmembers(handle):
+        if not name.startswith("_") and name not in ("request",):
+            signature = "" if isinstance(member, property) else _signature(member)
+            yield f"{name}{signature}", (inspect.getdoc(member) or "").split("\n")[0]
+
+
+def _signature(function: Any) -> str:
+    return "(" + ", ".join(name for name in inspect.signature(function).parameters if name != "self") + ")"
+
+
+def _commands() -> str:
+    group: Any = typer.main.get_command(app)
+    sections = "\n".join(_command(name, command) for name, command in group.commands.items())
+    return f"{HEAD}\n# Commands\n\nExit codes: 0 passed · 1 not passed · 2 something else broke · 130 stopped.\n\n{sections}"
+
+
+def _command(name: str, command: Any) -> str:
+    rows = "\n".join(
+        f"| `{' '.join(parameter.opts)}` | {(parameter.help or '').strip()} |"
+        for parameter in command.params
+        if parameter.name != "help"
+    )
+    return f"## clerkship {name}\n\n{inspect.cleandoc(command.help or '')}\n\n| | |\n|---|---|\n{rows}\n"
+
+
+def _settings() -> str:
+    rows = "\n".join(
+        f"| `CLERKSHIP_{setting.name.upper()}` | {setting.metadata['about']} | `{setting.default}` |"
+        for setting in settings_fields(Settings)
+    )
+    return f"{HEAD}\n# Settings\n\nRead once, from the environment. Options of a command go before them.\n\n| variable | what it is | default |\n|---|---|---|\n{rows}\n"
+
+
+def _fields(model: type[BaseModel]) -> str:
+    rows = "\n".join(
+        f"| `{name}` | {_type(info.annotation)} | {'required' if info.is_required() else _default(info.get_default(call_default_factory=True))} | {info.description or ''} |"
+        for name, info in model.model_fields.items()
+    )
+    return f"| key | type | default | |\n|---|---|---|---|\n{rows}\n"
+
+
+def _default(value: object) -> str:
+    if value is None or value in ("", (), {}):
+        return ""
+    if isinstance(value, BaseModel):
+        return ""
+    return f"`{value}`"
+
+
+def _type(annotation: Any) -> str:
+    if annotation is type(None):
+        return ""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return " or ".join(f"`{argument}`" for argument in arguments)
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(filter(None, map(_type, arguments))))
+    if origin in (tuple, list):
+        return f"list of {_type(arguments[0])}"
+    if origin is dict:
+        return "map"
+    if hasattr(annotation, "__metadata__"):
+        return _type(arguments[0])
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation.__name__ not in _WORDS:
+        return annotation.__name__
+    return _WORDS.get(getattr(annotation, "__name__", ""), "anything")
+
+
+def _doc(model: type[BaseModel]) -> str:
+    return inspect.getdoc(model) or ""
+
+
+def _sentence(model: type[Payload]) -> str:
+    return _doc(model).split("\n")[0].removesuffix(".")
+
+
+def stale(folder: Path = FOLDER) -> list[str]:
+    """Pages that are not what the code says."""
+    return [
+        name
+        for name, text in pages().items()
+        if not (folder / name).exists() or (folder / name).read_text(encoding="utf-8") != text
+    ]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages, or check them."""
+    if "--check" in arguments:
+        found = stale()
+        print("not current: " + ", ".join(found) if found else "current")
+        return 1 if found else 0
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,65 @@
+"""The commands, and what becomes of an error: a sentence, never a traceback."""
+
+import traceback
+
+import typer
+from rich.markup import escape
+
+from clerkship.cli.console import err
+from clerkship.cli.demo import demo
+from clerkship.cli.init import init
+from clerkship.cli.list_runs import list_runs
+from clerkship.cli.run import run as run_command
+from clerkship.cli.schema import schema
+from clerkship.cli.show import show
+from clerkship.cli.validate import print_problem, validate
+from clerkship.model.problem import ClerkshipError, InputError
+
+app = typer.Typer(
+    name="clerkship",
+    help="Supervised practice for AI agents: simulated systems and people, graded over one ordered log.\n\n"
+    "Start with `clerkship demo`; then `clerkship init` makes a project of your own.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command()(demo)
+app.command()(init)
+app.command()(validate)
+app.command(name="run")(run_command)
+app.command()(show)
+app.command(name="list")(list_runs)
+app.command()(schema)
+
+
+@app.callback()
+def version(
+    version: bool = typer.Option(False, "--version", "-V", help="Print the version."),
+) -> None:
+    """Shown in the help; answered before any of this is imported."""
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command line and return its exit code."""
+    try:
+        app(arguments, prog_name="clerkship")
+    except SystemExit as done:  # how typer ends, usage errors and Ctrl-C included
+        return done.code if isinstance(done.code, int) else 0
+    except InputError as error:
+        for problem in error.problems:
+            print_problem(problem, err())
+    except ClerkshipError as error:
+        err().print(f"[fail]✗[/] {escape(str(error))}")
+    except Exception as error:  # the last line of defence: a bug of ours is said to be one
+        _own_up(error)
+    return 2
+
+
+def _own_up(error: Exception) -> None:
+    console = err()
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    console.print(f"[fail]✗ this is a bug in clerkship:[/] {type(error).__name__}: {escape(str(error))}")
+    console.print(
+        f"[quiet]in {place.name}, line {place.lineno} of {place.filename.rpartition('/')[2]}; please report it[/]"
+    )

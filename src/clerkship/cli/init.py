@@ -1,0 +1,31 @@
+"""`clerkship init`: a project to start from."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from clerkship.cli.console import out, print_json
+from clerkship.cli.options import Json
+from clerkship.service.scaffold import init as make
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where to; made if it is not there.")] = Path(),
+    json: Json = False,
+) -> None:
+    """Make a project that works: an environment, two tasks with solutions, and an agent that passes them.
+
+    Nothing that exists is overwritten.
+    """
+    written = make(folder)
+    if json:
+        print_json({"written": written})
+        return
+    console = out()
+    for path in written:
+        console.print(f"[pass]+[/] {escape(str(path))}")
+    there = f"cd {escape(str(folder))} && " if folder != Path() else ""
+    console.print("\n[quiet]Next:[/]")
+    console.print(f"  {there}clerkship run practice --agent python:agent:Agent", soft_wrap=True)

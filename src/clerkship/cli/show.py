@@ -1,0 +1,83 @@
+"""`clerkship show`: a run, or one task of it, with its evidence."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+from rich.markup import escape
+
+from clerkship.cli.console import out, print_json
+from clerkship.cli.options import Json, StorePath
+from clerkship.cli.verdicts import print_criterion, print_run
+from clerkship.cli.words import ending, verdict
+from clerkship.service.reading import TaskView, open_store, show_run, show_task, write_report
+from clerkship.settings import load_settings
+
+
+def show(
+    run: Annotated[str, typer.Argument(help="Id of a run, the start of one, or `latest`.")] = "latest",
+    task: Annotated[str | None, typer.Argument(help="A task of it, by name or by a part of its name.")] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Only what did not pass.")] = False,
+    events: Annotated[bool, typer.Option("--events", help="With a task: its whole log.")] = False,
+    trial: Annotated[int, typer.Option(help="With a task: which repetition.", min=1)] = 1,
+    report: Annotated[Path | None, typer.Option(help="Write the run's HTML report there.")] = None,
+    store: StorePath = None,
+    json: Json = False,
+) -> None:
+    """Show a run that is kept, or one task of it: each criterion, the conversation, the log.
+
+    Examples:
+
+        clerkship show latest --failed
+
+        clerkship show run-20260302-0900 "Move an appointment" --events
+    """
+    kept = open_store(store or load_settings().store)
+    if report is not None:
+        out().print(f"[quiet]report[/] {escape(str(write_report(kept, run, report)))}")
+    if task is not None:
+        view = show_task(kept, run, task, trial)
+        if json:
+            print_json(
+                {"task_run": view.task_run, "intact": view.intact, "events": view.events, "sidecar": view.sidecar}
+            )
+        else:
+            _show_task(view, events=events)
+        return
+    found = show_run(kept, run, ("fail", "partial", "inconclusive") if failed else ())
+    if json:
+        print_json({"run": found.run, "counts": found.counts, "tasks": found.task_runs})
+    else:
+        out().print(f"[bold]{escape(found.run.name)}[/]  {found.run.id}  [quiet]agent[/] {escape(found.run.solver)}\n")
+        print_run(out(), found.run, found.counts, found.task_runs)
+
+
+def _show_task(view: TaskView, *, events: bool) -> None:
+    console, task_run = out(), view.task_run
+    score = "" if task_run.score is None else f"  {task_run.score:.2f}"
+    console.print(f"{verdict(task_run)}{score}  [bold]{escape(task_run.task)}[/]  [quiet]{ending(task_run)}[/]")
+    for name, text in (("not the agent's fault", task_run.error), ("the agent failed", task_run.agent_error)):
+        if text:
+            console.print(f"  [fail]{name}:[/] {escape(text)}")
+    if task_run.answer is not None:
+        console.print(f"  [quiet]answer[/] {escape(orjson.dumps(task_run.answer).decode())[:500]}")
+    for criterion in task_run.criteria:
+        print_criterion(console, criterion)
+    if events:
+        console.print()
+        for event in view.events:
+            _print_event(event)
+    state = "[pass]intact[/]" if view.intact else "[fail]NOT the log that was graded[/]"
+    console.print(f"\n[quiet]log[/] {task_run.events} events, {state}, head {task_run.head}")
+
+
+def _print_event(event: dict[str, Any]) -> None:
+    because = f" [quiet]because of #{event['cause']}[/]" if event["cause"] else ""
+    payload = orjson.dumps(event["payload"] | event.get("blobs", {})).decode()
+    text = payload if len(payload) <= 160 else payload[:160] + "…"
+    at = event["at"].replace("T", " ").removesuffix("Z")
+    out().print(
+        f"[quiet]#{event['seq']:<3} {at}[/] [place]{escape(event['source'])}[/] {escape(event['kind'])} "
+        f"[quiet]{escape(event['actor'])}[/] {escape(text)}{because}"
+    )

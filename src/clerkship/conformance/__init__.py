@@ -1,0 +1,5 @@
+"""What every simulator must do, ours and anybody's: run it on your SPEC with `check_simulator`."""
+
+from clerkship.conformance.checks import CHECKS, check_simulator
+
+__all__ = ["CHECKS", "check_simulator"]

@@ -1,0 +1,140 @@
+"""The checks, each a sentence about a simulator that must be true."""
+
+from collections.abc import Callable, Sequence
+
+from clerkship.conformance.rig import Rig, exercise, garbage
+from clerkship.events.event import parse_event
+from clerkship.events.lifecycle import LIFECYCLE
+from clerkship.playground.playground import replay
+from clerkship.sandbox.exchange import Reply, Request
+from clerkship.simulators.spec import Spec
+
+Check = Callable[[Spec], None]
+
+
+class NotConforming(AssertionError):
+    """A simulator does not do what every simulator must."""
+
+
+def _must(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise NotConforming(otherwise)
+
+
+def same_seed_gives_the_same_log(spec: Spec) -> None:
+    """Two runs of the same requests differ in nothing."""
+    with Rig(spec) as one, Rig(spec) as other:
+        exercise(one)
+        exercise(other)
+        _must(one.lines == other.lines, "the same seed and the same requests gave two different logs")
+
+
+def both_doors_lead_to_the_same_log(spec: Spec) -> None:
+    """HTTP and in-process differ in nothing, replies included."""
+    with Rig(spec) as inside, Rig(spec) as outside:
+        for request in spec.exercise:
+            near, far = inside.send(request), outside.send_http(request)
+            _must(
+                (near.status, near.body) == (far.status, far.body),
+                f"{request.method} {request.path}: in process {near.status}, over HTTP {far.status}",
+            )
+        _must(inside.lines == outside.lines, "the two doors gave two different logs")
+
+
+def playgrounds_share_nothing(spec: Spec) -> None:
+    """What happens in one playground is not seen in another."""
+    with Rig(spec) as busy, Rig(spec) as idle:
+        before = idle.dump()
+        exercise(busy)
+        _must(idle.dump() == before, "a playground changed because of another one's requests")
+
+
+def a_replay_rebuilds_the_state(spec: Spec) -> None:
+    """Dataset and events give the state, exactly."""
+    with Rig(spec) as rig:
+        exercise(rig)
+        rebuilt = replay(rig.rooms, rig.playground.log)[rig.name].dump()
+        _must(rebuilt == rig.dump(), "the log, replayed, gave another state")
+
+
+def garbage_is_refused_in_order(spec: Spec) -> None:
+    """Nonsense gets a refusal of the protocol, through either door; nothing breaks and nothing is half done."""
+    with Rig(spec) as rig:
+        for request in garbage(spec):
+            before, events = rig.dump(), len(rig.own_events())
+            for reply in (rig.send(request), rig.send_http(request)):
+                _refused_cleanly(request, reply)
+                if not reply.ok:
+                    unchanged = rig.dump() == before and len(rig.own_events()) == events
+                    _must(unchanged, f"{request.method} {request.path[:60]} was refused and still did something")
+                before, events = rig.dump(), len(rig.own_events())
+        _must(rig.playground.broken is None, f"it broke: {rig.playground.broken}")
+
+
+def _refused_cleanly(request: Request, reply: Reply) -> None:
+    _must(reply.status != 500, f"{request.method} {request.path[:60]} gave a 500")
+    _must(b"Traceback" not in reply.body, f"{request.method} {request.path[:60]} showed a traceback")
+
+
+def every_event_validates(spec: Spec) -> None:
+    """Each line of the log reads back as the event it was, of a kind the simulator declares."""
+    kinds = {event.kind: event for event in (*LIFECYCLE, *spec.events)}
+    with Rig(spec) as rig:
+        exercise(rig)
+        log = rig.playground.log
+        for event, line in zip(log.events, log.lines, strict=True):
+            _must(event.kind in kinds, f"it emits {event.kind}, which its SPEC does not declare")
+            again = parse_event(line, kinds, log.blobs)
+            _must(again == event, f"#{event.seq} {event.kind} does not survive its own bytes")
+
+
+def every_operation_is_exercised(spec: Spec) -> None:
+    """The exercise touches every route."""
+    with Rig(spec) as rig:
+        exercise(rig)
+        touched = {touch[2] for touch in rig.playground.sidecar.touches}
+        missing = {route.operation for route in spec.routes} - touched
+        _must(not missing, f"its exercise leaves out {', '.join(sorted(missing))}")
+
+
+def an_acknowledged_write_has_an_effect(spec: Spec) -> None:
+    """No simulator says yes to a write it does not apply."""
+    with Rig(spec) as rig:
+        for request in spec.exercise:
+            events = len(rig.own_events())
+            reply = rig.send(request)
+            if reply.ok and request.method in ("POST", "PUT", "PATCH", "DELETE"):
+                left = len(rig.own_events()) > events
+                _must(left, f"{request.method} {request.path} was acknowledged and left no event")
+
+
+def strangers_stay_outside(spec: Spec) -> None:
+    """A wrong token, or another playground's, opens nothing and writes nothing; nor does any after the end."""
+    with Rig(spec) as rig, Rig(spec) as other:
+        request, events = spec.exercise[0], len(rig.playground.log.events)
+        for token in ("", "wrong", other.token):
+            for reply in (rig.send(request, token=token), rig.send_http(request, token=token)):
+                _must(reply.status == 401, f"the token {token[:8]!r} got a {reply.status}")
+        _must(len(rig.playground.log.events) == events, "a stranger's request is in the log")
+        rig.playground.close()
+        for reply in (rig.send(request), rig.send_http(request)):
+            _must(reply.status == 404, f"after the end a request got a {reply.status}")
+
+
+CHECKS: tuple[Check, ...] = (
+    same_seed_gives_the_same_log,
+    both_doors_lead_to_the_same_log,
+    playgrounds_share_nothing,
+    a_replay_rebuilds_the_state,
+    garbage_is_refused_in_order,
+    every_event_validates,
+    every_operation_is_exercised,
+    an_acknowledged_write_has_an_effect,
+    strangers_stay_outside,
+)
+
+
+def check_simulator(spec: Spec, checks: Sequence[Check] = CHECKS) -> None:
+    """Run them all; raises NotConforming at the first that is not true."""
+    for check in checks:
+        check(spec)

@@ -1,0 +1,97 @@
+"""One simulator alone in a playground, with both doors open, for checking it."""
+
+import http.client
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote, urlencode, urlsplit
+
+from clerkship.actors.person_scripted import ScriptedPerson
+from clerkship.events.event import Event
+from clerkship.model.environment import Environment, Simulator
+from clerkship.model.scenario import Person
+from clerkship.playground.gateway import Exchange, Gateway
+from clerkship.playground.listener import Listener
+from clerkship.playground.playground import Playground, Room
+from clerkship.sandbox.exchange import Reply, Request
+from clerkship.simulators.spec import Spec
+
+
+class Rig:
+    """A playground with one sandbox. A person who says little sits on it, where one can."""
+
+    def __init__(self, spec: Spec, seed: str = "conformance") -> None:
+        self.name = "box"
+        self.rooms = {self.name: Room(spec, spec.config())}
+        environment = Environment(name="conformance", simulators={self.name: Simulator(kind=spec.kind)})
+        self.playground = Playground(environment, self.rooms, seed)
+        if spec.converses:
+            self.playground.seat(ScriptedPerson(Person(fallback="I see.")), self.name)
+        self._gateway = Gateway()
+        self._gateway.admit(self.playground)
+        self._listener = Listener(self._gateway)
+
+    def __enter__(self) -> Self:
+        """Ready as it is."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close both doors."""
+        self._listener.close()
+
+    @property
+    def lines(self) -> list[bytes]:
+        """The log's bytes."""
+        return self.playground.log.lines
+
+    @property
+    def token(self) -> str:
+        """The sandbox's credential."""
+        return self.playground.sandboxes[self.name].token
+
+    def dump(self) -> Any:
+        """The state as plain data."""
+        return self.playground.sandboxes[self.name].state.dump()
+
+    def own_events(self) -> list[Event]:
+        """Events of the simulator's own kinds."""
+        own = {event.kind for event in self.rooms[self.name].spec.events}
+        return [event for event in self.playground.log.events if event.kind in own]
+
+    def send(self, request: Request, token: str | None = None) -> Reply:
+        """Through the in-process door."""
+        given = self.token if token is None else token
+        return self._gateway.handle(Exchange(self.playground.id, self.name, request, given))
+
+    def send_http(self, request: Request, token: str | None = None) -> Reply:
+        """Through the HTTP door, by a client that is not ours."""
+        address = urlsplit(self._listener.url())
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
+        try:
+            path = f"/{self.playground.id}/{self.name}{quote(request.path)}"
+            target = f"{path}?{urlencode(request.query)}" if request.query else path
+            given = self.token if token is None else token
+            headers = {**request.headers, "Authorization": f"Bearer {given}"}
+            connection.request(request.method, target, request.body, headers)
+            answer = connection.getresponse()
+            return Reply(answer.status, answer.read())
+        finally:
+            connection.close()
+
+
+def exercise(rig: Rig) -> list[Reply]:
+    """Every request of the simulator's exercise, in order."""
+    return [rig.send(request) for request in rig.rooms[rig.name].spec.exercise]
+
+
+def garbage(spec: Spec) -> list[Request]:
+    """Each of the simulator's paths with bodies, queries and methods it cannot want; and paths that are traps."""
+    bodies = (b"", b"{", b"null", b"[]", b'{"unknown": 1}', b'{"text": 5}', bytes(range(256)), b"[" * 10_000)
+    queries: tuple[dict[str, str], ...] = ({}, {"after": "-1", "prefix": "../x", "_count": "x"}, {"after": "9" * 400})
+    paths = {request.path for request in spec.exercise}
+    traps = {"/", "/../../etc/passwd", "/files/../x", "/files/a//b", "/files/" + "a" * 5000, "/\u202e", "/files/a\nb"}
+    methods = ("GET", "POST", "PUT", "DELETE", "PATCH", "BREW")
+    tried = [Request(method, path, body=body) for method in methods[1:3] for path in sorted(paths) for body in bodies]
+    tried += [Request("GET", path, query) for path in sorted(paths) for query in queries]
+    return tried + [Request(method, path) for method in methods for path in sorted(traps)]

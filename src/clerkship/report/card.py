@@ -1,0 +1,94 @@
+"""What the page knows of one trial: a row for the list, a body for reading, and its events."""
+
+from datetime import datetime
+from typing import Any
+
+from clerkship.model.run import CriterionRun
+from clerkship.model.snapshot import Snapshot
+from clerkship.report.detail import TaskDetail
+from clerkship.report.embed import clip
+from clerkship.report.outcome import ENDINGS, outcome, reason
+
+VALUE_LIMIT = 4_000
+EVIDENCE_LIMIT = 100
+
+
+def row(detail: TaskDetail) -> dict[str, Any]:
+    """As it stands in the list."""
+    run = detail.task_run
+    return {
+        "task": clip(run.task, 400),
+        "trial": run.trial,
+        "attempt": run.attempt,
+        "outcome": outcome(run),
+        "timed_out": run.status == "timed_out",
+        "crashed": bool(run.agent_error),
+        "score": run.score,
+        "tags": run.tags[:20],
+    }
+
+
+def body(detail: TaskDetail) -> dict[str, Any]:
+    """The verdict with its reasons."""
+    run = detail.task_run
+    return {
+        "status": run.status,
+        "verdict": run.verdict,
+        "reason": clip(reason(run), VALUE_LIMIT),
+        "ending": ENDINGS[run.ending],
+        "axes": [{"name": name, "score": axis.score, "weight": axis.weight} for name, axis in run.axes.items()],
+        "criteria": [_criterion(criterion) for criterion in run.criteria],
+        "error": clip(run.error, VALUE_LIMIT),
+        "agent_error": clip(run.agent_error, VALUE_LIMIT),
+        "answer": clip(run.answer, VALUE_LIMIT),
+        "head": run.head,
+        "events": run.events,
+        "brief": _brief(detail.snapshot) if detail.snapshot else None,
+        "facts": {name: clip(fact, 400) for name, fact in detail.sidecar.items() if not name.startswith("touches")},
+    }
+
+
+def _criterion(criterion: CriterionRun) -> dict[str, Any]:
+    evidence = [
+        {
+            "path": clip(check.path, 400),
+            "expected": clip(check.expected, VALUE_LIMIT),
+            "actual": clip(check.actual, VALUE_LIMIT),
+            "passed": check.passed,
+            "seq": check.seq,
+        }
+        for check in criterion.evidence[:EVIDENCE_LIMIT]
+    ]
+    return {
+        **criterion.model_dump(mode="json", exclude={"evidence", "detail", "label"}),
+        "label": clip(criterion.label, 400),
+        "detail": clip(criterion.detail, VALUE_LIMIT),
+        "evidence": evidence,
+        "evidence_left_out": len(criterion.evidence) - len(evidence),
+    }
+
+
+def _brief(snapshot: Snapshot) -> dict[str, Any]:
+    """What the agent was told, where, and who talked to it."""
+    task, environment = snapshot.task, snapshot.environment
+    scenario = task.scenario
+    person = scenario.person if scenario else None
+    return {
+        "task_item": {name: clip(value, VALUE_LIMIT) for name, value in (task.task_item or {}).items()},
+        "environment": environment.name,
+        "description": clip(environment.description, 400),
+        "sandboxes": {name: simulator.kind for name, simulator in environment.simulators.items()},
+        "person": person.name if person else None,
+        "opening": clip(person.opening, VALUE_LIMIT) if person else None,
+        "starts": scenario.starts if scenario else "agent",
+    }
+
+
+def in_order(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """By (at, seq): what arrived late stands where it happened."""
+    return sorted(events, key=lambda event: (datetime.fromisoformat(event["at"]), event["seq"]))
+
+
+def cited(detail: TaskDetail) -> set[int]:
+    """The events that the evidence points at."""
+    return {check.seq for criterion in detail.task_run.criteria for check in criterion.evidence if check.seq}

@@ -1,0 +1,44 @@
+"""One trial with everything a report shows of it, put together from what a store keeps."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from clerkship.model.run import TaskRun
+from clerkship.model.snapshot import Snapshot
+
+BODY_LIMIT = 16_384
+"""Bytes of a body kept outside the log that are put back for reading."""
+
+
+@dataclass(frozen=True)
+class TaskDetail:
+    """A trial's record, its log as parsed lines, the task as it was frozen, and what differs between machines."""
+
+    task_run: TaskRun
+    events: list[dict[str, Any]]
+    snapshot: Snapshot | None
+    sidecar: dict[str, Any]
+
+
+def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob: Callable[[str], bytes]) -> TaskDetail:
+    """A trial from the bytes a store hands out; `blob` is asked for the snapshot and for large bodies."""
+    return TaskDetail(
+        task_run,
+        [_whole(orjson.loads(line), blob) for line in lines],
+        Snapshot.model_validate_json(blob(task_run.snapshot)),
+        orjson.loads(sidecar) if sidecar else {},
+    )
+
+
+def _whole(event: dict[str, Any], blob: Callable[[str], bytes]) -> dict[str, Any]:
+    """The event with its large bodies back in place, as far as they are text; the rest stays named by hash."""
+    for field, kept in event.get("blobs", {}).items():
+        try:
+            text = blob(kept["sha256"])[:BODY_LIMIT].decode(errors="strict" if kept["form"] == "bytes" else "ignore")
+        except UnicodeDecodeError:
+            continue
+        event["payload"][field] = text if kept["size"] <= BODY_LIMIT else f"{text} …"
+    return event

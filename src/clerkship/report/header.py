@@ -1,0 +1,140 @@
+"""The head of the page: which run, how it came out, how to do it again. Plain HTML, readable without a script."""
+
+import math
+import shlex
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from html import escape
+
+from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.report.outcome import ENDINGS, GRADED, OUTCOMES, outcome, tally
+from clerkship.report.statistics import wilson
+
+ROWS_WITHOUT_SCRIPT = 2_000
+_RARE = ("invalid_person",)
+
+
+def render_header(run: BenchmarkRun, counts: Counts) -> str:
+    """The run, its verdicts and its facts."""
+    return f"""<header>
+<div class="title"><p class="kicker">Run report</p><h1>{escape(run.name)}</h1>
+<p class="agent">Agent <code>{escape(run.solver)}</code></p></div>
+<section class="summary" aria-label="Verdicts">
+{_rate(counts)}{_bar(counts)}{_tally(counts)}{_notes(run, counts)}
+</section>
+{_facts(run)}
+</header>"""
+
+
+def _rate(counts: Counts) -> str:
+    found = wilson(counts.passed, counts.graded)
+    if found is None:
+        return '<p class="rate"><strong>No rate</strong> <span>no trial was graded</span></p>'
+    return (
+        f'<p class="rate"><strong>{render_percent(found.rate)}</strong> '
+        f"<span>{counts.passed:,} of {counts.graded:,} graded {_trials(counts.graded)} passed"
+        f"<small>95 % interval {render_percent(found.low)} to {render_percent(found.high)}</small></span></p>"
+    )
+
+
+def render_percent(share: float) -> str:
+    """Rounded down, so that 999 of 1,000 is never 100 %."""
+    return f"{math.floor(share * 1000 + 1e-9) / 10:g} %"
+
+
+def _bar(counts: Counts) -> str:
+    """Widths are attributes of SVG, because the page's policy allows no style attributes."""
+    rects, x = [], 0
+    for name, number in reversed(tally(counts).items()):
+        if number:
+            rects.append(f'<rect class="fill-{name}" x="{x}" y="0" width="{number}" height="1"></rect>')
+            x += number
+    return (
+        f'<svg class="bar" viewBox="0 0 {max(x, 1)} 1" preserveAspectRatio="none" aria-hidden="true">'
+        f"{''.join(rects)}</svg>"
+    )
+
+
+def _tally(counts: Counts) -> str:
+    items = [
+        f'<li class="is-{name}{"" if number else " none"}" title="{escape(OUTCOMES[name][1])}">'
+        f"{icon(name)}<b>{number:,}</b> {OUTCOMES[name][0].lower()}</li>"
+        for name, number in _as_read(tally(counts))
+        if number or name not in _RARE
+    ]
+    return f'<ul class="tally">{"".join(items)}</ul>'
+
+
+def _as_read(found: dict[str, int]) -> Iterable[tuple[str, int]]:
+    """Good news first, as people read a tally; what has no verdict last."""
+    return [(name, found[name]) for name in (*GRADED, *reversed([name for name in found if name not in GRADED]))]
+
+
+def _notes(run: BenchmarkRun, counts: Counts) -> str:
+    left_out = [f"{n:,} {OUTCOMES[name][0].lower()}" for name, n in _as_read(tally(counts)) if n and name not in GRADED]
+    timed_out = counts.statuses.get("timed_out", 0)
+    notes = [
+        f"Left out of the rate: {', '.join(left_out)}." if left_out else "",
+        f"{timed_out:,} failed {_trials(timed_out)} ran out of time." if timed_out else "",
+        f"In {counts.agent_errors:,} {_trials(counts.agent_errors)} the agent crashed." if counts.agent_errors else "",
+        f"{counts.done:,} of {run.total:,} trials are done." if counts.done < run.total else "",
+        "The run was cancelled." if run.status == "cancelled" else "",
+    ]
+    text = " ".join(filter(None, notes)) or "Every trial is in the rate."
+    return f'<p class="notes">{text}</p>'
+
+
+def _trials(number: int) -> str:
+    return "trial" if number == 1 else "trials"
+
+
+def _facts(run: BenchmarkRun) -> str:
+    facts = {
+        "Run": f"<code>{escape(run.id)}</code>",
+        "Started": escape(_instant(run.started_at)),
+        "Finished": escape(_instant(run.completed_at)) if run.completed_at else "not yet",
+        "Seed": str(run.seed),
+        "Trials per task": f"{run.trials:,}",
+        "Grading": escape(run.grading),
+        "Clerkship": escape(run.clerkship),
+        "Run it again": f'<code class="copy">{escape(_command(run))}</code>',
+    }
+    return f'<dl class="facts">{"".join(f"<div><dt>{k}</dt><dd>{v}</dd></div>" for k, v in facts.items())}</dl>'
+
+
+def _instant(text: str) -> str:
+    try:
+        return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return text
+
+
+def _command(run: BenchmarkRun) -> str:
+    trials = f" --trials {run.trials}" if run.trials > 1 else ""
+    path = shlex.quote(run.path) if run.path else "PATH"
+    return f"clerkship run {path} --agent {shlex.quote(run.solver)} --seed {run.seed}{trials}"
+
+
+def icon(name: str) -> str:
+    """A verdict's sign, so that colour is never alone."""
+    return f'<svg class="icon" aria-hidden="true"><use href="#icon-{name}"></use></svg>'
+
+
+def render_table(task_runs: Sequence[TaskRun]) -> str:
+    """All trials as a plain table, for a browser without scripts."""
+    rows = "".join(_row(task_run) for task_run in task_runs[:ROWS_WITHOUT_SCRIPT])
+    more = len(task_runs) - ROWS_WITHOUT_SCRIPT
+    note = f"<p>{more:,} more trials are left out of this table.</p>" if more > 0 else ""
+    head = "".join(f'<th scope="col">{title}</th>' for title in ("Task", "Verdict", "Score", "How it ended"))
+    return f'<table class="plain"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}'
+
+
+def _row(task_run: TaskRun) -> str:
+    name = outcome(task_run)
+    trial = f" <small>trial {task_run.trial}</small>" if task_run.trial > 1 else ""
+    score = "none" if task_run.score is None else f"{task_run.score:.2f}"
+    word = OUTCOMES[name][0] if name in OUTCOMES else escape(name)
+    return (
+        f'<tr><th scope="row">{escape(task_run.task)}{trial}</th><td class="is-{name}">{icon(name)} {word}</td>'
+        f"<td>{score}</td><td>{ENDINGS[task_run.ending]}</td></tr>\n"
+    )

@@ -1,0 +1,51 @@
+"""A run as one HTML file that opens from disk, asks the network for nothing, and trusts no string in it."""
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from html import escape
+from pathlib import Path
+from string import Template
+
+from clerkship.model.run import BenchmarkRun, Counts
+from clerkship.report.budget import fit
+from clerkship.report.detail import TaskDetail
+from clerkship.report.embed import render_json
+from clerkship.report.header import render_header, render_table
+from clerkship.report.outcome import OUTCOMES, urgency
+
+_PARTS = Path(__file__).parent / "page"
+_SCRIPTS = ("dom", "value", "list", "criteria", "conversation", "timeline", "trial", "start")
+
+
+def render_html(run: BenchmarkRun, counts: Counts, details: Iterable[TaskDetail]) -> str:
+    """The page. The same run gives the same bytes: nothing here asks what time it is."""
+    urgent_first = sorted(details, key=lambda detail: urgency(detail.task_run))
+    style, script = _read("style.css"), "\n".join(_read(f"{name}.js") for name in _SCRIPTS)
+    data = {"run": run.id, "outcomes": OUTCOMES, "trials": fit(urgent_first)}
+    return Template(_read("page.html")).substitute(
+        policy=_policy(style, script),
+        title=escape(f"{run.name}: {run.solver}"),
+        style=style,
+        icons=_read("icons.svg"),
+        header=render_header(run, counts),
+        table=render_table([detail.task_run for detail in urgent_first]),
+        data=render_json(data).decode(),
+        script=script,
+    )
+
+
+def _policy(style: str, script: str) -> str:
+    """Only these two texts may act, by their hashes; nothing may be fetched, framed or submitted."""
+    rules = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"
+    return f"{rules}; base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _read(name: str) -> str:
+    return (_PARTS / name).read_text(encoding="utf-8")

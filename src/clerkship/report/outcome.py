@@ -1,0 +1,84 @@
+"""How a trial came out, in one word and in a sentence."""
+
+from clerkship.model.run import Counts, CriterionRun, Ending, TaskRun
+
+OUTCOMES: dict[str, tuple[str, str]] = {
+    "fail": ("Fail", "a gate failed, nothing was right, or time ran out"),
+    "errored": ("Errored", "the platform or the task was at fault, not the agent; no verdict"),
+    "invalid_person": ("Invalid person", "the simulated person broke its own contract; no verdict"),
+    "partial": ("Partial", "some of it was right"),
+    "inconclusive": ("Inconclusive", "a criterion could not be judged; no score"),
+    "cancelled": ("Cancelled", "stopped before its end; no verdict"),
+    "ungraded": ("Ungraded", "no criterion judged it; no score"),
+    "pass": ("Pass", "every gate held and the score is at least 0.9"),
+}
+"""What there is to say of a trial, the most urgent first: its word, and what the word means."""
+
+GRADED = ("pass", "partial", "fail")
+
+ENDINGS: dict[Ending, str] = {
+    "agent_done": "The agent said it was done",
+    "person_done": "The person ended the conversation",
+    "nothing_left": "The person had nothing more to say",
+    "agent_silent": "The agent gave no reply",
+    "turn_limit": "The limit of turns was reached",
+    "agent_failed": "The agent crashed, or answered what is no answer",
+    "timed_out": "The time limit passed",
+    "cancelled": "It was stopped",
+    "errored": "The platform or the task failed",
+}
+
+
+def outcome(task_run: TaskRun) -> str:
+    """The verdict, or the status of a trial that has none."""
+    return task_run.verdict or task_run.status
+
+
+def urgency(task_run: TaskRun) -> tuple[int, bool]:
+    """Sorts failures first, and a pass with a crashed agent before the others."""
+    order = list(OUTCOMES)
+    found = outcome(task_run)
+    return order.index(found) if found in order else len(order), not task_run.agent_error
+
+
+def tally(counts: Counts) -> dict[str, int]:
+    """How many trials came out in each way; every trial is in exactly one."""
+    without_verdict = {
+        status: number for status, number in counts.statuses.items() if status not in ("completed", "timed_out")
+    }
+    found = counts.verdicts | without_verdict
+    return {name: found.get(name, 0) for name in OUTCOMES}
+
+
+def reason(task_run: TaskRun) -> str:
+    """Why it came out so, in one sentence."""
+    match outcome(task_run):
+        case "fail" if task_run.status == "timed_out":
+            return "The time limit passed, so the verdict is fail. The criteria are shown as they stood."
+        case "fail":
+            return _why_failed(task_run.criteria)
+        case "partial":
+            return f"{_passed(task_run.criteria)}; a pass needs a score of 0.9."
+        case "inconclusive":
+            return f"Could not be judged: {_named([c for c in task_run.criteria if c.status == 'error'])}."
+        case "pass":
+            return f"{_passed(task_run.criteria)}."
+        case other:
+            return f"{OUTCOMES[other][1].capitalize()}." if other in OUTCOMES else ""
+
+
+def _why_failed(criteria: tuple[CriterionRun, ...]) -> str:
+    gates = [c for c in criteria if c.gate and c.status == "judged" and not c.passed]
+    if gates:
+        return f"A failed gate fails the run, whatever the score: {_named(gates)}."
+    return f"{_passed(criteria)}."
+
+
+def _passed(criteria: tuple[CriterionRun, ...]) -> str:
+    judged = [c for c in criteria if c.status == "judged"]
+    kept = sum(c.passed for c in judged)
+    return f"{kept} of {len(judged)} criteria passed" if judged else "No criterion was judged"
+
+
+def _named(criteria: list[CriterionRun]) -> str:
+    return "; ".join(f"“{c.label}”" for c in criteria)

@@ -1,0 +1,74 @@
+// What was said, by whom, with a thin line for what was done in between.
+
+const MOST_NOTES = 3;
+const MOST_SAID = 100;
+
+function isMessage(event) {
+  return event.kind.endsWith(".message.sent");
+}
+
+function conversationSection(trial) {
+  const messages = trial.log.filter(isMessage);
+  if (!messages.length) return null;
+  const chat = el("div", { class: "chat" });
+  const view = { trial, chat, name: speaker(trial), several: new Set(messages.map((event) => event.source)).size > 1 };
+  const more = el("button", { type: "button", class: "more", click: say });
+  let said = 0;
+  let next = trial.log.indexOf(messages[0]);
+  function say() {
+    const until = Math.min(said + MOST_SAID, messages.length);
+    const end = trial.log.indexOf(messages[until - 1]) + 1;
+    chat.append(...told(view, trial.log.slice(next, end)));
+    [said, next] = [until, end];
+    more.hidden = said === messages.length;
+    more.textContent = `Show more of ${plural(messages.length - said, "message")}`;
+  }
+  say();
+  return el("section", {}, el("h3", {}, "Conversation"), chat, more);
+}
+
+function told(view, events) {
+  const rows = [];
+  let between = [];
+  for (const event of events) {
+    if (isMessage(event)) {
+      rows.push(...notes(between, view.trial), bubble(event, view));
+      between = [];
+    } else if (event.actor === "agent" || event.actor === "scenario") between.push(event);
+  }
+  return rows;
+}
+
+function speaker(trial) {
+  const session = trial.log.find((event) => event.kind.endsWith(".session.started") && event.payload.person);
+  const brief = trial.body.brief;
+  return (session && session.payload.person) || (brief && brief.person) || "the person";
+}
+
+// A text too long for the log is kept beside it, and may not be in this page.
+function wording(event) {
+  const kept = (event.blobs || {}).text;
+  if (typeof event.payload.text === "string") return event.payload.text;
+  return el("i", {}, kept ? `${plural(kept.size, "byte")} of text, kept beside the log` : "(no text)");
+}
+
+function bubble(event, { trial, name, several }) {
+  const agent = event.actor === "agent";
+  const who = agent ? "Agent" : event.actor === "person" ? name : event.actor;
+  const buttons = (event.payload.buttons || []).map((button) => el("span", { class: "choice" }, oneLine(button.title || button, 60)));
+  return el("div", { class: `said ${agent ? "by-agent" : "by-person"}` },
+    el("p", { class: "who" }, el("b", {}, who), ` turn ${event.payload.turn}`, several ? ` on ${event.source}` : "",
+      ` · ${clock(event.at)} · `, eventLink(trial, event.seq)),
+    el("div", { class: "bubble" }, wording(event), buttons.length ? el("div", { class: "choices" }, buttons) : null),
+    citedBy(trial, event.seq));
+}
+
+function notes(events, trial) {
+  const shown = events.length > MOST_NOTES ? events.slice(0, MOST_NOTES - 1) : events;
+  const lines = shown.map((event) => el("p", { class: `note ${trouble(event) ? "trouble" : ""}` },
+    trouble(event) ? icon(trouble(event).icon) : null,
+    el("b", {}, event.source), ` ${event.kind} `, summary(event.payload), eventLink(trial, event.seq)));
+  const rest = events.length - shown.length;
+  if (rest) lines.push(el("p", { class: "note" }, `and ${plural(rest, "more event")} to `, eventLink(trial, events.at(-1).seq)));
+  return lines;
+}

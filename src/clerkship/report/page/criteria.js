@@ -1,0 +1,90 @@
+// Criteria with their evidence: what was expected beside what was found.
+
+const URGENCY = { fail: 0, errored: 1, skipped: 2, pass: 3 };
+const CRITERION_WORDS = { fail: "Failed", errored: "Error", skipped: "Skipped", pass: "Passed" };
+
+function criterionOutcome(criterion) {
+  if (criterion.status === "error") return "errored";
+  if (criterion.status === "skipped") return "skipped";
+  return criterion.passed ? "pass" : "fail";
+}
+
+function criteriaSection(trial) {
+  const criteria = trial.body.criteria;
+  if (!criteria.length) return el("section", {}, el("h3", {}, "Criteria"), el("p", { class: "muted" }, "None were checked."));
+  const sorted = [...criteria].sort((a, b) => URGENCY[criterionOutcome(a)] - URGENCY[criterionOutcome(b)]);
+  const cards = sorted.map((criterion) => criterionCard(criterion, trial));
+  return el("section", { class: "criteria" },
+    el("div", { class: "heading" }, el("h3", {}, "Criteria"), el("span", { class: "muted" }, criteriaCounts(criteria)), unfold(cards)),
+    cards);
+}
+
+function criteriaCounts(criteria) {
+  const outcomes = criteria.map(criterionOutcome);
+  return Object.keys(URGENCY)
+    .map((name) => [name, outcomes.filter((outcome) => outcome === name).length])
+    .filter(([, number]) => number)
+    .map(([name, number]) => `${number} ${CRITERION_WORDS[name].toLowerCase()}`)
+    .join(", ");
+}
+
+function unfold(cards) {
+  const button = el("button", { type: "button", class: "quiet push" }, "Show all evidence");
+  button.addEventListener("click", () => {
+    const open = !cards.every((card) => card.open);
+    for (const card of cards) card.open = open;
+    button.textContent = open ? "Hide evidence" : "Show all evidence";
+  });
+  return button;
+}
+
+function criterionCard(criterion, trial) {
+  const outcome = criterionOutcome(criterion);
+  const badges = [
+    criterion.gate ? badge("gate", "gate", "If it fails, the run fails whatever the score") : null,
+    criterion.weight !== 1 ? badge(`weight ${criterion.weight}`, "", "Its share in the score") : null,
+    criterion.axis ? badge(criterion.axis, "axis", "Axis of the score") : null,
+    criterion.input_entity_id ? badge(`about ${criterion.input_entity_id}`, "", "The record it is about") : null,
+    outcome !== "pass" && criterion.score > 0 ? badge(`score ${criterion.score.toFixed(2)}`) : null,
+  ];
+  return el("details", { class: `criterion is-${outcome}`, open: outcome !== "pass" },
+    el("summary", {},
+      icon(outcome),
+      el("span", { class: "label" }, el("span", { class: "word" }, CRITERION_WORDS[outcome]), " ", criterion.label),
+      el("span", { class: "badges" }, badges)),
+    el("div", { class: "inside" },
+      criterion.detail ? el("p", { class: "sentence" }, linked(criterion.detail, trial)) : null,
+      criterion.evidence.length ? evidenceTable(criterion, trial) : el("p", { class: "muted" }, "No evidence was recorded."),
+      el("p", { class: "assertion muted" }, "Assertion ", el("code", {}, criterion.assertion))));
+}
+
+function evidenceTable(criterion, trial) {
+  const head = ["Field", "Expected", "Actual", "Event"].map((title) => el("th", { scope: "col" }, title));
+  const rows = criterion.evidence.map((check) => el("tr", { class: check.passed ? "is-pass" : "is-fail" },
+    el("th", { scope: "row" }, icon(check.passed ? "pass" : "fail"),
+      el("span", { class: "hidden" }, check.passed ? "as expected: " : "not as expected: "), el("span", {}, check.path)),
+    el("td", { "data-label": "Expected" }, expectedValue(check.expected)),
+    el("td", { "data-label": "Actual" }, el("div", { class: "value actual" }, plainValue(check.actual))),
+    el("td", { class: "at" }, check.seq ? eventLink(trial, check.seq) : null)));
+  return [
+    el("table", { class: "evidence" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)),
+    criterion.evidence_left_out ? el("p", { class: "muted" }, `${plural(criterion.evidence_left_out, "more line")} of evidence left out.`) : null,
+  ];
+}
+
+// Which criteria point at an event, so that the event can say so where it stands.
+function citations(trial) {
+  const found = new Map();
+  for (const criterion of trial.body.criteria) {
+    for (const seq of new Set(criterion.evidence.map((check) => check.seq).filter(Boolean))) {
+      if (!found.has(seq)) found.set(seq, []);
+      found.get(seq).push(criterion);
+    }
+  }
+  return found;
+}
+
+function citedBy(trial, seq) {
+  const failing = (trial.cited.get(seq) || []).filter((criterion) => criterionOutcome(criterion) === "fail");
+  return failing.map((criterion) => el("span", { class: "cited is-fail" }, icon("fail"), oneLine(criterion.label, 90)));
+}

@@ -1,0 +1,65 @@
+"use strict";
+// Making elements. Text only ever becomes a text node: nothing in this page is parsed as HTML.
+
+const SVG = document.querySelector("svg").namespaceURI;
+const DATA = JSON.parse(document.getElementById("data").textContent);
+
+function el(name, attributes, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+function svg(name, attributes, ...children) {
+  return fill(document.createElementNS(SVG, name), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") node.addEventListener(key, value);
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+function icon(name) {
+  return svg("svg", { class: "icon", "aria-hidden": "true" }, svg("use", { href: `#icon-${name}` }));
+}
+
+function badge(text, kind, title) {
+  return el("span", { class: `badge ${kind || ""}`, title }, text);
+}
+
+function verdictWord(outcome) {
+  return (DATA.outcomes[outcome] || [outcome])[0];
+}
+
+function plural(number, noun) {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function copyButton(text, what) {
+  const button = el("button", { type: "button", class: "quiet", "aria-label": `Copy ${what}` }, "copy");
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "copied";
+    } catch {
+      button.textContent = "copy by hand";
+    }
+  });
+  return button;
+}
+
+// Sentences name events as #12; each that is in this page becomes a link to it.
+function linked(text, trial) {
+  return text.split(/(#\d+)/).map((part) => {
+    const seq = /^#\d+$/.test(part) ? Number(part.slice(1)) : null;
+    return seq !== null && trial.bySeq.has(seq) ? eventLink(trial, seq) : part;
+  });
+}
+
+function eventLink(trial, seq, text) {
+  if (!trial.bySeq.has(seq)) return el("span", { class: "muted" }, text || `#${seq}`);
+  return el("a", { href: `#t${trial.number}e${seq}`, class: "seq" }, text || `#${seq}`);
+}

@@ -1,0 +1,51 @@
+// Opens the page on the trial its address names, or on the first: the list has failures first.
+
+let selected = 0;
+
+function prepare(trial, place) {
+  trial.number = place + 1;
+  trial.log = trial.log || [];
+  trial.bySeq = new Map(trial.log.map((event) => [event.seq, event]));
+}
+
+function route() {
+  const [, number, seq] = /^#t(\d+)(?:e(\d+))?$/.exec(location.hash) || [];
+  const trial = DATA.trials[Number(number || selected || 1) - 1];
+  if (!trial) return;
+  if (trial.number !== selected) select(trial);
+  if (seq) showEvent(trial, Number(seq));
+}
+
+function select(trial) {
+  const opening = selected === 0;
+  selected = trial.number;
+  trial.cited = trial.body ? citations(trial) : new Map();
+  for (const event of trial.log) event.row = null;
+  const article = document.getElementById("trial");
+  article.replaceChildren(...trialView(trial));
+  if (trial.timeline) drawArrows(trial.timeline);
+  mark(trial.number);
+  const top = article.getBoundingClientRect().top;
+  if (!opening && (top < 0 || top > window.innerHeight / 2)) article.scrollIntoView({ block: "start" });
+}
+
+function unfoldForPrint() {
+  for (const fold of document.querySelectorAll("#trial details")) fold.open = true;
+}
+
+function copyable() {
+  for (const code of document.querySelectorAll("header code.copy")) code.after(" ", copyButton(code.textContent, "the command"));
+}
+
+function start() {
+  document.querySelector("main").hidden = false;
+  copyable();
+  DATA.trials.forEach(prepare);
+  buildList(DATA.trials);
+  if (DATA.trials.length) route();
+  window.addEventListener("hashchange", route);
+  window.addEventListener("beforeprint", unfoldForPrint);
+  document.addEventListener("keydown", onKey);
+}
+
+start();

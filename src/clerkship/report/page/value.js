@@ -1,0 +1,101 @@
+// Values as people read them: matchers in words, text as text, anything else as JSON.
+
+const MATCHERS = {
+  equals: "is",
+  matches: "matches",
+  contains: "contains",
+  in: "one of",
+  gt: "more than",
+  gte: "at least",
+  lt: "less than",
+  lte: "at most",
+  not: "not",
+  exists: "exists:",
+  approx: "about",
+  within: "within",
+};
+
+function isMap(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+function isMatcher(value) {
+  const keys = isMap(value) ? Object.keys(value) : [];
+  return keys.length > 0 && keys.every((key) => Object.hasOwn(MATCHERS, key));
+}
+
+function expectedValue(value) {
+  if (!isMatcher(value)) return el("div", { class: "value" }, plainValue(value));
+  const parts = Object.entries(value).map(([name, argument], place) => [
+    place ? el("span", { class: "matcher" }, " and ") : null,
+    el("span", { class: "matcher" }, `${MATCHERS[name]} `),
+    matcherArgument(name, argument),
+  ]);
+  return el("div", { class: "value" }, parts);
+}
+
+function matcherArgument(name, argument) {
+  if (name === "not") return isMatcher(argument) ? expectedValue(argument) : plainValue(argument);
+  if (name === "approx" && isMap(argument)) return `${argument.value} ± ${argument.tolerance}`;
+  if (name === "within" && isMap(argument)) return `${argument.by} of ${argument.of}`;
+  if (name === "in" && Array.isArray(argument)) return argument.map(plainValue).join(", ");
+  return plainValue(argument);
+}
+
+// Quotes only where leaving them out would make a string look like something else.
+function plainValue(value) {
+  if (typeof value !== "string") return pretty(value);
+  const ambiguous = value === "" || value !== value.trim() || /^(-?[\d.]+|true|false|null|[[{"].*)$/s.test(value);
+  return ambiguous && value.length < 400 ? JSON.stringify(value) : value;
+}
+
+function pretty(value) {
+  const line = JSON.stringify(value);
+  return line === undefined || line.length <= 60 ? String(line) : JSON.stringify(value, null, 2);
+}
+
+function oneLine(value, limit) {
+  const text = (typeof value === "string" ? value : JSON.stringify(value)).replace(/\s+/g, " ").trim();
+  return text.length > limit ? `${text.slice(0, limit)}…` : text;
+}
+
+const TELLING = ["text", "path", "step", "fault", "operation", "status", "code", "reason", "name", "value", "answer", "error"];
+const DULL = ["data", "turn", "seed"];
+const MOST_FIELDS = 4;
+
+// What an event's payload says, in a line: the telling fields first; empty and nested ones are for who opens it.
+function summary(payload) {
+  const names = Object.keys(payload).filter((name) => !DULL.includes(name) && isTelling(name, payload[name]));
+  return names.sort((a, b) => rank(a) - rank(b)).slice(0, MOST_FIELDS).map((name) => {
+    const value = oneLine(payload[name], 160);
+    return name === "text" ? `“${value}”  ` : [el("span", { class: "field" }, `${name} `), `${value}  `];
+  });
+}
+
+function isTelling(name, value) {
+  if (value === null || value === "") return false;
+  return typeof value !== "object" || (TELLING.includes(name) && Object.keys(value).length > 0);
+}
+
+function rank(name) {
+  const place = TELLING.indexOf(name);
+  return place < 0 ? TELLING.length : place;
+}
+
+const MINUTE = 60;
+
+function lasting(seconds) {
+  const units = [[86400, "day"], [3600, "hour"], [MINUTE, "minute"]];
+  for (const [size, name] of units) {
+    if (seconds >= size) return plural(Math.round((seconds / size) * 10) / 10, name);
+  }
+  return plural(Math.round(seconds * 10) / 10, "second");
+}
+
+function clock(at) {
+  return new Date(at).toISOString().slice(11, 19);
+}
+
+function day(at) {
+  return new Date(at).toISOString().slice(0, 10);
+}

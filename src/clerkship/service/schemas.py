@@ -1,0 +1,98 @@
+"""JSON Schemas of the files, from the same classes that read them, with every registered name spelled out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from clerkship.assertions.contract import Assertion
+from clerkship.engine.catalog import Registered
+from clerkship.model.benchmark import Benchmark
+from clerkship.model.dataset import DatasetFile
+from clerkship.model.environment import Environment
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError
+from clerkship.model.scenario import Scenario
+from clerkship.model.task import Task
+
+Schema = dict[str, Any]
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+FILES: Mapping[str, type[BaseModel]] = {
+    "task": Task,
+    "environment": Environment,
+    "scenario": Scenario,
+    "dataset": DatasetFile,
+    "benchmark": Benchmark,
+}
+
+
+def schema(sort: str, catalog: Registered) -> Schema:
+    """The schema of a file of this sort: a map with that one key."""
+    if sort not in FILES:
+        raise InputError.of(f"no schema `{sort}`", hint=did_you_mean(sort, FILES))
+    body = FILES[sort].model_json_schema()
+    definitions = body.pop("$defs", {})
+    if "AssertionCall" in definitions:
+        definitions["AssertionCall"] = _assertions(catalog, definitions)
+    if "StepCall" in definitions:
+        definitions["StepCall"] = _steps(catalog, definitions)
+    if "Simulator" in definitions:
+        definitions["Simulator"] = _simulators(catalog, definitions)
+    return {
+        "$schema": DIALECT,
+        "title": f"Clerkship {sort} file",
+        "type": "object",
+        "properties": {sort: body},
+        "required": [sort],
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _hoisted(model: type[BaseModel], definitions: Schema) -> Schema:
+    body = model.model_json_schema()
+    definitions.update(body.pop("$defs", {}))
+    return body
+
+
+def _assertions(catalog: Registered, definitions: Schema) -> Schema:
+    forms: list[Schema] = [_named(name, _arguments(model, definitions)) for name, model in catalog.assertions.items()]
+    forms.append({"type": "object", "properties": {"assert": {"type": "string"}}, "required": ["assert"]})
+    return {"description": "A map with one key, the assertion's name.", "anyOf": forms}
+
+
+def _arguments(model: type[Assertion], definitions: Schema) -> Schema:
+    """A map, or what its shorthand stands for."""
+    body = _hoisted(model, definitions)
+    if model.shorthand is None:
+        return body
+    return {"description": body.get("description", ""), "anyOf": [body, body["properties"][model.shorthand]]}
+
+
+def _steps(catalog: Registered, definitions: Schema) -> Schema:
+    at = {"type": ["string", "number"], "description": "when, after the start, in simulated time: +10m"}
+    forms = [_named(name, _hoisted(model, definitions), at=at) for name, model in catalog.steps.items()]
+    return {"description": "A map with one key, the step's name, and optionally `at`.", "anyOf": forms}
+
+
+def _simulators(catalog: Registered, definitions: Schema) -> Schema:
+    datasets = {"type": "array", "items": {"type": "string"}, "description": "which of the datasets; all that fit"}
+    forms: list[Schema] = [
+        {
+            "type": "object",
+            "description": spec.summary,
+            "properties": {"kind": {"const": kind}, "config": _hoisted(spec.config, definitions), "datasets": datasets},
+            "required": ["kind"],
+            "additionalProperties": False,
+        }
+        for kind, spec in catalog.simulators.items()
+    ]
+    return {"anyOf": forms}
+
+
+def _named(name: str, arguments: Schema, **beside: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": {name: arguments, **beside},
+        "required": [name],
+        "additionalProperties": False,
+    }

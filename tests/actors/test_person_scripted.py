@@ -1,0 +1,71 @@
+"""The scripted person: rules in order, uses, fallback, end."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from clerkship.actors.contract import Speech
+from clerkship.actors.person_scripted import ScriptedPerson
+from clerkship.events.event import Event
+from clerkship.model.pattern import PatternTooSlow
+from clerkship.model.scenario import Person
+from clerkship.simulators.files.events import FileWritten
+
+
+def person(**script: Any) -> ScriptedPerson:
+    """A person with this script."""
+    return ScriptedPerson(Person.model_validate(script))
+
+
+def test_the_first_rule_that_fits_speaks() -> None:
+    someone = person(script=[{"when": "name", "say": "Ada"}, {"when": "n", "say": "later rule"}], fallback="What?")
+    assert someone.hear("your name?") == Speech("Ada")
+    assert someone.hear("and now?") == Speech("later rule")
+    assert someone.hear("hm") == Speech("What?")
+
+
+def test_a_rule_may_be_used_up_and_say_another_line_each_time() -> None:
+    someone = person(script=[{"when": "name", "say": ["Ada", "Ada Marsh"], "times": 3}], fallback="I told you.")
+    assert [someone.hear("name?").text for _ in range(4)] == ["Ada", "Ada Marsh", "Ada Marsh", "I told you."]
+
+
+def test_without_a_fallback_they_leave() -> None:
+    assert person().hear("anything") == Speech(None, leaves=True, reason="nothing_left")
+
+
+def test_the_end_rule_comes_before_all_others() -> None:
+    someone = person(script=[{"when": "bye", "say": "no"}], end={"when": "bye", "say": "Goodbye."})
+    assert someone.hear("bye now") == Speech("Goodbye.", leaves=True, reason="person_done")
+
+
+def test_they_leave_after_so_many_lines_having_heard_the_answer_to_the_last() -> None:
+    someone = person(opening="Hi", fallback="Hm", end={"after": 2, "say": "Bye"})
+    assert someone.open() == Speech("Hi")
+    assert someone.hear("one") == Speech("Hm")
+    assert someone.hear("two") == Speech("Bye", leaves=True, reason="person_done")
+
+
+def test_they_can_say_nothing_and_wait() -> None:
+    assert person(script=[{"when": "moment", "say": None}]).hear("one moment") == Speech()
+
+
+def test_an_event_can_make_them_speak_or_leave() -> None:
+    def written(path: str) -> Event:
+        payload = FileWritten(path=path, size=0, data=b"")
+        return Event(1, datetime(2026, 3, 2, tzinfo=UTC), "drop", payload.kind, "agent", None, payload)
+
+    someone = person(
+        script=[{"when": {"event": "files.file.written", "where": {"path": "a"}}, "say": "I see.", "times": 1}],
+        end={"when": {"event": "files.*", "where": {"path": "z"}}},
+    )
+    assert someone.watches
+    assert someone.notice(written("a")) == Speech("I see.")
+    assert someone.notice(written("a")) is None
+    assert someone.notice(written("z")) == Speech(None, leaves=True, reason="person_done")
+
+
+def test_a_pattern_without_end_is_stopped() -> None:
+    someone = person(script=[{"when": "(a|aa)+$", "say": "x"}])
+    with pytest.raises(PatternTooSlow, match=r"took over 1 s"):
+        someone.hear("a" * 60 + "b")

@@ -1,0 +1,132 @@
+"""Agents written in Python: functions, classes, objects and modules, sync and async."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.actors.contract import Message, Say
+from clerkship.actors.python import PythonSolver, load_python
+from clerkship.actors.reply import parse_replies
+from clerkship.engine.build import build_solver
+from clerkship.model.problem import InputError
+from tests.workbench import Workbench
+
+TALK = """
+    task:
+      name: Talk
+      task_item: {topic: tea}
+      scenario: {starts: person, person: {opening: Hello, end: {when: .}}}
+      criteria: [{label: says it, assertion: {bot_uttered: {text_matches: "^heard Hello$"}}}]
+"""
+
+
+def plain(message: Message) -> str:
+    """The least there is."""
+    return f"heard {message.text}"
+
+
+async def waits(message: Message) -> str:
+    """The same, async."""
+    return f"heard {message.text}"
+
+
+def with_sandboxes(message: Message, sandboxes: Any) -> str:
+    """The same, with its sandboxes."""
+    assert list(sandboxes) == ["chat"]
+    return f"heard {message.text}"
+
+
+class Both:
+    """Has both entry points."""
+
+    async def on_turn(self, message: Message) -> Say:
+        """Says."""
+        return Say(f"heard {message.text}", utter_name="utter_heard")
+
+    def on_task(self, task_item: dict[str, Any]) -> str:
+        """Works."""
+        return str(task_item)
+
+
+class Static:
+    """An entry point without an instance."""
+
+    @staticmethod
+    def on_turn(message: Message) -> dict[str, Any]:
+        """Says, as a map."""
+        return {"text": f"heard {message.text}", "buttons": [{"title": "ok"}]}
+
+
+@pytest.mark.parametrize("agent", [plain, waits, with_sandboxes, Both, Both(), Static])
+def test_every_sort_of_agent_is_heard(bench: Workbench, agent: Any) -> None:
+    bench.write("a.yml", TALK)
+    task_run = bench.run_one(PythonSolver("agent", agent))
+    assert (task_run.verdict, task_run.agent_error) == ("pass", "")
+
+
+def test_a_message_carries_its_turn_its_sandbox_and_the_task_item(bench: Workbench) -> None:
+    seen: list[Message] = []
+
+    def looks(message: Message) -> str:
+        seen.append(message)
+        return "."
+
+    bench.write("a.yml", TALK)
+    bench.run_one(looks)
+    assert seen == [Message("Hello", 1, "chat", {"topic": "tea"})]
+
+
+def test_a_module_is_found_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_bot_of_tests.py").write_text("def on_turn(message):\n    return 'x'\nagent = None\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(InputError, match="neither on_turn nor on_task"):
+        load_python("my_bot_of_tests:agent")
+    with pytest.raises(InputError, match="no `bot`"):
+        load_python("my_bot_of_tests:bot")
+    with pytest.raises(InputError, match="did you mean `on_turn`"):
+        load_python("my_bot_of_tests:on_trun")
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("1/0", "ZeroDivisionError"),
+        ("def agent(x):\n    return 1", "the first parameter of a function is `message` or `task_item`"),
+        ("import no_such_thing_at_all", "no module `no_such_thing_at_all`"),
+        ("def agent(:", "SyntaxError"),
+    ],
+)
+def test_an_agent_that_cannot_be_loaded_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, said: str
+) -> None:
+    name = f"broken_bot_{abs(hash(source))}"
+    (tmp_path / f"{name}.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(InputError, match=said):
+        load_python(f"{name}:agent")
+
+
+def test_unknown_agents_are_refused_with_the_nearest_name() -> None:
+    with pytest.raises(InputError, match="did you mean `oracle`"):
+        build_solver("oracel")
+    with pytest.raises(InputError, match="unknown agent"):
+        build_solver("python:")
+
+
+def test_replies_come_in_many_forms() -> None:
+    assert parse_replies(None) == []
+    assert parse_replies("") == []
+    assert parse_replies("a") == [Say("a")]
+    assert parse_replies(["a", None, {"text": "b"}]) == [Say("a"), Say("b")]
+    assert parse_replies(Say("c", metadata={"k": [1]}))[0].metadata == {"k": [1]}
+
+
+def test_a_task_without_a_solution_cannot_be_given_to_oracle(bench: Workbench) -> None:
+    bench.write("a.yml", TALK)
+    task_run = bench.run_one("oracle")
+    assert (task_run.status, task_run.verdict) == ("errored", None)
+    assert "no `solution`" in task_run.error

@@ -1,0 +1,178 @@
+"""The commands as somebody types them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from clerkship import __version__
+from clerkship.cli.app import run
+from clerkship.cli.demo import SUITE
+from clerkship.library.yaml import parse
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("agent",):
+        sys.modules.pop(name, None)
+
+
+def test_version_is_the_packages() -> None:
+    done = subprocess.run([sys.executable, "-m", "clerkship", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"clerkship {__version__}\n"
+
+
+def test_demo_shows_verdicts_a_failure_with_its_evidence_and_a_report(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo"]) == 0
+    text = capsys.readouterr().out
+    assert "[5/5]" in text
+    assert "✗ fail    0.25  Do not tell a relative" in text
+    assert "✗ The appointment stays private (gate)" in text
+    assert "happy to help: it is on 2026-03-04 at 08:15 with Dr. Okafor" in text
+    assert "pass rate 80%" in text
+    [report] = Path(".clerkship/reports").glob("*.html")
+    assert str(report) in text
+    assert "The appointment stays private" in report.read_text(encoding="utf-8")
+
+
+def test_demo_draws_a_live_bar_on_a_terminal() -> None:
+    script = f"import pty, sys; sys.exit(pty.spawn([{sys.executable!r}, '-m', 'clerkship', 'demo']) >> 8)"
+    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "120"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=False, timeout=60)
+    text = done.stdout.decode()
+    assert done.returncode == 0, text
+    assert "\x1b[" in text
+    assert "5/5" in text
+
+
+def test_init_makes_a_project_that_runs_and_overwrites_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(["init", "mine"]) == 0
+    assert "python:agent:Agent" in capsys.readouterr().out
+    monkeypatch.chdir("mine")
+    assert run(["validate", "practice"]) == 0
+    assert run(["run", "practice", "--agent", "python:agent:Agent"]) == 0
+    assert run(["init"]) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_json_is_json_everywhere(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    def said(*arguments: str, code: int = 0) -> object:
+        assert run([*arguments, "--json"]) == code
+        return json.loads(capsysbinary.readouterr().out)
+
+    result = said("run", str(SUITE), "--agent", "nop", code=1)
+    assert isinstance(result, dict)
+    assert result["exit_code"] == 1
+    assert len(result["tasks"]) == 5
+    assert said("demo")
+    assert said("list")
+    assert said("show", result["run"]["id"])
+    assert said("show", "latest", "relative")
+    assert said("validate", str(SUITE))
+    assert said("schema", "task")
+    assert said("init", "here")
+
+
+def test_tags_and_names_select(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    def tasks(*arguments: str) -> int:
+        run(["run", str(SUITE), "-a", "oracle", "--json", *arguments])
+        return len(json.loads(capsysbinary.readouterr().out)["tasks"])
+
+    assert tasks("--tag", "files") == 2
+    assert tasks("--tag", "files", "--tag", "privacy") == 3
+    assert tasks("--task", "Wait*") == 1
+    assert tasks("-k", "3", "--task", "Wait*") == 3
+
+
+def test_show_prints_a_task_with_its_log_and_says_it_is_intact(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["run", str(SUITE), "-a", "oracle"])
+    capsys.readouterr()
+    assert run(["show", "latest", "referral", "--events"]) == 0
+    text = capsys.readouterr().out
+    assert "files.file.written" in text
+    assert "because of #" in text
+    assert "intact, head " in text
+    assert run(["show", "latest", "--failed"]) == 0
+    assert run(["list"]) == 0
+    assert "oracle" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "nowhere", "-a", "nop"], "nowhere: there is no such file or folder"),
+        (["run", str(SUITE), "-a", "magic"], "unknown agent `magic`"),
+        (["run", str(SUITE), "-a", "python:no_such_module:x"], "no module `no_such_module`"),
+        (["run", str(SUITE), "-a", "python:clerkship.suites.demo.agent:FrontDisk"], "did you mean `FrontDesk`?"),
+        (["run", str(SUITE), "-a", "nop", "--tag", "none"], "no task fits the selection; tags here: conversation"),
+        (["run", str(SUITE), "-a", "nop", "--task", "Wait for a reslut"], "no task `Wait for a reslut`"),
+        (["run", str(SUITE), "-a", "nop", "--benchmark", "x"], "no benchmark `x`"),
+        (["run", str(SUITE)], "Missing option '--agent'"),
+        (["show"], "there is no store"),
+        (["list"], "there is no store"),
+        (["schema", "tusk"], "no schema `tusk`; did you mean `task`?"),
+        (["validate", "."], "no task is here"),
+        (["dmeo"], "No such command 'dmeo'"),
+    ],
+)
+def test_a_mistake_gets_a_sentence_and_no_traceback(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    output = capsys.readouterr()
+    text = " ".join((output.out + output.err).split())
+    assert said in text
+    assert "Traceback" not in text
+
+
+def test_a_setting_that_does_not_fit_is_an_input_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CLERKSHIP_TIMEOUT", "soon")
+    assert run(["run", str(SUITE), "-a", "nop"]) == 2
+    assert "CLERKSHIP_TIMEOUT is 'soon'" in capsys.readouterr().err
+
+
+def test_validate_lists_all_mistakes_with_their_places(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.yml").write_text("task:\n  name: A\n  critera: []\n  timeout: soon\n")
+    Path("b.yml").write_text("task:\n  name: B\n  scenario: [{file.drop: {}}]\n")
+    assert run(["validate", "."]) == 2
+    text = capsys.readouterr().out
+    assert "a.yml:3:3" in text
+    assert "did you mean `criteria`?" in text
+    assert "a.yml:4:12" in text
+    assert "b.yml:3:" in text
+    assert "did you mean `files.drop`?" in text
+    assert "3 mistakes" in text
+
+
+@pytest.mark.parametrize("sort", ["task", "environment"])
+def test_the_published_schemas_accept_what_ships_and_refuse_what_does_not_fit(
+    sort: str, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert run(["schema", sort]) == 0
+    schema = json.loads(capsysbinary.readouterr().out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    files = [parse(path.read_text(encoding="utf-8"), path.name).data for path in sorted(SUITE.rglob("*.yml"))]
+    mine = [data for data in files if sort in data]
+    assert mine
+    for data in mine:
+        validator.validate(data)
+        broken = {sort: {**data[sort], "nmae": "x"}}
+        assert not validator.is_valid(broken)
+
+
+def test_schema_of_a_task_knows_every_assertion_and_step(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["schema", "task"]) == 0
+    text = capsysbinary.readouterr().out.decode()
+    for name in ("sequencing", "file_present", "bot_uttered", "files.drop", "fault.latency", "chat.say"):
+        assert f'"{name}"' in text

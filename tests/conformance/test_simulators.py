@@ -1,0 +1,54 @@
+"""Every registered simulator, through the suite that ships."""
+
+import pytest
+
+from clerkship.conformance import CHECKS
+from clerkship.conformance.checks import Check, NotConforming, check_simulator
+from clerkship.sandbox.exchange import Reply, Request, json_reply
+from clerkship.sandbox.route import Call, Route
+from clerkship.simulators import files
+from clerkship.simulators.files.routes import ROUTES
+from clerkship.simulators.registry import SPECS, BrokenSimulator, load_simulators
+from clerkship.simulators.spec import Spec
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.kind)
+def test_a_simulator_conforms(spec: Spec, check: Check) -> None:
+    check(spec)
+
+
+def _changed(**changes: object) -> Spec:
+    return Spec(**{**vars(files.SPEC), **changes})
+
+
+def test_the_suite_catches_a_write_that_is_acknowledged_and_not_applied() -> None:
+    def pretend(call: Call) -> Reply:
+        return json_reply(201, {"status": "executed successfully"})
+
+    routes = tuple(Route("PUT", "/files/{path*}", "write_file", pretend) if r.method == "PUT" else r for r in ROUTES)
+    with pytest.raises(NotConforming, match="acknowledged and left no event"):
+        check_simulator(_changed(routes=routes))
+
+
+def test_the_suite_catches_a_route_that_breaks() -> None:
+    def breaks(call: Call) -> Reply:
+        raise KeyError("oops")
+
+    routes = (*ROUTES[1:], Route("GET", "/files", "list_files", breaks))
+    with pytest.raises(Exception, match="oops"):
+        check_simulator(_changed(routes=routes))
+
+
+def test_the_suite_catches_an_exercise_that_leaves_something_out() -> None:
+    with pytest.raises(NotConforming, match="leaves out"):
+        check_simulator(_changed(exercise=(Request("GET", "/files"),)))
+
+
+def test_the_registry_refuses_a_kind_taken_twice_and_a_spec_that_contradicts_itself() -> None:
+    with pytest.raises(Exception, match="two simulators are called `files`"):
+        load_simulators([files.SPEC, files.SPEC])
+    with pytest.raises(BrokenSimulator, match=r"does not start with `other\."):
+        load_simulators([_changed(kind="other")])
+    with pytest.raises(BrokenSimulator, match="no exercise"):
+        load_simulators([_changed(exercise=())])

@@ -1,0 +1,94 @@
+"""Many trials: so many at once, each kept as it finishes, stopped cleanly."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from clerkship.kit.wall import monotonic
+from clerkship.service.reading import show_run
+from clerkship.store.sqlite import SqliteStore
+from tests.workbench import Workbench
+
+TASK = "task: {name: Wait, timeout: 30, criteria: [{label: done, assertion: {answer_matches: 1}}]}"
+
+
+def test_the_limit_is_reached_and_never_passed(bench: Workbench) -> None:
+    lock, running, most = threading.Lock(), 0, 0
+
+    async def waits(task_item: Any) -> int:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        await asyncio.sleep(0.05)
+        with lock:
+            running -= 1
+        return 1
+
+    bench.write("a.yml", TASK)
+    task_runs = bench.run(waits, trials=40, concurrency=8)
+    assert [t.verdict for t in task_runs] == ["pass"] * 40
+    assert most == 8
+
+
+def test_agents_that_block_their_thread_still_run_side_by_side(bench: Workbench) -> None:
+    meeting = threading.Barrier(6)
+
+    def meets(task_item: Any) -> int:
+        meeting.wait(20)
+        return 1
+
+    bench.write("a.yml", TASK)
+    assert {t.verdict for t in bench.run(meets, trials=6, concurrency=6)} == {"pass"}
+
+
+def test_every_trial_is_its_own(bench: Workbench) -> None:
+    class Counts:
+        def __init__(self) -> None:
+            self.count = 0
+
+        def on_task(self, task_item: Any) -> int:
+            self.count += 1
+            return self.count
+
+    bench.write("a.yml", TASK)
+    task_runs = bench.run(Counts, trials=5)
+    assert [(t.trial, t.verdict) for t in task_runs] == [(n, "pass") for n in range(1, 6)]
+
+
+def test_ctrl_c_stops_within_a_second_and_keeps_what_finished(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(
+        "import time\n"
+        "def agent(task_item):\n"
+        "    if task_item['number'] > 2:\n"
+        "        print('waiting', flush=True)\n"
+        "        time.sleep(60)\n"
+        "    return 1\n"
+    )
+    for number in range(1, 6):
+        text = TASK.replace("name: Wait", f"name: Wait {number}, task_item: {{number: {number}}}")
+        (tmp_path / f"{number}.yml").write_text(text)
+    command = [sys.executable, "-m", "clerkship", "run", ".", "-a", "python:agent:agent", "-c", "1", "--store", "s.db"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    while "waiting" not in process.stdout.readline():
+        assert process.poll() is None
+    began = monotonic()
+    os.kill(process.pid, signal.SIGINT)
+    output, errors = process.communicate(timeout=20)
+    taken = monotonic() - began
+    assert process.returncode == 130, errors
+    assert "Traceback" not in output + errors
+    view = show_run(SqliteStore(tmp_path / "s.db"), "latest")
+    assert view.run.status == "cancelled"
+    assert {t.task: t.status for t in view.task_runs} == {
+        "Wait 1": "completed",
+        "Wait 2": "completed",
+        "Wait 3": "cancelled",
+    }
+    assert taken < 3

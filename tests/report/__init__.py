@@ -1,0 +1,1 @@
+"""Reports, made from real and from made-up runs."""

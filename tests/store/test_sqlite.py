@@ -1,0 +1,115 @@
+"""The store: what goes in comes out, and what goes wrong is said."""
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.model.snapshot import Snapshot
+from clerkship.store.contract import StoreFailed, UnknownRun
+from clerkship.store.sqlite import SqliteStore
+from tests.workbench import Workbench
+
+TASK = """
+    environment: {{name: desk, simulators: {{drop: {{kind: files}}}}}}
+    tasks:
+      - {{name: Good {n}, criteria: [{{label: a, assertion: {{file_present: big.bin}}}}]}}
+      - {{name: Bad {n}, criteria: [{{label: b, assertion: {{file_present: other.bin}}}}]}}
+"""
+
+
+def writes_much(task_item: Any, sandboxes: Any) -> dict[str, Any]:
+    """An agent whose work does not fit a line of the log."""
+    sandboxes["drop"].write("big.bin", bytes(range(256)) * 100)
+    return {"ü": [1, 2.5, None, True]}
+
+
+def test_a_run_comes_back_as_it_went_in(bench: Workbench) -> None:
+    bench.write("a.yml", TASK.format(n=1))
+    task_runs = bench.run(writes_much)
+    assert [t.task for t in task_runs] == ["Bad 1", "Good 1"]
+    good = task_runs[1]
+    assert good.answer == {"ü": [1, 2.5, None, True]}
+    assert good.criteria[0].evidence[0].passed
+    written = next(e for e in bench.events(good) if e["kind"] == "files.file.written")
+    assert bench.store.blob(written["blobs"]["data"]["sha256"]) == bytes(range(256)) * 100
+    snapshot = Snapshot.model_validate_json(bench.store.blob(good.snapshot))
+    assert snapshot.task.name == "Good 1"
+    assert snapshot.hash == good.snapshot
+
+
+def test_failures_are_found_by_the_index(bench: Workbench) -> None:
+    bench.write("a.yml", TASK.format(n=1))
+    bench.run(writes_much, trials=3)
+    run = bench.store.run("latest")
+    assert {t.task for t in bench.store.task_runs(run.id, verdicts=("fail",))} == {"Bad 1"}
+    counts = bench.store.counts(run.id)
+    assert (counts.done, counts.graded, counts.passed) == (6, 6, 3)
+    database = sqlite3.connect(bench.store.path)
+    plan = database.execute(
+        "EXPLAIN QUERY PLAN SELECT record FROM task_runs WHERE run_id = ? AND verdict IN (?)", ("x", "fail")
+    ).fetchall()
+    database.close()
+    assert "task_runs_by_outcome" in plan[0][3]
+
+
+def test_a_snapshot_is_kept_once_however_often_it_runs(bench: Workbench) -> None:
+    bench.write("a.yml", TASK.format(n=1))
+    bench.run("nop", trials=5)
+    bench.run("nop", trials=5)
+    database = sqlite3.connect(bench.store.path)
+    assert database.execute("SELECT count(*) FROM blobs").fetchone() == (2,)
+    database.close()
+
+
+def test_runs_are_found_by_the_start_of_their_id(bench: Workbench) -> None:
+    bench.write("a.yml", TASK.format(n=1))
+    bench.run("nop")
+    bench.run("nop")
+    newest = bench.store.run("latest")
+    assert bench.store.run(newest.id).id == newest.id
+    assert next(run.id for run, _ in bench.store.runs()) == newest.id
+    with pytest.raises(UnknownRun, match="several runs start with 'run-'"):
+        bench.store.run("run-")
+    with pytest.raises(UnknownRun, match="there is no run 'nothing'"):
+        bench.store.run("nothing")
+
+
+def test_a_trial_is_kept_once(bench: Workbench) -> None:
+    bench.write("a.yml", TASK.format(n=1))
+    task_run = bench.run("nop")[0]
+
+    class Again:
+        log = sidecar = b"{}"
+        blobs: dict[str, bytes] = {}
+
+        def __init__(self) -> None:
+            self.task_run = task_run
+
+    with pytest.raises(StoreFailed, match="UNIQUE"):
+        bench.store.save([Again()])
+
+
+def test_a_store_that_is_not_there_or_not_one_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(StoreFailed, match="there is no store"):
+        SqliteStore(tmp_path / "none.db", create=False)
+    (tmp_path / "text.db").write_text("hello, this is not a database at all\n" * 100)
+    with pytest.raises(StoreFailed, match="name another file with --store"):
+        SqliteStore(tmp_path / "text.db")
+    database = sqlite3.connect(tmp_path / "newer.db")
+    database.execute("PRAGMA user_version=99")
+    database.close()
+    with pytest.raises(StoreFailed, match="version 99"):
+        SqliteStore(tmp_path / "newer.db")
+
+
+def test_a_place_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreFailed, match="failed"):
+        SqliteStore(tmp_path / "file" / "store.db")
+    if os.geteuid() != 0:
+        (tmp_path / "locked").mkdir(mode=0o500)
+        with pytest.raises(StoreFailed, match="choose a writable place"):
+            SqliteStore(tmp_path / "locked" / "store.db")

@@ -1,0 +1,25 @@
+"""Every task that ships: `oracle` passes it, `nop` does not."""
+
+from pathlib import Path
+
+import pytest
+
+import clerkship
+from clerkship.service.scaffold import init
+from tests.workbench import Workbench
+
+SUITES = sorted(path for path in (Path(clerkship.__file__).parent / "suites").iterdir() if path.is_dir())
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+def test_oracle_passes_and_nop_does_not(bench: Workbench, suite: Path) -> None:
+    bench.folder = suite
+    assert {t.task: t.verdict for t in bench.run("oracle") if t.verdict != "pass"} == {}
+    assert [t.task for t in bench.run("nop") if t.verdict == "pass"] == []
+
+
+def test_the_same_holds_for_what_init_writes(bench: Workbench, tmp_path: Path) -> None:
+    init(tmp_path / "new")
+    bench.folder = tmp_path / "new" / "practice"
+    assert [t.verdict for t in bench.run("oracle")] == ["pass", "pass"]
+    assert "pass" not in [t.verdict for t in bench.run("nop")]

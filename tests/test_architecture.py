@@ -1,0 +1,143 @@
+"""The house: imports point left, there are no cycles, and none of ours is imported inside a function."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import clerkship
+
+ROOT = Path(clerkship.__file__).parent
+# From left to right. A room may import those in columns to its left, itself, and what stands beside it in ALLOWED.
+LAYERS: list[set[str]] = [
+    {"model"},
+    {"kit"},
+    {"events", "library", "settings"},
+    {"sandbox"},
+    {"assertions", "faults"},
+    {"steps"},
+    {"simulators", "actors"},
+    {"playground"},
+    {"engine", "store", "report", "conformance"},
+    {"service"},
+    {"cli"},
+]
+ENTRY = {"__init__", "__main__"}
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+MODULES = sorted(path for path in ROOT.rglob("*.py") if "suites" not in path.parts)
+
+
+def name_of(path: Path) -> str:
+    """`clerkship.model.task` for its file."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Our own modules that a module imports, and whether inside a function."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    inside = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "clerkship":
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            for name in names:
+                yield (name if name in KNOWN else node.module), id(node) in inside
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "clerkship":
+                    yield alias.name, id(node) in inside
+
+
+KNOWN = {name_of(path) for path in MODULES}
+GRAPH = {name_of(path): {target for target, _ in imports(path) if target != name_of(path)} for path in MODULES}
+
+
+def room_of(module: str) -> str:
+    """The room a module is in."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def test_every_room_has_its_place() -> None:
+    rooms = {room_of(module) for module in GRAPH} - ENTRY
+    assert rooms == set(LEVEL)
+
+
+@pytest.mark.parametrize("module", sorted(GRAPH))
+def test_imports_point_left(module: str) -> None:
+    room = room_of(module)
+    if room in ENTRY:
+        return
+    upward = [
+        target
+        for target in GRAPH[module]
+        if room_of(target) not in ENTRY | {room} and LEVEL[room_of(target)] >= LEVEL[room]
+    ]
+    assert upward == []
+
+
+def test_there_is_no_cycle() -> None:
+    done: set[str] = set()
+
+    def visit(module: str, path: list[str]) -> None:
+        assert module not in path, f"a cycle: {' -> '.join([*path[path.index(module) :], module])}"
+        if module in done:
+            return
+        for target in sorted(GRAPH.get(module, ())):
+            visit(target, [*path, module])
+        done.add(module)
+
+    for module in sorted(GRAPH):
+        visit(module, [])
+
+
+def test_nothing_of_ours_is_imported_inside_a_function() -> None:
+    late = [(name_of(path), target) for path in MODULES for target, inside in imports(path) if inside]
+    assert late == []
+
+
+def test_no_simulator_imports_another() -> None:
+    kinds = [path.name for path in (ROOT / "simulators").iterdir() if (path / "__init__.py").exists()]
+    crossing = [
+        (module, target)
+        for module, targets in GRAPH.items()
+        for target in targets
+        for kind in kinds
+        if module.startswith(f"clerkship.simulators.{kind}.")
+        and any(target.startswith(f"clerkship.simulators.{other}") for other in kinds if other != kind)
+    ]
+    assert crossing == []
+
+
+def test_every_module_says_its_job_and_stays_small() -> None:
+    for path in MODULES:
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        if text.strip():
+            assert ast.get_docstring(tree), f"{path.name} does not say what it is for"
+        assert text.count("\n") <= 600, f"{path.name} has over 600 lines"
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                size = (node.end_lineno or node.lineno) - node.lineno + 1
+                assert size <= 80, f"{path.name}: {node.name} has {size} lines"
+
+
+def test_start_up_is_light() -> None:
+    """Heavy modules are not imported until they are used."""
+    code = (
+        "import sys; sys.argv = ['clerkship', '--version']\n"
+        "from clerkship.__main__ import main; main()\n"
+        "heavy = {'pydantic', 'typer', 'rich', 'uvicorn', 'asyncio', 'sqlite3', 'yaml'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+        "import clerkship.cli.app\n"
+        "assert 'uvicorn' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

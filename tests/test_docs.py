@@ -1,0 +1,92 @@
+"""The documentation: the reference is what the code says, and what is shown runs."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clerkship.engine.catalog import Registered
+from clerkship.library.yaml import parse
+from scripts.reference import pages, stale
+
+ROOT = Path(__file__).parent.parent
+PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def test_the_reference_is_current() -> None:
+    assert stale() == [], "run `make docs`"
+
+
+def test_every_name_has_its_place_in_the_reference() -> None:
+    catalog, text = Registered(), "\n".join(pages().values())
+    names = [*catalog.assertions, *catalog.steps, *catalog.simulators, *catalog.events]
+    assert [name for name in names if f"`{name}`" not in text and f"## {name}\n" not in text] == []
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda path: path.name)
+def test_what_a_guide_shows_runs(page: Path, tmp_path: Path) -> None:
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    here = tmp_path
+    for language, body in BLOCK.findall(page.read_text(encoding="utf-8")):
+        first, _, rest = body.partition("\n")
+        if first.startswith("# file: "):
+            target = here / first.removeprefix("# file: ").strip()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(rest, encoding="utf-8")
+        elif language == "sh":
+            for line in body.splitlines():
+                here = _run_line(line, here, environment)
+
+
+def _run_line(line: str, here: Path, environment: dict[str, str]) -> Path:
+    command, _, comment = line.partition("   # ")
+    words = shlex.split(command)
+    if words[0] == "cd":
+        return here / words[1]
+    expected = int(comment.removeprefix("exits ")) if comment.startswith("exits ") else 0
+    done = subprocess.run(words, cwd=here, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == expected, f"{line}\n{done.stdout}\n{done.stderr}"
+    return here
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere_and_yaml_is_yaml(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for language, body in BLOCK.findall(text):
+        if language == "yaml":
+            parse(body, page.name)
+
+
+def test_the_readme_has_its_two_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "pip install uv && uv run clerkship demo" in text
+    assert "make test" in text
+    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_nothing_names_an_index_or_a_path_of_some_machine() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split(
+        "\n"
+    )
+    tracked = [ROOT / name for name in listed if name and (ROOT / name).is_file()]
+    marks = re.compile(rb"/simple/|index-url\s*=|extra-index|/root/|/home/\w+/")
+    found = [p.name for p in tracked if p.name != "test_docs.py" and marks.search(p.read_bytes())]
+    assert found == []
+
+
+def test_every_dependency_has_its_line() -> None:
+    text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8").lower()
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    block = re.search(r"^dependencies = \[(.*?)\]", project, re.MULTILINE | re.DOTALL)
+    assert block is not None
+    names = re.findall(r'"([a-z]+)', block[1])
+    assert len(names) >= 5
+    assert [name for name in names if f"| {name} |" not in text] == []

@@ -1,0 +1,23 @@
+"""A whole use of the library by a program, without the command line."""
+
+from pathlib import Path
+
+from clerkship.engine.catalog import Registered
+from clerkship.service.checking import validate
+from clerkship.service.reading import show_task, write_report
+from tests.workbench import Workbench
+
+
+def test_a_task_goes_from_a_file_to_a_scored_stored_readable_run(bench: Workbench, tmp_path: Path) -> None:
+    bench.write("a.yml", "task: {name: Only, criteria: [{label: right, assertion: {answer_matches: 4}}]}")
+    assert validate(bench.folder, Registered()).exit_code() == 0
+
+    def adds(task_item: dict[str, object]) -> int:
+        return 2 + 2
+
+    task_run = bench.run_one(adds)
+    view = show_task(bench.store, task_run.run, "Only")
+    assert view.intact
+    assert view.snapshot.task.name == "Only"
+    page = write_report(bench.store, task_run.run, tmp_path / "report.html")
+    assert "Only" in page.read_text(encoding="utf-8")

@@ -1,0 +1,60 @@
+"""A folder to put files in and run them: how most tests drive the whole."""
+
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import orjson
+
+from clerkship.actors.contract import Solver
+from clerkship.actors.python import PythonSolver
+from clerkship.engine.catalog import Registered
+from clerkship.model.run import TaskRun
+from clerkship.service.running import RunRequest, RunResult, execute, plan_run
+from clerkship.settings import Settings
+from clerkship.store.sqlite import SqliteStore
+
+CATALOG = Registered()
+
+
+class Workbench:
+    """Write files, run them, look at what came of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "suite"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.store = SqliteStore(folder / "store.db")
+        self.result: RunResult | None = None
+
+    def write(self, name: str, text: str) -> Path:
+        """Put a file in the folder."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dedent(text), encoding="utf-8")
+        return path
+
+    def run(self, agent: Callable[..., Any] | type | str | Solver, **options: Any) -> list[TaskRun]:
+        """Run what is in the folder with a function, a class, or a named agent."""
+        solver: Any = PythonSolver("agent", agent) if isinstance(agent, type) or callable(agent) else agent
+        plan = plan_run(RunRequest(path=self.folder, agent=solver, **options), Settings(timeout=20), CATALOG)
+        self.result = execute(plan, self.store, CATALOG)
+        return self.store.task_runs(plan.run.id)
+
+    def run_one(self, agent: Callable[..., Any] | type | str | Solver, **options: Any) -> TaskRun:
+        """Run the folder's only task."""
+        [task_run] = self.run(agent, **options)
+        return task_run
+
+    def exit_code(self) -> int:
+        """What the command line would have exited with."""
+        assert self.result is not None
+        return self.result.exit_code()
+
+    def events(self, task_run: TaskRun) -> list[dict[str, Any]]:
+        """The log as plain data."""
+        return [orjson.loads(line) for line in self.store.log(task_run)]
+
+    def kinds(self, task_run: TaskRun) -> list[str]:
+        """The kinds of a log's events, in order of arrival."""
+        return [event["kind"] for event in self.events(task_run)]
