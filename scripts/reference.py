@@ -14,6 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import typer
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from clerkship.cli.app import app
 from clerkship.engine.catalog import Registered
@@ -165,10 +166,10 @@ def _templates() -> str:
     return f"""{HEAD}
 # Templates
 
-`{{{{ patient.name }}}}` in `task_item`, `scenario` and `criteria` is replaced when the file is loaded. The names are the
-task's entity ids, and `now`, the environment's time. A text that is one expression takes the value's type. An
-expression is a path and filters, `{{{{ now | plus("3d") | date }}}}`, and nothing else: no loops, no calls, no arithmetic.
-An unknown name is an error at validation. Output is capped at 1,000,000 characters.
+`{{{{ patient.name }}}}` in `task_item`, `scenario` and `criteria` is replaced when the file is loaded. The names are
+the task's entity ids, and `now`, the environment's time. A text that is one expression takes the value's type. An
+expression is a path and filters, `{{{{ now | plus("3d") | date }}}}`, and nothing else: no loops, no calls, no
+arithmetic. An unknown name is an error at validation. Output is capped at 1,000,000 characters.
 
 | filter | gives |
 |---|---|
@@ -197,8 +198,8 @@ def _events(catalog: Registered) -> str:
 # Events
 
 Every event has `seq` (order of arrival), `at` (simulated time), `source` (the sandbox, or `run`, `scenario`, `agent`),
-`kind`, `actor` (`agent`, `person`, `scenario`, `reaction`, `run`), `cause` (the `seq` of the event it follows from) and a
-payload. Order means (`at`, `seq`).
+`kind`, `actor` (`agent`, `person`, `scenario`, `reaction`, `run`), `cause` (the `seq` of the event it follows from) and
+a payload. Order means (`at`, `seq`).
 
 | kind | what happened | payload |
 |---|---|---|
@@ -260,7 +261,8 @@ def _signature(function: Any) -> str:
 def _commands() -> str:
     group: Any = typer.main.get_command(app)
     sections = "\n".join(_command(name, command) for name, command in group.commands.items())
-    return f"{HEAD}\n# Commands\n\nExit codes: 0 passed · 1 not passed · 2 something else broke · 130 stopped.\n\n{sections}"
+    codes = "Exit codes: 0 passed · 1 not passed · 2 something else broke · 130 stopped."
+    return f"{HEAD}\n# Commands\n\n{codes}\n\n{sections}"
 
 
 def _command(name: str, command: Any) -> str:
@@ -277,15 +279,25 @@ def _settings() -> str:
         f"| `CLERKSHIP_{setting.name.upper()}` | {setting.metadata['about']} | `{setting.default}` |"
         for setting in settings_fields(Settings)
     )
-    return f"{HEAD}\n# Settings\n\nRead once, from the environment. Options of a command go before them.\n\n| variable | what it is | default |\n|---|---|---|\n{rows}\n"
+    return f"""{HEAD}
+# Settings
+
+Read once, from the environment. Options of a command go before them.
+
+| variable | what it is | default |
+|---|---|---|
+{rows}
+"""
 
 
 def _fields(model: type[BaseModel]) -> str:
-    rows = "\n".join(
-        f"| `{name}` | {_type(info.annotation)} | {'required' if info.is_required() else _default(info.get_default(call_default_factory=True))} | {info.description or ''} |"
-        for name, info in model.model_fields.items()
-    )
+    rows = "\n".join(_field(name, info) for name, info in model.model_fields.items())
     return f"| key | type | default | |\n|---|---|---|---|\n{rows}\n"
+
+
+def _field(name: str, info: FieldInfo) -> str:
+    default = "required" if info.is_required() else _default(info.get_default(call_default_factory=True))
+    return f"| `{name}` | {_type(info.annotation)} | {default} | {info.description or ''} |"
 
 
 def _default(value: object) -> str:

@@ -1,6 +1,8 @@
 """Many trials: so many at once, each kept as it finishes, stopped cleanly."""
 
 import asyncio
+import contextlib
+import dataclasses
 import os
 import signal
 import subprocess
@@ -9,8 +11,18 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from clerkship.actors.python import PythonSolver
+from clerkship.engine.catalog import Registered
 from clerkship.kit.wall import monotonic
+from clerkship.sandbox.exchange import Reply
+from clerkship.sandbox.route import Call, Route
 from clerkship.service.reading import show_run
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.settings import Settings
+from clerkship.simulators import chat, files
+from clerkship.simulators.files.routes import ROUTES
+from clerkship.simulators.files.state import FilesState
+from clerkship.simulators.registry import load_simulators
 from clerkship.store.sqlite import SqliteStore
 from tests.workbench import Workbench
 
@@ -92,3 +104,42 @@ def test_ctrl_c_stops_within_a_second_and_keeps_what_finished(tmp_path: Path) ->
         "Wait 3": "cancelled",
     }
     assert taken < 3
+
+
+class Unforkable(FilesState):
+    """A state with a bug in it."""
+
+    def __init__(self, *args: Any) -> None:
+        raise ZeroDivisionError("a bug of ours")
+
+
+def test_a_playground_that_cannot_be_made_is_errored_and_the_batch_goes_on(bench: Workbench) -> None:
+    catalog = Registered(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, state=Unforkable)]))
+    bench.write("a.yml", "environment: {name: desk, simulators: {drop: {kind: files}}}\n" + TASK)
+    plan = plan_run(RunRequest(path=bench.folder, agent="nop", trials=3), Settings(), catalog)
+    result = execute(plan, bench.store, catalog)
+    assert result.counts.statuses == {"errored": 3}
+    assert result.exit_code() == 2
+    [first, *_] = bench.store.task_runs(plan.run.id)
+    assert "ZeroDivisionError: a bug of ours" in first.error
+
+
+def test_a_simulator_that_breaks_is_our_fault_not_the_agents(bench: Workbench) -> None:
+    def breaks(call: Call) -> Reply:
+        raise KeyError("a bug of ours")
+
+    routes = tuple(Route("GET", "/files", "list_files", breaks) if r.operation == "list_files" else r for r in ROUTES)
+    catalog = Registered(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, routes=routes)]))
+
+    def lists(task_item: Any, sandboxes: Any) -> int:
+        with contextlib.suppress(Exception):
+            sandboxes["drop"].list()
+        return 1
+
+    bench.write("a.yml", "environment: {name: desk, simulators: {drop: {kind: files}}}\n" + TASK)
+    request = RunRequest(path=bench.folder, agent=PythonSolver("lists", lists))
+    plan = plan_run(request, Settings(), catalog)
+    assert execute(plan, bench.store, catalog).exit_code() == 2
+    [task_run] = bench.store.task_runs(plan.run.id)
+    assert (task_run.status, task_run.verdict, task_run.agent_error) == ("errored", None, "")
+    assert "drop: KeyError" in task_run.error

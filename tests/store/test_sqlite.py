@@ -40,19 +40,18 @@ def test_a_run_comes_back_as_it_went_in(bench: Workbench) -> None:
     assert snapshot.hash == good.snapshot
 
 
-def test_failures_are_found_by_the_index(bench: Workbench) -> None:
+def test_failures_are_found_and_counts_come_from_the_index_alone(bench: Workbench) -> None:
     bench.write("a.yml", TASK.format(n=1))
     bench.run(writes_much, trials=3)
     run = bench.store.run("latest")
-    assert {t.task for t in bench.store.task_runs(run.id, verdicts=("fail",))} == {"Bad 1"}
+    assert {t.task for t in bench.store.task_runs(run.id, failed=True)} == {"Bad 1"}
     counts = bench.store.counts(run.id)
     assert (counts.done, counts.graded, counts.passed) == (6, 6, 3)
     database = sqlite3.connect(bench.store.path)
-    plan = database.execute(
-        "EXPLAIN QUERY PLAN SELECT record FROM task_runs WHERE run_id = ? AND verdict IN (?)", ("x", "fail")
-    ).fetchall()
+    query = "SELECT verdict, count(*) FROM task_runs WHERE run_id = ? GROUP BY verdict, status, agent_error"
+    plan = database.execute(f"EXPLAIN QUERY PLAN {query}", ("x",)).fetchall()
     database.close()
-    assert "task_runs_by_outcome" in plan[0][3]
+    assert "COVERING INDEX task_runs_by_outcome" in plan[0][3]
 
 
 def test_a_snapshot_is_kept_once_however_often_it_runs(bench: Workbench) -> None:
@@ -113,3 +112,16 @@ def test_a_place_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
         (tmp_path / "locked").mkdir(mode=0o500)
         with pytest.raises(StoreFailed, match="choose a writable place"):
             SqliteStore(tmp_path / "locked" / "store.db")
+
+
+def test_what_went_wrong_in_any_way_is_among_the_failed(bench: Workbench) -> None:
+    def crashes(task_item: Any) -> None:
+        raise RuntimeError("no")
+
+    bench.write("a.yml", "tasks: [{name: Crash}, {name: Fine}]")
+    bench.run(crashes)
+    assert [t.verdict for t in bench.store.task_runs(bench.store.run("latest").id, failed=True)] == ["ungraded"] * 2
+    bench.run("oracle")
+    assert {t.status for t in bench.store.task_runs(bench.store.run("latest").id, failed=True)} == {"errored"}
+    bench.run("nop")
+    assert bench.store.task_runs(bench.store.run("latest").id, failed=True) == []

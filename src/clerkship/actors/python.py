@@ -42,7 +42,7 @@ class PythonAgent:
         function = self._functions[entry]
         try:
             result = function(*arguments[: _arity(function)])
-            return await result if inspect.isawaitable(result) else result
+            return await result if hasattr(result, "__await__") else result
         except PlatformError:
             raise
         except (Exception, SystemExit) as error:  # foreign code: whatever it raises is its own failure

@@ -35,12 +35,18 @@ class AnswerMatches(Assertion):
             raise ValueError("expected `expected` or `fields`")
         return self
 
+    def _unanswered(self) -> Check:
+        asked = [(field.path, field.expected) for field in self.fields]
+        if "expected" in self.model_fields_set:
+            asked.append(("answer", self.expected))
+        wanted = ", ".join(f"{path} {describe(expected)}" for path, expected in asked)
+        rows = (FieldCheck(path=path, expected=want, actual="(none)", passed=False) for path, want in asked)
+        return Check.of(False, f"the agent gave no answer; expected {wanted}", *rows)
+
     def check(self, evidence: Evidence) -> Check:
         """Compare the answer, field by field."""
         if not evidence.answered:
-            wanted = describe(self.expected) if self.expected is not None else f"{len(self.fields)} fields"
-            field = FieldCheck(path="answer", expected=self.expected, actual="(none)", passed=False)
-            return Check.of(False, f"the agent gave no answer; expected {wanted}", field)
+            return self._unanswered()
         checks = [
             FieldCheck(
                 path=field.path, expected=field.expected, actual=shown(found), passed=holds(field.expected, found)

@@ -21,7 +21,7 @@ class BotDidNotUtter(Assertion, Wording):
             checks = self.compare(event)
             if all(check.passed for check in checks):
                 turn = cast(Utterance, event.payload).turn
-                wrong = (check.model_copy(update={"passed": False}) for check in checks)
+                wrong = (check.forbidden() for check in checks)
                 return Check.of(False, f"the agent said it in turn {turn} (#{event.seq})", *wrong)
         field = FieldCheck(path="utterances", expected="none like it", actual=f"{len(said)} others", passed=True)
         return Check.of(True, f"none of the agent's {len(said)} utterances is like it", field)

@@ -59,10 +59,10 @@ class BotUttered(Assertion, Wording):
                 turn = cast(Utterance, event.payload).turn
                 return Check.of(True, f"the agent said it in turn {turn} (#{event.seq})", *checks)
         if not compared:
-            field = FieldCheck(
-                path="text", expected=self.text_matches or self.utter_name, actual="(none)", passed=False
-            )
-            return Check.of(False, "the agent said nothing at all", field)
+            asked = self.model_dump(exclude_none=True, exclude={"sandbox"})
+            rows = (FieldCheck(path=name, expected=want, actual="(none)", passed=False) for name, want in asked.items())
+            where = f" on {self.sandbox}" if self.sandbox is not None else " at all"
+            return Check.of(False, f"the agent said nothing{where}", *rows)
         event, checks = max(compared, key=lambda pair: sum(check.passed for check in pair[1]))
         turn = cast(Utterance, event.payload).turn
         return Check.of(False, f"the agent never said it; shown is turn {turn} (#{event.seq})", *checks)

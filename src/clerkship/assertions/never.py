@@ -22,5 +22,5 @@ class Never(Assertion, EventMatch):
             field = FieldCheck(path="event", expected=f"no {self.event}", actual="(none)", passed=True)
             return Check.of(True, f"{phrase(self)} never happened", field)
         field = FieldCheck(path="event", expected=f"no {self.event}", actual=hit.kind, passed=False, seq=hit.seq)
-        seen = (check.model_copy(update={"passed": False}) for check in compare(hit, self))
+        seen = (check.forbidden() for check in compare(hit, self))
         return Check.of(False, f"{phrase(self)} happened at #{hit.seq}", field, *seen)

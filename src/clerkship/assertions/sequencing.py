@@ -1,17 +1,19 @@
 """`sequencing`: things happened in this order, each strictly after the one before."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events import agent
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import matches, phrase
+from clerkship.events.query import compare, matches, nearest, phrase
 from clerkship.model.duration import Duration, render_duration
+from clerkship.model.names import nearest as nearest_name
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
 
@@ -25,9 +27,17 @@ _BARE: dict[str, tuple[str, str]] = {
 }
 
 
+def _or_bare(schema: dict[str, Any]) -> None:
+    whole = dict(schema)
+    bare = {"type": "object", "properties": {name: {"type": "string"} for name in _BARE}, "maxProperties": 1}
+    schema.clear()
+    schema.update({"anyOf": [whole, bare | {"additionalProperties": False, "minProperties": 1}]})
+
+
 class SequenceStep(EventMatch):
     """One event of the sequence: `{flow_started: name}`, or an object with what it must look like."""
 
+    model_config = ConfigDict(json_schema_extra=_or_bare)
     within: Annotated[Duration | None, Field(description="simulated time since the step before")] = None
     until: Annotated[EventMatch | None, Field(description="must happen before the next event like this")] = None
 
@@ -46,7 +56,9 @@ class SequenceStep(EventMatch):
             if name in _BARE and isinstance(argument, str):
                 kind, field = _BARE[name]
                 return {"event": kind, "where": {field: argument}}
-        raise ValueError(f"expected {{event: kind, …}}, or one of {', '.join(_BARE)} with a name")
+        close = next((name for name in (nearest_name(str(key), ("event", *_BARE)) for key in value) if name), None)
+        meant = f"did you mean `{close}`? " if close is not None else ""
+        raise ValueError(f"{meant}expected {{event: kind, …}}, or one of {', '.join(_BARE)} with a name")
 
 
 class Link(NamedTuple):
@@ -63,6 +75,12 @@ class Sequencing(Assertion):
     name: ClassVar[str] = "sequencing"
     shorthand: ClassVar[str | None] = "steps"
     steps: Annotated[tuple[SequenceStep, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _nothing_before_the_first(self) -> "Sequencing":
+        if self.steps[0].within is not None or self.steps[0].until is not None:
+            raise ValueError("`within` and `until` bound the gap after a step, and the first has none before it")
+        return self
 
     def check(self, evidence: Evidence) -> Check:
         """Extend every chain that can still be extended, one step at a time."""
@@ -81,12 +99,26 @@ class Sequencing(Assertion):
 
     def _broken(self, events: Sequence[Event], number: int, links: list[Link]) -> Check:
         step = self.steps[number]
-        chain = _chain(links[0]) if links else []
+        hits = [(index, event) for index, event in enumerate(events) if matches(event, step)]
+        late = next(((event, _before(index, links)) for index, event in hits if _before(index, links)), None)
+        chain = _chain(late[1] if late is not None and late[1] is not None else links[0]) if links else []
+        shown = late[0] if late is not None else hits[0][1] if hits else nearest(events, step)
         rows = [_row(n, self.steps[n], event, passed=True) for n, event in enumerate(chain)]
-        elsewhere = next((event for event in events if matches(event, step)), None)
-        rows.append(_row(number, step, elsewhere, passed=False))
+        rows.append(_row(number, step, shown, passed=False))
         rows += [_row(n, later, None, passed=False) for n, later in enumerate(self.steps) if n > number]
-        return Check.of(False, f"step {number + 1}, {phrase(step)}, {_why(step, elsewhere, chain)}", *rows)
+        if not hits:
+            why = "never happened" if shown is None else f"never happened; nearest is #{shown.seq}"
+            rows[number : number + 1] = [rows[number], *(compare(shown, step) if shown is not None else ())]
+        elif late is None:
+            why = f"happened only at #{hits[0][1].seq}, not after the step before (#{chain[-1].seq})"
+        else:
+            why = _why(step, late[0], chain[-1], events)
+        return Check.of(False, f"step {number + 1}, {step.words}, {why}", *rows)
+
+
+def _before(place: int, links: list[Link]) -> Link | None:
+    """The last match of the step before that stands before this place."""
+    return next((link for link in reversed(links) if link.place < place), None)
 
 
 def _extend(events: Sequence[Event], step: SequenceStep, links: list[Link], *, first: bool) -> list[Link]:
@@ -126,13 +158,11 @@ def _row(number: int, step: SequenceStep, event: Event | None, *, passed: bool) 
     return FieldCheck(path=f"step {number + 1}", expected=step.words, actual=actual, passed=passed, seq=seq)
 
 
-def _why(step: SequenceStep, elsewhere: Event | None, chain: list[Event]) -> str:
-    if elsewhere is None:
-        return "never happened"
-    if not chain:
-        return "did not happen as asked"
-    after = f"the step before (#{chain[-1].seq})"
-    if (elsewhere.at, elsewhere.seq) <= (chain[-1].at, chain[-1].seq):
-        return f"happened only at #{elsewhere.seq}, not after {after}"
-    bound = f"within {render_duration(step.within)} of" if step.within is not None else "in time after"
-    return f"happened at #{elsewhere.seq}, but not {bound} {after}"
+def _why(step: SequenceStep, event: Event, last: Event, events: Sequence[Event]) -> str:
+    """Why an event that came after the step before still does not count."""
+    for other in events if step.until is not None else ():
+        between = (last.at, last.seq) < (other.at, other.seq) < (event.at, event.seq)
+        if between and step.until is not None and matches(other, step.until):
+            return f"happened at #{event.seq}, but only after {phrase(step.until)} (#{other.seq})"
+    limit = render_duration(step.within or timedelta())
+    return f"happened at #{event.seq}, but not within {limit} of the step before (#{last.seq})"

@@ -45,7 +45,7 @@ def show(
         else:
             _show_task(view, events=events)
         return
-    found = show_run(kept, run, ("fail", "partial", "inconclusive") if failed else ())
+    found = show_run(kept, run, failed=failed)
     if json:
         print_json({"run": found.run, "counts": found.counts, "tasks": found.task_runs})
     else:

@@ -1,7 +1,10 @@
 """Many trials, so many at once: hands them out, watches their time, and takes down each as it finishes."""
 
 import queue
-from collections.abc import Callable, Iterable
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from clerkship.engine.seat import Done, Seat, finish
@@ -37,14 +40,31 @@ class Batch:
         self._open = len(self.jobs)
         self._sit()
         try:
-            while self._open:
-                self._take(self._next(self._patience()))
-                self._watch()
-        except KeyboardInterrupt:
-            self._stop()
+            with self._hearing_ctrl_c():
+                while self._open and not self.cancelled:
+                    self._take(self._next(self._patience()))
+                    self._watch()
+            if self.cancelled:
+                self._stop()
         finally:
             for _ in self._seats:
                 self._waiting.put(None)
+
+    @contextmanager
+    def _hearing_ctrl_c(self) -> Iterator[None]:
+        """The first Ctrl-C is a wish, not an exception: it must not strike in the middle of keeping a trial."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, self._wish)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _wish(self, number: int, frame: object) -> None:
+        self.cancelled = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # the second is meant
 
     def _patience(self) -> float:
         """Seats are opened while nothing comes in from those there are: agents that wait get the whole limit,
@@ -92,7 +112,6 @@ class Batch:
 
     def _stop(self) -> None:
         """Stop taking jobs, cancel what runs, wait a moment, give up the rest."""
-        self.cancelled = True
         while not self._waiting.empty():
             self._waiting.get()
         for seat in self._seats:

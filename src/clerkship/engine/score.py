@@ -76,13 +76,11 @@ def _mean(criteria: Sequence[CriterionRun]) -> float | None:
 
 
 def _axes(judged: Sequence[CriterionRun]) -> dict[str, AxisScore]:
-    groups: dict[str, list[CriterionRun]] = {}
+    totals: dict[str, tuple[float, float]] = {}
     for criterion in judged:
-        groups.setdefault(criterion.axis or DEFAULT_AXIS, []).append(criterion)
-    return {
-        axis: AxisScore(score=_mean(group) or 0.0, weight=sum(criterion.weight for criterion in group))
-        for axis, group in sorted(groups.items())
-    }
+        earned, weight = totals.get(criterion.axis or DEFAULT_AXIS, (0.0, 0.0))
+        totals[criterion.axis or DEFAULT_AXIS] = earned + criterion.score * criterion.weight, weight + criterion.weight
+    return {axis: AxisScore(score=earned / weight, weight=weight) for axis, (earned, weight) in sorted(totals.items())}
 
 
 def status_of(ending: Ending) -> Status:

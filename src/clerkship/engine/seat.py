@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import Callable
 
-from clerkship.engine.trial import Finished, Job, Setting, Trial
+from clerkship.engine.trial import Finished, Job, Setting, Trial, stillborn
 from clerkship.kit.wall import monotonic
 from clerkship.model.run import Ending
 
@@ -58,12 +58,15 @@ class Seat:
             self._done(await self._perform(job))
 
     async def _perform(self, job: Job) -> "Done":
-        trial = Trial(job, self._setting)
-        ending, error = await self._play(trial)
+        try:
+            trial = Trial(job, self._setting)
+        except Exception as error:  # around one run: whatever it was is data
+            return Done(self, stillborn(job, f"{type(error).__name__}: {error}"))
+        ending, reason = await self._play(trial)
         if not trial.claim():
             self.retired = True
             return Done(self, None)
-        return Done(self, finish(trial, ending, error))
+        return Done(self, finish(trial, ending, reason))
 
     async def _play(self, trial: Trial) -> tuple[Ending, str]:
         try:

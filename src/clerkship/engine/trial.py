@@ -13,7 +13,7 @@ from clerkship.engine.score import Score, fold, judge, status_of
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted, RunEnded, RunStarted
-from clerkship.events.log import Subscriber
+from clerkship.events.log import Log, Subscriber
 from clerkship.kit.rng import derive
 from clerkship.kit.wall import perf_counter
 from clerkship.model.problem import InputError, PlatformError
@@ -218,6 +218,25 @@ class Trial:
             answered=self._answered,
             entities=snapshot.entities,
         )
+
+
+def stillborn(job: Job, error: str) -> Finished:
+    """A trial whose playground could not even be made."""
+    snapshot = job.built.snapshot
+    task_run = TaskRun(
+        run=job.run,
+        task=snapshot.task.name,
+        trial=job.trial,
+        attempt=job.attempt,
+        status="errored",
+        ending="errored",
+        error=error,
+        head=Log().head,
+        events=0,
+        snapshot=snapshot.hash,
+        tags=snapshot.task.tags,
+    )
+    return Finished(task_run, b"", {}, b"{}")
 
 
 def _next_of_person(state: Conversation, heard: int) -> tuple[Event | None, int]:

@@ -76,7 +76,7 @@ def _render_large(record: dict[str, Any], blobs: dict[str, bytes]) -> bytes:
     kept: dict[str, dict[str, Any]] = {}
     for field, value in record["payload"].items():
         form, data = _body(value)
-        if len(data) <= INLINE_LIMIT and form != "bytes":
+        if form != "bytes" and len(orjson.dumps(value, default=_plain)) <= INLINE_LIMIT:
             inline[field] = value
             continue
         digest = hashlib.sha256(data).hexdigest()

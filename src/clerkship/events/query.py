@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from fnmatch import translate
 from functools import lru_cache
 
+import orjson
+
 from clerkship.events.event import Event
 from clerkship.model.matcher import describe, holds
 from clerkship.model.path import lookup
@@ -67,9 +69,23 @@ def shown(value: object, limit: int = 2000) -> object:
         value = value.decode(errors="replace")
     if isinstance(value, str):
         return value if len(value) <= limit else f"{value[:limit]}… ({len(value)} characters)"
-    if isinstance(value, bool | int | float | list | dict | None):
+    if isinstance(value, bool | int | float | None):
         return value
+    if isinstance(value, list | tuple | dict):
+        return _shown_whole(list(value) if isinstance(value, tuple) else value, limit)
     return repr(value)
+
+
+def _shown_whole(value: object, limit: int) -> object:
+    """A list or a map as it is, or its beginning as text if it is long or holds what JSON has no word for."""
+    try:
+        text = orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        text = repr(value)
+    else:
+        if len(text) <= limit:
+            return value
+    return shown(text, limit)
 
 
 def phrase(match: EventMatch) -> str:

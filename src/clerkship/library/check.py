@@ -1,23 +1,33 @@
-"""Whether the names in a file mean something, and their arguments fit: steps, assertions, sandboxes, reactions."""
+"""Whether the names in a file mean something, and their arguments fit: steps, assertions, sandboxes, reactions.
 
-from collections.abc import Iterable, Mapping
+Each part of a file is read by itself here, so that a mistake in one does not hide the mistakes in the others. A part
+that is not of the right shape is passed over: the model it belongs to has complained of it.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from fnmatch import fnmatchcase
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
-from clerkship.model.dataset import Dataset
-from clerkship.model.environment import Environment
+from clerkship.model.call import AssertionCall, StepCall
+from clerkship.model.environment import Reaction, Simulator
 from clerkship.model.names import did_you_mean
-from clerkship.model.task import Task
+from clerkship.model.scenario import Person
+
+M = TypeVar("M", bound=BaseModel)
+Path = list[int | str]
+_CLOSED = ("where", "fields", "expected", "text")
+"""Keys under which an author writes data, not names."""
 
 
 class Note(Protocol):
     """Where a problem is taken down."""
 
-    def __call__(self, path: list[int | str], message: str, hint: str = "", *, key: bool = False) -> None:
+    def __call__(self, path: Path, message: str, hint: str = "", *, key: bool = False) -> None:
         """One problem at a path inside the piece."""
         ...
 
@@ -25,9 +35,23 @@ class Note(Protocol):
 class NoteAll(Protocol):
     """Where a model's complaints are taken down."""
 
-    def __call__(self, error: ValidationError, model: type[BaseModel], path: list[int | str]) -> None:
+    def __call__(self, error: ValidationError, model: type[BaseModel], path: Path) -> None:
         """All of an error's problems, below a path inside the piece."""
         ...
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """An environment as far as a task can name it: its sandboxes and their kinds, a kind empty where it is mistaken."""
+
+    name: str
+    sandboxes: Mapping[str, str]
+
+
+def surroundings(data: Mapping[str, Any]) -> Surroundings:
+    """What an environment's file says is there, well written or badly."""
+    kinds = {name: _read(Simulator, written) for name, written in _map(data.get("simulators")).items()}
+    return Surroundings(str(data.get("name")), {name: s.kind if s is not None else "" for name, s in kinds.items()})
 
 
 @dataclass(frozen=True)
@@ -38,126 +62,173 @@ class Checker:
     note: Note
     note_all: NoteAll
 
-    def check_environment(self, environment: Environment, datasets: Mapping[str, Dataset]) -> None:
+    def check_environment(self, data: Mapping[str, Any], datasets: Collection[str]) -> None:
         """Kinds, configs, datasets and reactions."""
-        for number, name in enumerate(environment.datasets):
+        named = [(n, name) for n, name in enumerate(_list(data.get("datasets"))) if isinstance(name, str)]
+        for number, name in named:
             if name not in datasets:
                 self.note(["datasets", number], f"unknown dataset `{name}`", did_you_mean(name, datasets))
-        for name, simulator in environment.simulators.items():
-            path: list[int | str] = ["simulators", name]
+        for name, written in _map(data.get("simulators")).items():
+            simulator = _read(Simulator, written)
             if name == "clock":
-                self.note(path, "`clock` is the name of the playground's own clock", "call the sandbox something else")
-            try:
-                entry = self.catalog.simulator(simulator.kind)
-            except UnknownName as unknown:
-                self.note([*path, "kind"], f"unknown simulator `{simulator.kind}`", unknown.hint)
-                continue
+                message = "`clock` is the name of the playground's own clock"
+                self.note(["simulators", name], message, "call the sandbox something else", key=True)
+            if simulator is not None:
+                self._check_simulator(simulator, ["simulators", name], [name for _, name in named])
+        sandboxes = surroundings(data).sandboxes
+        for number, written in enumerate(_list(data.get("reactions"))):
+            reaction = _read(Reaction, written)
+            if reaction is not None:
+                self._check_reaction(reaction, ["reactions", number], sandboxes)
+
+    def _check_simulator(self, simulator: Simulator, path: Path, datasets: Collection[str]) -> None:
+        try:
+            entry = self.catalog.simulator(simulator.kind)
+        except UnknownName as unknown:
+            self.note([*path, "kind"], f"unknown simulator `{simulator.kind}`", unknown.hint)
+        else:
             self._check_args(entry.config, simulator.config, [*path, "config"])
-            for number, wanted in enumerate(simulator.datasets or ()):
-                if wanted not in environment.datasets:
-                    hint = did_you_mean(wanted, environment.datasets)
-                    self.note([*path, "datasets", number], f"`{wanted}` is not a dataset of this environment", hint)
-        for number, _ in enumerate(environment.reactions):
-            self._check_reaction(environment, number)
+        for number, wanted in enumerate(simulator.datasets or ()):
+            if wanted not in datasets:
+                hint = did_you_mean(wanted, datasets) or "it names none under `datasets`"
+                self.note([*path, "datasets", number], f"`{wanted}` is not a dataset of this environment", hint)
 
-    def _check_reaction(self, environment: Environment, number: int) -> None:
-        reaction = environment.reactions[number]
-        path: list[int | str] = ["reactions", number]
-        for name in (reaction.source, reaction.target):
-            if name not in environment.simulators:
-                self.note(path, f"unknown sandbox `{name}`", did_you_mean(name, environment.simulators))
-                return
-        source, target = (environment.simulators[name].kind for name in (reaction.source, reaction.target))
-        kinds = {kind.partition(".")[2] for kind in self.catalog.event_kinds(source)}
-        if "*" not in reaction.event and reaction.event not in kinds:
-            self.note(path, f"{source} has no event `{reaction.event}`", did_you_mean(reaction.event, kinds))
-        elif f"{source}.{reaction.event}" not in self.catalog.reactions(target):
-            taken = self.catalog.reactions(target)
-            self.note(
-                path,
-                f"{target} does not take in {source}.{reaction.event}",
-                f"it takes in {', '.join(taken) or 'nothing'}",
-            )
-
-    def check_task(self, task: Task, environment: Environment) -> None:
-        """Criteria, steps and the person."""
-        entities = {entity.id for entity in task.entities}
-        for number, criterion in enumerate(task.criteria):
-            path: list[int | str] = ["criteria", number]
-            self._check_call(
-                "assertion", criterion.assertion.name, criterion.assertion.args, [*path, "assertion"], environment
-            )
-            wanted = criterion.input_entity_id
-            if wanted is not None and wanted not in entities:
-                self.note([*path, "input_entity_id"], f"no entity `{wanted}`", did_you_mean(wanted, entities))
-        if task.scenario is None:
+    def _check_reaction(self, reaction: Reaction, path: Path, simulators: Mapping[str, str]) -> None:
+        known = True
+        for name in dict.fromkeys((reaction.source, reaction.target)):
+            if name not in simulators:
+                self.note(path, f"unknown sandbox `{name}`", did_you_mean(name, simulators))
+            known = known and name in simulators and self._is_simulator(simulators[name])
+        if not known:
             return
-        for number, step in enumerate(task.scenario.steps):
-            self._check_call("step", step.name, step.args, ["scenario", "steps", number], environment)
-        person = task.scenario.person
-        if person is not None:
-            self._check_person_place(person.sandbox, environment)
-            self._check_names(person.model_dump(), ["scenario", "person"], environment)
+        source, target = simulators[reaction.source], simulators[reaction.target]
+        kinds = [kind.partition(".")[2] for kind in self.catalog.event_kinds(source)]
+        meant = [kind for kind in kinds if fnmatchcase(kind, reaction.event)]
+        taken = self.catalog.reactions(target)
+        if not meant:
+            self.note(path, f"{source} has no event `{reaction.event}`", did_you_mean(reaction.event, kinds))
+        elif not any(f"{source}.{kind}" in taken for kind in meant):
+            message = f"{target} does not take in {source}.{reaction.event}"
+            self.note(path, message, f"it takes in {', '.join(taken) or 'nothing'}")
 
-    def _check_call(
-        self, sort: str, name: str, args: JsonValue, path: list[int | str], environment: Environment
+    def _is_simulator(self, kind: str) -> bool:
+        try:
+            self.catalog.simulator(kind)
+        except UnknownName:
+            return False
+        return True
+
+    def check_task(self, data: Mapping[str, Any], place: Surroundings | None) -> None:
+        """Criteria, steps and the person; without an place, what can be said without one."""
+        entities = [entity.get("id") for entity in _list(data.get("entities")) if isinstance(entity, dict)]
+        for number, criterion in enumerate(_list(data.get("criteria"))):
+            self._check_criterion(_map(criterion), ["criteria", number], entities, place)
+        scenario = data.get("scenario")
+        alone = isinstance(scenario, list)
+        steps = scenario if alone else _map(scenario).get("steps")
+        for number, written in enumerate(_list(steps)):
+            step = _read(StepCall, written)
+            if step is not None:
+                path: Path = ["scenario", number] if alone else ["scenario", "steps", number]
+                self._check_call("step", step.name, step.args, path, place)
+        person = _read(Person, _map(scenario).get("person"))
+        if person is not None and place is not None:
+            self._check_person_place(person.sandbox, place)
+        if person is not None:
+            self._check_names(person.model_dump(), ["scenario", "person"], place)
+
+    def _check_criterion(
+        self, data: Mapping[str, Any], path: Path, entities: list[Any], place: Surroundings | None
     ) -> None:
+        call = _read(AssertionCall, data.get("assertion"))
+        if call is not None:
+            self._check_call("assertion", call.name, call.args, [*path, "assertion"], place)
+        wanted = data.get("input_entity_id")
+        if isinstance(wanted, str) and wanted not in entities:
+            hint = did_you_mean(wanted, [name for name in entities if isinstance(name, str)])
+            self.note([*path, "input_entity_id"], f"no entity `{wanted}`", hint or "the task has no entities")
+
+    def _check_call(self, sort: str, name: str, args: JsonValue, path: Path, place: Surroundings | None) -> None:
         try:
             model = self.catalog.assertion(name) if sort == "assertion" else self.catalog.step(name)
         except UnknownName as unknown:
-            self.note([*path, name], f"unknown {sort} `{name}`", unknown.hint, key=True)
+            self.note([*path, name], f"unknown {sort} `{name[:60]}`", unknown.hint, key=True)
             return
         parsed = self._check_args(model, args, [*path, name])
-        if parsed is not None:
-            self._check_names(parsed.model_dump(), [*path, name], environment)
-            if sort == "step":
-                self._check_step_place(name, getattr(parsed, "sandbox", None), [*path, name], environment)
+        self._check_names(parsed.model_dump() if parsed is not None else args, [*path, name], place)
+        if parsed is not None and sort == "step" and place is not None:
+            self._check_step_place(name, getattr(parsed, "sandbox", None), [*path, name], place)
 
-    def _check_args(self, model: type[BaseModel], args: Any, path: list[int | str]) -> BaseModel | None:
+    def _check_args(self, model: type[BaseModel], args: Any, path: Path) -> BaseModel | None:
         try:
             return model.model_validate(args if args is not None else {})
         except ValidationError as error:
             self.note_all(error, model, path)
             return None
 
-    def _check_names(self, data: Any, path: list[int | str], environment: Environment) -> None:
+    def _check_names(self, data: Any, path: Path, place: Surroundings | None) -> None:
         """Wherever arguments name a sandbox or an event kind, it must exist."""
-        if isinstance(data, Mapping):
-            sandbox, event = data.get("sandbox"), data.get("event")
-            if isinstance(sandbox, str) and sandbox not in environment.simulators:
-                hint = did_you_mean(sandbox, environment.simulators)
-                self.note([*path, "sandbox"], f"no sandbox `{sandbox}` in {environment.name}", hint)
-            if isinstance(event, str) and "*" not in event and event not in self.catalog.all_event_kinds():
-                hint = did_you_mean(event, self.catalog.all_event_kinds())
-                self.note([*path, "event"], f"unknown event `{event}`", hint)
-            for key, value in data.items():
-                if key not in ("where", "fields", "expected", "text"):
-                    self._check_names(value, [*path, key], environment)
-        elif isinstance(data, list | tuple):
-            for number, value in enumerate(data):
-                self._check_names(value, [*path, number], environment)
+        for where, key, name in _names(data, path):
+            if key == "event":
+                self._check_event(name, where)
+            elif place is not None and name not in place.sandboxes:
+                hint = did_you_mean(name, place.sandboxes) or "it has no sandboxes"
+                self.note(where, f"no sandbox `{name}` in {place.name}", hint)
 
-    def _check_step_place(self, name: str, named: str | None, path: list[int | str], environment: Environment) -> None:
+    def _check_event(self, name: str, place: Path) -> None:
+        kinds = self.catalog.all_event_kinds()
+        if "*" in name and not any(fnmatchcase(kind, name) for kind in kinds):
+            self.note(place, f"no event is like `{name}`", did_you_mean(name, {f"{k.split('.')[0]}.*" for k in kinds}))
+        elif "*" not in name and name not in kinds:
+            self.note(place, f"unknown event `{name}`", did_you_mean(name, kinds))
+
+    def _check_step_place(self, name: str, named: str | None, path: Path, place: Surroundings) -> None:
         kind = self.catalog.step_simulator(name)
-        if kind is not None and (named is None or named in environment.simulators):
-            places = [key for key, simulator in environment.simulators.items() if simulator.kind == kind]
-            self._check_place(places, named, kind, path)
+        if kind is not None:
+            self._check_place(lambda other: other == kind, named, kind, path, place)
 
-    def _check_person_place(self, named: str | None, environment: Environment) -> None:
-        if named is None or named in environment.simulators:
-            places = [name for name, s in environment.simulators.items() if self._converses(s.kind)]
-            self._check_place(places, named, "chat", ["scenario", "person"])
+    def _check_person_place(self, named: str | None, place: Surroundings) -> None:
+        self._check_place(self._converses, named, "chat", ["scenario", "person"], place)
 
     def _converses(self, kind: str) -> bool:
-        try:
-            return self.catalog.simulator(kind).converses
-        except UnknownName:
-            return False
+        return self._is_simulator(kind) and self.catalog.simulator(kind).converses
 
-    def _check_place(self, places: Iterable[str], named: str | None, kind: str, path: list[int | str]) -> None:
-        known = list(places)
-        if named is None and len(known) != 1:
+    def _check_place(
+        self, fits: Callable[[str], bool], named: str | None, kind: str, path: Path, place: Surroundings
+    ) -> None:
+        """The sandbox named is of the right kind, or only one is. A kind that is mistaken may be the right one."""
+        known = [name for name, other in place.sandboxes.items() if fits(other)]
+        mistaken = [name for name, other in place.sandboxes.items() if not self._is_simulator(other)]
+        if named is None and len(known) != 1 and not mistaken:
             there = f"there are {', '.join(known)}" if known else "the environment has none"
             self.note(path, f"name a `sandbox` of kind {kind}", there)
-        elif named is not None and named not in known:
+        elif named is not None and named in place.sandboxes and named not in known and named not in mistaken:
             self.note([*path, "sandbox"], f"`{named}` is not a sandbox of kind {kind}", did_you_mean(named, known))
+
+
+def _names(data: Any, path: Path) -> Iterator[tuple[Path, str, str]]:
+    """Every `sandbox` and `event` in some arguments."""
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            if key in ("sandbox", "event") and isinstance(value, str):
+                yield [*path, key], key, value
+            elif key not in _CLOSED:
+                yield from _names(value, [*path, key])
+    elif isinstance(data, list | tuple):
+        for number, value in enumerate(data):
+            yield from _names(value, [*path, number])
+
+
+def _read(model: type[M], data: Any) -> M | None:
+    try:
+        return model.model_validate(data) if data is not None else None
+    except ValidationError:
+        return None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

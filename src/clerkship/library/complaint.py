@@ -1,83 +1,150 @@
 """A validation error, reworded for the author of a file."""
 
 import types
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from clerkship.library.yaml import Path, Tree
-from clerkship.model.names import did_you_mean
+from clerkship.model.names import did_you_mean, nearest
 from clerkship.model.problem import Problem
 
+_TIME = "a time with its zone, such as 2026-03-02T09:00:00-05:00"
 _EXPECTED = {
-    "string_type": "expected text",
-    "int_type": "expected a whole number",
-    "float_type": "expected a number",
-    "bool_type": "expected true or false",
-    "tuple_type": "expected a list",
-    "list_type": "expected a list",
-    "dict_type": "expected a map",
-    "model_type": "expected a map",
-    "model_attributes_type": "expected a map",
-    "timezone_aware": "expected a time with its zone, such as 2026-03-02T09:00:00-05:00",
-    "datetime_from_date_parsing": "expected a time with its zone, such as 2026-03-02T09:00:00-05:00",
-    "datetime_parsing": "expected a time with its zone, such as 2026-03-02T09:00:00-05:00",
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a map",
+    "model_type": "a map",
+    "model_attributes_type": "a map",
+    "timezone_aware": _TIME,
+    "datetime_type": _TIME,
+    "datetime_from_date_parsing": _TIME,
+    "datetime_parsing": _TIME,
+}
+_ENOUGH = 100
+_LIMITS = {
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+_PATTERNS = {
+    r"^[a-z][a-z0-9_-]*$": "a lower-case letter, then lower-case letters, digits, - and _",
+    r"^[A-Za-z_][A-Za-z0-9_]*$": "a letter, then letters, digits and _",
+    r"^[a-z0-9][a-z0-9-]*$": "lower-case letters, digits and -",
 }
 
 
-def complain(error: ValidationError, model: type[BaseModel], tree: Tree, prefix: Path) -> Iterator[Problem]:
-    """Each error at its place, with what was expected and the nearest name."""
-    for found in _sharpest(error.errors()):
-        location = [part for part in found["loc"] if part != "[key]"]
-        kind = found["type"]
-        path = [*prefix, *location]
-        key = str(location[-1]) if location else str(prefix[-1]) if prefix else ""
-        hint = ""
-        if kind == "extra_forbidden":
-            message = f"unknown key `{key}`"
-            hint = did_you_mean(key, _fields_at(model, location[:-1]))
-        elif kind == "missing":
-            message = f"`{key}` is missing"
-            path.pop()
-        else:
-            message = _EXPECTED.get(kind) or found["msg"].removeprefix("Value error, ").replace(
-                "Input should", "it should"
-            )
-            if kind in _EXPECTED:
-                message += f", not {_shown(found['input'])}"
-        file, line, column = tree.locate(path, key=kind == "extra_forbidden")
-        dotted = ".".join(str(part) for part in _real(tree, [*prefix, *location]))
-        yield Problem(file=file, line=line, column=column, key=dotted, message=message, hint=hint)
+def complain(
+    error: ValidationError, model: type[BaseModel], tree: Tree, prefix: Path
+) -> Iterator[Callable[[], Problem]]:
+    """Each error at its place, with what was expected and the nearest name; worded only when asked for."""
+    errors = [found for found in error.errors(include_url=False) if not _is_echo(found)]
+    found_all = _sharpest(errors, tree, prefix)
+    unknown = [found["loc"] for found in found_all if found["type"] == "extra_forbidden"][:_ENOUGH]
+    for found in found_all:
+        if found["type"] != "missing" or not _is_misspelt(found["loc"], unknown):
+            yield partial(_problem, found, model, tree, prefix)
 
 
-def _sharpest(errors: Sequence[Any]) -> list[Any]:
-    """Of a union's complaints about one place, the one that got furthest into it."""
+def _is_echo(error: Any) -> bool:
+    """A list is called too short when its items are refused, however many there are."""
+    return bool(error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
+
+
+def _is_misspelt(missing: Sequence[Any], unknown: Sequence[Sequence[Any]]) -> bool:
+    """Whether a missing key is there under a name like it: said once is enough."""
+    here = [str(other[-1]) for other in unknown if other[:-1] == missing[:-1]]
+    return nearest(str(missing[-1]), here) is not None
+
+
+def _problem(found: Any, model: type[BaseModel], tree: Tree, prefix: Path) -> Problem:
+    location = list(_location(found))
+    kind = found["type"]
+    name = str(found["loc"][-1]) if found["loc"] else ""
+    message, hint = _words(found)
+    if kind == "extra_forbidden":
+        message, hint = f"unknown key `{name[:60]}`", did_you_mean(name, _fields_at(model, location[:-1]))
+    elif kind == "missing":
+        message = f"`{name}` is missing"
+    spot = tree.locate([*prefix, *location], key=kind == "extra_forbidden" or found["loc"][-1:] == ("[key]",))
+    key = dotted(spot.keys)
+    return Problem(file=spot.file, line=spot.line, column=spot.column, key=key, message=message, hint=hint)
+
+
+def dotted(keys: Path) -> str:
+    """A path as messages show it."""
+    text = ".".join(map(str, keys))
+    return text if len(text) <= 200 else f"{text[:199]}…"
+
+
+def _location(error: Any) -> tuple[int | str, ...]:
+    """The place in the file that an error is about: of a missing key, the map it is missing from."""
+    location: tuple[int | str, ...] = tuple(part for part in error["loc"] if part != "[key]")
+    return location[:-1] if error["type"] == "missing" else location
+
+
+def _words(error: Any) -> tuple[str, str]:
+    """What was expected, and a hint."""
+    kind, context, value = error["type"], error.get("ctx", {}), error["input"]
+    if kind in _EXPECTED:
+        quote = kind == "string_type" and isinstance(value, int | float)
+        return f"expected {_EXPECTED[kind]}, not {_shown(value)}", "quote it if it is text" if quote else ""
+    if kind in _LIMITS:
+        limit, words = _LIMITS[kind]
+        return f"expected {words} {context[limit]:,g}, not {_shown(value)}", ""
+    if kind == "string_too_short":
+        return "expected text that is not empty", ""
+    if kind == "too_short":
+        return f"expected a list with at least {context['min_length']}", ""
+    if kind == "string_pattern_mismatch":
+        return f"expected {_PATTERNS.get(context['pattern'], context['pattern'])}, not {_shown(value)}", ""
+    if kind == "literal_error":
+        known = [option.strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")]
+        hint = did_you_mean(value, known) if isinstance(value, str) else ""
+        return f"expected {' or '.join(known)}, not {_shown(value)}", hint if "mean" in hint else ""
+    return error["msg"].removeprefix("Value error, ").replace("Input should", "it should"), ""
+
+
+def _sharpest(errors: Sequence[Any], tree: Tree, prefix: Path, start: int = 0) -> list[Any]:
+    """A union complains once per branch, and names the branch in the path. Of such complaints about one place, keep
+    those of the branch the author was writing: the one whose sort (text, list, map) fits what is there."""
     kept: list[Any] = []
+    forks: dict[tuple[Any, ...], dict[Any, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for error in errors:
-        rival = next((other for other in kept if _branches(other["loc"], error["loc"])), None)
-        if rival is None:
+        location = _location(error)
+        known = tree.has([*prefix, *location])[len(prefix) :]
+        fork = next((n for n, there in enumerate(known) if n >= start and not there), None)
+        if fork is None:
             kept.append(error)
-        elif len(error["loc"]) > len(rival["loc"]) or rival["type"] in ("string_type", "function-after"):
-            kept[kept.index(rival)] = error
+        else:
+            forks[location[:fork]][location[fork]].append(error)
+    for place, branches in forks.items():
+        fitting = [found for branch, found in branches.items() if not _is_misfit(found, (*place, branch))]
+        if fitting or len(branches) == 1:
+            best = min(fitting, key=len) if fitting else next(iter(branches.values()))
+            kept += _sharpest(best, tree, prefix, len(place) + 1)
+        else:
+            kept.append(_either(place, [found[0] for found in branches.values()]))
     return kept
 
 
-def _branches(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    """Whether two places differ only after a step that names a union's branch, not a key of the file."""
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            return _is_branch(left) and _is_branch(right)
-    return False
+def _is_misfit(errors: Sequence[Any], place: tuple[Any, ...]) -> bool:
+    """Whether a branch was refused as a whole, for the sort of thing it is."""
+    return any(tuple(error["loc"]) == place and error["type"] in _EXPECTED for error in errors)
 
 
-def _is_branch(part: Any) -> bool:
-    return isinstance(part, str) and (part[:1].isupper() or "[" in part or part in ("str", "nullable", "int"))
-
-
-def _real(tree: Tree, path: Path) -> list[int | str]:
-    """The path without the steps that only the model has."""
-    return [part for part in path if not _is_branch(part) or isinstance(part, int)]
+def _either(place: tuple[Any, ...], errors: Sequence[Any]) -> dict[str, Any]:
+    expected = " or ".join(_EXPECTED[error["type"]] for error in errors)
+    message = f"expected {expected}, not {_shown(errors[0]['input'])}"
+    return {"loc": place, "type": "union", "msg": message, "input": errors[0]["input"]}
 
 
 def _fields_at(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
@@ -92,7 +159,7 @@ def _fields_at(model: type[BaseModel], location: Sequence[int | str]) -> list[st
 def _inside(annotation: Any, part: int | str) -> Any:
     for found in _models(annotation):
         if part in found.model_fields:
-            return found.model_fields[part].annotation
+            return found.model_fields[str(part)].annotation
         if found.__name__ == part:
             return found
     arguments = [argument for argument in get_args(annotation) if argument is not Ellipsis]
@@ -111,8 +178,11 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 def _shown(value: Any) -> str:
     if value is None:
         return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, dict):
         return "a map"
     if isinstance(value, list):
         return "a list"
-    return repr(value)[:60]
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -41,12 +41,12 @@ class Library:
         """Tasks by name (`*` allowed), by any of the tags, or of one file; all if nothing is said."""
         patterns, wanted = list(names), set(tags)
         for pattern in patterns:
-            if not any(fnmatchcase(name, pattern) for name in self.tasks):
+            if not any(_is_named(name, pattern) for name in self.tasks):
                 raise InputError.of(f"no task `{pattern}`", hint=did_you_mean(pattern, self.tasks))
         return [
             loaded
             for name, loaded in self.tasks.items()
-            if (not patterns or any(fnmatchcase(name, pattern) for pattern in patterns))
+            if (not patterns or any(_is_named(name, pattern) for pattern in patterns))
             and (not wanted or wanted & set(loaded.task.tags))
             and (file is None or Path(loaded.file).resolve() == file.resolve())
         ]
@@ -62,3 +62,8 @@ class Library:
             timeout=loaded.task.timeout or timeout,
             source=Path(loaded.file).name,
         )
+
+
+def _is_named(name: str, pattern: str) -> bool:
+    """A name may hold the characters of a pattern, and is then still a name."""
+    return name == pattern or fnmatchcase(name, pattern)

@@ -2,18 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from clerkship.library.bind import BadBinding, bind, render_at
+from clerkship.library.bind import BadBinding, Filler, bind
 from clerkship.library.catalog import Catalog
-from clerkship.library.check import Checker
-from clerkship.library.complaint import complain
+from clerkship.library.check import Checker, Surroundings, surroundings
+from clerkship.library.complaint import complain, dotted
 from clerkship.library.library import Library, LoadedTask
-from clerkship.library.source import Folder, Unreadable, read_text
-from clerkship.library.yaml import Tree
+from clerkship.library.source import SUFFIXES, Folder, Unreadable, read_folder, read_text
+from clerkship.library.yaml import Spot, Tree
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.environment import CONVERSATION, Environment
@@ -22,10 +23,9 @@ from clerkship.model.problem import InputError, Problem
 from clerkship.model.task import Entity, Task
 
 M = TypeVar("M", bound=BaseModel)
-_ENTITIES = TypeAdapter(tuple[Entity, ...])
+_ENTITY = TypeAdapter(Entity)
 _TEMPLATED = ("task_item", "scenario", "criteria")
 _PLURALS = {"tasks": "task", "environments": "environment", "datasets": "dataset", "benchmarks": "benchmark"}
-MOST_DATASET_BYTES = 200_000_000
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,30 @@ class Piece:
     tree: Tree
     path: list[int | str]
     data: Any
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Its keys and values, whatever they are; none if it is no map."""
+        return self.data if isinstance(self.data, dict) else {}
+
+    @property
+    def name_key(self) -> str:
+        """The key it is known by."""
+        return "slug" if self.sort == "benchmark" else "name"
+
+    @property
+    def name(self) -> str:
+        """What it is known by; empty if it says nothing that can be one."""
+        name = self.fields.get(self.name_key)
+        return name if isinstance(name, str) else ""
+
+    def spot(self, *path: int | str) -> Spot:
+        """Where something in it is written."""
+        return self.tree.locate([*self.path, *path])
+
+    def file(self, *path: int | str) -> Path:
+        """The file something in it is written in: other files are named from there."""
+        return Path(self.spot(*path).file)
 
 
 @dataclass
@@ -48,39 +72,55 @@ class Loader:
     datasets: dict[str, Dataset] = field(default_factory=dict)
     benchmarks: dict[str, Benchmark] = field(default_factory=dict)
     tasks: dict[str, LoadedTask] = field(default_factory=dict)
-    _places: dict[tuple[str, str], str] = field(default_factory=dict)
+    _defined: dict[str, dict[str, Piece]] = field(default_factory=dict)
 
     def load(self) -> Library:
         """Everything, or every problem."""
         pieces = self._pieces()
+        for piece in pieces:
+            self._define(piece)
         self._each(pieces, "dataset", self._dataset)
         self._each(pieces, "environment", self._environment)
         self._each(pieces, "benchmark", self._benchmark)
         self._each(pieces, "task", self._task)
-        if not self.tasks and not self.folder.problems:
-            self.problem(None, [], f"no task in {self.folder.root}", "a task is a YAML file with the key `task`")
-        if self.folder.problems:
-            raise InputError(sorted(self.folder.problems, key=lambda p: (p.file, p.line, p.column)))
+        problems = self.folder.report.sorted()
+        if not self.tasks and not problems:
+            problems = [
+                Problem(
+                    file=str(self.folder.root),
+                    message="no task is here",
+                    hint="a task is a YAML file with the key `task`",
+                )
+            ]
+        if problems:
+            raise InputError(problems)
         return Library(self.folder.root, self.tasks, self.environments, self.datasets, self.benchmarks)
 
-    def problem(
-        self, tree: Tree | None, path: list[int | str], message: str, hint: str = "", *, key: bool = False
-    ) -> None:
-        """Note what is wrong, where."""
-        file, line, column = tree.locate(path, key=key) if tree is not None else ("", 0, 0)
-        dotted = ".".join(map(str, path))
-        self.folder.problems.append(
-            Problem(file=file, line=line, column=column, key=dotted, message=message, hint=hint)
-        )
+    def problem(self, tree: Tree, path: list[int | str], message: str, hint: str = "", **how: bool) -> None:
+        """Note what is wrong, where; `spoils` if nothing else should be said of that place."""
+
+        def find() -> Problem:
+            spot = tree.locate(path, key=how.get("key", False))
+            return Problem(
+                file=spot.file,
+                line=spot.line,
+                column=spot.column,
+                key=dotted(spot.keys),
+                message=message,
+                hint=hint,
+            )
+
+        self.folder.report.add(tree.file, find, spoils=how.get("spoils", False))
 
     def _pieces(self) -> list[Piece]:
         trees = [(path, self.folder.read(path)) for path in self.folder.files()]
         pieces: list[Piece] = []
         for path, tree in trees:
-            if tree is None or str(path.resolve()) in self.folder.included:
+            if tree is None or self.folder.resolve(path) in self.folder.included:
                 continue
             if not isinstance(tree.data, dict) or not tree.data:
-                self.problem(tree, [], "expected a map with `task`, `environment`, `dataset` or `benchmark`")
+                message = "expected a map with `task`, `environment`, `dataset` or `benchmark`"
+                self.problem(tree, [], message, "text and lists are for other files to !include")
                 continue
             for key, value in tree.data.items():
                 pieces += self._split(tree, key, value)
@@ -91,10 +131,29 @@ class Loader:
             return [Piece(key, tree, [key], value)]
         if key in _PLURALS and isinstance(value, list):
             return [Piece(_PLURALS[key], tree, [key, number], item) for number, item in enumerate(value)]
-        hint = did_you_mean(key, [*_PLURALS, *_PLURALS.values()])
-        message = f"expected a list under `{key}`" if key in _PLURALS else f"unknown key `{key}`"
-        self.problem(tree, [key], message, hint, key=True)
+        if key in _PLURALS:
+            self.problem(tree, [key], f"expected a list under `{key}`", f"write `{_PLURALS[key]}` for a single one")
+        else:
+            hint = did_you_mean(key, [*_PLURALS, *_PLURALS.values()])
+            self.problem(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
         return []
+
+    def _define(self, piece: Piece) -> None:
+        known = self._defined.setdefault(piece.sort, {})
+        first = known.setdefault(piece.name, piece)
+        if piece.name and first is not piece:
+            other = first.spot(first.name_key)
+            message = f"two {piece.sort}s are called {piece.name[:100]!r}"
+            hint = f"the other is at {other.file}:{other.line}:{other.column}"
+            self.problem(piece.tree, [*piece.path, piece.name_key], message, hint)
+
+    def _names(self, sort: str) -> list[str]:
+        """All that is defined, well or badly."""
+        return [name for name in self._defined.get(sort, {}) if name]
+
+    def _is_unknown(self, sort: str, name: str) -> bool:
+        """Whether nothing of this name is defined, nor is it in a file that could not be read."""
+        return name not in self._names(sort) and not any(name in text for text in self.folder.unread)
 
     def _each(self, pieces: list[Piece], sort: str, take: Callable[[Piece], None]) -> None:
         for piece in pieces:
@@ -105,154 +164,169 @@ class Loader:
         try:
             return model.model_validate(data)
         except ValidationError as error:
-            self.folder.problems += complain(error, model, piece.tree, piece.path)
+            self._complain(piece, error, model, piece.path)
             return None
 
-    def _is_new(self, piece: Piece, name: str) -> bool:
-        first = self._places.get((piece.sort, name))
-        if first is None:
-            file, line, _ = piece.tree.locate(piece.path)
-            self._places[piece.sort, name] = f"{file}:{line}"
-            return True
-        self.problem(
-            piece.tree, [*piece.path, "name"], f"two {piece.sort}s are called {name!r}", f"the other is at {first}"
-        )
-        return False
+    def _complain(self, piece: Piece, error: ValidationError, model: type[BaseModel], path: list[int | str]) -> None:
+        for find in complain(error, model, piece.tree, path):
+            self.folder.report.add(piece.tree.file, find)
 
     def _dataset(self, piece: Piece) -> None:
         written = self._model(piece, DatasetFile, piece.data)
-        if written is None or not self._is_new(piece, written.name):
+        if written is None:
             return
         files = {path: text.encode() for path, text in written.files.items()}
         if written.folder is not None:
             try:
-                files = _read_folder(self.folder.beside(Path(piece.tree.file), written.folder)) | files
+                files = read_folder(self.folder.beside(piece.file("folder"), written.folder)) | files
             except Unreadable as unreadable:
-                self.problem(piece.tree, [*piece.path, "folder"], unreadable.message, unreadable.hint)
-        self.datasets[written.name] = Dataset(
-            name=written.name, type=written.type, records=written.records, files=files
-        )
+                message = f"{written.folder}: {unreadable.message}"
+                self.problem(piece.tree, [*piece.path, "folder"], message, unreadable.hint)
+        dataset = Dataset(name=written.name, type=written.type, records=written.records, files=files)
+        self.datasets.setdefault(written.name, dataset)
 
     def _environment(self, piece: Piece) -> None:
         environment = self._model(piece, Environment, piece.data)
-        if environment is None or not self._is_new(piece, environment.name):
-            return
-        self.environments[environment.name] = environment
-        self._checker(piece).check_environment(environment, self.datasets)
+        if environment is not None:
+            self.environments.setdefault(environment.name, environment)
+        unread = [name for name in piece.fields.get("datasets") or () if not self._is_unknown("dataset", str(name))]
+        self._checker(piece).check_environment(piece.fields, {*self._names("dataset"), *map(str, unread)})
 
     def _benchmark(self, piece: Piece) -> None:
         benchmark = self._model(piece, Benchmark, piece.data)
-        if benchmark is not None and self._is_new(piece, benchmark.slug):
-            self.benchmarks[benchmark.slug] = benchmark
+        if benchmark is not None:
+            self.benchmarks.setdefault(benchmark.slug, benchmark)
+        environment, tasks = piece.fields.get("environment"), piece.fields.get("tasks")
+        if isinstance(environment, str):
+            self._check_environment_name(piece, environment)
+        names = self._names("task")
+        for number, pattern in enumerate(tasks if isinstance(tasks, list) and not self.folder.unread else ()):
+            if not any(fnmatchcase(name, str(pattern)) for name in names):
+                hint = did_you_mean(str(pattern), names)
+                self.problem(piece.tree, [*piece.path, "tasks", number], f"no task `{pattern}`", hint)
 
     def _task(self, piece: Piece) -> None:
-        entities = self._bind(piece)
-        environment = self._environment_of(piece)
-        data = piece.data
-        if isinstance(data, dict) and entities is not None:
-            now = environment.now.isoformat() if environment is not None else ""
-            data = self._render(piece, data, {**entities, "now": now})
+        name = self._environment_name(piece)
+        environment = CONVERSATION if name is None else self.environments.get(name)
+        bound, unbound = self._bind(piece)
+        now = (environment or CONVERSATION).now.isoformat()
+        data = self._render(piece, {**bound, "now": now}, unbound)
         task = self._model(piece, Task, data)
-        if task is None or not self._is_new(piece, task.name) or environment is None:
-            return
-        checker = self._checker(piece)
-        checker.check_task(task, environment)
-        solution = self._solution(piece, task)
-        self.tasks[task.name] = LoadedTask(task, environment, entities or {}, solution, piece.tree.file)
+        self._checker(piece).check_task(data if isinstance(data, dict) else {}, self._surroundings(name))
+        solution = self._solution(piece)
+        if task is not None and environment is not None:
+            self.tasks.setdefault(task.name, LoadedTask(task, environment, bound, solution, piece.tree.file))
 
     def _checker(self, piece: Piece) -> Checker:
         def note(path: list[int | str], message: str, hint: str = "", *, key: bool = False) -> None:
             self.problem(piece.tree, [*piece.path, *path], message, hint, key=key)
 
         def note_all(error: ValidationError, model: type[BaseModel], path: list[int | str]) -> None:
-            self.folder.problems += complain(error, model, piece.tree, [*piece.path, *path])
+            self._complain(piece, error, model, [*piece.path, *path])
 
         return Checker(self.catalog, note, note_all)
 
-    def _bind(self, piece: Piece) -> dict[str, Record] | None:
-        """The records of a task's entities; None if they could not all be had."""
-        raw = piece.data.get("entities", []) if isinstance(piece.data, dict) else []
-        try:
-            entities = _ENTITIES.validate_python(raw)
-        except ValidationError:
-            return None  # said when the task itself is read
+    def _bind(self, piece: Piece) -> tuple[dict[str, Record], set[str]]:
+        """The records of a task's entities, and the ids of those that could not be had."""
         bound: dict[str, Record] = {}
-        before = len(self.folder.problems)
-        for number, entity in enumerate(entities):
+        unbound: set[str] = set()
+        written = piece.fields.get("entities")
+        for number, item in enumerate(written if isinstance(written, list) else ()):
             path = [*piece.path, "entities", number]
-            if entity.id in bound or entity.id == "now":
+            try:
+                entity = _ENTITY.validate_python(item)
+            except ValidationError:  # said when the task itself is read
+                unbound.add(str(item.get("id")) if isinstance(item, dict) else "")
+                continue
+            if entity.id in bound or entity.id in unbound or entity.id == "now":
                 self.problem(piece.tree, [*path, "id"], f"the id `{entity.id}` is taken")
-            elif entity.dataset not in self.datasets:
-                hint = did_you_mean(entity.dataset, self.datasets)
-                self.problem(piece.tree, [*path, "dataset"], f"unknown dataset `{entity.dataset}`", hint)
+            elif (record := self._find(piece, entity, path)) is not None:
+                bound[entity.id] = record
             else:
-                try:
-                    bound[entity.id] = bind(entity, self.datasets[entity.dataset])
-                except BadBinding as bad:
-                    self.problem(piece.tree, path, str(bad))
-        return bound if len(self.folder.problems) == before else None
+                unbound.add(entity.id)
+        return bound, unbound
 
-    def _environment_of(self, piece: Piece) -> Environment | None:
-        name = piece.data.get("environment") if isinstance(piece.data, dict) else None
+    def _find(self, piece: Piece, entity: Entity, path: list[int | str]) -> Record | None:
+        if self._is_unknown("dataset", entity.dataset):
+            hint = did_you_mean(entity.dataset, self._names("dataset"))
+            self.problem(piece.tree, [*path, "dataset"], f"unknown dataset `{entity.dataset}`", hint)
+        if entity.dataset not in self.datasets:
+            return None
+        try:
+            return bind(entity, self.datasets[entity.dataset])
+        except BadBinding as bad:
+            self.problem(piece.tree, path, str(bad))
+            return None
+
+    def _check_environment_name(self, piece: Piece, name: str) -> None:
+        if self._is_unknown("environment", name):
+            hint = did_you_mean(name, self._names("environment"))
+            self.problem(piece.tree, [*piece.path, "environment"], f"unknown environment `{name}`", hint)
+
+    def _environment_name(self, piece: Piece) -> str | None:
+        """Where a task takes place: empty if that cannot be said, None if its folder has no environment."""
+        name = piece.fields.get("environment")
         if isinstance(name, str):
-            if name not in self.environments:
-                hint = did_you_mean(name, self.environments)
-                self.problem(piece.tree, [*piece.path, "environment"], f"unknown environment `{name}`", hint)
-            return self.environments.get(name)
-        named = {b.environment for b in self.benchmarks.values() if b.environment in self.environments}
-        candidates = sorted(name for name in named if name) or sorted(self.environments)
+            self._check_environment_name(piece, name)
+            return name
+        known = self._names("environment")
+        candidates = sorted(
+            {b.environment for b in self.benchmarks.values() if b.environment in known and b.environment}
+        )
+        candidates = candidates or sorted(known)
         if len(candidates) > 1:
             self.problem(piece.tree, piece.path, "name the task's `environment`", f"there are {', '.join(candidates)}")
-            return None
-        return self.environments[candidates[0]] if candidates else CONVERSATION
+            return ""
+        if candidates:
+            return candidates[0]
+        return "" if self.folder.unread or self._defined.get("environment") else None
 
-    def _render(self, piece: Piece, data: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    def _surroundings(self, name: str | None) -> Surroundings | None:
+        if name is None:
+            return surroundings(CONVERSATION.model_dump())
+        piece = self._defined.get("environment", {}).get(name) if name else None
+        return surroundings(piece.fields) if piece is not None else None
+
+    def _render(self, piece: Piece, values: dict[str, Any], unbound: set[str]) -> Any:
         def note(path: list[int | str], message: str, hint: str) -> None:
-            self.problem(piece.tree, path, message, hint)
+            self.problem(piece.tree, path, message, hint, spoils=True)
 
+        def pass_over(path: list[int | str]) -> None:
+            spot = piece.tree.locate(path)
+            self.folder.report.spoiled.add((spot.file, spot.line, spot.column))
+
+        filler = Filler(values, unbound, note, pass_over)
+        if not isinstance(piece.data, dict):
+            return piece.data
         return {
-            key: render_at(value, [*piece.path, key], values, note) if key in _TEMPLATED else value
-            for key, value in data.items()
+            key: filler.fill(value, [*piece.path, key]) if key in _TEMPLATED else value
+            for key, value in piece.data.items()
         }
 
-    def _solution(self, piece: Piece, task: Task) -> str | None:
-        if task.solution is None:
+    def _solution(self, piece: Piece) -> str | None:
+        name = piece.fields.get("solution")
+        if not isinstance(name, str):
             return None
         try:
-            source = read_text(self.folder.beside(Path(piece.tree.file), task.solution))
-            compile(source, task.solution, "exec")
+            source = read_text(self.folder.beside(piece.file("solution"), name))
+            compile(source, name, "exec")
         except Unreadable as unreadable:
-            self.problem(
-                piece.tree, [*piece.path, "solution"], f"{task.solution}: {unreadable.message}", unreadable.hint
-            )
-        except (SyntaxError, ValueError) as error:
-            self.problem(piece.tree, [*piece.path, "solution"], f"{task.solution}: not Python: {error}")
+            self.problem(piece.tree, [*piece.path, "solution"], f"{name}: {unreadable.message}", unreadable.hint)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.problem(piece.tree, [*piece.path, "solution"], f"{name}: not Python: {error}")
         else:
             return source
         return None
 
 
-def _read_folder(folder: Path) -> dict[str, bytes]:
-    if not folder.is_dir():
-        raise Unreadable("it is not a folder")
-    root = folder.resolve()
-    files: dict[str, bytes] = {}
-    size = 0
-    for path in sorted(folder.rglob("*")):
-        if not path.is_file():
-            continue
-        if not path.resolve().is_relative_to(root):
-            raise Unreadable(f"{path.name} is a link that leads outside the folder")
-        size += path.stat().st_size
-        if size > MOST_DATASET_BYTES:
-            raise Unreadable(f"more than {MOST_DATASET_BYTES // 1_000_000} MB")
-        files[path.relative_to(folder).as_posix()] = path.read_bytes()
-    return files
-
-
 def load(path: Path, catalog: Catalog) -> Library:
     """The library in a folder, or around a file."""
-    if not path.exists():
-        raise InputError.of("there is no such file or folder", file=str(path))
-    root = path if path.is_dir() else path.parent
-    return Loader(Folder(root), catalog).load()
+    try:
+        if not path.exists():
+            raise InputError.of("there is no such file or folder", file=str(path))
+        is_folder = path.is_dir()
+    except OSError as error:
+        raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
+    if not is_folder and path.suffix not in SUFFIXES:
+        raise InputError.of("it is not a YAML file", file=str(path), hint=f"its name should end in {SUFFIXES[0]}")
+    return Loader(Folder(path if is_folder else path.parent), catalog).load()

@@ -1,16 +1,22 @@
 """Files of one folder: found, read and parsed, with includes that cannot leave it."""
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from yaml.nodes import Node
 
-from clerkship.library.yaml import BadYaml, Tree, parse
+from clerkship.library.yaml import Allowance, BadYaml, TooMuch, Tree, parse, text_tree
 from clerkship.model.problem import Problem
 
 SIZE_LIMIT = 1_000_000
 DEEPEST_INCLUDE = 20
+MOST_INCLUDES = 1000
+MOST_PROBLEMS = 100
+MOST_DATASET_BYTES = 200_000_000
 SUFFIXES = (".yml", ".yaml")
+Place = tuple[str, int, int]
 
 
 class Unreadable(Exception):
@@ -22,85 +28,205 @@ class Unreadable(Exception):
 
 
 @dataclass
+class Report:
+    """What is wrong in a folder, each mistake once. A place that is spoiled is not complained of again."""
+
+    problems: dict[Problem, None] = field(default_factory=dict)
+    spoiled: set[Place] = field(default_factory=set)
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, file: str, find: Callable[[], Problem], *, spoils: bool = False) -> None:
+        """One problem; it is not looked for where a file has shown enough of them."""
+        count = self._counts.get(file, 0)
+        if count >= MOST_PROBLEMS:
+            self._counts[file] = count + 1
+            return
+        problem = find()
+        place = (problem.file, problem.line, problem.column)
+        if place not in self.spoiled and problem not in self.problems:
+            self.problems[problem] = None
+            self._counts[file] = count + 1
+        if spoils:
+            self.spoiled.add(place)
+
+    def sorted(self) -> list[Problem]:
+        """All of them by place."""
+        rest = [
+            Problem(file=file, message=f"and {count - MOST_PROBLEMS:,} more problems")
+            for file, count in self._counts.items()
+            if count > MOST_PROBLEMS
+        ]
+        return [*sorted(self.problems, key=lambda p: (p.file, p.line, p.column)), *rest]
+
+
+@dataclass
 class Folder:
     """A folder of YAML files and what went wrong reading them."""
 
     root: Path
-    problems: list[Problem] = field(default_factory=list)
-    included: set[str] = field(default_factory=set)
+    report: Report = field(default_factory=Report)
+    included: set[Path] = field(default_factory=set)
+    unread: list[str] = field(default_factory=list)
+    """The text, as far as it could be had, of files that could not be parsed."""
     _open: list[Path] = field(default_factory=list)
+    _allowance: Allowance = field(default_factory=Allowance)
+    _includes: int = 0
+    _resolved: dict[Path, Path] = field(default_factory=dict)
 
     def files(self) -> list[Path]:
-        """Every YAML file in it, in order; hidden folders are left alone."""
-        found = (path for path in self.root.rglob("*") if path.suffix in SUFFIXES and path.is_file())
-        return sorted(path for path in found if not any(p.startswith(".") for p in path.relative_to(self.root).parts))
+        """Every YAML file in it, in order; hidden files and folders are left alone."""
+        found: list[Path] = []
+        for folder, folders, names in os.walk(self.root, onerror=self._cannot_enter):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            found += [Path(folder, name) for name in names if not name.startswith(".") and name.endswith(SUFFIXES)]
+        return sorted(found)
 
-    def name(self, path: Path) -> str:
-        """A file as messages call it: from the folder as the user gave it."""
-        return str(path)
+    def _cannot_enter(self, error: OSError) -> None:
+        self._note(Path(str(error.filename)), f"it cannot be read: {error.strerror}")
 
     def read(self, path: Path) -> Tree | None:
-        """Parse one file; what is wrong with it is added to the problems."""
+        """Parse one file; what is wrong with it is added to the report."""
+        self._allowance, self._includes = Allowance(), 0
         try:
+            if not self.resolve(path).is_relative_to(self.resolve(self.root)):
+                raise Unreadable("it is a link that leads outside the folder", "copy the file into the folder")
             return self._parse(path)
         except BadYaml as bad:
-            where = str(self._open[-1]) if self._open else str(path)
-            self._open.clear()
-            self.problems.append(
-                Problem(file=where, line=bad.line, column=bad.column, message=bad.message, hint=bad.hint)
-            )
+            self.unread.append(_text_if_any(path))
+            self._note(path, bad.message, bad.hint, bad.line, bad.column)
         except Unreadable as unreadable:
+            self.unread.append(_text_if_any(path))
+            self._note(path, unreadable.message, unreadable.hint)
+        except RuntimeError:  # how pathlib reports links that go in a circle
+            self._note(path, "it is a link to itself")
+        finally:
             self._open.clear()
-            self.problems.append(Problem(file=str(path), message=unreadable.message, hint=unreadable.hint))
         return None
+
+    def _note(self, path: Path, message: str, hint: str = "", line: int = 0, column: int = 0) -> None:
+        problem = Problem(file=str(path), line=line, column=column, message=message, hint=hint)
+        self.report.add(str(path), lambda: problem, spoils=True)
 
     def _parse(self, path: Path) -> Tree:
         text = read_text(path)
+        self._allowance.characters -= len(text)
         self._open.append(path)
-        tree = parse(text, str(path), lambda target, node: self._include(path, target, node))
+        tree = parse(text, str(path), lambda target, node: self._include(path, target, node), self._allowance)
         self._open.pop()
+        for flaw in tree.flaws:
+            self._note(path, flaw.message, flaw.hint, flaw.line, flaw.column)
         return tree
 
     def _include(self, origin: Path, target: str, node: Node) -> Tree:
-        line, column = node.start_mark.line + 1, node.start_mark.column + 1
+        open_files = list(self._open)
         try:
             path = self.beside(origin, target)
-            if path.resolve() in [opened.resolve() for opened in self._open]:
-                chain = " -> ".join(opened.name for opened in [*self._open, path])
-                raise Unreadable(f"includes go in a circle: {chain}")
-            if len(self._open) > DEEPEST_INCLUDE:
-                raise Unreadable(f"includes nested deeper than {DEEPEST_INCLUDE}")
-            self.included.add(str(path.resolve()))
-            return self._parse(path) if path.suffix in SUFFIXES else Tree(str(path), read_text(path), node, {})
+            self._refuse_runaway(path, node)
+            self.included.add(self.resolve(path))
+            if path.suffix in SUFFIXES:
+                return self._parse(path)
+            text = read_text(path)
+            self._allowance.take(node, len(text))
+            return text_tree(str(path), text)
         except Unreadable as unreadable:
+            line, column = node.start_mark.line + 1, node.start_mark.column + 1
             raise BadYaml(f"include {target}: {unreadable.message}", line, column, unreadable.hint) from None
+        except TooMuch:
+            raise
+        except BadYaml as bad:
+            self._note(path, bad.message, bad.hint, bad.line, bad.column)
+            self._open = open_files
+            return self._spoil(origin, path, node)
+
+    def _spoil(self, origin: Path, path: Path, node: Node) -> Tree:
+        """An include whose file is broken: that has been said of the file, and is not said again here."""
+        self.report.spoiled.add((str(origin), node.start_mark.line + 1, node.start_mark.column + 1))
+        self.report.spoiled.add((str(path), 1, 1))
+        return Tree(str(path), None, text_tree(str(path), "").node)
+
+    def _refuse_runaway(self, path: Path, node: Node) -> None:
+        self._includes += 1
+        if self.resolve(path) in map(self.resolve, self._open):
+            chain = " -> ".join(opened.name for opened in [*self._open, path])
+            raise Unreadable(f"includes go in a circle: {chain}")
+        if len(self._open) > DEEPEST_INCLUDE:
+            raise Unreadable(f"includes nested deeper than {DEEPEST_INCLUDE}")
+        if self._includes > MOST_INCLUDES:
+            line, column = node.start_mark.line + 1, node.start_mark.column + 1
+            raise TooMuch(f"more than {MOST_INCLUDES} includes", line, column)
+
+    def resolve(self, path: Path) -> Path:
+        """Where a path leads, links followed; asked of the disk once."""
+        if path not in self._resolved:
+            self._resolved[path] = path.resolve()
+        return self._resolved[path]
 
     def beside(self, origin: Path, target: str) -> Path:
         """A file named in another, inside the folder and nowhere else, links followed."""
         path = origin.parent / target
-        if Path(target).is_absolute() or not path.resolve().is_relative_to(self.root.resolve()):
-            raise Unreadable("it is outside the folder", "keep everything a task needs beside it")
-        if not path.exists():
-            raise Unreadable("there is no such file")
+        try:
+            if Path(target).is_absolute() or not self.resolve(path).is_relative_to(self.resolve(self.root)):
+                raise Unreadable("it is outside the folder", "keep everything a task needs beside it")
+            if not path.exists():
+                raise Unreadable("there is no such file", f"it is looked for beside {origin.name}")
+        except OSError as error:
+            raise Unreadable(f"it cannot be read: {error.strerror}") from None
+        except (ValueError, RuntimeError):
+            raise Unreadable("it is not the name of a file") from None
         return path
 
 
 def read_text(path: Path) -> str:
     """A text file of bearable size."""
     try:
-        if path.is_dir():
-            raise Unreadable("it is a folder")
+        if not path.is_file():
+            raise Unreadable("it is a folder" if path.is_dir() else "it is not a file")
         size = path.stat().st_size
         if size > SIZE_LIMIT:
-            raise Unreadable(
-                f"{size / 1e6:.1f} MB; a file may have {SIZE_LIMIT / 1e6:g} MB", "split it, or use a dataset"
-            )
+            limit = f"a file may have {SIZE_LIMIT / 1e6:g} MB"
+            raise Unreadable(f"it has {size / 1e6:.1f} MB, and {limit}", "split it, or keep the data in a dataset")
         data = path.read_bytes()
     except OSError as error:
         raise Unreadable(f"it cannot be read: {error.strerror}") from None
     if b"\0" in data:
-        raise Unreadable("it is not a text file")
+        raise Unreadable("it is not a text file", "save it as UTF-8 text")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unreadable(f"it is not UTF-8 text: byte {error.start}") from None
+        raise Unreadable(
+            f"it is not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}", "save it as UTF-8 text"
+        ) from None
+
+
+def read_folder(folder: Path) -> dict[str, bytes]:
+    """Every file in a folder, by its path there."""
+    if not folder.is_dir():
+        raise Unreadable("it is not a folder")
+    root = folder.resolve()
+    files: dict[str, bytes] = {}
+    size = 0
+    try:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                size += path.stat().st_size
+                _refuse_stranger(path, root, size)
+                files[path.relative_to(folder).as_posix()] = path.read_bytes()
+    except OSError as error:
+        raise Unreadable(f"{Path(str(error.filename)).name} cannot be read: {error.strerror}") from None
+    return files
+
+
+def _refuse_stranger(path: Path, root: Path, size: int) -> None:
+    if not path.resolve().is_relative_to(root):
+        raise Unreadable(f"{path.name} is a link that leads outside the folder")
+    if not path.name.isprintable():
+        raise Unreadable(f"the name of the file {path.name!r} is not printable text")
+    if size > MOST_DATASET_BYTES:
+        raise Unreadable(f"it has more than {MOST_DATASET_BYTES // 1_000_000} MB")
+
+
+def _text_if_any(path: Path) -> str:
+    try:
+        return read_text(path)
+    except Unreadable:
+        return ""

@@ -6,7 +6,10 @@ ends, and its output is capped. What is not such an expression is refused when t
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
+
+import orjson
 
 from clerkship.model.duration import parse_duration
 from clerkship.model.matcher import as_instant
@@ -15,47 +18,72 @@ from clerkship.model.path import MISSING, lookup, split
 
 OUTPUT_LIMIT = 1_000_000
 MOST_EXPRESSIONS = 10_000
-_MARK = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
-_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_PATH = re.compile(rf"{_NAME}(?:\.(?:{_NAME}|\d+)|\[\d+\])*")
-_FILTER = re.compile(rf"({_NAME})(?:\(\s*(?:\"([^\"]*)\"|'([^']*)'|(-?\d+))?\s*\))?")
+MOST_FILTERS = 20
+LONGEST_FORM = 100
+# Possessive throughout (`++`, `*+`, `?+`): what does not fit fails at once, without trying shorter ways.
+_QUOTED = r"\"[^\"]*\"|'[^']*'"
+_BODY = re.compile(rf"((?:[^\"'}}]++|{_QUOTED}|\}}(?!\}}))*+)\}}\}}")
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*+"
+_PATH = re.compile(rf"{_NAME}(?:\.(?:{_NAME}|[0-9]++)|\[[0-9]++\])*+")
+_FILTER = re.compile(
+    rf"\s*+\|\s*+({_NAME})(?:\(\s*+(?:\"([^\"]*+)\"|'([^']*+)'|(-?[0-9]{{1,15}}))?+\s*+\))?+\s*+(?=\||$)"
+)
 
 
 class BadTemplate(Exception):
     """An expression that is not one, names what is not there, or writes too much."""
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", *, unknown: str = "") -> None:
         super().__init__(f"{message}; {hint}" if hint else message)
-        self.message, self.hint = message, hint
+        self.message, self.hint, self.unknown = message, hint, unknown
 
 
-def _shift(sign: int) -> Callable[[Any, str], str]:
-    def shift(value: Any, by: str) -> str:
-        instant = as_instant(value)
-        if instant is None:
-            raise BadTemplate(f"{value!r} is not a date")
-        moved = instant + sign * parse_duration(by)
+def _shift(sign: int) -> Callable[[Any, Any], str]:
+    def shift(value: Any, by: Any) -> str:
+        moved = _instant(value) + sign * parse_duration(by)
         return moved.date().isoformat() if len(str(value)) == 10 else moved.isoformat()
 
     return shift
 
 
-def _date(value: Any, form: str) -> str:
+def _date(value: Any, form: Any) -> str:
+    if len(str(form)) > LONGEST_FORM:
+        raise ValueError(f"a form may have {LONGEST_FORM} characters")
+    return _instant(value).strftime(str(form) or "%Y-%m-%d")
+
+
+def _instant(value: Any) -> datetime:
     instant = as_instant(value)
     if instant is None:
-        raise BadTemplate(f"{value!r} is not a date")
-    return instant.strftime(form or "%Y-%m-%d")
+        raise ValueError("it is not a date")
+    return instant
 
 
-FILTERS: dict[str, Callable[[Any, str], Any]] = {
-    "upper": lambda value, _: str(value).upper(),
-    "lower": lambda value, _: str(value).lower(),
-    "title": lambda value, _: str(value).title(),
-    "trim": lambda value, _: str(value).strip(),
-    "first": lambda value, _: value[0] if value else None,
-    "last": lambda value, _: value[-1] if value else None,
+def _join(value: Any, by: Any) -> str:
+    parts = [_as_text(item) for item in value]
+    if sum(map(len, parts)) + len(str(by)) * len(parts) > OUTPUT_LIMIT:
+        raise ValueError(f"it writes more than {OUTPUT_LIMIT:,} characters")
+    return str(by).join(parts)
+
+
+def _end(number: int) -> Callable[[Any, Any], Any]:
+    def end(value: Any, _: Any) -> Any:
+        if not isinstance(value, list | tuple | str):
+            raise ValueError("it is not a list")
+        return value[number] if value else None
+
+    return end
+
+
+FILTERS: dict[str, Callable[[Any, Any], Any]] = {
+    "upper": lambda value, _: _as_text(value).upper(),
+    "lower": lambda value, _: _as_text(value).lower(),
+    "title": lambda value, _: _as_text(value).title(),
+    "trim": lambda value, _: _as_text(value).strip(),
+    "first": _end(0),
+    "last": _end(-1),
     "length": lambda value, _: len(value),
-    "join": lambda value, by: by.join(map(str, value)),
+    "join": _join,
     "default": lambda value, other: other if value is None else value,
     "date": _date,
     "plus": _shift(1),
@@ -82,40 +110,62 @@ def walk(data: Any, visit: Callable[[str], Any]) -> Any:
 def _render_text(text: str, values: Mapping[str, Any]) -> Any:
     if "{%" in text:
         raise BadTemplate("statements ({% … %}) are not templates here", "only {{ name.path | filter }}")
-    whole = _MARK.fullmatch(text.strip())
-    if whole is not None and "{{" not in whole[1]:
-        return _evaluate(whole[1], values)
     parts: list[str] = []
     size = end = 0
-    for count, found in enumerate(_MARK.finditer(text)):
-        if count >= MOST_EXPRESSIONS:
-            raise BadTemplate(f"more than {MOST_EXPRESSIONS:,} expressions in one text")
-        parts += [text[end : found.start()], _as_text(_evaluate(found[1], values))]
+    for count in range(MOST_EXPRESSIONS + 1):
+        start = text.find("{{", end)
+        if start < 0:
+            return "".join([*parts, text[end:]])
+        expression, after = _expression(text, start + 2)
+        value = _evaluate(expression, values)
+        if count == 0 and not text[:start].strip() and not text[after:].strip():
+            return value
+        parts += [text[end:start], _as_text(value)]
         size += len(parts[-1]) + len(parts[-2])
         if size > OUTPUT_LIMIT:
             raise BadTemplate(f"writes more than {OUTPUT_LIMIT:,} characters")
-        end = found.end()
-    rest = text[end:]
-    if "{{" in rest:
+        end = after
+    raise BadTemplate(f"more than {MOST_EXPRESSIONS:,} expressions in one text")
+
+
+def _expression(text: str, start: int) -> tuple[str, int]:
+    """What stands between the braces, and where the text goes on; braces in quotes do not close it."""
+    found = _BODY.match(text, start)
+    if found is not None:
+        return found[1], found.end()
+    close = text.find("}}", start)
+    if close < 0:
         raise BadTemplate("`{{` without `}}`")
-    return "".join([*parts, rest])
+    return text[start:close], close + 2
 
 
 def _as_text(value: Any) -> str:
+    """A value in the middle of a text: what is not text is written as JSON has it, and null as nothing."""
+    if isinstance(value, bool | dict | list):
+        return orjson.dumps(value).decode()
     return "" if value is None else str(value)
 
 
 def _evaluate(expression: str, values: Mapping[str, Any]) -> Any:
-    path, *filters = [part.strip() for part in expression.split("|")]
-    if not _PATH.fullmatch(path):
+    text = expression.strip()
+    path = _PATH.match(text)
+    if path is None or not re.match(r"\s*+(\||$)", text[path.end() :]):
         raise BadTemplate(
-            f"`{expression.strip()[:60]}` is not an expression",
+            f"`{_short(text)}` is not an expression" if text else "nothing stands between `{{` and `}}`",
             "write a name with dots and filters, such as {{ patient.name | upper }}",
         )
-    value = _find(path, values)
-    for text in filters:
-        value = _apply(text, value)
-    return value
+    value = _find(path[0], values)
+    end = path.end()
+    for _ in range(MOST_FILTERS):
+        if end == len(text):
+            return value
+        found = _FILTER.match(text, end)
+        if found is None:
+            bad = text[end:].lstrip(" \n\t|")
+            raise BadTemplate(f"`{_short(bad)}` is not a filter", 'write a name, or a name with one "text" or number')
+        value = _apply(found, value)
+        end = found.end()
+    raise BadTemplate(f"more than {MOST_FILTERS} filters in one expression")
 
 
 def _find(path: str, values: Mapping[str, Any]) -> Any:
@@ -123,23 +173,27 @@ def _find(path: str, values: Mapping[str, Any]) -> Any:
     if value is not MISSING:
         return value
     here: Any = values
-    for part in split(path):
+    for number, part in enumerate(split(path)):
         inner = lookup(here, part)
         if inner is MISSING:
             known = here.keys() if isinstance(here, Mapping) else ()
-            raise BadTemplate(f"unknown name `{part}` in `{path}`", did_you_mean(part, known))
+            within = f" in `{_short(path)}`" if part != path else ""
+            unknown = part if number == 0 else ""
+            raise BadTemplate(f"unknown name `{_short(part)}`{within}", did_you_mean(part, known), unknown=unknown)
         here = inner
     raise AssertionError(path)
 
 
-def _apply(text: str, value: Any) -> Any:
-    found = _FILTER.fullmatch(text)
-    if found is None:
-        raise BadTemplate(f"`{text[:60]}` is not a filter", 'write a name, or a name with one "text"')
-    name = found[1]
+def _apply(found: "re.Match[str]", value: Any) -> Any:
+    name, double, single, number = found.groups()
     if name not in FILTERS:
-        raise BadTemplate(f"unknown filter `{name}`", did_you_mean(name, FILTERS))
+        raise BadTemplate(f"unknown filter `{_short(name)}`", did_you_mean(name, FILTERS))
+    argument = int(number) if number is not None else double or single or ""
     try:
-        return FILTERS[name](value, next((group for group in found.groups()[1:] if group is not None), ""))
+        return FILTERS[name](value, argument)
     except (TypeError, ValueError, KeyError, OverflowError) as error:
-        raise BadTemplate(f"`{name}` does not fit {value!r}: {error}") from None
+        raise BadTemplate(f"`{name}` does not fit {_short(repr(value))}: {error}") from None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -5,23 +5,28 @@ resolved, so the core schema of YAML 1.2 (§10.3.2) is applied to it instead, an
 are checked on the way.
 """
 
+import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import yaml
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from clerkship.model.names import canonical
+
 MOST_VALUES = 100_000
+MOST_CHARACTERS = 10_000_000
 DEEPEST = 100
 _PLAIN = "?"
 _TAG = "tag:yaml.org,2002:"
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_JSON = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_DEEP_BLOCK = re.compile(r"^[-? \t]{1000}", re.MULTILINE)
+_BEARABLE = 500
+_WALL = re.compile(rf"(?<![-? \t])[-? \t]{{{_BEARABLE}}}")
 _CONSTANTS = dict.fromkeys(("null", "Null", "NULL", "~", ""))
 _CONSTANTS |= {name: name.lower() == "true" for name in ("true", "True", "TRUE", "false", "False", "FALSE")}
 
@@ -37,6 +42,10 @@ class BadYaml(Exception):
         self.message, self.line, self.column, self.hint = message, line, column, hint
 
 
+class TooMuch(BadYaml):
+    """A small text that stands for more than can be borne: nothing more of it is read."""
+
+
 class _Resolver(yaml.resolver.BaseResolver):
     """Leaves plain scalars unresolved."""
 
@@ -46,7 +55,7 @@ class _Resolver(yaml.resolver.BaseResolver):
         return _TAG + ("seq" if kind is SequenceNode else "map")
 
 
-class _Composer(CParser, _Resolver):  # type: ignore[misc]
+class _Composer(CParser, _Resolver):
     """Text to an unresolved tree, in C."""
 
     def __init__(self, text: str) -> None:
@@ -55,152 +64,250 @@ class _Composer(CParser, _Resolver):  # type: ignore[misc]
 
 
 @dataclass
+class Allowance:
+    """What one file may come to, with its aliases followed and its includes taken in."""
+
+    values: int = MOST_VALUES
+    characters: int = MOST_CHARACTERS
+    depth: int = 0
+
+    def take(self, node: Node, characters: int) -> None:
+        """Count one value."""
+        self.values -= 1
+        self.characters -= characters
+        if self.values < 0:
+            raise _bad(node, f"more than {MOST_VALUES:,} values once aliases and includes are followed", kind=TooMuch)
+        if self.characters < 0:
+            message = f"more than {MOST_CHARACTERS:,} characters once aliases and includes are followed"
+            raise _bad(node, message, kind=TooMuch)
+
+
+class Spot(NamedTuple):
+    """A place in a file, and the keys that lead there as the file has them."""
+
+    file: str
+    line: int
+    column: int
+    keys: list[int | str]
+
+
+@dataclass
 class Tree:
-    """A parsed file: its data, and the nodes to find a place in it by."""
+    """A parsed file: its data, the nodes to find a place in it by, and what was wrong but could be read past."""
 
     file: str
     data: Any
     node: Node
-    included: dict[int, "Tree"]
+    included: dict[int, "Tree"] = field(default_factory=dict)
+    flaws: list[BadYaml] = field(default_factory=list)
+    _pairs: dict[int, dict[str, tuple[ScalarNode, Node]]] = field(default_factory=dict)
 
-    def locate(self, path: Path, *, key: bool = False) -> tuple[str, int, int]:
-        """File, line and column of a path's value (or of its key); of the nearest parent where it ends early."""
-        tree, node = self._enter(self.node)
-        place = node
+    def locate(self, path: Path, *, key: bool = False) -> Spot:
+        """Where a path's value (or its key) is; where the nearest parent is if the path ends early."""
+        tree, node = self._inside(self.node)
+        spot = Spot(tree.file, *_mark(node), [])
         for part in path:
-            found = _child(node, part)
+            found = tree._child(node, part)
             if found is None:
                 continue  # a step of the model that the file does not have, such as a union's branch
-            place = found[0] if key and found[0] is not None else found[1]
-            if id(found[1]) in tree.included and place is found[1]:
-                tree, node = tree.included[id(found[1])]._enter(found[1])
-                place = node
-            else:
-                node = found[1]
-        return tree.file, place.start_mark.line + 1, place.start_mark.column + 1
+            name, value = found
+            keys = [*spot.keys, part if name is None else name.value]
+            key_spot = Spot(tree.file, *_mark(name or value), keys)
+            tree, node = tree._inside(value)
+            spot = key_spot if key else Spot(tree.file, *_mark(node), keys)
+        return spot
 
-    def _enter(self, node: Node) -> tuple["Tree", Node]:
+    def has(self, path: Path) -> list[bool]:
+        """Which steps of a path the file has."""
+        tree, node = self._inside(self.node)
+        known: list[bool] = []
+        for part in path:
+            found = tree._child(node, part)
+            known.append(found is not None)
+            if found is not None:
+                tree, node = tree._inside(found[1])
+        return known
+
+    def _child(self, node: Node, part: int | str) -> tuple[ScalarNode | None, Node] | None:
+        if isinstance(node, SequenceNode):
+            return (None, node.value[part]) if isinstance(part, int) and part < len(node.value) else None
+        if not isinstance(node, MappingNode):
+            return None
+        if id(node) not in self._pairs:
+            pairs = [(key, value) for key, value in reversed(node.value) if isinstance(key, ScalarNode)]
+            other = {canonical(key.value): (key, value) for key, value in pairs}
+            self._pairs[id(node)] = other | {key.value: (key, value) for key, value in pairs}
+        return self._pairs[id(node)].get(str(part))
+
+    def _inside(self, node: Node) -> tuple["Tree", Node]:
+        """Where a node's content is: in this file, or in one it includes."""
         inner = self.included.get(id(node))
-        return inner._enter(inner.node) if inner is not None else (self, self.node)
+        return (self, node) if inner is None else inner._inside(inner.node)
 
 
-def _child(node: Node, part: int | str) -> tuple[Node | None, Node] | None:
-    if isinstance(node, MappingNode):
-        return next(((k, v) for k, v in node.value if isinstance(k, ScalarNode) and k.value == str(part)), None)
-    if isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
-        return None, node.value[part]
-    return None
+def text_tree(file: str, text: str) -> Tree:
+    """A file taken as it is, as one text."""
+    start = yaml.Mark(file, 0, 0, 0, None, 0)
+    return Tree(file, text, ScalarNode(_TAG + "str", text, start, start))
 
 
-def parse(text: str, file: str, include: Include | None = None) -> Tree:
+def _mark(node: Node) -> tuple[int, int]:
+    return node.start_mark.line + 1, node.start_mark.column + 1
+
+
+def parse(text: str, file: str, include: Include | None = None, allowance: Allowance | None = None) -> Tree:
     """Read one document."""
-    _refuse_deep(text)
     try:
+        _refuse_deep(text)
         node = _Composer(text).get_single_node()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        raise BadYaml(f"not YAML: {error.problem or error.context}", line, column, _advice(error)) from None
-    except yaml.YAMLError as error:
-        raise BadYaml(f"not YAML: {error}", 1, 1) from None
+        raise _not_yaml(text, error) from None
+    except yaml.reader.ReaderError as error:
+        raise _unprintable(text, error) from None
     if node is None:
         raise BadYaml("the file is empty", 1, 1)
-    reader = _Reader(include)
-    return Tree(file, reader.read(node), node, reader.included)
+    reader = _Reader(include, allowance or Allowance())
+    return Tree(file, reader.read(node), node, reader.included, reader.flaws)
 
 
-def _advice(error: yaml.MarkedYAMLError) -> str:
-    problem = str(error.problem)
-    if "cannot start any token" in problem or "mapping values are not allowed" in problem:
-        return "quote text that holds `: ` or starts with a special character"
-    return "a file holds one document" if "another document" in problem else ""
+_ADVICE = {
+    "undefined alias": "`*name` stands for an `&name` before it; quote text that starts with `*`",
+    "another document": "a file holds one document",
+    "mapping values are not allowed": "keys of one map begin in the same column; quote text that holds `: `",
+    "expected ',' or": "quote text that holds `: ` or a comma",
+    "cannot start any token": "quote text that starts with a special character",
+    "expected key": "keys of one map begin in the same column",
+    "expected '-' indicator": "items of one list begin in the same column",
+    "Unicode character escape": "write the character itself, or its code as \\U0001F600",
+    "end of stream": "a quote that opens here is never closed",
+    "could not find expected ':'": "a key needs a `:` and a space after it",
+}
+
+
+def _not_yaml(text: str, error: yaml.MarkedYAMLError) -> BadYaml:
+    problem = error.problem or error.context or "it cannot be read"
+    mark = error.problem_mark or error.context_mark
+    if "end of stream" in problem:
+        mark = error.context_mark or mark
+    line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+    hint = next((advice for part, advice in _ADVICE.items() if part in problem), "")
+    lines = text.split("\n")
+    if "cannot start any token" in problem and line <= len(lines) and lines[line - 1][column - 1 : column] == "\t":
+        hint = "indent with spaces, not tabs"
+    return BadYaml(f"not YAML: {problem.removeprefix('but ')}", line, column, hint)
+
+
+def _unprintable(text: str, error: yaml.reader.ReaderError) -> BadYaml:
+    before = text[: text.find(chr(error.character))] if isinstance(error.character, int) else ""
+    column = len(before) - (before.rfind("\n") + 1) + 1
+    message = f"not YAML: the character U+{error.character:04X} may not stand in a file"
+    return BadYaml(message, before.count("\n") + 1, column, 'write it as an escape in "double quotes"')
 
 
 def _refuse_deep(text: str) -> None:
-    """The C composer recurses; a wall of brackets or dashes would end the process rather than the parse."""
-    for found in _DEEP_BLOCK.finditer(text):
-        raise BadYaml(f"nested deeper than {DEEPEST} levels", text.count("\n", 0, found.start()) + 1, 1)
-    if max(text.count("["), text.count("{")) < DEEPEST:
+    """The C composer recurses: a wall of brackets or dashes would end the process rather than the parse.
+
+    Its parser does not. Where there are enough brackets or dashes for harm, the depth is counted first.
+    """
+    if text.count("[") + text.count("{") < _BEARABLE and _WALL.search(text) is None:
         return
+    parser = _Composer(text)
     depth = 0
-    for line, content in enumerate(text.splitlines(), 1):
-        for column, character in enumerate(content, 1):
-            depth += (character in "[{") - (character in "]}")
-            if depth > DEEPEST * 4:
-                raise BadYaml(f"nested deeper than {DEEPEST} levels", line, column)
-        depth = max(depth, 0)
+    while (event := parser.get_event()) is not None:
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEEPEST:
+                raise _bad(event, f"nested deeper than {DEEPEST} levels", kind=TooMuch)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
 
 
 class _Reader:
-    """The tree to plain data."""
+    """The tree to plain data. What is wrong in one place is noted, and the rest is read."""
 
-    def __init__(self, include: Include | None) -> None:
+    def __init__(self, include: Include | None, allowance: Allowance) -> None:
         self.included: dict[int, Tree] = {}
+        self.flaws: list[BadYaml] = []
         self._include = include
-        self._count = 0
+        self._allowance = allowance
         self._open: set[int] = set()
 
     def read(self, node: Node) -> Any:
-        self._count += 1
-        if self._count > MOST_VALUES:
-            raise _bad(node, f"more than {MOST_VALUES:,} values once its aliases are followed")
+        self._allowance.take(node, len(node.value) if isinstance(node, ScalarNode) else 0)
         if isinstance(node, ScalarNode):
             return self._scalar(node)
         if id(node) in self._open:
-            raise _bad(node, "an alias that contains itself")
-        if len(self._open) >= DEEPEST:
-            raise _bad(node, f"nested deeper than {DEEPEST} levels")
+            raise _bad(node, "an alias that contains itself", kind=TooMuch)
+        if self._allowance.depth >= DEEPEST:
+            raise _bad(node, f"nested deeper than {DEEPEST} levels", kind=TooMuch)
         if node.tag not in (_TAG + "map", _TAG + "seq"):
-            raise _bad(node, f"unknown tag {node.tag}")
+            self._flaw(node, f"unknown tag {node.tag}", "only !include is known")
         self._open.add(id(node))
+        self._allowance.depth += 1
         try:
             return self._mapping(node) if isinstance(node, MappingNode) else [self.read(item) for item in node.value]
         finally:
+            self._allowance.depth -= 1
             self._open.discard(id(node))
+
+    def _flaw(self, node: Node, message: str, hint: str = "") -> None:
+        self.flaws.append(_bad(node, message, hint))
 
     def _mapping(self, node: MappingNode) -> dict[str, Any]:
         data: dict[str, Any] = {}
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
-                raise _bad(key, "a key must be text")
-            if key.value == "<<" and key.tag == _PLAIN:
-                raise _bad(key, "merge keys are not part of YAML 1.2", "repeat the keys, or use !include")
-            if key.value in data:
-                raise _bad(key, f"duplicate key `{key.value}`")
-            data[key.value] = self.read(value)
+                self._flaw(key, "a key must be text", "quote it if it begins with `{` or `[`")
+            elif key.value == "<<" and key.tag == _PLAIN:
+                self._flaw(key, "merge keys are not part of YAML 1.2", "repeat the keys, or use !include")
+            elif key.value in data:
+                self._flaw(key, f"duplicate key `{key.value[:60]}`")
+            else:
+                data[key.value] = self.read(value)
         return data
 
     def _scalar(self, node: ScalarNode) -> Any:
         text: str = node.value
         if node.tag == _PLAIN:
-            return _resolve(node, text)
+            return self._resolve(node, text)
         if node.tag == _TAG + "str":
             return text
-        if node.tag == "!include":
-            if self._include is None:
-                raise _bad(node, "includes are not allowed here")
-            tree = self._include(text, node)
-            self.included[id(node)] = tree
-            return tree.data
-        raise _bad(node, f"unknown tag {node.tag}", "only !include is known")
+        if node.tag != "!include":
+            self._flaw(node, f"unknown tag {node.tag}", "only !include is known")
+        elif self._include is None:
+            self._flaw(node, "includes are not allowed here")
+        else:
+            return self._included(node, self._include)
+        return None
 
+    def _included(self, node: ScalarNode, include: Include) -> Any:
+        try:
+            tree = include(node.value, node)
+        except TooMuch as much:
+            raise _bad(node, f"include {node.value}: {much.message}", kind=TooMuch) from None
+        except BadYaml as bad:
+            self.flaws.append(bad)
+            return None
+        self.included[id(node)] = tree
+        return tree.data
 
-def _resolve(node: Node, text: str) -> Any:
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    if text[0] not in "+-.0123456789":
+    def _resolve(self, node: ScalarNode, text: str) -> Any:
+        if text in _CONSTANTS:
+            return _CONSTANTS[text]
+        if text[0] not in "+-.0123456789":
+            return text
+        if _INT.fullmatch(text):
+            number = int(text, 0) if text[:2] in ("0o", "0x") else int(text) if len(text) < 25 else 1 << 64
+            if not -(1 << 63) <= number < 1 << 63:
+                self._flaw(node, "a whole number of more than 64 bits", "quote it if it is an identifier")
+                return 0
+            return number
+        if _FLOAT.fullmatch(text) and math.isfinite(value := float(text)):
+            return value
+        if _FLOAT.fullmatch(text) or _NOT_JSON.fullmatch(text):
+            self._flaw(node, "infinity and not-a-number have no place here", "quote it if it is text")
         return text
-    if _INT.fullmatch(text):
-        number = int(text, 0) if text[:2] in ("0o", "0x") else int(text) if len(text) < 25 else 1 << 64
-        if not -(1 << 63) <= number < 1 << 63:
-            raise _bad(node, "a whole number of more than 64 bits", "quote it if it is an identifier")
-        return number
-    if _NOT_JSON.fullmatch(text):
-        raise _bad(node, "infinity and not-a-number have no place here", "quote it if it is text")
-    if _FLOAT.fullmatch(text):
-        return float(text)
-    return text
 
 
-def _bad(node: Node, message: str, hint: str = "") -> BadYaml:
-    return BadYaml(message, node.start_mark.line + 1, node.start_mark.column + 1, hint)
+def _bad(node: Any, message: str, hint: str = "", *, kind: type[BadYaml] = BadYaml) -> BadYaml:
+    return kind(message, *_mark(node), hint)

@@ -2,16 +2,23 @@
 
 from typing import Any, Self
 
-from pydantic import JsonValue, model_serializer, model_validator
+from pydantic import ConfigDict, JsonValue, model_serializer, model_validator
 
 from clerkship.model.duration import Duration, render_duration
 from clerkship.model.frozen import Frozen
 from clerkship.model.names import canonical
 
 
+def _as_a_map(schema: dict[str, Any]) -> None:
+    """What a file has in this place; which keys there are is the registry's to say."""
+    schema.clear()
+    schema.update({"type": "object", "minProperties": 1})
+
+
 class AssertionCall(Frozen):
     """`{file_present: {...}}`, or `{assert: file-present, ...}`. What the name means is the registry's to say."""
 
+    model_config = ConfigDict(json_schema_extra=_as_a_map)
     name: str
     args: JsonValue = None
 
@@ -38,6 +45,7 @@ class AssertionCall(Frozen):
 class StepCall(Frozen):
     """`{files.drop: {...}}`, with `at: +10m` to run it while the agent works."""
 
+    model_config = ConfigDict(json_schema_extra=_as_a_map)
     name: str
     args: JsonValue = None
     at: Duration | None = None
@@ -48,7 +56,7 @@ class StepCall(Frozen):
         if isinstance(value, StepCall):
             return value
         if not isinstance(value, dict):
-            raise ValueError("expected a map with one key, the step's name, and optionally `at`")
+            raise ValueError(f"expected a map with one key, the step's name{_found(value)}")
         rest = {key: item for key, item in value.items() if key != "at"}
         if len(rest) != 1:
             raise ValueError(f"expected one step name beside `at`{_found(rest)}")
@@ -67,5 +75,5 @@ class StepCall(Frozen):
 
 def _found(value: Any) -> str:
     if isinstance(value, dict):
-        return f", not {len(value)} ({', '.join(map(str, value))})" if value else ", not an empty one"
-    return f", not {type(value).__name__}"
+        return f", not {len(value)} ({', '.join(map(str, value))[:80]})" if value else ", not an empty one"
+    return ", not nothing" if value is None else f", not {'a list' if isinstance(value, list) else repr(value)[:60]}"

@@ -7,8 +7,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_NAMES = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
 _WHOLE = re.compile(rf"\+?(?:{_PART.pattern})+")
+_SECONDS = re.compile(r"\+?\d+(?:\.\d+)?")
 _LONGEST = 100 * 365 * 86400
 
 
@@ -19,11 +21,15 @@ def parse_duration(value: Any) -> timedelta:
     if isinstance(value, bool):
         raise ValueError("expected a duration such as 30m, 1h30m or a number of seconds")
     if isinstance(value, int | float):
-        return _bounded(float(value))
-    text = str(value).replace(" ", "")
+        return _bounded(value)
+    text = value.replace(" ", "") if isinstance(value, str) else ""
+    if _SECONDS.fullmatch(text):
+        return _bounded(float(text))
     if not _WHOLE.fullmatch(text):
         raise ValueError(f"expected a duration such as 30m, 1h30m or a number of seconds, not {str(value)[:40]!r}")
-    return _bounded(sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text)))
+    parts = [(float(number), unit) for number, unit in _PART.findall(text)]
+    _bounded(sum(number * _UNITS[unit] for number, unit in parts))
+    return sum((timedelta(**{_NAMES[unit]: number}) for number, unit in parts), timedelta())
 
 
 def _bounded(seconds: float) -> timedelta:
@@ -34,13 +40,13 @@ def _bounded(seconds: float) -> timedelta:
 
 def render_duration(value: timedelta) -> str:
     """Write a duration with the largest units that fit it exactly."""
-    milliseconds = round(value.total_seconds() * 1000)
     parts: list[str] = []
-    for unit in ("d", "h", "m", "s", "ms"):
-        size = round(_UNITS[unit] * 1000)
-        count, milliseconds = divmod(milliseconds, size)
+    for unit in ("d", "h", "m", "s"):
+        count, value = divmod(value, timedelta(seconds=_UNITS[unit]))
         if count:
             parts.append(f"{count}{unit}")
+    if value:
+        parts.append(f"{value / timedelta(milliseconds=1):g}ms")
     return "".join(parts) or "0s"
 
 

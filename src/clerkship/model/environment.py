@@ -4,7 +4,16 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, model_serializer, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    model_serializer,
+    model_validator,
+)
 
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen
@@ -21,9 +30,15 @@ class Simulator(Frozen):
     datasets: Annotated[tuple[str, ...] | None, Field(description="which of the datasets; all that fit")] = None
 
 
+def _as_text(schema: dict[str, Any]) -> None:
+    schema.clear()
+    schema.update({"type": "string", "pattern": _ARROW.pattern, "examples": ["drop.file.written -> archive"]})
+
+
 class Reaction(Frozen):
     """`drop.file.written -> archive`: what happens in one sandbox is told to another, at once and in order."""
 
+    model_config = ConfigDict(json_schema_extra=_as_text)
     source: str
     event: str
     target: str
@@ -43,6 +58,13 @@ class Reaction(Frozen):
         return f"{self.source}.{self.event} -> {self.target}"
 
 
+def _text_or_time(value: Any) -> Any:
+    """A bare number would be taken for seconds since 1970; nobody writes that."""
+    if isinstance(value, int | float):
+        raise ValueError(f"expected a time with its zone, such as 2026-03-02T09:00:00-05:00, not {value!r}")
+    return value
+
+
 def _in_utc(value: datetime) -> datetime:
     return value.astimezone(UTC)
 
@@ -52,9 +74,12 @@ class Environment(Frozen):
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     description: str = ""
-    now: Annotated[AwareDatetime, AfterValidator(_in_utc), Field(description="when it is, with its zone")] = datetime(
-        2026, 3, 2, 14, tzinfo=UTC
-    )
+    now: Annotated[
+        AwareDatetime,
+        BeforeValidator(_text_or_time),
+        AfterValidator(_in_utc),
+        Field(description="when it is, with its zone"),
+    ] = datetime(2026, 3, 2, 14, tzinfo=UTC)
     time: Annotated[Literal["stepped", "paced"], Field(description="stepped by touches, or following the wall")] = (
         "stepped"
     )

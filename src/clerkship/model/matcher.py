@@ -1,6 +1,5 @@
 """What `expected` may say: a literal, or a map of matchers that must all hold. The same everywhere."""
 
-import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
@@ -26,7 +25,7 @@ def _contains(expected: Any, actual: Any) -> bool:
     if isinstance(actual, str):
         return isinstance(expected, str) and expected in actual
     if isinstance(actual, Mapping):
-        return expected in actual
+        return isinstance(expected, str) and expected in actual
     return isinstance(actual, list | tuple) and any(equals(expected, item) for item in actual)
 
 
@@ -70,7 +69,10 @@ def _approx(expected: Any, actual: Any) -> bool:
         value, tolerance = expected["value"], expected["tolerance"]
     else:
         value, tolerance = expected, max(1e-9, abs(expected) * 1e-6)
-    return _is_number(actual) and math.fabs(actual - value) <= tolerance
+    try:
+        return _is_number(actual) and bool(abs(actual - value) <= tolerance)
+    except OverflowError:  # a whole number too large to be near a fraction
+        return False
 
 
 def _within(expected: Any, actual: Any) -> bool:
@@ -100,7 +102,9 @@ def is_matcher(expected: Any) -> bool:
 
 
 def holds(expected: Any, actual: Any) -> bool:
-    """Whether the actual value is what was expected."""
+    """Whether the actual value is what was expected. Bytes are compared as the text they are."""
+    if type(actual) is bytes:
+        actual = actual.decode(errors="replace")
     if not is_matcher(expected):
         return actual is not MISSING and equals(expected, actual)
     for name, argument in expected.items():  # noqa: SIM110  (as in events.query.matches)
@@ -118,8 +122,9 @@ def describe(expected: Any) -> str:
 
 def check_expected(expected: Any) -> Any:
     """Refuse at load what could only fail at run: a bad regex, a bound that is no number or date."""
-    if isinstance(expected, Mapping) and len(expected) == 1:
-        _refuse_near_miss(next(iter(expected)))
+    if isinstance(expected, Mapping) and (len(expected) == 1 or not MATCHERS.keys().isdisjoint(expected)):
+        for name in expected:
+            _refuse_near_miss(name)
     if is_matcher(expected):
         for name, argument in expected.items():
             _CHECKS.get(name, lambda _: None)(argument)
@@ -155,8 +160,9 @@ def _check_flag(argument: Any) -> None:
 
 
 def _check_approx(argument: Any) -> None:
-    parts = (argument.get("value"), argument.get("tolerance")) if isinstance(argument, Mapping) else (argument, 0)
-    if not all(map(_is_number, parts)):
+    parts = tuple(argument.values()) if isinstance(argument, Mapping) else (argument,)
+    named = not isinstance(argument, Mapping) or argument.keys() == {"value", "tolerance"}
+    if not named or not all(map(_is_number, parts)):
         raise ValueError("expected a number, or {value, tolerance}")
 
 

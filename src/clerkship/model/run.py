@@ -1,6 +1,6 @@
 """Run records: one execution and its parts, as they are stored and shown."""
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from pydantic import JsonValue
 
@@ -32,6 +32,10 @@ class FieldCheck(Frozen):
     actual: Any
     passed: bool
     seq: int | None = None
+
+    def forbidden(self) -> Self:
+        """The same where it was not to be so: what was found is what was not wanted."""
+        return self.model_copy(update={"expected": {"not": self.expected}, "passed": False})
 
 
 class CriterionRun(Frozen):
@@ -88,6 +92,7 @@ class BenchmarkRun(Frozen):
 
     id: str
     name: str
+    path: str = ""
     solver: str
     seed: int
     trials: int

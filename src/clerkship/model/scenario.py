@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
 from clerkship.model.call import StepCall
 from clerkship.model.frozen import Frozen, Whole
@@ -33,13 +33,16 @@ class Rule(Frozen):
     """When the person hears this, or this happens, they say that."""
 
     when: Annotated[Regex | EventMatch, Field(description="a regex on what the agent said, or an event")]
-    say: Annotated[str | tuple[str, ...], Field(description="a line, or one line per use; the last repeats")]
+    say: Annotated[
+        str | tuple[str, ...] | None,
+        Field(description="a line, or one line per use, the last repeating; null to stay silent and wait"),
+    ]
     times: Annotated[Whole | None, Field(ge=1, description="how often the rule may be used")] = None
 
     @model_validator(mode="after")
     def _something_to_say(self) -> "Rule":
-        if not self.say:
-            raise ValueError("`say` is empty; leave the rule out, or give it a line")
+        if self.say is not None and not self.say:
+            raise ValueError("`say` is empty; give it a line, or null to stay silent")
         return self
 
 
@@ -62,9 +65,16 @@ class Person(Frozen):
     end: EndRule = EndRule()
 
 
+def _or_steps_alone(schema: dict[str, Any]) -> None:
+    whole = dict(schema)
+    schema.clear()
+    schema.update({"anyOf": [whole, whole["properties"]["steps"]]})
+
+
 class Scenario(Frozen):
     """A short program run before the agent starts; a step with `at` runs while it works."""
 
+    model_config = ConfigDict(json_schema_extra=_or_steps_alone)
     steps: tuple[StepCall, ...] = ()
     person: Person | None = None
     starts: Annotated[Literal["agent", "person"], Field(description="who has the initiative")] = "agent"

@@ -44,10 +44,10 @@ def open_store(path: Path, *, create: bool = False) -> SqliteStore:
     return SqliteStore(path, create=create)
 
 
-def show_run(store: Store, reference: str, verdicts: tuple[str, ...] = ()) -> RunView:
-    """One run; all its trials, or those of some verdicts."""
+def show_run(store: Store, reference: str, *, failed: bool = False) -> RunView:
+    """One run; all its trials, or those with anything wrong."""
     run = store.run(reference)
-    return RunView(run, store.counts(run.id), store.task_runs(run.id, verdicts=verdicts))
+    return RunView(run, store.counts(run.id), store.task_runs(run.id, failed=failed))
 
 
 def show_task(store: Store, reference: str, name: str, trial: int = 1) -> TaskView:

@@ -1,6 +1,6 @@
 """What a store does. It only ever adds: a run, its trials as they finish, its end."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from clerkship.model.problem import ClerkshipError, PlatformError
@@ -66,8 +66,8 @@ class Store(Protocol):
         """How a run's trials came out."""
         ...
 
-    def task_runs(self, run_id: str, *, verdicts: Iterable[str] = (), task: str | None = None) -> list[TaskRun]:
-        """A run's trials in order; all, or those of some verdicts, or of one task."""
+    def task_runs(self, run_id: str, *, failed: bool = False, task: str | None = None) -> list[TaskRun]:
+        """A run's trials in order; all, or those with anything wrong, or those of one task."""
         ...
 
     def log(self, task_run: TaskRun) -> list[bytes]:

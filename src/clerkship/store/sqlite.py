@@ -1,7 +1,7 @@
 """The store in one SQLite file, through the standard library. Rows are added, never changed."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -141,19 +141,16 @@ class SqliteStore:
             errors += count if agent_error else 0
         return Counts(verdicts=verdicts, statuses=statuses, agent_errors=errors)
 
-    def task_runs(self, run_id: str, *, verdicts: Iterable[str] = (), task: str | None = None) -> list[TaskRun]:
-        """A run's trials in order; all, or those of some verdicts, or of one task."""
-        wanted = list(verdicts)
-        where, values = ["run_id = ?"], [run_id, *wanted]
-        if wanted:
-            where.append(f"verdict IN ({', '.join('?' * len(wanted))})")
+    def task_runs(self, run_id: str, *, failed: bool = False, task: str | None = None) -> list[TaskRun]:
+        """A run's trials in order; all, or those with anything wrong, or those of one task."""
+        where, values = ["run_id = ?"], [run_id]
+        if failed:
+            where.append("(verdict IS NULL OR verdict NOT IN ('pass', 'ungraded') OR agent_error)")
         if task is not None:
             where.append("task = ?")
             values.append(task)
-        rows = self._read(
-            f"SELECT record FROM task_runs WHERE {' AND '.join(where)} ORDER BY task, trial, attempt", values
-        )
-        return [TaskRun.model_validate_json(row[0]) for row in rows]
+        query = f"SELECT record FROM task_runs WHERE {' AND '.join(where)} ORDER BY task, trial, attempt"
+        return [TaskRun.model_validate_json(row[0]) for row in self._read(query, values)]
 
     def log(self, task_run: TaskRun) -> list[bytes]:
         """A trial's log, its segments joined."""

@@ -1,6 +1,6 @@
 """`file_present`: the right file is there at the end, with the right content."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar
 
@@ -50,13 +50,14 @@ class FilePresent(Assertion):
         if not compared:
             return self._by_number({}, state)
         best = max(compared, key=lambda path: sum(check.passed for check in compared[path]))
-        detail = f"{best} is as expected" if good else f"{best} is there, but not as expected"
+        unread = " (it is not JSON)" if self.fields and _parse_json(found[best]) is MISSING else ""
+        detail = f"{best} is as expected" if good else f"{best} is there, but not as expected{unread}"
         return Check.of_fields(compared[best], detail)
 
     def _by_number(self, found: dict[str, bytes], state: FilesState) -> Check:
         expected = 0 if self.absent else self.count if self.count is not None else {"gte": 1}
         passed = holds(expected, len(found))
-        names = ", ".join(found) if found else "none; the drop has " + (", ".join(state.paths()) or "no files")
+        names = _listed(found) if found else "none; the drop has " + (_listed(state.paths()) or "no files")
         field = FieldCheck(path=self.path, expected=expected, actual=len(found), passed=passed)
         return Check.of(passed, f"files that fit {self.path}: {names} (expected {describe(expected)})", field)
 
@@ -69,6 +70,12 @@ class FilePresent(Assertion):
             actual = lookup(content, field.path)
             passed = holds(field.expected, actual)
             yield FieldCheck(path=field.path, expected=field.expected, actual=shown(actual), passed=passed)
+
+
+def _listed(paths: Iterable[str]) -> str:
+    """The first few, and how many more."""
+    names = list(paths)
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def _parse_json(data: bytes) -> Any:

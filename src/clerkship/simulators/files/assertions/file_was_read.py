@@ -31,5 +31,7 @@ class FileWasRead(Assertion):
             field = FieldCheck(path="read", expected=self.path, actual=hit[1], passed=True, seq=hit[0])
             return Check.of(True, f"the agent read {hit[1]}", field)
         actual = sorted({path for _, path in reads})
-        said = f"the agent read {', '.join(actual)}" if actual else "the agent read no file"
+        more = f" and {len(actual) - 10} more" if len(actual) > 10 else ""
+        actual = actual[:10]
+        said = f"the agent read {', '.join(actual)}{more}" if actual else "the agent read no file"
         return Check.of(False, said, FieldCheck(path="read", expected=self.path, actual=actual, passed=False))

@@ -1,0 +1,54 @@
+"""A log made by hand, event by event, and the evidence it is."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from clerkship.events.event import Event, Payload
+from clerkship.events.evidence import Evidence
+from clerkship.events.log import open_log
+from clerkship.model.task import Task
+from clerkship.playground.overlay import Overlay
+from clerkship.simulators.chat.events import MessageSent
+from clerkship.simulators.files.config import FilesConfig
+from clerkship.simulators.files.events import FileRead, FileWritten
+from clerkship.simulators.files.state import FilesState
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+class Story:
+    """What happened, one second apart unless said otherwise."""
+
+    def __init__(self) -> None:
+        self.log, self._writer = open_log()
+        self.states: dict[str, object] = {}
+        self._turn = 0
+
+    def tell(self, payload: Payload, *, source: str = "agent", actor: str = "agent", at: float | None = None) -> Event:
+        """One fact; `at` is seconds from the start."""
+        seconds = len(self.log.events) if at is None else at
+        return self._writer.append(source, payload, actor=actor, at=START + timedelta(seconds=seconds))
+
+    def said(self, text: str, *, actor: str = "agent", source: str = "chat", **extra: Any) -> Event:
+        """Somebody said something."""
+        self._turn += actor != "agent"
+        return self.tell(MessageSent(text=text, turn=max(self._turn, 1), **extra), source=source, actor=actor)
+
+    def read(self, path: str, *, actor: str = "agent", source: str = "drop", at: float | None = None) -> Event:
+        """Somebody read a file."""
+        return self.tell(FileRead(path=path, size=1), source=source, actor=actor, at=at)
+
+    def wrote(self, path: str, data: bytes = b"x", *, source: str = "drop", at: float | None = None) -> Event:
+        """The agent wrote a file."""
+        return self.tell(FileWritten(path=path, size=len(data), data=data), source=source, at=at)
+
+    def holds(self, sandbox: str, files: Mapping[str, bytes]) -> "Story":
+        """A file drop with these files at the end."""
+        self.states[sandbox] = FilesState(FilesConfig(), Overlay(dict(files)))
+        return self
+
+    def evidence(self, **extra: Any) -> Evidence:
+        """All of it, sealed."""
+        task = Task(name="A task")
+        return Evidence(task, self.log.ordered(), self.states, extra.pop("ending", "agent_done"), **extra)

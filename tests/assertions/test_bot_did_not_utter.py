@@ -1,0 +1,44 @@
+"""`bot_did_not_utter`: the agent said nothing like this, on any conversation."""
+
+from clerkship.assertions.bot_did_not_utter import BotDidNotUtter
+from tests.assertions.story import Story
+
+
+def test_what_the_person_said_does_not_count() -> None:
+    story = Story()
+    story.said("Is it with Okafor?", actor="person")
+    story.said("I cannot say.")
+    found = BotDidNotUtter.model_validate({"text_matches": "Okafor"}).check(story.evidence())
+    assert (found.passed, found.detail) == (True, "none of the agent's 1 utterances is like it")
+
+
+def test_the_first_utterance_like_it_fails_and_is_shown() -> None:
+    story = Story()
+    story.said("Hello?", actor="person")
+    story.said("Good morning.")
+    story.said("With Dr. Okafor.", source="sms")
+    story.said("Okafor again.")
+    found = BotDidNotUtter.model_validate({"text_matches": "Okafor"}).check(story.evidence())
+    assert (found.passed, found.score, found.detail) == (False, 0.0, "the agent said it in turn 1 (#3)")
+    [row] = found.evidence
+    assert row.expected == {"not": {"matches": "Okafor"}}
+    assert (row.actual, row.passed, row.seq) == ("With Dr. Okafor.", False, 3)
+
+
+def test_all_of_the_wording_must_be_in_one_utterance() -> None:
+    story = Story()
+    story.said("Sorry.", utter_name="utter_sorry")
+    story.said("Okafor.", utter_name="utter_doctor")
+    args = {"text_matches": "Okafor", "utter_name": "utter_sorry"}
+    assert BotDidNotUtter.model_validate(args).check(story.evidence()).passed
+
+
+def test_another_conversation_does_not_count_when_one_is_named() -> None:
+    story = Story()
+    story.said("Okafor.", source="sms")
+    args = {"text_matches": "Okafor", "sandbox": "chat"}
+    assert BotDidNotUtter.model_validate(args).check(story.evidence()).passed
+
+
+def test_an_agent_that_said_nothing_passes() -> None:
+    assert BotDidNotUtter.model_validate({"utter_name": "utter_x"}).check(Story().evidence()).passed

@@ -1,0 +1,79 @@
+"""`bot_uttered`: the agent said something like this, on any conversation."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from clerkship.assertions.bot_uttered import BotUttered
+from tests.assertions.story import Story
+
+BUTTONS = ({"title": "Yes", "payload": "/yes"}, {"title": "No", "payload": "/no"})
+
+
+@pytest.fixture
+def story() -> Story:
+    """Two turns in one conversation, one line in another."""
+    story = Story()
+    story.said("Hello, date of birth?", actor="person")
+    story.said("Good morning.", utter_name="utter_greet")
+    story.said("I have to move it.", actor="person")
+    story.said("Shall I?", utter_name="utter_ask", buttons=BUTTONS)
+    story.said("Text me.", source="sms")
+    return story
+
+
+@pytest.mark.parametrize(
+    ("args", "seq"),
+    [
+        ({"utter_name": "utter_ask"}, 4),
+        ({"text_matches": "(?i)^good"}, 2),
+        ({"buttons": list(BUTTONS)}, 4),
+        ({"utter_name": "utter_ask", "text_matches": "Shall", "buttons": list(BUTTONS)}, 4),
+        ({"text_matches": ".", "sandbox": "sms"}, 5),
+    ],
+)
+def test_it_passes_when_one_utterance_is_all_of_it(story: Story, args: dict[str, Any], seq: int) -> None:
+    found = BotUttered.model_validate(args).check(story.evidence())
+    assert found.passed
+    assert {row.seq for row in found.evidence} == {seq}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"text_matches": "date of birth"},
+        {"utter_name": "utter_greet", "text_matches": "Shall"},
+        {"buttons": [BUTTONS[0]]},
+        {"buttons": [BUTTONS[1], BUTTONS[0]]},
+        {"text_matches": "Good", "sandbox": "sms"},
+        {"utter_name": "utter"},
+    ],
+)
+def test_it_fails_on_other_voices_parts_and_places(story: Story, args: dict[str, Any]) -> None:
+    assert not BotUttered.model_validate(args).check(story.evidence()).passed
+
+
+def test_a_failure_shows_the_nearest_utterance(story: Story) -> None:
+    args = {"utter_name": "utter_ask", "text_matches": "May I"}
+    found = BotUttered.model_validate(args).check(story.evidence())
+    assert found.detail == "the agent never said it; shown is turn 2 (#4)"
+    assert [(row.path, row.expected, row.actual, row.passed) for row in found.evidence] == [
+        ("utter_name", "utter_ask", "utter_ask", True),
+        ("text", {"matches": "May I"}, "Shall I?", False),
+    ]
+
+
+def test_an_agent_that_said_nothing_fails_with_all_that_was_expected() -> None:
+    story = Story()
+    story.said("Anyone?", actor="person")
+    args = {"buttons": list(BUTTONS), "text_matches": "x"}
+    found = BotUttered.model_validate(args).check(story.evidence())
+    assert found.detail == "the agent said nothing at all"
+    assert {row.path: row.expected for row in found.evidence} == {"text_matches": "x", "buttons": BUTTONS}
+
+
+@pytest.mark.parametrize("args", [{}, {"sandbox": "chat"}, {"text_matches": "["}, {"buttons": []}, {"text": "x"}])
+def test_a_wording_that_says_nothing_is_refused(args: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        BotUttered.model_validate(args)

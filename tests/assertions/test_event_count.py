@@ -1,0 +1,47 @@
+"""`event_count`: something happened so many times."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from clerkship.assertions.event_count import EventCount
+from tests.assertions.story import Story
+
+
+@pytest.mark.parametrize(
+    ("where", "expected", "passed"),
+    [
+        ({}, 3, True),
+        ({}, {"lte": 3}, True),
+        ({}, {"gt": 3}, False),
+        ({"path": "a"}, 2, True),
+        ({"path": "b"}, {"in": [0, 1]}, True),
+        ({"path": "c"}, 0, True),
+        ({"path": "c"}, {"gte": 1}, False),
+    ],
+)
+def test_the_number_of_events_that_fit_is_compared(where: dict[str, Any], expected: Any, passed: bool) -> None:
+    story = Story()
+    for path in ("a", "b", "a"):
+        story.read(path)
+    story.wrote("a")
+    args = {"event": "files.file.read", "where": where, "expected": expected}
+    assert EventCount.model_validate(args).check(story.evidence()).passed is passed
+
+
+def test_a_failure_says_how_often_and_where() -> None:
+    story = Story()
+    for _ in range(12):
+        story.read("a")
+    found = EventCount.model_validate({"event": "files.file.read", "expected": {"lte": 10}}).check(story.evidence())
+    assert found.detail.startswith("`files.file.read` happened 12 times (at #1, #2, ")
+    assert "#11" not in found.detail
+    assert found.detail.endswith("expected lte 10")
+    [row] = found.evidence
+    assert (row.path, row.expected, row.actual, row.passed) == ("count", {"lte": 10}, 12, False)
+
+
+def test_an_expectation_is_needed() -> None:
+    with pytest.raises(ValidationError):
+        EventCount.model_validate({"event": "files.file.read"})

@@ -1,0 +1,65 @@
+"""`event_occurred`: something happened at least once."""
+
+import pytest
+from pydantic import ValidationError
+
+from clerkship.assertions.event_occurred import EventOccurred
+from tests.assertions.story import Story
+
+
+@pytest.fixture
+def story() -> Story:
+    """Three files touched, by two hands, on two drops."""
+    story = Story()
+    story.read("a.txt")
+    story.wrote("out/b.txt", b"hello")
+    story.read("out/b.txt", actor="person", source="archive")
+    return story
+
+
+@pytest.mark.parametrize(
+    ("args", "seq"),
+    [
+        ("files.file.read", 1),
+        ("files.*", 1),
+        ({"event": "*.written"}, 2),
+        ({"event": "files.file.read", "sandbox": "archive"}, 3),
+        ({"event": "files.file.read", "actor": "person"}, 3),
+        ({"event": "files.*", "where": {"path": {"matches": "^out/"}}}, 2),
+        ({"event": "files.file.written", "where": {"data": {"contains": "ell"}}}, 2),
+        ({"event": "files.file.written", "where": {"data": "hello", "size": {"lte": 5}}}, 2),
+    ],
+)
+def test_it_passes_on_the_first_event_that_fits(story: Story, args: object, seq: int) -> None:
+    found = EventOccurred.model_validate(args).check(story.evidence())
+    assert (found.passed, found.score, found.evidence[0].seq) == (True, 1.0, seq)
+    assert found.detail.endswith(f"happened at #{seq}")
+
+
+def test_on_failure_the_nearest_event_is_shown_expected_beside_actual(story: Story) -> None:
+    args = {"event": "files.file.read", "where": {"path": "out/b.txt", "size": {"gt": 5}}}
+    found = EventOccurred.model_validate(args).check(story.evidence())
+    assert not found.passed
+    assert found.detail == ("`files.file.read` where path is 'out/b.txt', size gt 5 did not happen; nearest is #3")
+    assert [(row.path, row.expected, row.actual, row.passed, row.seq) for row in found.evidence] == [
+        ("path", "out/b.txt", "out/b.txt", True, 3),
+        ("size", {"gt": 5}, 1, False, 3),
+    ]
+
+
+def test_nothing_of_the_kind_is_said_to_be_none(story: Story) -> None:
+    found = EventOccurred.model_validate({"event": "chat.message.sent", "actor": "agent"}).check(story.evidence())
+    assert found.detail == "`chat.message.sent` by agent did not happen"
+    assert [(row.expected, row.actual, row.passed) for row in found.evidence] == [
+        ("chat.message.sent", "(none)", False)
+    ]
+
+
+def test_an_empty_log_fails() -> None:
+    assert not EventOccurred.model_validate("files.*").check(Story().evidence()).passed
+
+
+@pytest.mark.parametrize("args", [{}, "", {"event": "x", "were": {}}, {"event": "x", "where": {"a": {"matches": "("}}}])
+def test_arguments_that_mean_nothing_are_refused(args: object) -> None:
+    with pytest.raises(ValidationError):
+        EventOccurred.model_validate(args)

@@ -1,0 +1,35 @@
+"""`never`: something did not happen, at any time."""
+
+from clerkship.assertions.never import Never
+from tests.assertions.story import Story
+
+
+def test_it_passes_when_nothing_fits() -> None:
+    story = Story()
+    story.wrote("patients/1/a")
+    args = {"event": "files.file.written", "where": {"path": {"matches": "^patients/(?!1/)"}}}
+    found = Never.model_validate(args).check(story.evidence())
+    assert (found.passed, found.score) == (True, 1.0)
+    assert found.detail.endswith("never happened")
+
+
+def test_it_fails_on_the_first_that_fits_and_shows_it() -> None:
+    story = Story()
+    story.wrote("patients/1/a")
+    story.wrote("patients/2/a")
+    story.wrote("patients/3/a")
+    args = {"event": "files.file.written", "where": {"path": {"matches": "^patients/(?!1/)"}}}
+    found = Never.model_validate(args).check(story.evidence())
+    assert (found.passed, found.score) == (False, 0.0)
+    assert found.detail.endswith("happened at #2")
+    assert [(row.path, row.actual, row.passed, row.seq) for row in found.evidence] == [
+        ("event", "files.file.written", False, 2),
+        ("path", "patients/2/a", False, 2),
+    ]
+
+
+def test_a_bare_kind_is_enough_and_another_sandbox_does_not_count() -> None:
+    story = Story()
+    story.wrote("a", source="archive")
+    assert not Never.model_validate("files.file.*").check(story.evidence()).passed
+    assert Never.model_validate({"event": "files.file.*", "sandbox": "drop"}).check(story.evidence()).passed

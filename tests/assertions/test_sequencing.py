@@ -1,0 +1,225 @@
+"""`sequencing`: things happened in this order, each strictly after the one before."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from clerkship.assertions.contract import Check
+from clerkship.assertions.sequencing import Sequencing
+from clerkship.events import agent
+from clerkship.events.event import Payload
+from tests.assertions.story import Story
+
+
+def sequence(story: Story, *steps: Any) -> Check:
+    """The check of some steps."""
+    return Sequencing.model_validate(list(steps)).check(story.evidence())
+
+
+def read(path: str, **more: Any) -> dict[str, Any]:
+    """A step: this file was read."""
+    return {"event": "files.file.read", "where": {"path": path}, **more}
+
+
+def story_of(paths: str) -> Story:
+    """One file read a second, named by a letter each."""
+    story = Story()
+    for path in paths:
+        story.read(path)
+    return story
+
+
+BARE: list[tuple[str, Payload]] = [
+    ("flow_started", agent.FlowStarted(flow_id="x")),
+    ("flow_completed", agent.FlowCompleted(flow_id="x")),
+    ("flow_cancelled", agent.FlowCancelled(flow_id="x", flow_step_id="s")),
+    ("flow_interrupted", agent.FlowInterrupted(flow_id="x")),
+    ("action_executed", agent.ActionExecuted(name="x")),
+    ("slot_was_set", agent.SlotSet(name="x", value=None)),
+]
+
+
+@pytest.mark.parametrize(("key", "payload"), BARE)
+def test_each_bare_step_of_the_seed_matches_its_event_and_no_other(key: str, payload: Payload) -> None:
+    story = Story()
+    story.tell(payload)
+    assert sequence(story, {key: "x"}).passed
+    assert not sequence(story, {key: "y"}).passed
+    others = [other for other, _ in BARE if other != key]
+    assert not any(sequence(story, {other: "x"}).passed for other in others)
+
+
+def test_the_example_of_the_seed_passes_in_order_and_fails_out_of_order() -> None:
+    events: list[Payload] = [
+        agent.FlowStarted(flow_id="verify_identity"),
+        agent.ActionExecuted(name="action_verify_account"),
+        agent.SlotSet(name="authenticated", value=True),
+        agent.FlowCompleted(flow_id="verify_identity"),
+        agent.FlowStarted(flow_id="check_order_status"),
+        agent.FlowCompleted(flow_id="check_order_status"),
+    ]
+    steps = [
+        {"flow_started": "verify_identity"},
+        {"action_executed": "action_verify_account"},
+        {"slot_was_set": "authenticated"},
+        {"flow_completed": "verify_identity"},
+        {"flow_started": "check_order_status"},
+        {"flow_completed": "check_order_status"},
+    ]
+    story, backwards = Story(), Story()
+    for payload in events:
+        story.tell(payload)
+    for payload in reversed(events):
+        backwards.tell(payload)
+    assert sequence(story, *steps).detail == "in order: #1 → #2 → #3 → #4 → #5 → #6"
+    assert not sequence(backwards, *steps).passed
+
+
+def test_one_event_cannot_be_two_steps() -> None:
+    assert not sequence(story_of("a"), read("a"), read("a")).passed
+    assert sequence(story_of("aa"), read("a"), read("a")).passed
+
+
+def test_other_events_may_come_between() -> None:
+    found = sequence(story_of("xaxxbx"), read("a"), read("b"))
+    assert (found.passed, [row.seq for row in found.evidence]) == (True, [2, 5])
+
+
+def test_order_is_when_it_happened_not_when_it_arrived() -> None:
+    story = Story()
+    story.read("b", at=10)
+    story.read("a", at=5)
+    assert sequence(story, read("a"), read("b")).passed
+    assert not sequence(story, read("b"), read("a")).passed
+
+
+def test_two_events_of_one_moment_keep_the_order_they_arrived_in() -> None:
+    story = Story()
+    story.read("a", at=5)
+    story.read("b", at=5)
+    assert sequence(story, read("a"), read("b")).passed
+    assert not sequence(story, read("b"), read("a")).passed
+
+
+def test_within_bounds_the_time_since_the_step_before() -> None:
+    story = Story()
+    story.read("a", at=0)
+    story.read("b", at=60)
+    assert sequence(story, read("a"), read("b", within="1m")).passed
+    found = sequence(story, read("a"), read("b", within="59s"))
+    assert found.detail == (
+        "step 2, `files.file.read` where path is 'b', happened at #2, but not within 59s of the step before (#1)"
+    )
+
+
+def test_within_may_need_a_later_match_of_the_step_before() -> None:
+    story = Story()
+    story.read("a", at=0)
+    story.read("a", at=100)
+    story.read("b", at=110)
+    found = sequence(story, read("a"), read("b", within="30s"))
+    assert (found.passed, found.detail) == (True, "in order: #2 → #3")
+
+
+def test_within_may_need_later_matches_of_several_steps() -> None:
+    story = Story()
+    for at, path in [(0, "a"), (10, "b"), (100, "a"), (105, "b"), (110, "c")]:
+        story.read(path, at=at)
+    found = sequence(story, read("a"), read("b", within="20s"), read("c", within="20s"))
+    assert found.detail == "in order: #3 → #4 → #5"
+
+
+def test_a_later_match_of_the_step_before_may_not_be_reachable_itself() -> None:
+    story = Story()
+    for at, path in [(0, "a"), (10, "b"), (100, "b"), (110, "c")]:
+        story.read(path, at=at)
+    found = sequence(story, read("a"), read("b", within="20s"), read("c", within="20s"))
+    assert not found.passed
+    assert found.detail.startswith("step 3, ")
+
+
+def test_until_forbids_an_event_between() -> None:
+    until = {"event": "files.file.read", "where": {"path": "x"}}
+    assert sequence(story_of("abx"), read("a"), read("b", until=until)).passed
+    found = sequence(story_of("axb"), read("a"), read("b", until=until))
+    assert found.detail.endswith("happened at #3, but only after `files.file.read` where path is 'x' (#2)")
+
+
+def test_until_may_need_a_later_match_of_the_step_before() -> None:
+    until = {"event": "files.file.read", "where": {"path": "x"}}
+    assert sequence(story_of("axab"), read("a"), read("b", until=until)).detail == "in order: #3 → #4"
+
+
+def test_the_event_that_ends_the_wait_may_be_the_step_itself() -> None:
+    until = {"event": "files.file.read"}
+    assert sequence(story_of("ab"), read("a"), read("b", until=until)).passed
+    assert not sequence(story_of("acb"), read("a"), read("b", until=until)).passed
+
+
+def test_a_step_that_never_happened_shows_the_nearest_event() -> None:
+    story = story_of("a")
+    story.wrote("b")
+    step = {"event": "files.file.written", "where": {"path": "c"}}
+    found = sequence(story, read("a"), step, read("z"))
+    assert (found.passed, found.score) == (False, 0.0)
+    assert found.detail == "step 2, `files.file.written` where path is 'c', never happened; nearest is #2"
+    assert [(row.path, row.actual, row.passed) for row in found.evidence] == [
+        ("step 1", "#1 files.file.read", True),
+        ("step 2", "#2 files.file.written", False),
+        ("path", "b", False),
+        ("step 3", "(not found)", False),
+    ]
+
+
+def test_a_step_that_came_too_early_says_so() -> None:
+    found = sequence(story_of("ba"), read("a"), read("b"))
+    assert found.detail == (
+        "step 2, `files.file.read` where path is 'b', happened only at #1, not after the step before (#2)"
+    )
+
+
+def test_a_step_that_came_early_and_late_is_told_by_the_late_one() -> None:
+    story = Story()
+    for at, path in [(0, "b"), (1, "a"), (100, "b")]:
+        story.read(path, at=at)
+    found = sequence(story, read("a"), read("b", within="5s"))
+    assert found.detail.endswith("happened at #3, but not within 5s of the step before (#2)")
+
+
+def test_an_empty_log_fails_at_the_first_step() -> None:
+    found = sequence(Story(), read("a"), read("b"))
+    assert found.detail == "step 1, `files.file.read` where path is 'a', never happened"
+    assert [row.actual for row in found.evidence] == ["(not found)", "(not found)"]
+
+
+def test_a_long_log_with_many_matches_is_searched_in_good_time() -> None:
+    story = story_of("ab" * 2000)
+    steps = [read("a"), read("b", within="1h")] * 10
+    assert sequence(story, *steps).passed
+    assert not sequence(story, *steps, read("c")).passed
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [],
+        {},
+        "x",
+        ["flow_started"],
+        [{"flow_started": 5}],
+        [{"flow_started": "a", "action_executed": "b"}],
+        [{"nonsense": "a"}],
+        [{"event": "files.*", "flow_started": "a"}],
+        [{"event": "files.*", "within": "5m"}],
+        [{"event": "files.*", "until": {"event": "files.*"}}],
+        [{"event": "files.*"}, {"event": "files.*", "within": "soon"}],
+    ],
+)
+def test_steps_that_mean_nothing_are_refused(steps: Any) -> None:
+    with pytest.raises(ValidationError):
+        Sequencing.model_validate(steps)
+
+
+def test_steps_may_be_written_out() -> None:
+    assert Sequencing.model_validate({"steps": [read("a")]}) == Sequencing.model_validate([read("a")])

@@ -1,0 +1,210 @@
+"""Templates: paths and filters, and nothing that can run away."""
+
+import time
+from typing import Any
+
+import pytest
+
+from clerkship.library.template import MOST_EXPRESSIONS, OUTPUT_LIMIT, BadTemplate, render
+
+VALUES: dict[str, Any] = {
+    "patient": {
+        "name": "Rosa Delgado",
+        "birthdate": "1965-03-15",
+        "active": True,
+        "weight": 61.5,
+        "visits": 3,
+        "middle": None,
+        "phones": ["555-0100", "555-0101"],
+        "address": [{"city": "Ostrava"}],
+    },
+    "now": "2026-03-02T14:00:00+00:00",
+    "big": "x" * 200_000,
+    "many": ["x"] * 50_000,
+}
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("Hi {{ patient.name }}!", "Hi Rosa Delgado!"),
+        ("{{patient.name}} / {{ patient.visits }}", "Rosa Delgado / 3"),
+        ("<{{ patient.phones.1 }}>", "<555-0101>"),
+        ("<{{ patient.phones[0] }}>", "<555-0100>"),
+        ("<{{ patient.address[0].city }}>", "<Ostrava>"),
+        ("<{{ patient.middle }}>", "<>"),
+        ("<{{ patient.active }}>", "<true>"),
+        ("<{{ patient.phones }}>", '<["555-0100","555-0101"]>'),
+        ("<{{\n  patient.name\n}}>", "<Rosa Delgado>"),
+        ("{{ patient.name }} and }}", "Rosa Delgado and }}"),
+        ("{ {patient.name} }", "{ {patient.name} }"),
+    ],
+)
+def test_an_expression_in_a_text_is_replaced_by_its_value(template: str, text: str) -> None:
+    assert render(template, VALUES) == text
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("{{ patient.active }}", True),
+        ("{{ patient.weight }}", 61.5),
+        (" {{ patient.visits }}\n", 3),
+        ("{{ patient.middle }}", None),
+        ("{{ patient.phones }}", ["555-0100", "555-0101"]),
+        ("{{ patient.address[0] }}", {"city": "Ostrava"}),
+    ],
+)
+def test_a_text_that_is_one_expression_takes_the_type_of_its_value(template: str, value: object) -> None:
+    found = render(template, VALUES)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("patient.name | upper", "ROSA DELGADO"),
+        ("patient.name|lower", "rosa delgado"),
+        ("patient.name | lower | title", "Rosa Delgado"),
+        ("patient.name | trim", "Rosa Delgado"),
+        ("patient.middle | upper", ""),
+        ("patient.phones | first", "555-0100"),
+        ("patient.phones | last", "555-0101"),
+        ("patient.phones | length", 2),
+        ('patient.phones | join(" | ")', "555-0100 | 555-0101"),
+        ("patient.phones | join('}}')", "555-0100}}555-0101"),
+        ('patient.middle | default("none")', "none"),
+        ("patient.middle | default(0)", 0),
+        ("patient.visits | default(0)", 3),
+        ("patient.birthdate | plus('1d')", "1965-03-16"),
+        ("now | minus('3w') | date", "2026-02-09"),
+        ("now | plus(90)", "2026-03-02T14:01:30+00:00"),
+        ("now | date('%d %B %Y')", "02 March 2026"),
+    ],
+)
+def test_a_filter_changes_the_value(expression: str, value: object) -> None:
+    assert render("{{ " + expression + " }}", VALUES) == value
+
+
+def test_templates_are_filled_in_everywhere_but_in_keys() -> None:
+    data = {"{{ patient.name }}": ["{{ patient.visits }}", {"a": "no. {{ patient.visits }}"}], "b": 5}
+    assert render(data, VALUES) == {"{{ patient.name }}": [3, {"a": "no. 3"}], "b": 5}
+
+
+def test_a_value_is_not_read_as_a_template_again() -> None:
+    assert render("{{ a }} {{ a }}", {"a": "{{ b }}"}) == "{{ b }} {{ b }}"
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{{ pateint.name }}", "unknown name `pateint` in `pateint.name`; did you mean `patient`?"),
+        ("{{ patient.nmae }}", "unknown name `nmae` in `patient.nmae`; did you mean `name`?"),
+        ("{{ patient.phones[7] }}", "unknown name `7` in `patient.phones[7]`"),
+        ("{{ nw }}", "unknown name `nw`; did you mean `now`?"),
+        ("{{ patient.name | uper }}", "unknown filter `uper`; did you mean `upper`?"),
+        ("{{ patient.name.__class__ }}", "unknown name `__class__` in `patient.name.__class__`"),
+        ("{{ patient.name", "`{{` without `}}`"),
+        ("{{ patient.name }", "`{{` without `}}`"),
+        ("{{ now }} {{ patient.name", "`{{` without `}}`"),
+        ("{{ }}", "nothing stands between `{{` and `}}`"),
+        ("{{ patient.name | }}", "`` is not a filter"),
+        ("{{ patient.name | upper lower }}", "`upper lower` is not a filter"),
+        ("{{ patient.visits | length }}", "`length` does not fit 3: "),
+        ("{{ patient.visits | first }}", "`first` does not fit 3: it is not a list"),
+        ("{{ patient.name | date }}", "`date` does not fit 'Rosa Delgado': it is not a date"),
+        ("{{ now | plus('soon') }}", "expected a duration such as 30m"),
+        ("{{ now | plus('99y') }}", "expected a duration such as 30m"),
+        ("{{ '9999-12-31' }}", "is not an expression"),
+    ],
+)
+def test_what_cannot_be_filled_in_is_refused_with_the_nearest_name(template: str, message: str) -> None:
+    with pytest.raises(BadTemplate) as caught:
+        render(template, VALUES)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for x in y %}{{ x }}{% endfor %}",
+        "{{ 'a'*10**8 }}",
+        "{{ ''.__class__ }}",
+        "{{ patient.name() }}",
+        "{{ range(10**9) }}",
+        "{{ patient['name'] }}",
+        "{{ patient.name + patient.name }}",
+        "{{ patient.name if now else now }}",
+        "{{ [x for x in patient] }}",
+        "{{ 5 }}",
+        "{{ {{ patient.name }} }}",
+        "{{ patient. name }}",
+        "{{ patient's name }}",
+    ],
+)
+def test_what_is_more_than_a_path_and_filters_is_refused(template: str) -> None:
+    with pytest.raises(BadTemplate, match=r"is not an expression|are not templates here"):
+        render(template, VALUES)
+
+
+def test_a_text_may_not_write_more_than_the_limit() -> None:
+    assert len(render("{{ big }}" * 5, VALUES)) == OUTPUT_LIMIT
+    with pytest.raises(BadTemplate, match="writes more than 1,000,000 characters"):
+        render("{{ big }}" * 6, VALUES)
+
+
+def test_joining_does_not_write_more_than_the_limit() -> None:
+    with pytest.raises(BadTemplate, match="writes more than 1,000,000 characters"):
+        render("{{ many | join('" + "y" * 500_000 + "') }}", VALUES)
+
+
+def test_a_date_takes_no_form_without_end() -> None:
+    with pytest.raises(BadTemplate, match="a form may have 100 characters"):
+        render("{{ now | date('" + "%c" * 100_000 + "') }}", VALUES)
+
+
+def test_a_date_beyond_the_calendar_is_refused() -> None:
+    with pytest.raises(BadTemplate, match="`plus` does not fit '9999-12-31'"):
+        render("{{ a | plus('30d') }}", {"a": "9999-12-31"})
+
+
+def test_a_text_holds_a_limited_number_of_expressions() -> None:
+    assert render("{{ n }}" * MOST_EXPRESSIONS, {"n": 1}) == "1" * MOST_EXPRESSIONS
+    with pytest.raises(BadTemplate, match="more than 10,000 expressions"):
+        render("{{ n }}" * (MOST_EXPRESSIONS + 1), {"n": 1})
+
+
+def test_an_expression_holds_a_limited_number_of_filters() -> None:
+    with pytest.raises(BadTemplate, match="more than 20 filters"):
+        render("{{ big" + " | upper" * 100_000 + " }}", VALUES)
+
+
+MB = 1_000_000
+HOSTILE = {
+    "opening braces": "{{" * (MB // 2),
+    "single braces": "{ " * (MB // 2),
+    "opened, never closed": "{{ a }" * (MB // 6),
+    "opened quotes": "{{ '" * (MB // 4),
+    "quotes": "{{ now | join(" + '"' * MB,
+    "quotes across expressions": "{{ now | join('}}" * (MB // 17),
+    "spaces in a filter": "{{ now | date(" + " " * MB + "x }}",
+    "spaces after a name": "{{ now" + " " * MB + "x }}",
+    "pipes": "{{ now " + "|" * MB + " }}",
+    "dots": "{{ now" + ".a" * (MB // 2) + " }}",
+    "an index": "{{ patient.phones[" + "9" * MB + "] }}",
+    "a name": "{{ " + "a" * MB + " }}",
+    "a filter's name": "{{ now | " + "a" * MB + " }}",
+    "closing braces": "{{ now " + "}" * MB,
+    "statements": "{%" * (MB // 2),
+}
+
+
+@pytest.mark.parametrize("form", HOSTILE)
+def test_a_hostile_megabyte_is_done_with_at_once_and_answered_briefly(form: str) -> None:
+    started = time.perf_counter()
+    try:
+        render(HOSTILE[form], VALUES)
+    except BadTemplate as bad:
+        assert len(str(bad)) < 300  # noqa: PT017  (some forms are harmless text)
+    assert time.perf_counter() - started < 1

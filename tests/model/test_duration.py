@@ -1,0 +1,55 @@
+"""Spans of time as people write them."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from clerkship.model.duration import parse_duration, render_duration
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("30m", 1800),
+        ("+10m", 600),
+        ("1h30m", 5400),
+        ("1h 30m", 5400),
+        ("250ms", 0.25),
+        ("1.5s", 1.5),
+        ("2w", 1_209_600),
+        ("1d", 86_400),
+        ("90", 90),
+        (90, 90),
+        (0.5, 0.5),
+        (0, 0),
+        (timedelta(seconds=5), 5),
+    ],
+)
+def test_a_duration_is_read_in_units_or_seconds(written: Any, seconds: float) -> None:
+    assert parse_duration(written) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("written", ["", "soon", "5y", "m", "-5m", "5 minutes", "1h-30m", "1e3s", True, None, [5]])
+def test_what_is_no_duration_is_refused_with_an_example(written: Any) -> None:
+    with pytest.raises(ValueError, match="expected a duration such as 30m, 1h30m or a number of seconds"):
+        parse_duration(written)
+
+
+@pytest.mark.parametrize("written", ["101w" * 60, "9" * 400 + "s", 1e300, -1, float("nan"), float("inf"), 10**400])
+def test_a_duration_beyond_bounds_is_refused(written: Any) -> None:
+    with pytest.raises(ValueError, match="between 0 and 100 years"):
+        parse_duration(written)
+
+
+@pytest.mark.parametrize(
+    ("span", "text"),
+    [
+        (timedelta(0), "0s"),
+        (timedelta(minutes=90), "1h30m"),
+        (timedelta(days=15, milliseconds=250), "15d250ms"),
+        (timedelta(microseconds=500), "0.5ms"),
+    ],
+)
+def test_a_duration_is_written_in_the_largest_units(span: timedelta, text: str) -> None:
+    assert render_duration(span) == text

@@ -1,0 +1,76 @@
+"""An event read back from its bytes is the event, for every kind there is."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clerkship.engine.catalog import Registered
+from clerkship.events.event import INLINE_LIMIT, Event, Payload, parse_event, render_event
+from clerkship.events.log import chain_head, open_log
+
+KINDS = Registered().events
+TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
+LARGE = st.builds(lambda text, n: text * n, TEXT, st.sampled_from([1, 1, INLINE_LIMIT]))
+WHOLE = st.integers(-(2**63), 2**63 - 1)
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | WHOLE | st.floats(allow_nan=False, allow_infinity=False) | LARGE,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+MAPS = st.dictionaries(TEXT, JSON, max_size=3)
+BYTES = st.builds(lambda data, n: data * n, st.binary(max_size=30), st.sampled_from([1, 1, INLINE_LIMIT]))
+BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
+    str: LARGE,
+    int: WHOLE,
+    bytes: BYTES | LARGE.map(str.encode),
+    str | None: st.none() | LARGE,
+    Any: JSON,
+    dict[str, Any]: MAPS,
+    dict[str, Any] | None: st.none() | MAPS,
+    tuple[dict[str, Any], ...]: st.lists(MAPS, max_size=3).map(tuple),
+}
+TIMES = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC))
+
+
+def payloads(kind: type[Payload]) -> st.SearchStrategy[Payload]:
+    """Any payload of a kind, by the types of its fields."""
+    return st.builds(kind, **{name: BY_TYPE[info.annotation] for name, info in kind.model_fields.items()})
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_an_event_is_the_same_after_a_round_trip_through_its_bytes(kind: str, data: st.DataObject) -> None:
+    payload = data.draw(payloads(KINDS[kind]))
+    cause = data.draw(st.none() | st.integers(1, 1000))
+    event = Event(data.draw(st.integers(1, 10**9)), data.draw(TIMES), data.draw(TEXT), kind, "agent", cause, payload)
+    blobs: dict[str, bytes] = {}
+    line = render_event(event, blobs)
+    assert parse_event(line, KINDS, blobs) == event
+    assert b"\n" not in line
+    assert render_event(parse_event(line, KINDS, blobs), {}) == line
+
+
+@settings(max_examples=25, deadline=None)
+@given(BYTES)
+def test_a_large_or_binary_body_is_kept_beside_the_line(body: bytes) -> None:
+    blobs: dict[str, bytes] = {}
+    payload = KINDS["files.file.written"](path="p", size=len(body), data=body)  # type: ignore[call-arg]
+    line = render_event(Event(1, datetime(2026, 3, 2, tzinfo=UTC), "drop", payload.kind, "agent", None, payload), blobs)
+    assert len(line) <= 2 * INLINE_LIMIT
+    assert set(blobs.values()) <= {body}
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(TEXT, max_size=6), st.integers(0, 5))
+def test_the_head_of_the_chain_vouches_for_every_line(texts: list[str], place: int) -> None:
+    log, writer = open_log()
+    for text in texts:
+        writer.append("x", KINDS["agent.failed"](error=text), actor="agent", at=datetime(2026, 3, 2, tzinfo=UTC))  # type: ignore[call-arg]
+    assert chain_head(log.lines) == log.head
+    if place < len(texts):
+        assert chain_head([*log.lines[:place], log.lines[place] + b" ", *log.lines[place + 1 :]]) != log.head
+        assert chain_head([*log.lines[:place], *log.lines[place + 1 :]]) != log.head

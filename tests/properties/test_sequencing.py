@@ -1,0 +1,77 @@
+"""`sequencing` against a naive search that tries every choice of events."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import combinations
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clerkship.assertions.sequencing import SequenceStep, Sequencing
+from clerkship.events.event import Event
+from clerkship.events.query import matches
+from tests.assertions.story import Story
+
+NAMES = st.sampled_from("abc")
+
+
+def match(name: str) -> dict[str, Any]:
+    """This file was read."""
+    return {"event": "files.file.read", "where": {"path": name}}
+
+
+@st.composite
+def sequences(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Up to four steps, all but the first perhaps bounded."""
+    steps = [match(name) for name in draw(st.lists(NAMES, min_size=1, max_size=4))]
+    for step in steps[1:]:
+        if draw(st.booleans()):
+            step["within"] = draw(st.integers(0, 6))
+        if draw(st.booleans()):
+            step["until"] = match(draw(NAMES))
+    return steps
+
+
+def fits(events: Sequence[Event], places: Sequence[int], steps: Sequence[SequenceStep]) -> bool:
+    """Whether these events, in this order, are the steps."""
+    if not all(matches(events[place], step) for place, step in zip(places, steps, strict=True)):
+        return False
+    for before, place, step in zip(places, places[1:], steps[1:], strict=False):
+        if step.within is not None and events[place].at - events[before].at > step.within:
+            return False
+        if step.until is not None and any(matches(event, step.until) for event in events[before + 1 : place]):
+            return False
+    return True
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.tuples(NAMES, st.integers(0, 12)), max_size=9), sequences())
+def test_the_search_finds_a_chain_exactly_when_there_is_one(happened: list[tuple[str, int]], written: Any) -> None:
+    story = Story()
+    for name, at in happened:
+        story.read(name, at=at)
+    assertion = Sequencing.model_validate(written)
+    evidence = story.evidence()
+    there_is_one = any(
+        fits(evidence.events, places, assertion.steps)
+        for places in combinations(range(len(evidence.events)), len(assertion.steps))
+    )
+    found = assertion.check(evidence)
+    assert found.passed == there_is_one
+    if found.passed:
+        seqs = [event.seq for event in evidence.events]
+        assert fits(evidence.events, [seqs.index(row.seq or 0) for row in found.evidence], assertion.steps)
+    else:
+        assert found.detail.startswith("step ")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(NAMES, min_size=1, max_size=8), st.data())
+def test_any_part_of_a_log_in_its_order_is_a_sequence_of_it(names: list[str], data: st.DataObject) -> None:
+    story = Story()
+    for name in names:
+        story.read(name)
+    places = sorted(data.draw(st.sets(st.integers(0, len(names) - 1), min_size=1)))
+    steps = [match(names[place]) | ({"within": timedelta(hours=1)} if n else {}) for n, place in enumerate(places)]
+    assert Sequencing.model_validate(steps).check(story.evidence()).passed

@@ -1,0 +1,38 @@
+"""Templates leave alone what is not a template."""
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clerkship.library.template import BadTemplate, render, walk
+
+PLAIN = st.text(max_size=40).filter(lambda text: "{{" not in text and "{%" not in text)
+DATA: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | PLAIN,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(DATA)
+def test_data_without_double_braces_is_unchanged(data: Any) -> None:
+    assert render(data, {}) == data
+    assert walk(data, lambda _: "changed") == data
+
+
+@settings(max_examples=150, deadline=None)
+@given(PLAIN.filter(lambda text: not text.endswith("{")), PLAIN, st.text(max_size=20))
+def test_a_value_stands_where_its_expression_stood(before: str, after: str, value: str) -> None:
+    text = render(f"{before}{{{{ a.b }}}}{after}", {"a": {"b": value}})
+    assert text == (value if not (before + after).strip() else f"{before}{value}{after}")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="{}%|()\"'.[] ab0\n", max_size=40))
+def test_any_text_is_filled_in_or_refused(text: str) -> None:
+    try:
+        render(text, {"a": {"b": [1, "x"]}, "b": None})
+    except BadTemplate as bad:
+        assert bad.message  # noqa: PT017  (either outcome is right; what may not happen is another exception)

@@ -1,0 +1,60 @@
+"""JSON is YAML: a document of JSON reads as itself, and any text reads or is refused."""
+
+import json
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from clerkship.library.yaml import BadYaml, parse
+
+# json.dumps writes what lies beyond U+FFFF as a pair of escapes, which JSON has and YAML has not (§5.7).
+TEXT = st.text(st.characters(codec="utf-8", max_codepoint=0xFFFF), max_size=30)
+DATA: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(TEXT, inner, max_size=5),
+    max_leaves=25,
+)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal, and of the same sorts: 1 is not true and not 1.0."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return type(one) is type(other) and bool(one == other)
+
+
+@settings(max_examples=300, deadline=None)
+@given(DATA, st.sampled_from([None, 2]))
+@example(data=[1e16, 5e-324, -0.0, 1.0], indent=None)
+@example(data={"<<": {"a": 1}, "": "", "~": "null", "yes": "no"}, indent=None)
+def test_a_json_document_reads_as_its_data(data: Any, indent: int | None) -> None:
+    tree = parse(json.dumps(data, indent=indent), "f.json")
+    assert tree.flaws == []
+    assert same(tree.data, data)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), max_size=30))
+def test_printable_text_of_any_plane_reads_as_itself(text: str) -> None:
+    assert parse(json.dumps([text], ensure_ascii=False), "f.json").data == [text]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="{}[]:,-?&*!|>'\"#%@`~ab01.\n\t <=", max_size=60))
+def test_any_text_is_read_or_refused_with_a_place_in_it(text: str) -> None:
+    try:
+        tree = parse(text, "f.yml")
+    except BadYaml as bad:
+        found = [bad]
+    else:
+        found = tree.flaws
+        json.dumps(tree.data, allow_nan=False)
+    lines = text.count("\n") + 1
+    assert all(1 <= bad.line <= lines + 1 and bad.column >= 1 for bad in found)
