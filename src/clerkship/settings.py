@@ -18,6 +18,11 @@ class Settings:
     seed: int = field(default=0, metadata={"about": "what ids and randomness derive from"})
 
 
+def program(environ: Mapping[str, str] = os.environ) -> str:
+    """What the user types to get here, for messages that say what to type next."""
+    return "uv run clerkship" if "UV_RUN_RECURSION_DEPTH" in environ else "clerkship"
+
+
 _SORTS: dict[str, type[Path] | type[float] | type[int]] = {
     "store": Path,
     "timeout": float,

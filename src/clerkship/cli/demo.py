@@ -10,7 +10,7 @@ from clerkship.cli.console import out
 from clerkship.cli.options import Json, StorePath
 from clerkship.cli.run import run_and_show
 from clerkship.service.running import RunRequest
-from clerkship.settings import load_settings
+from clerkship.settings import load_settings, program
 
 SUITE = Path(__file__).parent.parent / "suites" / "demo"
 AGENT = "python:clerkship.suites.demo.agent:FrontDesk"
@@ -45,5 +45,5 @@ def _say_what_next(surprising: list[str]) -> None:
         console.print(f"[fail]not as expected:[/] {escape('; '.join(surprising))}")
         return
     console.print("[quiet]One failure is on purpose: the demo's agent tells a relative what it should not. Next:[/]")
-    console.print("  clerkship init my-practice     [quiet]a project of your own, with an agent and two tasks[/]")
-    console.print(f"  clerkship run {escape(str(SUITE))} --agent oracle     [quiet]the same tasks, done right[/]")
+    console.print(f"  {program()} init my-practice   [quiet]a project of your own, with an agent and two tasks[/]")
+    console.print(f"  {program()} show latest relative --events   [quiet]all that happened in the task that failed[/]")

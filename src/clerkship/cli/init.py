@@ -9,6 +9,7 @@ from rich.markup import escape
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.service.scaffold import init as make
+from clerkship.settings import program
 
 
 def init(
@@ -28,4 +29,4 @@ def init(
         console.print(f"[pass]+[/] {escape(str(path))}")
     there = f"cd {escape(str(folder))} && " if folder != Path() else ""
     console.print("\n[quiet]Next:[/]")
-    console.print(f"  {there}clerkship run practice --agent python:agent:Agent", soft_wrap=True)
+    console.print(f"  {there}{program()} run practice --agent python:agent:Agent", soft_wrap=True)

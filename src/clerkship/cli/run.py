@@ -13,7 +13,7 @@ from clerkship.cli.verdicts import print_run
 from clerkship.engine.catalog import Registered
 from clerkship.service.reading import RunView, open_store, show_run, write_report
 from clerkship.service.running import RunRequest, RunResult, execute, plan_run
-from clerkship.settings import Settings, load_settings
+from clerkship.settings import Settings, load_settings, program
 
 
 def run(
@@ -95,6 +95,6 @@ def run_and_show(
         )
     else:
         print_run(console, view.run, view.counts, view.task_runs)
-        console.print(f"[quiet]run   [/] {view.run.id}   [quiet]look closer:[/] clerkship show {view.run.id}")
+        console.print(f"[quiet]run   [/] {view.run.id}   [quiet]look closer:[/] {program()} show {view.run.id}")
         console.print(f"[quiet]report[/] {escape(str(page))}")
     return result, view
