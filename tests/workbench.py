@@ -3,19 +3,33 @@
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
 from clerkship.actors.contract import Solver
 from clerkship.actors.python import PythonSolver
+from clerkship.assertions.contract import Assertion, Check
 from clerkship.engine.catalog import Registered
+from clerkship.events.evidence import Evidence
 from clerkship.model.run import TaskRun
 from clerkship.service.running import RunRequest, RunResult, execute, plan_run
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
 
+
+class Breaks(Assertion):
+    """A check with a bug in it: what comes of it is an error of its criterion, and of nothing else."""
+
+    name: ClassVar[str] = "breaks"
+
+    def check(self, evidence: Evidence) -> Check:
+        """Break."""
+        raise ZeroDivisionError("a bug of ours")
+
+
 CATALOG = Registered()
+CATALOG.assertions.add(Breaks.name, Breaks)
 
 
 class Workbench:

@@ -31,8 +31,7 @@ GOOD = "{label: one, assertion: {file_present: {sandbox: drop, path: one.txt}}}"
 GOOD_GATE = "{label: one, gate: true, assertion: {file_present: {sandbox: drop, path: one.txt}}}"
 OTHER = "{label: two, assertion: {file_present: {sandbox: drop, path: two.txt}}}"
 OTHER_GATE = "{label: two, gate: true, assertion: {file_present: {sandbox: drop, path: two.txt}}}"
-# Names no sandbox although there are two: an error of the criterion, not of the agent.
-BROKEN = "{label: broken, assertion: {file_present: {path: one.txt}}}"
+BROKEN = "{label: broken, assertion: breaks}"
 
 
 def writes_one(task_item: dict[str, Any], sandboxes: Any) -> str:

@@ -783,3 +783,39 @@ def test_a_selection_finds_names_patterns_and_tags(shelf: Shelf) -> None:
     assert names(tags=["b"], names=["R*"]) == ["Refill"]
     with pytest.raises(InputError, match=r"no task `Bok`; did you mean `Book`"):
         names(names=["Bok"])
+
+
+def test_an_assertion_on_a_sandbox_of_another_kind_or_on_none_of_two_is_found_at_load(tmp_path: Path) -> None:
+    (tmp_path / "a.yml").write_text(
+        "environment: {name: desk, simulators: {chat: {kind: chat}, drop: {kind: files}, other: {kind: files}}}\n"
+        "task:\n"
+        "  name: A\n"
+        "  criteria:\n"
+        "    - {label: none named, assertion: {file_present: x}}\n"
+        "    - {label: wrong kind, assertion: {file_present: {path: x, sandbox: chat}}}\n"
+        "    - {label: fine, assertion: {file_present: {path: x, sandbox: drop}}}\n"
+    )
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, Registered())
+    none_named, wrong_kind = caught.value.problems
+    assert (none_named.line, none_named.message) == (5, "name a `sandbox` of kind files")
+    assert (wrong_kind.line, wrong_kind.message) == (6, "`chat` is not a sandbox of kind files")
+
+
+def test_a_field_that_no_such_event_has_is_found_at_load(tmp_path: Path) -> None:
+    (tmp_path / "a.yml").write_text(
+        "environment: {name: desk, simulators: {drop: {kind: files}}}\n"
+        "task:\n"
+        "  name: A\n"
+        "  criteria:\n"
+        "    - {label: a, assertion: {never: {event: files.file.written, where: {pth: x}}}}\n"
+        "    - {label: b, assertion: {never: {event: 'files.*', where: {prefix: x, nowhere.at.all: x}}}}\n"
+        "    - {label: c, assertion: {sequencing: [{event: files.file.read, where: {size: {gt: 1}, paths.0: x}}]}}\n"
+    )
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, Registered())
+    assert [(problem.line, problem.message, problem.hint) for problem in caught.value.problems] == [
+        (5, "`files.file.written` has no field `pth`", "did you mean `path`?"),
+        (6, "`files.*` has no field `nowhere`", "known: count, data, path, prefix, size"),
+        (7, "`files.file.read` has no field `paths`", "did you mean `path`?"),
+    ]

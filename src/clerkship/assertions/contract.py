@@ -38,6 +38,8 @@ class Assertion(Frozen):
 
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
+    simulator: ClassVar[str | None] = None
+    """The kind of sandbox whose final state it reads; `sandbox` names which, unless there is only one."""
     shorthand: ClassVar[str | None] = None
     """The field that a bare value (text, a list or a matcher) stands for."""
 

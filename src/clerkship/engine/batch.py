@@ -19,7 +19,7 @@ MOST_WAITING = 64
 Save = Callable[[list[Finished]], None]
 
 
-@dataclass
+@dataclass(repr=False)  # `signal.signal` asks for the repr of a handler, and so of all its jobs
 class Batch:
     """Runs in the caller's thread; the seats are its only others. Ctrl-C stops it and keeps what finished."""
 

@@ -44,9 +44,9 @@ class Registered:
         """A scenario step."""
         return self.steps.get(name)
 
-    def step_simulator(self, name: str) -> str | None:
-        """The kind of sandbox a step acts on."""
-        return self.steps.get(name).simulator
+    def acts_on(self, sort: str, name: str) -> str | None:
+        """The kind of sandbox a step acts on, or an assertion reads; it must be named, or be the only one."""
+        return self.steps.get(name).simulator if sort == "step" else self.assertions.get(name).simulator
 
     def event_kinds(self, kind: str) -> Collection[str]:
         """What a kind of simulator may emit."""
@@ -62,6 +62,6 @@ class Registered:
         own = [event for _, spec in self.simulators.items() for event in spec.events]
         return {event.kind: event for event in (*LIFECYCLE, *AGENT, *own)}
 
-    def all_event_kinds(self) -> Collection[str]:
-        """Every kind of event there is."""
-        return self.events.keys()
+    def payloads(self) -> Mapping[str, Collection[str]]:
+        """Every kind of event there is, with the fields of its payload."""
+        return {kind: model.model_fields.keys() for kind, model in self.events.items()}

@@ -45,8 +45,8 @@ class Catalog(Protocol):
         """A scenario step; its fields are its YAML."""
         ...
 
-    def step_simulator(self, name: str) -> str | None:
-        """The kind of sandbox a step acts on."""
+    def acts_on(self, sort: str, name: str) -> str | None:
+        """The kind of sandbox a step acts on, or an assertion reads; it must be named, or be the only one."""
         ...
 
     def event_kinds(self, kind: str) -> Collection[str]:
@@ -57,6 +57,6 @@ class Catalog(Protocol):
         """The events of others that a kind of simulator takes in."""
         ...
 
-    def all_event_kinds(self) -> Collection[str]:
-        """Every kind of event there is."""
+    def payloads(self) -> Mapping[str, Collection[str]]:
+        """Every kind of event there is, with the fields of its payload."""
         ...

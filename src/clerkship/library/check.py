@@ -16,6 +16,7 @@ from clerkship.library.catalog import Catalog
 from clerkship.model.call import AssertionCall, StepCall
 from clerkship.model.environment import Reaction, Simulator
 from clerkship.model.names import did_you_mean
+from clerkship.model.path import split
 from clerkship.model.scenario import Person
 
 M = TypeVar("M", bound=BaseModel)
@@ -119,7 +120,7 @@ class Checker:
         return True
 
     def check_task(self, data: Mapping[str, Any], place: Surroundings | None) -> None:
-        """Criteria, steps and the person; without an place, what can be said without one."""
+        """Criteria, steps and the person; without a place, what can be said without one."""
         entities = [entity.get("id") for entity in _list(data.get("entities")) if isinstance(entity, dict)]
         for number, criterion in enumerate(_list(data.get("criteria"))):
             self._check_criterion(_map(criterion), ["criteria", number], entities, place)
@@ -156,8 +157,9 @@ class Checker:
             return
         parsed = self._check_args(model, args, [*path, name])
         self._check_names(parsed.model_dump() if parsed is not None else args, [*path, name], place)
-        if parsed is not None and sort == "step" and place is not None:
-            self._check_step_place(name, getattr(parsed, "sandbox", None), [*path, name], place)
+        kind = self.catalog.acts_on(sort, name)
+        if parsed is not None and kind is not None and place is not None:
+            self._check_place(kind.__eq__, getattr(parsed, "sandbox", None), kind, [*path, name], place)
 
     def _check_args(self, model: type[BaseModel], args: Any, path: Path) -> BaseModel | None:
         try:
@@ -168,24 +170,30 @@ class Checker:
 
     def _check_names(self, data: Any, path: Path, place: Surroundings | None) -> None:
         """Wherever arguments name a sandbox or an event kind, it must exist."""
-        for where, key, name in _names(data, path):
-            if key == "event":
-                self._check_event(name, where)
-            elif place is not None and name not in place.sandboxes:
-                hint = did_you_mean(name, place.sandboxes) or "it has no sandboxes"
-                self.note(where, f"no sandbox `{name}` in {place.name}", hint)
+        for here, part in _maps(data, path):
+            sandbox, event = part.get("sandbox"), part.get("event")
+            if isinstance(sandbox, str) and place is not None and sandbox not in place.sandboxes:
+                hint = did_you_mean(sandbox, place.sandboxes) or "it has no sandboxes"
+                self.note([*here, "sandbox"], f"no sandbox `{sandbox}` in {place.name}", hint)
+            if isinstance(event, str):
+                self._check_event(event, _map(part.get("where")), here)
 
-    def _check_event(self, name: str, place: Path) -> None:
-        kinds = self.catalog.all_event_kinds()
-        if "*" in name and not any(fnmatchcase(kind, name) for kind in kinds):
-            self.note(place, f"no event is like `{name}`", did_you_mean(name, {f"{k.split('.')[0]}.*" for k in kinds}))
-        elif "*" not in name and name not in kinds:
-            self.note(place, f"unknown event `{name}`", did_you_mean(name, kinds))
-
-    def _check_step_place(self, name: str, named: str | None, path: Path, place: Surroundings) -> None:
-        kind = self.catalog.step_simulator(name)
-        if kind is not None:
-            self._check_place(lambda other: other == kind, named, kind, path, place)
+    def _check_event(self, name: str, where: Mapping[str, Any], path: Path) -> None:
+        """The kind exists, and the paths start at a field of its payload: one that does not would match nothing, and
+        a `never` on it would always pass."""
+        payloads = self.catalog.payloads()
+        meant = [kind for kind in payloads if kind == name or ("*" in name and fnmatchcase(kind, name))]
+        if not meant and "*" in name:
+            known = {f"{kind.split('.')[0]}.*" for kind in payloads}
+            self.note([*path, "event"], f"no event is like `{name}`", did_you_mean(name, known))
+        elif not meant:
+            self.note([*path, "event"], f"unknown event `{name}`", did_you_mean(name, payloads))
+        fields = {field for kind in meant for field in payloads[kind]}
+        for key in where if meant else ():
+            first = next(iter(split(key)), "")
+            if first not in fields:
+                message = f"`{name}` has no field `{first}`"
+                self.note([*path, "where", key], message, did_you_mean(first, fields), key=True)
 
     def _check_person_place(self, named: str | None, place: Surroundings) -> None:
         self._check_place(self._converses, named, "chat", ["scenario", "person"], place)
@@ -206,17 +214,16 @@ class Checker:
             self.note([*path, "sandbox"], f"`{named}` is not a sandbox of kind {kind}", did_you_mean(named, known))
 
 
-def _names(data: Any, path: Path) -> Iterator[tuple[Path, str, str]]:
-    """Every `sandbox` and `event` in some arguments."""
+def _maps(data: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Every map in some arguments, but for those an author fills as they like."""
     if isinstance(data, Mapping):
+        yield path, data
         for key, value in data.items():
-            if key in ("sandbox", "event") and isinstance(value, str):
-                yield [*path, key], key, value
-            elif key not in _CLOSED:
-                yield from _names(value, [*path, key])
+            if key not in _CLOSED:
+                yield from _maps(value, [*path, key])
     elif isinstance(data, list | tuple):
         for number, value in enumerate(data):
-            yield from _names(value, [*path, number])
+            yield from _maps(value, [*path, number])
 
 
 def _read(model: type[M], data: Any) -> M | None:

@@ -29,6 +29,7 @@ class FilePresent(Assertion):
     """A file at the path (`*` allowed) whose text and JSON fields are as expected; or, with `absent`, none."""
 
     name: ClassVar[str] = "file_present"
+    simulator: ClassVar[str | None] = "files"
     shorthand: ClassVar[str | None] = "path"
     path: Annotated[str, Field(min_length=1, description="path in the drop, `*` allowed")]
     sandbox: Annotated[str | None, Field(description="which drop; the only one if not given")] = None
