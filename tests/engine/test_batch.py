@@ -96,7 +96,8 @@ def test_ctrl_c_stops_within_a_second_and_keeps_what_finished(tmp_path: Path) ->
     taken = monotonic() - began
     assert process.returncode == 130, errors
     assert "Traceback" not in output + errors
-    view = show_run(SqliteStore(tmp_path / "s.db"), "latest")
+    with SqliteStore(tmp_path / "s.db") as store:
+        view = show_run(store, "latest")
     assert view.run.status == "cancelled"
     assert {t.task: t.status for t in view.task_runs} == {
         "Wait 1": "completed",

@@ -514,7 +514,7 @@ def test_an_include_cannot_leave_the_folder(tmp_path: Path, target: str) -> None
         ('"a\\0b"', "it is not the name of a file"),
         ("sub", "it is a folder"),
         ("pipe", "it is not a file"),
-        ("loop", "it is not the name of a file"),
+        ("loop", "it is a link that leads nowhere"),
         ("binary.bin", "it is not a text file; save it as UTF-8 text"),
     ],
 )

@@ -19,7 +19,8 @@ def list_runs(
     json: Json = False,
 ) -> None:
     """List the runs that are kept, newest first."""
-    runs = open_store(store or load_settings().store).runs(limit)
+    with open_store(store or load_settings().store) as kept:
+        runs = kept.runs(limit)
     if json:
         print_json([{"run": run, "counts": counts} for run, counts in runs])
         return

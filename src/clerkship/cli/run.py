@@ -75,14 +75,11 @@ def run_and_show(
         agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
         console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}")
         console.print()
-    store = open_store(store_path, create=True)
-    try:
+    with open_store(store_path, create=True) as store:
         with RunProgress(console if not json else errors, plan.run.total, quiet=json) as progress:
             result = execute(plan, store, catalog, [progress])
         page = write_report(store, plan.run.id, report or store_path.parent / "reports" / f"{plan.run.id}.html")
         view = show_run(store, plan.run.id)
-    finally:
-        store.close()
     if json:
         print_json(
             {

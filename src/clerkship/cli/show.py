@@ -11,7 +11,7 @@ from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json, StorePath
 from clerkship.cli.verdicts import print_criterion, print_run
 from clerkship.cli.words import ending, verdict
-from clerkship.service.reading import TaskView, open_store, show_run, show_task, write_report
+from clerkship.service.reading import RunView, TaskView, open_store, show_run, show_task, write_report
 from clerkship.settings import load_settings
 
 
@@ -33,27 +33,27 @@ def show(
 
         clerkship show run-20260302-0900 "Move an appointment" --events
     """
-    kept = open_store(store or load_settings().store)
-    if report is not None:
-        out().print(f"[quiet]report[/] {escape(str(write_report(kept, run, report)))}")
-    if task is not None:
-        view = show_task(kept, run, task, trial)
-        if json:
-            print_json(
-                {"task_run": view.task_run, "intact": view.intact, "events": view.events, "sidecar": view.sidecar}
-            )
+    with open_store(store or load_settings().store) as kept:
+        if report is not None:
+            out().print(f"[quiet]report[/] {escape(str(write_report(kept, run, report)))}")
+        if task is not None:
+            _show_task(show_task(kept, run, task, trial), events=events, json=json)
         else:
-            _show_task(view, events=events)
-        return
-    found = show_run(kept, run, failed=failed)
+            _show_run(show_run(kept, run, failed=failed), json=json)
+
+
+def _show_run(view: RunView, *, json: bool) -> None:
     if json:
-        print_json({"run": found.run, "counts": found.counts, "tasks": found.task_runs})
-    else:
-        out().print(f"[bold]{escape(found.run.name)}[/]  {found.run.id}  [quiet]agent[/] {escape(found.run.solver)}\n")
-        print_run(out(), found.run, found.counts, found.task_runs)
+        print_json({"run": view.run, "counts": view.counts, "tasks": view.task_runs})
+        return
+    out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}\n")
+    print_run(out(), view.run, view.counts, view.task_runs)
 
 
-def _show_task(view: TaskView, *, events: bool) -> None:
+def _show_task(view: TaskView, *, events: bool, json: bool) -> None:
+    if json:
+        print_json({"task_run": view.task_run, "intact": view.intact, "events": view.events, "sidecar": view.sidecar})
+        return
     console, task_run = out(), view.task_run
     score = "" if task_run.score is None else f"  {task_run.score:.2f}"
     console.print(f"{verdict(task_run)}{score}  [bold]{escape(task_run.task)}[/]  [quiet]{ending(task_run)}[/]")

@@ -17,6 +17,7 @@ MOST_PROBLEMS = 100
 MOST_DATASET_BYTES = 200_000_000
 SUFFIXES = (".yml", ".yaml")
 Place = tuple[str, int, int]
+_NOWHERE = "it is a link that leads nowhere"
 
 
 class Unreadable(Exception):
@@ -97,8 +98,8 @@ class Folder:
         except Unreadable as unreadable:
             self.unread.append(_text_if_any(path))
             self._note(path, unreadable.message, unreadable.hint)
-        except RuntimeError:  # how pathlib reports links that go in a circle
-            self._note(path, "it is a link to itself")
+        except RuntimeError:  # how pathlib before 3.13 reports links that go in a circle
+            self._note(path, _NOWHERE)
         finally:
             self._open.clear()
         return None
@@ -167,11 +168,15 @@ class Folder:
         try:
             if Path(target).is_absolute() or not self.resolve(path).is_relative_to(self.resolve(self.root)):
                 raise Unreadable("it is outside the folder", "keep everything a task needs beside it")
+            if path.is_symlink() and not path.exists():
+                raise Unreadable(_NOWHERE)
             if not path.exists():
                 raise Unreadable("there is no such file", f"it is looked for beside {origin.name}")
         except OSError as error:
             raise Unreadable(f"it cannot be read: {error.strerror}") from None
-        except (ValueError, RuntimeError):
+        except RuntimeError:
+            raise Unreadable(_NOWHERE) from None
+        except ValueError:
             raise Unreadable("it is not the name of a file") from None
         return path
 
@@ -180,7 +185,9 @@ def read_text(path: Path) -> str:
     """A text file of bearable size."""
     try:
         if not path.is_file():
-            raise Unreadable("it is a folder" if path.is_dir() else "it is not a file")
+            raise Unreadable(
+                "it is a folder" if path.is_dir() else _NOWHERE if path.is_symlink() else "it is not a file"
+            )
         size = path.stat().st_size
         if size > SIZE_LIMIT:
             limit = f"a file may have {SIZE_LIMIT / 1e6:g} MB"

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import orjson
 from pydantic import BaseModel
@@ -42,9 +42,21 @@ class SqliteStore:
             elif not path.exists():
                 raise StoreFailed(f"there is no store at {path}; `clerkship run` makes one")
             self._db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._prepare()
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                self._db.execute("PRAGMA synchronous=NORMAL")
+                self._prepare()
+            except BaseException:
+                self._db.close()
+                raise
+
+    def __enter__(self) -> Self:
+        """Open as it is."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of it."""
+        self.close()
 
     def _prepare(self) -> None:
         version = self._version()
