@@ -38,9 +38,9 @@ class Batch:
         for job in self.jobs:
             self._waiting.put(job)
         self._open = len(self.jobs)
-        self._sit()
         try:
             with self._hearing_ctrl_c():
+                self._sit()
                 while self._open and not self.cancelled:
                     self._take(self._next(self._patience()))
                     self._watch()
