@@ -18,6 +18,14 @@ class Settings:
     seed: int = field(default=0, metadata={"about": "what ids and randomness derive from"})
 
 
+_EXPECTED = {
+    "store": "a path",
+    "timeout": "seconds, more than 0 and at most 86400",
+    "concurrency": "a whole number, at least 1",
+    "seed": "a whole number",
+}
+
+
 def program(environ: Mapping[str, str] = os.environ) -> str:
     """What the user types to get here, for messages that say what to type next."""
     return "uv run clerkship" if "UV_RUN_RECURSION_DEPTH" in environ else "clerkship"
@@ -41,8 +49,10 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         sort = _SORTS[setting.name]
         try:
             given[setting.name] = sort(text)
+            if setting.name in ("timeout", "concurrency") and not 0 < float(text) <= 86_400:
+                raise ValueError
         except ValueError:
             raise InputError.of(
-                f"CLERKSHIP_{setting.name.upper()} is {text!r}", hint=f"expected {sort.__name__}"
+                f"CLERKSHIP_{setting.name.upper()} is {text!r}", hint=f"expected {_EXPECTED[setting.name]}"
             ) from None
     return Settings(**given)  # type: ignore[arg-type]

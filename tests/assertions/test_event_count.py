@@ -37,7 +37,7 @@ def test_a_failure_says_how_often_and_where() -> None:
     found = EventCount.model_validate({"event": "files.file.read", "expected": {"lte": 10}}).check(story.evidence())
     assert found.detail.startswith("`files.file.read` happened 12 times (at #1, #2, ")
     assert "#11" not in found.detail
-    assert found.detail.endswith("expected lte 10")
+    assert found.detail.endswith("expected at most 10")
     [row] = found.evidence
     assert (row.path, row.expected, row.actual, row.passed) == ("count", {"lte": 10}, 12, False)
 

@@ -87,7 +87,7 @@ def test_the_best_file_is_compared_field_by_field_and_counts_in_part() -> None:
 def test_a_drop_of_many_files_is_not_told_whole() -> None:
     files = {f"f{number:05}.txt": b"" for number in range(10_000)}
     found = FilePresent.model_validate("missing").check(Story().holds("drop", files).evidence())
-    assert found.detail.endswith("f00009.txt and 9990 more (expected gte 1)")
+    assert found.detail.endswith("f00009.txt and 9990 more (expected at least 1)")
 
 
 def test_an_empty_drop_says_so() -> None:

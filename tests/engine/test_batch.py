@@ -86,14 +86,16 @@ def test_ctrl_c_stops_within_a_second_and_keeps_what_finished(tmp_path: Path) ->
         text = TASK.replace("name: Wait", f"name: Wait {number}, task_item: {{number: {number}}}")
         (tmp_path / f"{number}.yml").write_text(text)
     command = [sys.executable, "-m", "clerkship", "run", ".", "-a", "python:agent:agent", "-c", "1", "--store", "s.db"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    while "waiting" not in process.stdout.readline():
-        assert process.poll() is None
-    began = monotonic()
-    os.kill(process.pid, signal.SIGINT)
-    output, errors = process.communicate(timeout=20)
-    taken = monotonic() - began
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        while "waiting" not in process.stderr.readline():
+            assert process.poll() is None
+        began = monotonic()
+        os.kill(process.pid, signal.SIGINT)
+        output, errors = process.communicate(timeout=20)
+        taken = monotonic() - began
     assert process.returncode == 130, errors
     assert "Traceback" not in output + errors
     with SqliteStore(tmp_path / "s.db") as store:

@@ -130,7 +130,7 @@ def test_a_literal_is_taken_as_it_is(expected: Any) -> None:
 
 
 def test_an_expectation_is_described_in_words() -> None:
-    assert describe({"gte": 1, "not": {"in": [2]}}) == "gte 1 and not in [2]"
+    assert describe({"gte": 1, "not": {"in": [2]}}) == "at least 1 and not one of [2]"
     assert describe("x") == "'x'"
 
 

@@ -44,6 +44,14 @@ class Say:
 class AgentError(Exception):
     """The agent's own failure: it crashed, or answered what cannot be an answer."""
 
+    def __init__(self, message: str, trace: str = "") -> None:
+        super().__init__(message)
+        self.trace = trace
+
+
+class AgentStopped(BaseException):
+    """Raised inside an agent whose time is over and that did not stop by itself."""
+
 
 class Agent(Protocol):
     """One agent in one trial."""

@@ -41,6 +41,8 @@ class ScriptedPerson:
         end = self._script.end
         if isinstance(end.when, EventMatch) and matches(event, end.when):
             return Speech(end.say, leaves=True, reason="person_done")
+        if end.after is not None and self._said >= end.after:
+            return None  # they have said their share, and only wait for the last answer
         for number, rule in enumerate(self._script.script):
             if isinstance(rule.when, EventMatch) and self._may_use(number, rule) and matches(event, rule.when):
                 return self._use(number, rule)

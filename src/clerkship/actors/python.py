@@ -4,49 +4,93 @@ The name may be a class (a fresh instance per trial), an object or a module with
 or one function whose first parameter is `message` or `task_item`. Sync or async.
 """
 
+import asyncio
+import contextvars
+import hashlib
 import importlib
 import inspect
 import sys
+import sysconfig
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, AgentError, Entry, Message, Say
+from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, Message, Say
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.sandbox.door import Sandboxes
 
+T = TypeVar("T")
 _ENTRIES: dict[str, Entry] = {"message": "on_turn", "task_item": "on_task"}
+_PACKAGE = Path(__file__).parents[1]
+_FOREIGN = tuple(
+    str(place) for place in (*(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")), _PACKAGE)
+)
+LONGEST_TRACE = 20_000
+
+
+class Entrance(NamedTuple):
+    """A function to call, with how many of the two arguments it takes."""
+
+    function: Callable[..., Any]
+    arity: int
+    is_async: bool
 
 
 class PythonAgent:
     """Adapts functions of either kind to the two entry points."""
 
-    def __init__(self, functions: Mapping[Entry, Callable[..., Any]]) -> None:
-        self.entries: frozenset[Entry] = frozenset(functions)
-        self._functions = functions
+    def __init__(self, entrances: Mapping[Entry, Entrance]) -> None:
+        self.entries: frozenset[Entry] = frozenset(entrances)
+        self._entrances = entrances
+        self._context = contextvars.copy_context()  # what it sets there ends with it
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
         """Hand the message over."""
-        return parse_replies(await self._call("on_turn", message, sandboxes))
+        return await self._call("on_turn", (message, sandboxes), parse_replies)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Hand the work over."""
-        return parse_answer(await self._call("on_task", dict(task_item), sandboxes))
+        return await self._call("on_task", (task_item, sandboxes), parse_answer)
 
-    async def _call(self, entry: Entry, *arguments: Any) -> Any:
-        function = self._functions[entry]
+    async def _call(self, entry: Entry, arguments: tuple[Any, ...], parse: Callable[[Any], T]) -> T:
+        function, arity, is_async = self._entrances[entry]
         try:
-            result = function(*arguments[: _arity(function)])
-            return await result if hasattr(result, "__await__") else result
-        except PlatformError:
+            if is_async:
+                result = function(*arguments[:arity])
+            else:
+                result = self._context.run(_call_sync, function, arguments[:arity])
+            if hasattr(result, "__await__"):
+                result = await asyncio.create_task(_awaited(result), context=self._context)
+            return parse(result)
+        except (PlatformError, AgentStopped, AgentError):
             raise
-        except (Exception, SystemExit) as error:  # foreign code: whatever it raises is its own failure
-            raise AgentError(_told(error)) from error
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise  # its time is over, or the run is stopped
+            raise _blame(error) from error
+        except BaseException as error:  # foreign code: whatever it raises is its own failure
+            raise _blame(error) from error
+
+
+async def _awaited(result: Any) -> Any:
+    return await result
+
+
+def _call_sync(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """A sync function may bring its own loop (`asyncio.run`): while it works, this thread seems to have none."""
+    loop = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    try:
+        return function(*arguments)
+    finally:
+        asyncio._set_running_loop(loop)
 
 
 class PythonSolver:
@@ -55,40 +99,56 @@ class PythonSolver:
     def __init__(self, name: str, target: Any) -> None:
         self.name = name
         self._target = target
-        self._functions = functions(target, name)
+        self._is_class = inspect.isclass(target)
+        self._entrances = entrances(target, name) if not self._is_class else None
 
     def open(self, solution: str | None) -> Agent:
         """A fresh instance where the target is a class."""
-        if not inspect.isclass(self._target):
-            return PythonAgent(self._functions)
+        if self._entrances is not None and not self._is_class:
+            return PythonAgent(self._entrances)
         try:
-            made = self._target()
-        except Exception as error:
-            raise AgentError(f"it could not be made: {_told(error)}") from error
-        return PythonAgent({entry: getattr(made, entry) for entry in self._functions})
+            made = _call_sync(self._target, ())
+        except (PlatformError, AgentStopped):
+            raise
+        except BaseException as error:  # foreign code: whatever it raises is its own failure
+            raise _blame(error, "it could not be made: ") from error
+        if self._entrances is None:
+            self._entrances = entrances(made, self.name)  # looked at once: signatures are slow to read
+        bound = {entry: known._replace(function=getattr(made, entry)) for entry, known in self._entrances.items()}
+        return PythonAgent(bound)
 
 
-def functions(target: Any, name: str) -> dict[Entry, Callable[..., Any]]:
+def entrances(target: Any, name: str) -> dict[Entry, Entrance]:
     """The entry points something has."""
-    if inspect.isfunction(target):
-        first = next(iter(inspect.signature(target).parameters), "")
-        if first not in _ENTRIES:
-            raise InputError.of(f"agent {name}: the first parameter of a function is `message` or `task_item`")
-        return {_ENTRIES[first]: target}
     found: dict[Entry, Callable[..., Any]] = {
         entry: getattr(target, entry) for entry in _ENTRIES.values() if callable(getattr(target, entry, None))
     }
+    if not found and callable(target):
+        first = next(iter(_parameters(target)), "")
+        if first not in _ENTRIES:
+            raise InputError.of(f"agent {name}: the first parameter of a function is `message` or `task_item`")
+        found = {_ENTRIES[first]: target}
     if not found:
         raise InputError.of(f"agent {name}: it has neither on_turn nor on_task")
-    return found
+    return {
+        entry: Entrance(function, _arity(function), inspect.iscoroutinefunction(function))
+        for entry, function in found.items()
+    }
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except ValueError:  # made in C, and silent about it
+        return {}
 
 
 def _arity(function: Callable[..., Any]) -> int:
-    """How many of the two arguments it takes; a plain function's count is cached by Python's own code object."""
-    code = getattr(function, "__code__", None)
-    if code is None or code.co_flags & inspect.CO_VARARGS:
+    kinds = [parameter.kind for parameter in _parameters(function).values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds or not kinds:
         return 2
-    return min(2, int(code.co_argcount) - inspect.ismethod(function))
+    named = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return min(2, sum(kind in named for kind in kinds))
 
 
 def load_python(reference: str) -> PythonSolver:
@@ -98,11 +158,13 @@ def load_python(reference: str) -> PythonSolver:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
+    if module_name.endswith(".py") or "/" in module_name:
+        raise InputError.of(f"agent python:{reference}: not a module", hint="write its name, without path and .py")
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise InputError.of(f"agent python:{reference}: no module `{error.name}`") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError.of(f"agent python:{reference}: importing it failed: {_told(error)}") from None
     if not hasattr(module, name):
         known = [known for known in vars(module) if not known.startswith("_")]
@@ -112,19 +174,35 @@ def load_python(reference: str) -> PythonSolver:
 
 def load_source(source: str, name: str) -> PythonAgent:
     """An agent from the text of a file, such as a reference solution kept in a snapshot."""
-    module = ModuleType("solution")
+    module = ModuleType(f"clerkship_solution_{hashlib.sha256(source.encode()).hexdigest()[:16]}")
+    sys.modules[module.__name__] = module  # dataclasses and the like look their module up there
     try:
         exec(compile(source, name, "exec"), module.__dict__)
-    except Exception as error:
+        agent = getattr(module, "Agent", module)
+        return PythonAgent(entrances(agent() if inspect.isclass(agent) else agent, name))
+    except (Exception, SystemExit) as error:
         raise InputError.of(f"{name}: running it failed: {_told(error)}") from None
-    agent = getattr(module, "Agent", module)
-    return PythonAgent(functions(agent() if inspect.isclass(agent) else agent, name))
+
+
+def _blame(error: BaseException, prefix: str = "") -> AgentError:
+    trace = "".join(traceback.format_exception(error))[-LONGEST_TRACE:]  # keeps its head where str() fails
+    return AgentError(prefix + _told(error), trace.encode(errors="replace").decode())
 
 
 def _told(error: BaseException) -> str:
-    """The error with the agent's own line, not ours."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f" ({Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno})" if trace is not None else ""
-    return f"{type(error).__name__}: {str(error)[:2000]}{place}".encode(errors="replace").decode()
+    """The error with the agent's own line: not ours, and not one deep in a library."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not _is_foreign(frame.filename)]
+    place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    return f"{type(error).__name__}: {_words(error)}{place}".encode(errors="replace").decode()
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)[:2000]
+    except Exception:  # foreign code, to the last
+        return "(it cannot even say what is wrong)"
+
+
+def _is_foreign(file: str) -> bool:
+    return file.startswith("<") or (file.startswith(_FOREIGN) and not Path(file).is_relative_to(_PACKAGE / "suites"))

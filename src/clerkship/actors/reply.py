@@ -1,5 +1,6 @@
 """What an agent hands back, made into what the log can hold, or refused as nonsense."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,13 +19,15 @@ def parse_replies(value: Any) -> list[Say]:
     items = value if isinstance(value, list | tuple) else [value]
     if len(items) > MOST_REPLIES:
         raise AgentError(f"on_turn returned {len(items)} replies; the limit is {MOST_REPLIES}")
-    return [_say(item) for item in items if item is not None and item != ""]
+    return [_say(item) for item in items if item is not None and not (isinstance(item, str) and not item)]
 
 
 def _say(item: Any) -> Say:
     if isinstance(item, str):
         return Say(_text(item))
     if isinstance(item, Say):
+        if not isinstance(item.utter_name, str | None):
+            raise AgentError(f"a reply's utter_name is {_named(item.utter_name)}")
         return Say(
             _text(item.text), item.utter_name, _buttons(item.buttons) if item.buttons else (), _plain_map(item.metadata)
         )
@@ -46,6 +49,8 @@ def _text(text: Any) -> str:
 
 
 def _buttons(buttons: Any) -> tuple[dict[str, Any], ...]:
+    if not isinstance(buttons, list | tuple):
+        raise AgentError(f"a reply's buttons are {_named(buttons)}")
     plain = parse_answer(list(buttons), what="buttons")
     if not isinstance(plain, list) or not all(isinstance(button, dict) for button in plain):
         raise AgentError("a reply's buttons must be maps")
@@ -71,10 +76,21 @@ def parse_answer(value: Any, what: str = "answer") -> JsonValue:
         if isinstance(value, str):
             return value.encode(errors="replace").decode()
         raise AgentError(f"its {what} cannot be written as JSON: {error}") from None
+    if _is_not_a_number(value):
+        raise AgentError(f"its {what} has a number in it that JSON cannot say (infinity, or not a number)")
     if len(data) > ANSWER_LIMIT:
         raise AgentError(f"its {what} has {len(data):,} bytes; the limit is {ANSWER_LIMIT:,}")
     plain: JsonValue = orjson.loads(data)
     return plain
+
+
+def _is_not_a_number(value: Any) -> bool:
+    """Whether there is one in it: orjson would write null without a word."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    if isinstance(value, Mapping):
+        return any(map(_is_not_a_number, value.values()))
+    return isinstance(value, list | tuple) and any(map(_is_not_a_number, value))
 
 
 def _model(value: Any) -> Any:

@@ -24,6 +24,5 @@ class EventCount(Assertion, EventMatch):
         passed = holds(self.expected, len(hits))
         where = f" (at {', '.join(f'#{seq}' for seq in hits[:10])})" if hits else ""
         field = FieldCheck(path="count", expected=self.expected, actual=len(hits), passed=passed)
-        return Check.of(
-            passed, f"{phrase(self)} happened {len(hits)} times{where}; expected {describe(self.expected)}", field
-        )
+        times = "once" if len(hits) == 1 else f"{len(hits)} times"
+        return Check.of(passed, f"{phrase(self)} happened {times}{where}; expected {describe(self.expected)}", field)

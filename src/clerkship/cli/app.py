@@ -5,7 +5,7 @@ import traceback
 import typer
 from rich.markup import escape
 
-from clerkship.cli.console import err
+from clerkship.cli.console import err, print_json
 from clerkship.cli.demo import demo
 from clerkship.cli.init import init
 from clerkship.cli.list_runs import list_runs
@@ -13,7 +13,7 @@ from clerkship.cli.run import run as run_command
 from clerkship.cli.schema import schema
 from clerkship.cli.show import show
 from clerkship.cli.validate import print_problem, validate
-from clerkship.model.problem import ClerkshipError, InputError
+from clerkship.model.problem import ClerkshipError, InputError, Problem
 
 app = typer.Typer(
     name="clerkship",
@@ -46,14 +46,19 @@ def run(arguments: list[str]) -> int:
         app(arguments, prog_name="clerkship")
     except SystemExit as done:  # how typer ends, usage errors and Ctrl-C included
         return done.code if isinstance(done.code, int) else 0
-    except InputError as error:
-        for problem in error.problems:
-            print_problem(problem, err())
     except ClerkshipError as error:
-        err().print(f"[fail]✗[/] {escape(str(error))}")
+        _explain(error, json="--json" in arguments)
     except Exception as error:  # the last line of defence: a bug of ours is said to be one
         _own_up(error)
     return 2
+
+
+def _explain(error: ClerkshipError, *, json: bool) -> None:
+    problems = error.problems if isinstance(error, InputError) else (Problem(message=str(error)),)
+    if json:
+        print_json({"problems": problems})
+    for problem in problems:
+        print_problem(problem, err())
 
 
 def _own_up(error: Exception) -> None:

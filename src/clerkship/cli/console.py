@@ -1,12 +1,18 @@
 """Where output goes: rich on a terminal, plain elsewhere, JSON when asked for."""
 
+import io
 import sys
-from typing import Any
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
 
 import orjson
 from pydantic import BaseModel
 from rich.console import Console
 from rich.theme import Theme
+
+from clerkship.engine.seat import SEAT
 
 _THEME = Theme(
     {
@@ -39,6 +45,52 @@ def _console(*, stderr: bool) -> Console:
     if not console.is_terminal:
         console = Console(theme=_THEME, stderr=stderr, highlight=False, emoji=False, width=200, soft_wrap=True)
     return console
+
+
+class _Sorted(io.TextIOBase):
+    """Standard output for everyone but the threads that agents work in: what they print goes to standard error."""
+
+    def __init__(self, stdout: TextIO) -> None:
+        self._stdout = stdout
+
+    def _mine(self) -> TextIO:
+        return sys.stderr if threading.current_thread().name.startswith(SEAT) else self._stdout
+
+    def write(self, text: str) -> int:
+        """To whom it belongs."""
+        return self._mine().write(text)
+
+    def flush(self) -> None:
+        """Likewise."""
+        self._mine().flush()
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else a stream can do."""
+        return getattr(self._mine(), name)
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """As it was."""
+        return self._stdout.encoding
+
+    def isatty(self) -> bool:
+        """As it was."""
+        return self._stdout.isatty()
+
+    def fileno(self) -> int:
+        """As it was."""
+        return self._stdout.fileno()
+
+
+@contextmanager
+def agents_print_to_stderr() -> Iterator[None]:
+    """Standard output is for verdicts: an agent's `print` must not spoil the JSON, or be hit by a closed pipe."""
+    before = sys.stdout
+    sys.stdout = _Sorted(before)
+    try:
+        yield
+    finally:
+        sys.stdout = before
 
 
 def print_json(data: Any) -> None:

@@ -25,7 +25,8 @@ def list_runs(
         print_json([{"run": run, "counts": counts} for run, counts in runs])
         return
     table = Table(box=None, pad_edge=False, header_style="quiet")
-    for column in ("run", "started", "name", "agent", "outcome"):
+    table.add_column("run", no_wrap=True)
+    for column in ("started", "name", "agent", "outcome"):
         table.add_column(column, overflow="fold")
     for run, counts in runs:
         started = run.started_at[:19].replace("T", " ")

@@ -8,13 +8,13 @@ import typer
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for scripts.")]
 StorePath = Annotated[
     Path | None,
-    typer.Option("--store", help="File that runs are kept in. [default: .clerkship/store.db, or CLERKSHIP_STORE]"),
+    typer.Option("--store", help="File to keep runs in, instead of .clerkship/store.db."),
 ]
 Agent = Annotated[
     str,
     typer.Option(
         "--agent",
         "-a",
-        help="Who does the work: python:module:name, oracle (the task's own solution) or nop (nobody).",
+        help="Who does the work: python:mod:name, oracle (the tasks' own solutions), nop (nobody).",
     ),
 ]

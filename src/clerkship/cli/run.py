@@ -1,18 +1,20 @@
 """`clerkship run`: run tasks with an agent and show the verdicts."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.console import err, out, print_json
+from clerkship.cli.console import agents_print_to_stderr, out, print_json
 from clerkship.cli.options import Agent, Json, StorePath
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.verdicts import print_run
 from clerkship.engine.catalog import Registered
 from clerkship.service.reading import RunView, open_store, show_run, write_report
-from clerkship.service.running import RunRequest, RunResult, execute, plan_run
+from clerkship.service.running import RunPlan, RunRequest, RunResult, execute, plan_run
 from clerkship.settings import Settings, load_settings, program
 
 
@@ -29,7 +31,9 @@ def run(
         int | None, typer.Option("--concurrency", "-c", help="Trials at once.", min=1, max=1000)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="What ids and randomness derive from.")] = None,
-    timeout: Annotated[float | None, typer.Option(help="Wall seconds for tasks that set none.", min=0.001)] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Wall seconds for tasks that set none.", min=0.001, max=86_400)
+    ] = None,
     shuffle: Annotated[bool, typer.Option(help="Run in an order the seed decides; verdicts stay the same.")] = False,
     report: Annotated[Path | None, typer.Option(help="Where to write the HTML report.")] = None,
     store: StorePath = None,
@@ -66,32 +70,36 @@ def run(
 def run_and_show(
     request: RunRequest, settings: Settings, store_path: Path, report: Path | None, *, json: bool
 ) -> tuple[RunResult, RunView]:
-    """Plan, execute with progress, keep, report, show."""
+    """Plan, execute with progress, keep, show, report."""
     catalog = Registered()
     plan = plan_run(request, settings, catalog)
-    console, errors = out(), err()
+    console = out()
     if not json:
-        what = f"{len(plan.snapshots)} tasks" + (f" × {plan.run.trials}" if plan.run.trials > 1 else "")
-        agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
-        console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}")
-        console.print()
+        _announce(console, plan)
     with open_store(store_path, create=True) as store:
-        with RunProgress(console if not json else errors, plan.run.total, quiet=json) as progress:
+        with agents_print_to_stderr(), RunProgress(console, plan.run.total, quiet=json) as progress:
             result = execute(plan, store, catalog, [progress])
-        page = write_report(store, plan.run.id, report or store_path.parent / "reports" / f"{plan.run.id}.html")
         view = show_run(store, plan.run.id)
+        if not json:
+            print_run(console, view.run, view.counts, view.task_runs)
+            _say_where(console, view, store_path, settings)
+        page = write_report(store, plan.run.id, report or store_path.parent / "reports" / f"{plan.run.id}.html")
     if json:
-        print_json(
-            {
-                "run": view.run,
-                "counts": view.counts,
-                "exit_code": result.exit_code(),
-                "report": page,
-                "tasks": view.task_runs,
-            }
-        )
+        found = {"run": view.run, "counts": view.counts, "exit_code": result.exit_code(), "report": page}
+        print_json(found | {"tasks": view.task_runs})
     else:
-        print_run(console, view.run, view.counts, view.task_runs)
-        console.print(f"[quiet]run   [/] {view.run.id}   [quiet]look closer:[/] {program()} show {view.run.id}")
-        console.print(f"[quiet]report[/] {escape(str(page))}")
+        console.print(f"[quiet]report[/] {escape(str(page))}", soft_wrap=True)
     return result, view
+
+
+def _announce(console: Console, plan: RunPlan) -> None:
+    count = len(plan.snapshots)
+    what = f"{count} task{'s' * (count != 1)}" + (f" × {plan.run.trials}" if plan.run.trials > 1 else "")
+    agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
+    console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}\n")
+
+
+def _say_where(console: Console, view: RunView, store: Path, settings: Settings) -> None:
+    elsewhere = f" --store {shlex.quote(str(store))}" if store != settings.store else ""
+    console.print(f"[quiet]run[/]    {view.run.id}")
+    console.print(f"[quiet]look closer[/] {program()} show {view.run.id}{escape(elsewhere)}", soft_wrap=True)

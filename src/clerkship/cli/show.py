@@ -7,7 +7,7 @@ import orjson
 import typer
 from rich.markup import escape
 
-from clerkship.cli.console import out, print_json
+from clerkship.cli.console import err, out, print_json
 from clerkship.cli.options import Json, StorePath
 from clerkship.cli.verdicts import print_criterion, print_run
 from clerkship.cli.words import ending, verdict
@@ -35,7 +35,7 @@ def show(
     """
     with open_store(store or load_settings().store) as kept:
         if report is not None:
-            out().print(f"[quiet]report[/] {escape(str(write_report(kept, run, report)))}")
+            err().print(f"[quiet]report[/] {escape(str(write_report(kept, run, report)))}", soft_wrap=True)
         if task is not None:
             _show_task(show_task(kept, run, task, trial), events=events, json=json)
         else:

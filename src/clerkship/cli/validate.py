@@ -57,4 +57,4 @@ def print_problem(problem: Problem, console: Console) -> None:
     place = f"[place]{escape(problem.place())}[/]: " if problem.place() else ""
     key = f"[bold]{escape(problem.key)}[/]: " if problem.key else ""
     hint = f"; [quiet]{escape(problem.hint)}[/]" if problem.hint else ""
-    console.print(f"{place}{key}{escape(problem.message)}{hint}")
+    console.print(f"[fail]✗[/] {place}{key}{escape(problem.message)}{hint}", soft_wrap=True)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from clerkship.cli.words import ending, styled, verdict
@@ -19,6 +20,7 @@ LONGEST_VALUE = 160
 
 def print_run(console: Console, run: BenchmarkRun, counts: Counts, task_runs: Sequence[TaskRun]) -> None:
     """Table, failures, sum."""
+    console.print()
     _print_table(console, task_runs)
     unhappy = [
         task_run for task_run in task_runs if outcome(task_run) not in ("pass", "ungraded") or task_run.agent_error
@@ -42,10 +44,11 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
     shown = (
         sorted(task_runs, key=lambda t: outcome(t) == "pass")[:MOST_ROWS] if len(task_runs) > MOST_ROWS else task_runs
     )
+    trials = max((task_run.trial for task_run in task_runs), default=1)
     for task_run in shown:
         score = "" if task_run.score is None else f"{task_run.score:.2f}"
         good = sum(criterion.passed for criterion in task_run.criteria)
-        trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
+        trial = f" [quiet]trial {task_run.trial}[/]" if trials > 1 else ""
         table.add_row(
             verdict(task_run),
             score,
@@ -61,14 +64,23 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
 def print_failure(console: Console, task_run: TaskRun) -> None:
     """Why one trial did not pass: each criterion that did not hold, expected beside actual."""
     console.print()
-    console.print(f"{verdict(task_run)}  [bold]{escape(task_run.task)}[/]  [quiet]{ending(task_run)}[/]")
+    trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
+    console.print(f"{verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{ending(task_run)}[/]")
     if task_run.error:
-        console.print(f"    [errored]not the agent's fault:[/] {escape(task_run.error)}")
+        _print(console, 4, f"[errored]not the agent's fault:[/] {escape(task_run.error)}")
     if task_run.agent_error:
-        console.print(f"    [fail]the agent failed:[/] {escape(task_run.agent_error)}")
-    for criterion in task_run.criteria:
+        _print(console, 4, f"[fail]the agent failed:[/] {escape(task_run.agent_error)}")
+    for criterion in task_run.criteria if task_run.status != "errored" else ():
         if criterion.status != "judged" or not criterion.passed:
             print_criterion(console, criterion)
+
+
+def _print(console: Console, indent: int, markup: str) -> None:
+    """A line that keeps its indent where it wraps."""
+    if console.is_terminal:
+        console.print(Padding(markup, (0, 0, 0, indent)))
+    else:
+        console.print(" " * indent + markup)
 
 
 def print_criterion(console: Console, criterion: CriterionRun) -> None:
@@ -77,8 +89,8 @@ def print_criterion(console: Console, criterion: CriterionRun) -> None:
         criterion.status, "[pass]✓[/]" if criterion.passed else "[fail]✗[/]"
     )
     gate = " [quiet](gate)[/]" if criterion.gate else ""
-    console.print(f"  {mark} {escape(criterion.label)}{gate}")
-    console.print(f"      {escape(criterion.detail)}")
+    _print(console, 2, f"{mark} {escape(criterion.label)}{gate}")
+    _print(console, 6, escape(criterion.detail))
     for field in criterion.evidence:
         if criterion.passed or not field.passed:
             _print_field(console, field)
@@ -86,10 +98,10 @@ def print_criterion(console: Console, criterion: CriterionRun) -> None:
 
 def _print_field(console: Console, field: FieldCheck) -> None:
     place = f" [quiet]#{field.seq}[/]" if field.seq is not None else ""
-    console.print(f"      [place]{escape(field.path)}[/]{place}")
-    console.print(f"        [quiet]expected[/] {escape(_cut(describe(field.expected)))}")
-    actual = field.actual if isinstance(field.actual, str) else repr(field.actual)
-    console.print(f"        [quiet]actual  [/] {escape(_cut(actual))}")
+    actual = field.actual if isinstance(field.actual, str) else describe(field.actual)
+    _print(console, 6, f"[place]{escape(field.path)}[/]{place}")
+    _print(console, 8, f"[quiet]expected[/] {escape(_cut(describe(field.expected)))}")
+    _print(console, 8, f"[quiet]actual  [/] {escape(_cut(actual))}")
 
 
 def _cut(text: str) -> str:
@@ -103,8 +115,9 @@ def summary(run: BenchmarkRun, counts: Counts) -> str:
     interval = wilson(counts.passed, counts.graded)
     rate = ""
     if interval is not None:
-        sure = f"[quiet](95 % {interval.low:.0%}–{interval.high:.0%}, {counts.graded} graded)[/]"
+        sure = f"[quiet](95 % interval {interval.low:.0%} to {interval.high:.0%}, {counts.graded} graded)[/]"
         rate = f"   pass rate {interval.rate:.0%} {sure}"
     missing = run.total - counts.done
     left = f"   [cancelled]{missing} not run[/]" if missing else ""
-    return f"{told}{rate}{left}"
+    crashed = f"   [fail]the agent crashed in {counts.agent_errors}[/]" if counts.agent_errors else ""
+    return f"{told}{crashed}{rate}{left}"

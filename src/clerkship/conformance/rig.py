@@ -26,6 +26,7 @@ class Rig:
         self.playground = Playground(environment, self.rooms, seed)
         if spec.converses:
             self.playground.seat(ScriptedPerson(Person(fallback="I see.")), self.name)
+            self.playground.listen()
         self._gateway = Gateway()
         self._gateway.admit(self.playground)
         self._listener = Listener(self._gateway)

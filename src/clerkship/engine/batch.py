@@ -1,10 +1,10 @@
 """Many trials, so many at once: hands them out, watches their time, and takes down each as it finishes."""
 
+import contextlib
 import queue
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from clerkship.engine.seat import Done, Seat, finish
@@ -28,31 +28,35 @@ class Batch:
     concurrency: int
     save: Save
     cancelled: bool = False
+    _stopping: bool = False
     _waiting: "queue.SimpleQueue[Job | None]" = field(default_factory=queue.SimpleQueue)
     _done: "queue.Queue[Done]" = field(default_factory=lambda: queue.Queue(MOST_WAITING))
     _seats: list[Seat] = field(default_factory=list)
     _open: int = 0
 
     def run(self) -> None:
-        """Until every job is done, or somebody stops it."""
+        """Until every job is done, or somebody stops it. What finished is kept, whatever ends it."""
         for job in self.jobs:
             self._waiting.put(job)
         self._open = len(self.jobs)
         try:
-            with self._hearing_ctrl_c():
-                self._sit()
-                while self._open and not self.cancelled:
-                    self._take(self._next(self._patience()))
-                    self._watch()
-            if self.cancelled:
+            self._sit()
+            while self._open and not self._stopping:
+                self._take(self._next(self._patience()))
+                self._watch()
+            if self._open:
+                self.cancelled = True
                 self._stop()
         finally:
-            for _ in self._seats:
-                self._waiting.put(None)
+            self._send_home()
 
-    @contextmanager
-    def _hearing_ctrl_c(self) -> Iterator[None]:
-        """The first Ctrl-C is a wish, not an exception: it must not strike in the middle of keeping a trial."""
+    def stop(self) -> None:
+        """Wish for an end, from any thread."""
+        self._stopping = True
+
+    @contextlib.contextmanager
+    def hearing_ctrl_c(self) -> Iterator[None]:
+        """In here the first Ctrl-C is a wish, not an exception: it must not strike in the middle of keeping a trial."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -63,7 +67,7 @@ class Batch:
             signal.signal(signal.SIGINT, before)
 
     def _wish(self, number: int, frame: object) -> None:
-        self.cancelled = True
+        self.stop()
         signal.signal(signal.SIGINT, signal.default_int_handler)  # the second is meant
 
     def _patience(self) -> float:
@@ -82,7 +86,7 @@ class Batch:
             while len(found) < MOST_WAITING:
                 found.append(self._done.get_nowait())
         except queue.Empty:
-            if not found and len(self._seats) < self.concurrency and not self._waiting.empty():
+            if not self._stopping and not found and len(self._seats) < self.concurrency and not self._waiting.empty():
                 self._sit()
         return found
 
@@ -111,17 +115,28 @@ class Batch:
                 self._sit()
 
     def _stop(self) -> None:
-        """Stop taking jobs, cancel what runs, wait a moment, give up the rest."""
-        while not self._waiting.empty():
-            self._waiting.get()
+        """Cancel what runs, wait a moment for it to end, give up the rest."""
+        self._send_home()
         for seat in self._seats:
             seat.stop()
         until = monotonic() + STOP_WITHIN
         while monotonic() < until and any(seat.trial is not None for seat in self._seats):
-            self._take_last(self._next(0.05))
-        self._take_last(self._next(0.05))
+            for seat in self._seats:
+                seat.overdue()
+            self._take_last(self._next(0.02))
+        while self._take_last(self._next(0.05)):
+            pass
         abandoned = [seat.trial for seat in self._seats if seat.trial is not None]
         self._keep([finish(trial, "cancelled") for trial in abandoned if trial.claim()])
 
-    def _take_last(self, done: list[Done]) -> None:
+    def _send_home(self) -> None:
+        """No more jobs for anyone."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._waiting.get_nowait()
+        for _ in range(len(self._seats) + 1):
+            self._waiting.put(None)
+
+    def _take_last(self, done: list[Done]) -> bool:
         self._keep([item.finished for item in done if item.finished is not None])
+        return bool(done)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import orjson
+
 from clerkship.actors.contract import SimulatedPerson, Solver
 from clerkship.actors.nop import Nop
 from clerkship.actors.oracle import Oracle
@@ -33,6 +35,8 @@ class BuiltTask:
     steps: tuple[tuple[timedelta | None, Step], ...]
     checks: tuple[tuple[Criterion, Assertion], ...]
     person_at: str | None
+    task_item: bytes
+    """As JSON: each trial gets a copy of its own."""
 
     def person(self) -> SimulatedPerson | None:
         """A fresh person for one trial."""
@@ -54,6 +58,7 @@ def build_task(snapshot: Snapshot, datasets: Mapping[str, Dataset], catalog: Reg
             for criterion in snapshot.task.criteria
         ),
         person_at=_place(scenario.person, rooms) if scenario.person is not None else None,
+        task_item=orjson.dumps(snapshot.task.task_item),
     )
 
 

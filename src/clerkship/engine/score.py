@@ -32,7 +32,7 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence) -
         check = assertion.check(evidence)
     except Exception as error:  # one criterion's error is data, and takes no other down
         status = "error"
-        check = Check.of(False, f"{type(error).__name__}: {error}")
+        check = Check.of(False, f"{type(error).__name__}: {error}".encode(errors="replace").decode())
     return CriterionRun(
         label=criterion.label,
         assertion=criterion.assertion.name,

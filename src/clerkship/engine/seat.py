@@ -7,20 +7,21 @@ finished by somebody else.
 
 import asyncio
 import ctypes
+import math
 import queue
 import threading
 from collections.abc import Callable
 
+from clerkship.actors.contract import AgentStopped
 from clerkship.engine.trial import Finished, Job, Setting, Trial, stillborn
 from clerkship.kit.wall import monotonic
+from clerkship.model.problem import ClerkshipError, PlatformError
 from clerkship.model.run import Ending
 
+SEAT = "clerkship-seat"
+"""The name of the threads that agents work in."""
 GRACE = 0.3
 """Seconds from cancelling an agent that is past its time to interrupting it, and again to giving it up."""
-
-
-class AgentStopped(BaseException):
-    """Raised inside an agent that did not stop by itself."""
 
 
 class Seat:
@@ -31,25 +32,25 @@ class Seat:
         self._jobs = jobs
         self._done = done
         self._gate = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = _new_loop()
         self._task: asyncio.Task[None] | None = None
         self.trial: Trial | None = None
-        self._deadline: float | None = None
+        self._deadline = math.inf
         self._interrupted = False
         self.retired = False
         self._ending: Ending = "timed_out"
         """What it is if its trial is cancelled."""
-        self._thread = threading.Thread(target=self._run, name="clerkship-seat", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=SEAT, daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        self._loop = loop = asyncio.new_event_loop()
         try:
-            loop.run_until_complete(self._serve())
-        except (AgentStopped, asyncio.CancelledError):
+            self._loop.run_until_complete(self._serve())
+        except (AgentStopped, asyncio.CancelledError):  # delivered too late to be anybody's
             self.retired = True
+            self._done(Done(self, None))
         finally:
-            loop.close()
+            self._loop.close()
 
     async def _serve(self) -> None:
         """All of a seat's trials in one task: what an agent does not wait for costs no turn of the loop."""
@@ -61,81 +62,96 @@ class Seat:
         try:
             trial = Trial(job, self._setting)
         except Exception as error:  # around one run: whatever it was is data
-            return Done(self, stillborn(job, f"{type(error).__name__}: {error}"))
+            return Done(self, stillborn(job, told(error)))
         ending, reason = await self._play(trial)
+        if not self.retired:
+            await self._clear()
         if not trial.claim():
             self.retired = True
             return Done(self, None)
         return Done(self, finish(trial, ending, reason))
 
     async def _play(self, trial: Trial) -> tuple[Ending, str]:
+        deadline = monotonic() + trial.timeout
         try:
             try:
                 with self._gate:
-                    self.trial, self._deadline = trial, monotonic() + trial.timeout
+                    self.trial, self._deadline = trial, deadline
                 ending = await trial.play()
-                await self._clear()
-                return ending, ""
+                return (ending if monotonic() <= deadline else self._ending), ""
             finally:
                 with self._gate:
-                    self.trial = self._deadline = None
+                    self.trial, self._deadline = None, math.inf
         except asyncio.CancelledError:
-            if self._task is not None:
-                self._task.uncancel()
             return self._ending, ""
         except AgentStopped:
             self.retired = True  # its loop may be in any state
             return self._ending, ""
-        except Exception as error:  # around one run: whatever it was is data
-            return "errored", f"{type(error).__name__}: {error}"
+        except BaseException as error:  # around one run: whatever it was is data, and must not end the thread
+            return "errored", told(error)
 
     async def _clear(self) -> None:
-        """Cancel what an agent left running."""
+        """Forget that the trial was cancelled, if it was, and cancel what its agent left running."""
+        while self._task is not None and self._task.cancelling():
+            self._task.uncancel()
         left = asyncio.all_tasks(self._loop) - {self._task}
+        if not left:
+            return
         for task in left:
             task.cancel()
-        if left:
-            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        if not all(task.done() for task in left):
+            self.retired = True  # the next trial shall not share a loop with them
 
     def overdue(self) -> Trial | None:
         """Push a trial that is past its time, harder and harder; returns it once it can only be given up."""
         with self._gate:
-            if self.trial is None or self._deadline is None or self.retired:
-                return None
             late = monotonic() - self._deadline
+            if self.trial is None or late <= 0 or self.retired:
+                return None
             if late > GRACE:
-                self._interrupt()
-            elif late > 0:
-                self._cancel()
+                self._interrupt(self.trial)
+            else:
+                self._cancel(self.trial)
             return self.trial if late > 2 * GRACE else None
 
     def stop(self) -> None:
-        """Cancel whatever is going on."""
+        """Cancel whatever is going on: its time is over now."""
         with self._gate:
             if self.trial is not None:
                 self._ending = "cancelled"
-                self._deadline = min(self._deadline or 0.0, monotonic())
-                self._cancel()
+                self._deadline = min(self._deadline, monotonic())
 
-    def _cancel(self) -> None:
+    def _cancel(self, trial: Trial) -> None:
         """Ask politely, as asyncio does; an agent that waits for something hears it."""
-        trial = self.trial
 
         def cancel() -> None:
             if self.trial is trial and self._task is not None:
                 self._task.cancel()
 
-        if self._loop is not None and not self._loop.is_closed():
+        if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(cancel)
 
-    def _interrupt(self) -> None:
-        """Raise in the agent's thread; one that computes hears it, one that blocks does not."""
-        if self._interrupted:
+    def _interrupt(self, trial: Trial) -> None:
+        """Raise in the agent's thread; one that computes hears it, one that blocks does not.
+
+        Not while the thread is inside the playground: an event half taken down is worse than a moment's wait.
+        """
+        if self._interrupted or self._thread.ident is None or not trial.playground.lock.acquire(blocking=False):
             return
-        self._interrupted = True
-        if self._thread.ident is not None:
+        try:
+            self._interrupted = True
             stopped = ctypes.py_object(AgentStopped)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), stopped)
+        finally:
+            trial.playground.lock.release()
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    try:
+        return asyncio.new_event_loop()
+    except OSError as error:
+        raise PlatformError(f"no more agents can be run: {error.strerror}; too many of them hang") from None
 
 
 class Done:
@@ -152,4 +168,9 @@ def finish(trial: Trial, ending: Ending, error: str = "") -> Finished:
     try:
         return trial.finish(ending, error)
     except Exception as failure:  # around one run: whatever it was is data
-        return trial.wreck(f"{type(failure).__name__}: {failure}")
+        return trial.wreck(told(failure))
+
+
+def told(error: BaseException) -> str:
+    """What went wrong: in its own words where they are meant for people, else with its sort."""
+    return str(error) if isinstance(error, ClerkshipError) else f"{type(error).__name__}: {error}"

@@ -22,6 +22,7 @@ from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground
+from clerkship.sandbox.door import Sandboxes
 from clerkship.sandbox.state import Conversation
 
 LOCK_LIMIT = 2.0
@@ -90,6 +91,8 @@ class Trial:
             with paced(self.playground):
                 return await self._work()
         except AgentError as error:
+            if error.trace:
+                self.playground.sidecar.facts["agent_traceback"] = error.trace
             return self._agent_failed(str(error))
 
     def _set_up(self) -> None:
@@ -112,22 +115,25 @@ class Trial:
         if entry not in agent.entries:
             raise InputError.of(f"{self._setting.solver.name} has no {entry}, and this task starts with the {starts}")
         sandboxes = open_doors(self._setting.gateway, self.playground, self._setting.base_url)
-        task_item = self.job.built.snapshot.task.task_item
-        self._emit(AgentStarted(entry=entry, task_item=task_item))
+        self._emit(AgentStarted(entry=entry, task_item=self.job.built.snapshot.task.task_item))
+        if entry == "on_task":
+            self.playground.listen()
+        task_item = orjson.loads(self.job.built.task_item)  # a copy of its own: what it does to it is its business
         if entry == "on_turn":
-            return await self._converse(agent, sandboxes)
+            return await self._converse(agent, sandboxes, task_item)
         self._answer = await agent.on_task(task_item or {}, sandboxes)
         self._answered = True
         self._emit(AgentAnswered(answer=self._answer))
         return "agent_done"
 
-    async def _converse(self, agent: Agent, sandboxes: Any) -> Ending:
+    async def _converse(self, agent: Agent, sandboxes: Sandboxes, task_item: dict[str, Any] | None) -> Ending:
         """The person speaks, the agent answers, until one of them has had enough."""
         built, playground = self.job.built, self.playground
         place = cast(str, built.person_at)
         state = cast(Conversation, playground.sandboxes[place].state)
         with playground.lock:
             playground.speak(place, playground.people[place].open())
+            playground.listen()
         turns = heard = 0
         while state.open:
             message, heard = _next_of_person(state, heard)
@@ -139,9 +145,7 @@ class Trial:
                 return "turn_limit"
             turns += 1
             said = cast(Utterance, message.payload)
-            replies = await agent.on_turn(
-                Message(said.text, said.turn, place, built.snapshot.task.task_item), sandboxes
-            )
+            replies = await agent.on_turn(Message(said.text, said.turn, place, task_item), sandboxes)
             if not replies:
                 return "agent_silent"
             if state.open:
@@ -153,8 +157,8 @@ class Trial:
             self.playground.emit("run", payload, "agent")
 
     def _agent_failed(self, error: str) -> Ending:
-        self._agent_error = error
-        self._emit(AgentFailed(error=error))
+        self._agent_error = _clean(error)
+        self._emit(AgentFailed(error=self._agent_error))
         return "agent_failed"
 
     def finish(self, ending: Ending, error: str = "") -> Finished:
@@ -179,7 +183,7 @@ class Trial:
 
     def _grade(self, ending: Ending, error: str) -> Finished:
         status = status_of(ending)
-        criteria = judge(self.job.built.checks, self._evidence(ending)) if status != "cancelled" else ()
+        criteria = judge(self.job.built.checks, self._evidence(ending))
         return self._keep(ending, error, criteria, fold(criteria, status))
 
     def _keep(self, ending: Ending, error: str, criteria: tuple[CriterionRun, ...], folded: Score) -> Finished:
@@ -197,8 +201,8 @@ class Trial:
             axes=folded.axes,
             criteria=criteria,
             ending=ending,
-            error=error,
-            agent_error=self._agent_error,
+            error=_clean(error),
+            agent_error=_clean(self._agent_error),
             answer=self._answer,
             head=log.head,
             events=len(log.events),
@@ -230,13 +234,18 @@ def stillborn(job: Job, error: str) -> Finished:
         attempt=job.attempt,
         status="errored",
         ending="errored",
-        error=error,
+        error=_clean(error),
         head=Log().head,
         events=0,
         snapshot=snapshot.hash,
         tags=snapshot.task.tags,
     )
     return Finished(task_run, b"", {}, b"{}")
+
+
+def _clean(text: str) -> str:
+    """Text that can be kept, whoever wrote it."""
+    return text.encode(errors="replace").decode()
 
 
 def _next_of_person(state: Conversation, heard: int) -> tuple[Event | None, int]:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from itertools import islice
 
 from clerkship.events.event import Event, Payload, render_event
 from clerkship.model.problem import PlatformError
@@ -22,6 +23,8 @@ class Log:
         self.events: list[Event] = []
         self.lines: list[bytes] = []
         self.blobs: dict[str, bytes] = {}
+        self.size = 0
+        """Bytes, bodies included."""
         self._digest = GENESIS
         self._in_order = True
         self._subscribers: list[Subscriber] = []
@@ -57,12 +60,16 @@ class Writer:
         if self._closed:
             raise LogClosed("the run has ended; nothing more is recorded")
         event = Event(len(log.events) + 1, at, source, payload.kind, actor, cause, payload)
+        before = len(log.blobs)
         line = render_event(event, log.blobs)
+        if len(log.blobs) != before:
+            log.size += sum(map(len, islice(reversed(log.blobs.values()), len(log.blobs) - before)))
         log._digest = hashlib.sha256(log._digest + line).digest()
         if log.events and at < log.events[-1].at:
             log._in_order = False
         log.events.append(event)
         log.lines.append(line)
+        log.size += len(line)
         for subscriber in log._subscribers:
             subscriber(event)
         return event

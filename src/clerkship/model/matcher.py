@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
+import orjson
+
 from clerkship.model import pattern
 from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
@@ -113,11 +115,24 @@ def holds(expected: Any, actual: Any) -> bool:
     return True
 
 
+_WORDS = {"gt": "more than", "gte": "at least", "lt": "less than", "lte": "at most", "in": "one of", "equals": ""}
+
+
 def describe(expected: Any) -> str:
     """An expectation in words, for a sentence of detail."""
     if not is_matcher(expected):
-        return repr(expected)
-    return " and ".join(f"{name} {describe(argument)}" for name, argument in expected.items())
+        return _as_json(expected)
+    return " and ".join(f"{_WORDS.get(name, name)} {describe(argument)}".strip() for name, argument in expected.items())
+
+
+def _as_json(value: Any) -> str:
+    """As the author of a file writes it, and quoted as people quote."""
+    if isinstance(value, str):
+        return repr(value)
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return repr(value)
 
 
 def check_expected(expected: Any) -> Any:

@@ -93,6 +93,7 @@ class BenchmarkRun(Frozen):
     id: str
     name: str
     path: str = ""
+    options: tuple[str, ...] = ()
     solver: str
     seed: int
     trials: int

@@ -20,13 +20,16 @@ Expected = Annotated[JsonValue, AfterValidator(check_expected)]
 Where = Annotated[dict[str, Expected], Field(description="dotted path in the payload -> literal or matcher")]
 
 
+Actor = Literal["agent", "person", "scenario", "reaction", "run"]
+
+
 class EventMatch(Frozen):
     """Which events are meant: a kind (`*` allowed), and what their payload must look like."""
 
     event: Annotated[str, Field(min_length=1, description="event kind, such as files.file.written or files.*")]
     where: Where = {}
-    sandbox: str | None = None
-    actor: str | None = None
+    sandbox: Annotated[str | None, Field(description="where it happened; anywhere if not given")] = None
+    actor: Annotated[Actor | None, Field(description="who did it; anybody if not given")] = None
 
 
 class Rule(Frozen):

@@ -1,7 +1,9 @@
 """The two doors to a sandbox: in process, and where it is over HTTP."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
+from clerkship.actors.reply import parse_answer
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Event, Payload
 from clerkship.playground.gateway import Exchange, Gateway
@@ -33,7 +35,10 @@ class InProcessDoor:
 
     def send(self, request: Request) -> Reply:
         """Ask, and be answered."""
-        return self._gateway.handle(Exchange(self._playground.id, self._sandbox, request, self.token))
+        reply = self._gateway.handle(Exchange(self._playground.id, self._sandbox, request, self.token))
+        if reply.delay:
+            self._playground.advance(timedelta(seconds=reply.delay))
+        return reply
 
 
 def open_doors(gateway: Gateway, playground: Playground, base_url: BaseUrl) -> Sandboxes:
@@ -54,7 +59,8 @@ class AgentReport:
 
     def __call__(self, payload: Payload) -> Event:
         """Take it down as the agent's."""
-        if not isinstance(payload, AGENT):
+        if type(payload) not in AGENT:
             raise TypeError(f"an agent may report flows, actions and slots, not {type(payload).__name__}")
+        copied = type(payload).model_validate(parse_answer(payload.model_dump(), what="report"))
         with self._playground.lock:
-            return self._playground.emit("agent", payload, "agent")
+            return self._playground.emit("agent", copied, "agent")

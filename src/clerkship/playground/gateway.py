@@ -18,6 +18,9 @@ from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refu
 from clerkship.sandbox.route import Call, Route, find_route
 
 BODY_LIMIT = 20_000_000
+MOST_EVENTS = 100_000
+MOST_BYTES = 500_000_000
+"""What one trial may leave in its log: a runaway agent must not take the machine with it."""
 CLOCK = "clock"
 """A path beside the sandboxes: the simulated clock. No sandbox may have its name."""
 
@@ -127,6 +130,10 @@ def find_route_of(exchange: Exchange) -> None:
         exchange.reply = _use_clock(exchange.playground, exchange.request)
         return
     exchange.playground.clock.touch()
+    log = exchange.playground.log
+    if len(log.events) > MOST_EVENTS or log.size > MOST_BYTES:
+        exchange.sandbox = None  # not taken down: the log is what must not grow
+        raise Refusal(429, "too_many_requests", "this run's log is full; nothing more is done in it")
     if len(exchange.request.body) > BODY_LIMIT:
         raise Refusal(413, "too_large", f"a body may have {BODY_LIMIT} bytes")
     exchange.route, exchange.params = find_route(exchange.sandbox.spec.routes, exchange.request)
@@ -150,8 +157,10 @@ def inject_faults(exchange: Exchange) -> None:
         )
         spoiled = fault.before(exchange.request, rng)
         if spoiled is not None:
-            exchange.delay += spoiled.delay
-            playground.clock.advance(spoiled.delay)
+            if playground.environment.time == "stepped":
+                playground.clock.advance(spoiled.delay)
+            else:
+                exchange.delay += spoiled.delay  # to be waited for, where the request came in
             exchange.reply = spoiled.reply
         if exchange.reply is not None:
             return
@@ -186,7 +195,7 @@ def spoil_reply(exchange: Exchange) -> None:
     for active in exchange.struck:
         rng = playground.rng.stream(f"fault/{active.fault.name}")
         reply = active.fault.after(exchange.request, reply, rng) or reply
-    if exchange.delay and playground.environment.time == "paced":
+    if exchange.delay:
         reply = replace(reply, delay=exchange.delay.total_seconds())
     exchange.reply = reply
 
@@ -210,7 +219,7 @@ def _use_clock(playground: Playground, request: Request) -> Reply:
     if (request.method, request.path) == ("POST", "/advance"):
         try:
             playground.clock.advance(parse_duration(request.query.get("by", "")))
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise Refusal(400, "bad_duration", str(error)) from None
     elif (request.method, request.path) == ("POST", "/skip"):
         return json_reply(200, {"skipped": playground.skip(), "now": playground.now.isoformat()})

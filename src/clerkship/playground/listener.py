@@ -23,6 +23,10 @@ class ListenerFailed(PlatformError):
     """The HTTP door did not open."""
 
 
+class ClientGone(Exception):
+    """Whoever was sending has gone before the end."""
+
+
 class Listener:
     """Runs in a thread of its own, from the first time somebody asks for its address."""
 
@@ -32,10 +36,13 @@ class Listener:
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
         self._url = ""
+        self._closed = False
 
     def url(self) -> str:
         """Its address; opens it if it is not open."""
         with self._lock:
+            if self._closed:
+                raise ListenerFailed("the run is over; there is no address any more")
             if self._server is None:
                 self._open()
             return self._url
@@ -61,6 +68,7 @@ class Listener:
     def close(self) -> None:
         """Stop listening."""
         with self._lock:
+            self._closed = True
             if self._server is not None and self._thread is not None:
                 self._server.should_exit = True
                 self._thread.join(START_LIMIT)
@@ -90,9 +98,13 @@ class GatewayApp:
             return
         try:
             exchange = parse_exchange(scope, await _read_body(receive))
-            reply = self._gateway.handle(exchange)
+        except ClientGone:
+            return  # half a request is no request
         except Refusal as refusal:
-            reply = refuse_as_json(refusal)
+            await _write_reply(refuse_as_json(refusal), scope["method"], send)
+            return
+        try:
+            reply = self._gateway.handle(exchange)
         except SimulatorBroken:
             reply = refuse_as_json(Refusal(500, "internal_error", "the simulator failed; the run will be errored"))
         if reply.delay:
@@ -105,6 +117,8 @@ async def _read_body(receive: Receive) -> bytes:
     size, more = 0, True
     while more:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > BODY_LIMIT:

@@ -27,12 +27,17 @@ def paced(playground: Playground) -> AbstractContextManager[None]:
 def _keep(playground: Playground, over: threading.Event) -> None:
     while not over.wait(_nap(playground)):
         with playground.lock:
-            if not playground.closed:
+            if playground.closed or playground.broken is not None:
+                return
+            try:
                 playground.clock.settle()
+            except Exception as error:  # nobody above to hear of it: the run is errored
+                playground.broken = f"{type(error).__name__}: {error}"
 
 
 def _nap(playground: Playground) -> float:
-    due = playground.clock.next_due()
-    if due is None:
-        return LONGEST_NAP
-    return min(max((due - playground.now).total_seconds(), 0.0), LONGEST_NAP)
+    with playground.lock:
+        due = playground.clock.next_due()
+        if due is None:
+            return LONGEST_NAP
+        return min(max((due - playground.now).total_seconds(), 0.0), LONGEST_NAP)

@@ -101,7 +101,8 @@ class Playground:
         self.left: dict[str, str] = {}
         self._reactions = environment.reactions
         self._depth = 0
-        self._mid_turn = False
+        self._held: list[Event] | None = None
+        self._listening = False
         self.broken: str | None = None
         self.closed = False
 
@@ -136,7 +137,12 @@ class Playground:
 
     def _react(self, sandbox: Sandbox, event: Event) -> None:
         for reaction in self._reactions:
-            if reaction.source == sandbox.name and reacts_to(sandbox.spec, reaction, event.kind):
+            taken = self.sandboxes[reaction.target].spec.reactions
+            if (
+                reaction.source == sandbox.name
+                and event.kind in taken
+                and reacts_to(sandbox.spec, reaction, event.kind)
+            ):
                 self._depth += 1
                 if self._depth > DEEPEST_REACTION:
                     raise ReactionLoop(f"reactions go round in circles: {reaction.source} -> {reaction.target}")
@@ -162,12 +168,12 @@ class Playground:
     def speak(self, sandbox: str, speech: Speech | None, cause: int | None = None) -> None:
         """Have the person do what they decided."""
         conversation = self._conversation(sandbox)
-        if speech is None or not conversation.open or not (speech.text or speech.leaves):
+        if speech is None or not (speech.text or speech.leaves):
             return
-        self.clock.touch()
-        if speech.text:
+        self.clock.touch()  # what falls due may end the conversation
+        if speech.text and conversation.open:
             conversation.say(self.act(sandbox, "person", cause), speech.text)
-        if speech.leaves:
+        if speech.leaves and conversation.open:
             self.left[sandbox] = speech.reason
             conversation.end(self.act(sandbox, "person", cause), speech.reason)
 
@@ -178,23 +184,42 @@ class Playground:
         """Have the agent say its replies of one turn; the person hears them out before answering."""
         with self.lock:
             conversation = self._conversation(sandbox)
-            self._mid_turn = True
-            try:
-                for reply in replies:
-                    self.clock.touch()
+            self._held = []
+            said: Event | None = None
+            for reply in replies:
+                self.clock.touch()  # what falls due may end the conversation
+                if conversation.open:
                     said = conversation.say(self.act(sandbox, "agent"), **reply.fields())
-            finally:
-                self._mid_turn = False
-            heard = "\n".join(reply.text for reply in replies)
-            self.speak(sandbox, self.people[sandbox].hear(heard), said.seq)
+            held, self._held = self._held, None
+            answered = False
+            for event in held:
+                answered = self._notice(event) or answered
+            if said is not None and not answered:
+                heard = "\n".join(reply.text for reply in replies)
+                self.speak(sandbox, self.people[sandbox].hear(heard), said.seq)
+
+    def listen(self) -> None:
+        """From here on people hear and see; what the scenario set up is how they found things."""
+        self._listening = True
 
     def _tell_people(self, event: Event) -> None:
+        if not self._listening or event.actor == "person":
+            return
+        if self._held is not None:
+            self._held.append(event)  # nobody speaks between the lines of one turn
+            return
+        person = self.people.get(event.source)
+        if not self._notice(event) and person is not None and isinstance(event.payload, Utterance):
+            self.speak(event.source, person.hear(event.payload.text), event.seq)
+
+    def _notice(self, event: Event) -> bool:
+        """Tell those who watch for events; whether the one it was said to has answered."""
+        answered = False
         for sandbox, person in self.people.items():
-            if event.source == sandbox and event.actor == "agent" and isinstance(event.payload, Utterance):
-                if not self._mid_turn:
-                    self.speak(sandbox, person.hear(event.payload.text), event.seq)
-            elif person.watches and event.actor != "person":
-                self.speak(sandbox, person.notice(event), event.seq)
+            speech = person.notice(event) if person.watches else None
+            self.speak(sandbox, speech, event.seq)
+            answered = answered or (speech is not None and sandbox == event.source)
+        return answered
 
     # The scenario's steps.
 

@@ -112,7 +112,8 @@ def _instant(text: str) -> str:
 def _command(run: BenchmarkRun) -> str:
     trials = f" --trials {run.trials}" if run.trials > 1 else ""
     path = shlex.quote(run.path) if run.path else "PATH"
-    return f"clerkship run {path} --agent {shlex.quote(run.solver)} --seed {run.seed}{trials}"
+    options = "".join(f" {shlex.quote(option)}" for option in run.options)
+    return f"clerkship run {path} --agent {shlex.quote(run.solver)} --seed {run.seed}{trials}{options}"
 
 
 def icon(name: str) -> str:

@@ -60,6 +60,13 @@ class Handle:
         self, method: str, path: str, *, query: Mapping[str, str] | None = None, body: bytes = b"", media: str = JSON
     ) -> Reply:
         """Send any request; raises Refused on an error status."""
+        asked = {"method": method, "path": path, "media": media, **(query or {})}
+        for name, value in asked.items():
+            if not isinstance(value, str):
+                raise TypeError(f"`{name}` must be text, not {type(value).__name__}")
+            value.encode()  # what is not Unicode is the caller's error, here and now
+        if not isinstance(body, bytes):
+            raise TypeError(f"the body must be bytes, not {type(body).__name__}")
         headers = {"content-type": media} if body else {}
         reply = self._door.send(Request(method, path, query or {}, headers, body))
         if not reply.ok:

@@ -1,5 +1,6 @@
 """Look at runs that are kept."""
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ import orjson
 
 from clerkship.events.log import chain_head
 from clerkship.model.names import did_you_mean
+from clerkship.model.problem import PlatformError
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.budget import BUDGET
@@ -17,6 +19,10 @@ from clerkship.report.html import render_html
 from clerkship.report.outcome import urgency
 from clerkship.store.contract import Store, UnknownRun
 from clerkship.store.sqlite import SqliteStore
+
+
+class ReportFailed(PlatformError):
+    """The report could not be written; the run is kept all the same."""
 
 
 @dataclass(frozen=True)
@@ -72,20 +78,33 @@ def _by_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:
 def view_task(store: Store, task_run: TaskRun) -> TaskView:
     """A trial's log and all that belongs to it."""
     lines = store.log(task_run)
+    events = [orjson.loads(line) for line in lines]
     return TaskView(
         task_run,
         Snapshot.model_validate_json(store.blob(task_run.snapshot)),
-        [orjson.loads(line) for line in lines],
+        events,
         orjson.loads(store.sidecar(task_run)),
-        chain_head(lines) == task_run.head,
+        chain_head(lines) == task_run.head and _bodies_intact(store, events),
     )
+
+
+def _bodies_intact(store: Store, events: list[dict[str, Any]]) -> bool:
+    """A line vouches for its bodies by their hashes, and the store keeps them by those."""
+    named = {kept["sha256"] for event in events for kept in event.get("blobs", {}).values()}
+    return all(hashlib.sha256(store.blob(digest)).hexdigest() == digest for digest in named)
 
 
 def write_report(store: Store, reference: str, target: Path) -> Path:
     """The HTML report of a run, as one file."""
     view = show_run(store, reference)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(render_html(view.run, view.counts, _details(store, view.task_runs)), encoding="utf-8")
+    page = render_html(view.run, view.counts, _details(store, view.task_runs))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ReportFailed(
+            f"the report {target} cannot be written: {error.strerror}; choose a file elsewhere"
+        ) from None
     return target
 
 

@@ -85,6 +85,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         id=new_name(f"run-{started:%Y%m%d-%H%M%S}")[:-10],
         name=request.benchmark or request.path.resolve().name,
         path=str(request.path),
+        options=_options(request),
         solver=solver.name,
         seed=settings.seed if request.seed is None else request.seed,
         trials=request.trials,
@@ -101,6 +102,14 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         request.concurrency or benchmark_concurrency or settings.concurrency,
         request.shuffle,
     )
+
+
+def _options(request: RunRequest) -> tuple[str, ...]:
+    """What else was asked for, as the command line says it: for doing it again."""
+    pairs: list[tuple[str, object]] = [("--task", task) for task in request.tasks]
+    pairs += [("--tag", tag) for tag in request.tags]
+    pairs += [("--benchmark", request.benchmark), ("--timeout", request.timeout)]
+    return tuple(str(part) for pair in pairs if pair[1] is not None for part in pair)
 
 
 def _pick(library: Library, request: RunRequest) -> tuple[list[LoadedTask], float | None, int | None]:
@@ -144,9 +153,10 @@ def execute(plan: RunPlan, store: Store, catalog: Registered, watch: Iterable[Wa
     listener = Listener(gateway)
     setting = Setting(plan.solver, gateway, listener.url)
     batch = Batch(shuffled(jobs, plan.run.seed) if plan.shuffle else jobs, setting, plan.concurrency, save)
-    try:
-        batch.run()
-    finally:
-        listener.close()
-    store.end_run(plan.run.id, "cancelled" if batch.cancelled else "completed", now().isoformat())
+    with batch.hearing_ctrl_c():
+        try:
+            batch.run()
+        finally:
+            listener.close()
+        store.end_run(plan.run.id, "cancelled" if batch.cancelled else "completed", now().isoformat())
     return RunResult(store.run(plan.run.id), store.counts(plan.run.id))

@@ -36,6 +36,8 @@ class SqliteStore:
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self.path = path
+        if str(path).startswith((":", "file:")):
+            raise StoreFailed(f"the store is a file; {str(path)!r} is none")
         with _told(path):
             if create:
                 path.parent.mkdir(parents=True, exist_ok=True)
