@@ -40,7 +40,9 @@ def test_on_failure_the_nearest_event_is_shown_expected_beside_actual(story: Sto
     args = {"event": "files.file.read", "where": {"path": "out/b.txt", "size": {"gt": 5}}}
     found = EventOccurred.model_validate(args).check(story.evidence())
     assert not found.passed
-    assert found.detail == ("`files.file.read` where path is 'out/b.txt', size more than 5 did not happen; nearest is #3")
+    assert found.detail == (
+        "`files.file.read` where path is 'out/b.txt', size more than 5 did not happen; nearest is #3"
+    )
     assert [(row.path, row.expected, row.actual, row.passed, row.seq) for row in found.evidence] == [
         ("path", "out/b.txt", "out/b.txt", True, 3),
         ("size", {"gt": 5}, 1, False, 3),

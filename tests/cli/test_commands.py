@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -176,3 +177,61 @@ def test_schema_of_a_task_knows_every_assertion_and_step(capsysbinary: pytest.Ca
     text = capsysbinary.readouterr().out.decode()
     for name in ("sequencing", "file_present", "bot_uttered", "files.drop", "fault.latency", "chat.say"):
         assert f'"{name}"' in text
+
+
+def test_what_an_agent_prints_does_not_spoil_the_json(tmp_path: Path) -> None:
+    (tmp_path / "noisy.py").write_text("def agent(task_item):\n    print('chatter')\n    return 1\n")
+    (tmp_path / "t.yml").write_text("task: {name: A}")
+    command = [sys.executable, "-m", "clerkship", "run", "t.yml", "-a", "python:noisy:agent", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, timeout=60)
+    assert json.loads(done.stdout)["tasks"][0]["answer"] == 1
+    assert b"chatter" in done.stderr
+
+
+@pytest.mark.parametrize("source", ["import sys; sys.exit(0)", "1/0", "raise SystemExit"])
+def test_an_agent_that_ends_its_import_is_no_success(
+    source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = f"ends_{abs(hash(source))}"
+    (tmp_path / f"{name}.py").write_text(source)
+    assert run(["run", str(SUITE), "-a", f"python:{name}:agent"]) == 2
+    assert "importing it failed" in capsys.readouterr().err
+
+
+def test_a_report_that_cannot_be_written_is_said_so_after_the_verdicts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["run", str(SUITE), "-a", "oracle", "--report", str(tmp_path)]) == 2
+    output = capsys.readouterr()
+    assert "pass rate 100%" in output.out
+    assert "cannot be written" in output.err
+    assert "bug" not in output.err
+
+
+def test_the_report_says_how_to_do_the_same_again() -> None:
+    run(["run", str(SUITE), "-a", "oracle", "--task", "Wait*", "--timeout", "9", "-k", "2", "--report", "r.html"])
+    text = Path("r.html").read_text(encoding="utf-8")
+    assert "--agent oracle --seed 0 --trials 2 --task &#x27;Wait*&#x27; --timeout 9.0" in text
+
+
+def test_mistakes_are_json_too_when_json_is_asked_for(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    Path("a.yml").write_text("task: {nmae: A}")
+    assert run(["run", ".", "-a", "nop", "--json"]) == 2
+    assert json.loads(capsysbinary.readouterr().out)["problems"][0]["message"] == "unknown key `nmae`"
+
+
+def test_a_forged_body_is_found_though_the_lines_are_intact(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("t.yml").write_text(
+        "environment: {name: d, simulators: {drop: {kind: files}}}\n"
+        f"task: {{name: A, scenario: [{{files.drop: {{path: a.txt, text: {'x' * 9000}}}}}]}}\n"
+    )
+    assert run(["run", "t.yml", "-a", "nop"]) == 0
+    capsys.readouterr()
+    assert run(["show", "latest", "A"]) == 0
+    assert "intact" in capsys.readouterr().out
+    database = sqlite3.connect(".clerkship/store.db")
+    database.execute("UPDATE blobs SET data = ? WHERE length(data) = 9000", (b"forged",))
+    database.commit()
+    database.close()
+    assert run(["show", "latest", "A"]) == 0
+    assert "NOT the log that was graded" in capsys.readouterr().out

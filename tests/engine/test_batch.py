@@ -86,9 +86,7 @@ def test_ctrl_c_stops_within_a_second_and_keeps_what_finished(tmp_path: Path) ->
         text = TASK.replace("name: Wait", f"name: Wait {number}, task_item: {{number: {number}}}")
         (tmp_path / f"{number}.yml").write_text(text)
     command = [sys.executable, "-m", "clerkship", "run", ".", "-a", "python:agent:agent", "-c", "1", "--store", "s.db"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         while "waiting" not in process.stderr.readline():
             assert process.poll() is None

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 import sys
 import threading
 from collections.abc import Callable
@@ -9,7 +10,16 @@ from typing import Any
 
 import pytest
 
+from clerkship.actors.python import PythonSolver
+from clerkship.engine.batch import Batch
+from clerkship.engine.build import build_task
+from clerkship.engine.catalog import Registered
+from clerkship.engine.trial import Finished, Job, Setting
 from clerkship.kit.wall import monotonic
+from clerkship.playground.gateway import Gateway
+from clerkship.sandbox.door import Refused
+from clerkship.service.running import RunRequest, plan_run
+from clerkship.settings import Settings
 from tests.workbench import Workbench
 
 TASK = """
@@ -222,3 +232,185 @@ def test_silence_and_the_turn_limit_are_called_what_they_are(bench: Workbench) -
     chatty = bench.run_one(chatters)
     assert chatty.ending == "turn_limit"
     assert bench.kinds(chatty).count("chat.message.sent") == 11
+
+
+class Strange(BaseException):
+    """Not even an Exception."""
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt("x"), GeneratorExit("x"), Strange("x"), SystemExit(3), asyncio.CancelledError("mine")]
+)
+def test_whatever_an_agent_raises_is_its_own_failure(bench: Workbench, error: BaseException) -> None:
+    def raises_it(task_item: Any) -> None:
+        raise error
+
+    class RaisesInTheMaking:
+        def __init__(self) -> None:
+            raise error
+
+        def on_task(self, task_item: Any) -> int:
+            return 42
+
+    bench.write("a.yml", WORK.format(timeout=20))
+    for agent in (raises_it, RaisesInTheMaking):
+        task_run = bench.run_one(agent)
+        assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
+        assert type(error).__name__ in task_run.agent_error
+        assert "(test_hostile_agents.py:" in task_run.agent_error
+        assert b"Traceback" in bench.store.sidecar(task_run)
+
+
+def test_a_sync_agent_may_bring_a_loop_of_its_own(bench: Workbench) -> None:
+    def wraps_async(task_item: Any) -> int:
+        async def work() -> int:
+            await asyncio.sleep(0)
+            return 42
+
+        return asyncio.run(work())
+
+    bench.write("a.yml", WORK.format(timeout=20))
+    assert [t.verdict for t in bench.run(wraps_async, trials=2, concurrency=1)] == ["pass", "pass"]
+
+
+def test_what_an_agent_does_to_its_task_item_does_not_reach_the_next_trial(bench: Workbench) -> None:
+    def spoils(task_item: Any) -> int:
+        task_item["list"].append(1)
+        return len(task_item["list"])
+
+    def spoils_by_turn(message: Any) -> str:
+        message.task_item["list"].append(1)
+        return f"bye {len(message.task_item['list'])}"
+
+    bench.write("a.yml", WORK.format(timeout=20) + "      task_item: {list: []}\n")
+    assert [t.answer for t in bench.run(spoils, trials=3, concurrency=1)] == [1, 1, 1]
+    bench.write("a.yml", TASK.format(timeout=20) + "      task_item: {list: []}\n")
+    heads = {len(bench.events(t)) for t in bench.run(spoils_by_turn, trials=3, concurrency=1)}
+    assert len(heads) == 1
+
+
+def test_what_an_agent_sets_in_its_context_ends_with_it(bench: Workbench) -> None:
+    count: contextvars.ContextVar[int] = contextvars.ContextVar("count", default=41)
+
+    async def counts(task_item: Any) -> int:
+        count.set(count.get() + 1)
+        return count.get()
+
+    def counts_too(task_item: Any) -> int:
+        count.set(count.get() + 1)
+        return count.get()
+
+    bench.write("a.yml", WORK.format(timeout=20))
+    for agent in (counts, counts_too):
+        assert [t.answer for t in bench.run(agent, trials=3, concurrency=1)] == [42, 42, 42]
+
+
+def test_time_that_has_passed_has_passed_though_the_agent_came_back(bench: Workbench) -> None:
+    def comes_late(task_item: Any) -> int:
+        threading.Event().wait(0.25)
+        return 42
+
+    bench.write("a.yml", WORK.format(timeout=0.2))
+    assert {t.status for t in bench.run(comes_late, trials=4)} == {"timed_out"}
+
+
+def test_an_agents_wrong_types_are_its_own_mistake(bench: Workbench) -> None:
+    calls: list[Callable[[Any], Any]] = [
+        lambda drop: drop.write("a.json", {"x": 1}),
+        lambda drop: drop.list(None),
+        lambda drop: drop.request("GET", "/files", query={"prefix": 3}),
+        lambda drop: drop.read("\ud83d"),
+    ]
+    bench.write("a.yml", "environment: {name: d, simulators: {drop: {kind: files}}}\ntask: {name: A}")
+    for call in calls:
+
+        def mistaken(task_item: Any, sandboxes: Any, call: Callable[[Any], Any] = call) -> None:
+            call(sandboxes["drop"])
+
+        task_run = bench.run_one(mistaken)
+        assert (task_run.status, task_run.error) == ("completed", "")
+        assert "Error" in task_run.agent_error
+
+
+@pytest.mark.parametrize("reply", [{"text": "a", "buttons": 5}, {"text": "a", "utter_name": 5}, float("nan")])
+def test_a_reply_of_the_wrong_shape_is_its_own_mistake(bench: Workbench, reply: Any) -> None:
+    def replies(message: Any) -> Any:
+        return reply
+
+    bench.write("a.yml", TASK.format(timeout=20))
+    task_run = bench.run_one(replies)
+    assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
+
+
+def test_a_number_that_json_cannot_say_is_no_answer(bench: Workbench) -> None:
+    def answers(task_item: Any) -> Any:
+        return {"value": [1.0, float("inf")]}
+
+    bench.write("a.yml", WORK.format(timeout=20))
+    assert "JSON cannot say" in bench.run_one(answers).agent_error
+
+
+def test_a_runaway_agent_cannot_fill_the_machine(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clerkship.playground.gateway.MOST_EVENTS", 100)
+
+    def runs_away(task_item: Any, sandboxes: Any) -> list[int]:
+        found = []
+        for _ in range(300):
+            try:
+                sandboxes["drop"].list()
+                found.append(200)
+            except Refused as refused:
+                found.append(refused.reply.status)
+        return sorted(set(found))
+
+    bench.write("a.yml", "environment: {name: d, simulators: {drop: {kind: files}}}\ntask: {name: A}")
+    task_run = bench.run_one(runs_away)
+    assert task_run.answer == [200, 429]
+    assert task_run.events < 120
+
+
+def test_a_spinner_that_is_cancelled_stops_spinning(bench: Workbench) -> None:
+    ended = threading.Event()
+
+    def spins_until_stopped(task_item: Any) -> None:
+        batches[0].stop()
+        try:
+            while True:
+                pass
+        finally:
+            ended.set()
+
+    bench.write("a.yml", WORK.format(timeout=60))
+    catalog = Registered()
+    solver = PythonSolver("spins", spins_until_stopped)
+    plan = plan_run(RunRequest(path=bench.folder, agent=solver), Settings(), catalog)
+    built = build_task(plan.snapshots[0], {}, catalog)
+    kept: list[Finished] = []
+    setting = Setting(solver, Gateway(), lambda: "")
+    batches = [Batch([Job(built, "run", 0)], setting, 1, kept.extend)]
+    batches[0].run()
+    assert ended.wait(5)
+    assert [item.task_run.status for item in kept] == ["cancelled"]
+    assert [criterion.status for criterion in kept[0].task_run.criteria] == ["judged"]
+
+
+def test_when_results_cannot_be_kept_no_more_trials_are_begun(bench: Workbench) -> None:
+    begun: list[int] = []
+
+    def counts(task_item: Any) -> int:
+        begun.append(1)
+        return 42
+
+    bench.write("a.yml", WORK.format(timeout=60))
+    catalog = Registered()
+    solver = PythonSolver("counts", counts)
+    plan = plan_run(RunRequest(path=bench.folder, agent=solver), Settings(), catalog)
+    built = build_task(plan.snapshots[0], {}, catalog)
+
+    def disk_full(finished: list[Finished]) -> None:
+        raise OSError("disk full")
+
+    jobs = [Job(built, "run", 0, trial) for trial in range(5000)]
+    with pytest.raises(OSError, match="disk full"):
+        Batch(jobs, Setting(solver, Gateway(), lambda: ""), 4, disk_full).run()
+    assert len(begun) < 1000

@@ -1,7 +1,12 @@
 """A playground: faults, reactions with their cause, scheduled steps, both clocks."""
 
+import socket
+import threading
+import urllib.error
+import urllib.request
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -9,6 +14,9 @@ from clerkship.actors.contract import Message
 from clerkship.events.agent import ActionExecuted, SlotSet
 from clerkship.events.lifecycle import RunEnded
 from clerkship.kit.clock import Paced, Stepped
+from clerkship.model.environment import Environment
+from clerkship.playground.pacer import paced
+from clerkship.playground.playground import Playground
 from clerkship.sandbox.door import Refused
 from tests.workbench import Workbench
 
@@ -263,3 +271,161 @@ def test_an_agent_that_starts_can_talk_to_the_person_too(bench: Workbench) -> No
         """,
     )
     assert bench.run_one(asks).verdict == "pass"
+
+
+def test_a_reaction_to_many_kinds_passes_over_those_nobody_takes_in(bench: Workbench) -> None:
+    def reads(task_item: Any, sandboxes: Any) -> Any:
+        sandboxes["drop"].write("a.txt", "x")
+        sandboxes["drop"].read("a.txt")
+        return sandboxes["archive"].list()
+
+    bench.write(
+        "a.yml",
+        """
+        environment:
+          name: desk
+          simulators: {drop: {kind: files}, archive: {kind: files}}
+          reactions: ["drop.file.* -> archive"]
+        task: {name: A}
+        """,
+    )
+    task_run = bench.run_one(reads)
+    assert (task_run.status, task_run.answer) == ("completed", ["a.txt"])
+
+
+def test_what_an_agent_reports_is_taken_down_as_it_was_then(bench: Workbench) -> None:
+    def changes_its_story(task_item: Any, sandboxes: Any) -> None:
+        arguments = {"patient": {"id": "wrong"}}
+        sandboxes.report(ActionExecuted(name="book", arguments=arguments))
+        arguments["patient"]["id"] = "right"
+
+    class Forged(ActionExecuted):
+        kind = "files.file.read"
+
+    def forges(task_item: Any, sandboxes: Any) -> None:
+        sandboxes.report(Forged(name="x"))
+
+    bench.write(
+        "a.yml",
+        """
+        task:
+          name: A
+          criteria:
+            - label: right
+              assertion: {event_occurred: {event: agent.action.executed, where: {arguments.patient.id: right}}}
+        """,
+    )
+    assert bench.run_one(changes_its_story).verdict == "fail"
+    assert "not Forged" in bench.run_one(forges).agent_error
+
+
+def test_a_person_may_leave_in_the_middle_of_a_turn(bench: Workbench) -> None:
+    def answers(message: Message) -> list[str]:
+        return ["one", "two", "three"]
+
+    bench.write(
+        "a.yml",
+        """
+        environment: {name: desk, simulators: {chat: {kind: chat}, drop: {kind: files}}}
+        task:
+          name: A
+          scenario:
+            starts: person
+            person: {opening: Hello, fallback: Hm, end: {when: {event: files.file.written}, say: Bye}}
+            steps: [{at: 3s, files.drop: {path: a.txt, text: x}}]
+        """,
+    )
+    task_run = bench.run_one(answers)
+    assert (task_run.status, task_run.ending) == ("completed", "person_done")
+    said = [e["payload"]["text"] for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
+    assert said == ["Hello", "one", "two", "three", "Bye"]
+
+
+def test_a_person_sees_nothing_before_they_have_come_and_may_react_to_words_as_events(bench: Workbench) -> None:
+    def answers(message: Message) -> str:
+        return "the letter is ready"
+
+    bench.write(
+        "a.yml",
+        """
+        environment: {name: desk, simulators: {chat: {kind: chat}, drop: {kind: files}}}
+        task:
+          name: A
+          scenario:
+            starts: person
+            person:
+              opening: Hello
+              script: [{when: {event: "files.*"}, say: I saw that}]
+              end: {when: {event: chat.message.sent, actor: agent, where: {text: {contains: ready}}}, say: Bye}
+            steps: [{files.drop: {path: a.txt, text: x}}]
+        """,
+    )
+    task_run = bench.run_one(answers)
+    said = [e["payload"]["text"] for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
+    assert said == ["Hello", "the letter is ready", "Bye"]
+
+
+def test_a_paced_playground_keeps_its_appointments_untouched() -> None:
+    environment = Environment(name="p", time="paced")
+    playground = Playground(environment, {}, "seed")
+    happened = threading.Event()
+    playground.clock.schedule(environment.now + timedelta(milliseconds=30), happened.set)
+    with paced(playground):
+        assert happened.wait(5)
+
+
+def test_a_bug_in_an_appointment_is_ours_and_not_lost() -> None:
+    playground = Playground(Environment(name="p", time="paced"), {}, "seed")
+    playground.clock.schedule(playground.started_at, lambda: None if int("x") else None)
+    with paced(playground):
+        for _ in range(500):
+            if playground.broken is not None:
+                break
+            threading.Event().wait(0.01)
+    assert playground.broken == "ValueError: invalid literal for int() with base 10: 'x'"
+
+
+def test_latency_on_a_paced_clock_passes_once(bench: Workbench) -> None:
+    def times(task_item: Any, sandboxes: Any) -> float:
+        before = sandboxes.now
+        sandboxes["drop"].list()
+        return (sandboxes.now - before).total_seconds()  # type: ignore[no-any-return]
+
+    bench.write("a.yml", FAULTY.format(step="{fault.latency: {by: 30s}}").replace("name: desk", "name: d, time: paced"))
+    answer = bench.run_one(times).answer
+    assert isinstance(answer, float)
+    assert 30 <= answer < 31
+
+
+def test_half_an_upload_is_no_upload(bench: Workbench) -> None:
+    def breaks_off(task_item: Any, sandboxes: Any) -> list[str]:
+        drop = sandboxes["drop"]
+        address = urlsplit(drop.url)
+        with socket.create_connection((address.hostname, address.port), timeout=5) as connection:
+            head = f"PUT {address.path}/files/a.txt HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {drop.token}\r\n"
+            connection.sendall(f"{head}Content-Length: 1000\r\n\r\nDear coll".encode())
+        request = urllib.request.Request(f"{drop.url}/files", headers={"Authorization": f"Bearer {drop.token}"})
+        with urllib.request.urlopen(request, timeout=5):
+            return list(drop.list())
+
+    bench.write("a.yml", "environment: {name: d, simulators: {drop: {kind: files}}}\ntask: {name: A}")
+    task_run = bench.run_one(breaks_off)
+    assert (task_run.answer, task_run.agent_error) == ([], "")
+
+
+def test_a_body_over_the_limit_is_refused_as_http_has_it(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clerkship.playground.listener.BODY_LIMIT", 1000)
+
+    def uploads(task_item: Any, sandboxes: Any) -> int:
+        drop = sandboxes["drop"]
+        headers = {"Authorization": f"Bearer {drop.token}"}
+        request = urllib.request.Request(f"{drop.url}/files/a.txt", b"x" * 2000, headers, method="PUT")
+        try:
+            with urllib.request.urlopen(request, timeout=5) as reply:
+                return int(reply.status)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code
+
+    bench.write("a.yml", "environment: {name: d, simulators: {drop: {kind: files}}}\ntask: {name: A}")
+    assert bench.run_one(uploads).answer == 413

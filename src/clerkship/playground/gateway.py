@@ -18,7 +18,7 @@ from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refu
 from clerkship.sandbox.route import Call, Route, find_route
 
 BODY_LIMIT = 20_000_000
-MOST_EVENTS = 100_000
+MOST_EVENTS = 50_000
 MOST_BYTES = 500_000_000
 """What one trial may leave in its log: a runaway agent must not take the machine with it."""
 CLOCK = "clock"
