@@ -8,7 +8,7 @@ import inspect
 import sys
 import types
 from collections.abc import Iterator, Sequence
-from dataclasses import fields as settings_fields
+from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -16,8 +16,10 @@ import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from clerkship.actors.contract import Message, Say
 from clerkship.cli.app import app
 from clerkship.engine.catalog import Registered
+from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
 from clerkship.library.template import FILTERS
 from clerkship.model.benchmark import Benchmark
@@ -27,6 +29,7 @@ from clerkship.model.environment import Environment, Simulator
 from clerkship.model.matcher import MATCHERS
 from clerkship.model.scenario import EndRule, EventMatch, Person, Rule, Scenario
 from clerkship.model.task import Entity, Task
+from clerkship.sandbox.door import Sandboxes
 from clerkship.settings import Settings
 from clerkship.simulators.spec import Spec
 
@@ -48,6 +51,19 @@ MATCHER_WORDS = {
     "approx": "near a number: `approx: 3.1`, or `approx: {value: 3.1, tolerance: 0.05}`",
     "within": "near a date: `within: {of: 2026-03-02, by: 2d}`",
 }
+MESSAGE_WORDS = {
+    "text": "what the person said",
+    "turn": "which turn it is, from 1",
+    "sandbox": "where they said it",
+    "task_item": "the task's, if it has one",
+}
+SAY_WORDS = {
+    "text": "what is said",
+    "utter_name": "the response's name, for assertions",
+    "buttons": "choices shown with it, each a map",
+    "metadata": "anything else, kept in the log",
+}
+BOX_MEMBERS = ("get_as(kind, name)", "now", "report(payload)", "wait(duration)")
 FILTER_WORDS = {
     "upper": "in capitals",
     "lower": "in small letters",
@@ -76,6 +92,7 @@ def pages() -> dict[str, str]:
         "steps.md": _steps(catalog),
         "events.md": _events(catalog),
         "simulators.md": _simulators(catalog),
+        "agents.md": _agents(),
         "commands.md": _commands(),
         "settings.md": _settings(),
     }
@@ -94,6 +111,7 @@ def _index() -> str:
 | [steps](steps.md) | what a scenario can do, faults included |
 | [events](events.md) | what can be in a log |
 | [simulators](simulators.md) | what can be simulated, and how it is reached |
+| [agents](agents.md) | what an agent in Python gets, and what it may return |
 | [commands](commands.md) | the command line |
 | [settings](settings.md) | environment variables |
 """
@@ -127,7 +145,7 @@ A folder of YAML 1.2 files. Each file is a map with one or more of `task`, `envi
 
 def _assertions(catalog: Registered) -> str:
     sections = "\n".join(
-        f"## {name}\n\n{_doc(model)}\n\n{_shorthand(model.shorthand)}{_fields(model)}"
+        f"## {name}\n\n{_doc(model)}\n\n{_shorthand(model.shorthand)}{_fields(model)}{_inner(model)}"
         for name, model in catalog.assertions.items()
     )
     return f"""{HEAD}
@@ -258,6 +276,50 @@ def _signature(function: Any) -> str:
     return "(" + ", ".join(name for name in inspect.signature(function).parameters if name != "self") + ")"
 
 
+def _agents() -> str:
+    message = "\n".join(
+        f"| `message.{field.name}` | {MESSAGE_WORDS[field.name]} |" for field in dataclass_fields(Message)
+    )
+    say = "\n".join(f"| `{field.name}` | {SAY_WORDS[field.name]} |" for field in dataclass_fields(Say))
+    boxes = "\n".join(f"| `sandboxes.{name}` | {text} |" for name, text in _verbs(Sandboxes) if name in BOX_MEMBERS)
+    reports = "\n".join(f"| `{model.__name__}({', '.join(model.model_fields)})` | `{model.kind}` |" for model in AGENT)
+    return f"""{HEAD}
+# Agents
+
+`--agent nop` does nothing, `--agent oracle` runs each task's own solution, and `--agent python:module:name` is yours: a
+class (a fresh instance for each trial), an object, or a module with `on_turn` and/or `on_task`; or one function whose
+first parameter is `message` or `task_item`. Sync or async; the second parameter, `sandboxes`, may be left out. What
+it prints goes to standard error.
+
+`on_turn(message, sandboxes)` answers a person. It returns text, a `Say`, a map with `text`, a list of those, or
+nothing, which ends the conversation as the agent's silence.
+
+| | |
+|---|---|
+{message}
+
+| `clerkship.actors.contract.Say` | |
+|---|---|
+{say}
+
+`on_task(task_item, sandboxes)` does a piece of work and returns its answer: anything JSON can say, up to 1 MB.
+
+`sandboxes["name"]` is a typed handle, with the verbs under [simulators](simulators.md). When a sandbox refuses, a verb
+raises `clerkship.sandbox.door.Refused`, whose `reply` has `status` and `body`. Beside the handles:
+
+| | |
+|---|---|
+| `sandboxes["name"].url`, `.token` | where the same sandbox is over HTTP, and the bearer token for it |
+{boxes}
+
+What an agent may `report` of itself, from `clerkship.events.agent`:
+
+| payload | event |
+|---|---|
+{reports}
+"""
+
+
 def _commands() -> str:
     group: Any = typer.main.get_command(app)
     sections = "\n".join(_command(name, command) for name, command in group.commands.items())
@@ -277,7 +339,7 @@ def _command(name: str, command: Any) -> str:
 def _settings() -> str:
     rows = "\n".join(
         f"| `CLERKSHIP_{setting.name.upper()}` | {setting.metadata['about']} | `{setting.default}` |"
-        for setting in settings_fields(Settings)
+        for setting in dataclass_fields(Settings)
     )
     return f"""{HEAD}
 # Settings
@@ -293,6 +355,19 @@ Read once, from the environment. Options of a command go before them.
 def _fields(model: type[BaseModel]) -> str:
     rows = "\n".join(_field(name, info) for name, info in model.model_fields.items())
     return f"| key | type | default | |\n|---|---|---|---|\n{rows}\n"
+
+
+def _inner(model: type[BaseModel]) -> str:
+    """The models inside its fields, which no other page lists."""
+    inner = {found for info in model.model_fields.values() for found in _models(info.annotation)} - {EventMatch}
+    return "".join(f"\n{found.__name__}: {_doc(found)}\n\n{_fields(found)}" for found in sorted(inner, key=str))
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models(argument)
 
 
 def _field(name: str, info: FieldInfo) -> str:

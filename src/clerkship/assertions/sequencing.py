@@ -35,7 +35,8 @@ def _or_bare(schema: dict[str, Any]) -> None:
 
 
 class SequenceStep(EventMatch):
-    """One event of the sequence: `{flow_started: name}`, or an object with what it must look like."""
+    """One event of the sequence: an object with what it must look like, or a map with one name: `flow_started`,
+    `flow_completed`, `flow_cancelled`, `flow_interrupted`, `action_executed` or `slot_was_set`."""
 
     model_config = ConfigDict(json_schema_extra=_or_bare)
     within: Annotated[Duration | None, Field(description="simulated time since the step before")] = None

@@ -86,7 +86,10 @@ class Environment(Frozen):
     tick: Annotated[Duration, Field(description="how far one touch moves a stepped clock")] = timedelta(seconds=1)
     datasets: tuple[str, ...] = ()
     simulators: Annotated[dict[SandboxName, Simulator], Field(description="name of the sandbox -> its simulator")] = {}
-    reactions: tuple[Reaction, ...] = ()
+    reactions: Annotated[
+        tuple[Reaction, ...],
+        Field(description="what crosses sandboxes: `drop.file.written -> archive`; `drop.file.*` for all it takes in"),
+    ] = ()
 
 
 CONVERSATION = Environment(name="conversation", simulators={"chat": Simulator(kind="chat")})

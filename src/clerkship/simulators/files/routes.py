@@ -6,7 +6,7 @@ from clerkship.simulators.files import wire
 
 
 def list_files(call: Call) -> Reply:
-    """What is there."""
+    """What is there, all or under `?prefix=` a folder: `{"files": [{"path", "size"}]}`."""
     prefix = wire.parse_prefix(call.request.query.get("prefix", ""))
     return json_reply(200, wire.render_listing(call.state.list(call.act, prefix)))
 
@@ -18,7 +18,7 @@ def read_file(call: Call) -> Reply:
 
 
 def write_file(call: Call) -> Reply:
-    """Make a file, or make it anew."""
+    """Make a file (201), or make it anew (204), from the body."""
     new = call.state.write(call.act, wire.parse_path(call.params["path"]), call.request.body)
     return Reply(201 if new else 204)
 
