@@ -30,7 +30,8 @@ class Batch:
     cancelled: bool = False
     _stopping: bool = False
     _waiting: "queue.SimpleQueue[Job | None]" = field(default_factory=queue.SimpleQueue)
-    _done: "queue.Queue[Done]" = field(default_factory=lambda: queue.Queue(MOST_WAITING))
+    _done: "queue.SimpleQueue[Done]" = field(default_factory=queue.SimpleQueue)
+    _taken: threading.Event = field(default_factory=threading.Event)
     _seats: list[Seat] = field(default_factory=list)
     _open: int = 0
 
@@ -76,7 +77,13 @@ class Batch:
         return OPEN_AFTER if len(self._seats) < self.concurrency and not self._waiting.empty() else WATCH_EVERY
 
     def _sit(self) -> None:
-        self._seats.append(Seat(self.setting, self._waiting, self._done.put))
+        self._seats.append(Seat(self.setting, self._waiting, self._hand_in))
+
+    def _hand_in(self, done: Done) -> None:
+        """Called by seats: they wait where results are kept more slowly than they come."""
+        self._done.put(done)
+        while self._done.qsize() > MOST_WAITING and not self._stopping:
+            self._taken.wait(WATCH_EVERY)
 
     def _next(self, wait: float) -> list[Done]:
         """What has finished, all that is there at once: one commit for them together."""
@@ -101,6 +108,8 @@ class Batch:
         self._keep(finished)
 
     def _keep(self, finished: list[Finished]) -> None:
+        self._taken.set()
+        self._taken.clear()
         self._open -= len(finished)
         if finished:
             self.save(finished)

@@ -1,5 +1,6 @@
 """Credentials: from the system's randomness, never from a seed, never in a log."""
 
+import hashlib
 import secrets
 
 
@@ -11,6 +12,20 @@ def new_token(prefix: str) -> str:
 def new_name(prefix: str) -> str:
     """An unguessable name for a path."""
     return f"{prefix}-{secrets.token_hex(8)}"
+
+
+class Names:
+    """Unguessable names by the thousand: the system is asked for randomness once, not for each."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        self._count = 0
+
+    def new(self, prefix: str) -> str:
+        """The next name; who knows some cannot tell the others."""
+        self._count += 1
+        digest = hashlib.blake2b(self._count.to_bytes(8, "big"), key=self._key, digest_size=8)
+        return f"{prefix}-{digest.hexdigest()}"
 
 
 def same(one: str, other: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from clerkship.events.lifecycle import FaultInjected, RequestRefused
-from clerkship.kit.secrets import same
+from clerkship.kit.secrets import Names, same
 from clerkship.kit.wall import perf_counter
 from clerkship.model.duration import parse_duration
 from clerkship.model.problem import PlatformError
@@ -61,11 +61,13 @@ class Gateway:
 
     def __init__(self) -> None:
         self.playgrounds: dict[str, Playground] = {}
+        self._names = Names()
         self.handlers: tuple[Handler, ...] = (self.identify, authenticate, find_route_of, inject_faults, route)
         self.closing: tuple[Handler, ...] = (record_refusal, spoil_reply, record_touch)
 
     def admit(self, playground: Playground) -> None:
-        """Let requests for it in."""
+        """Let requests for it in, under an unguessable name."""
+        playground.id = self._names.new("pg")
         self.playgrounds[playground.id] = playground
 
     def dismiss(self, playground: Playground) -> None:

@@ -17,7 +17,7 @@ from clerkship.faults.contract import Fault
 from clerkship.kit.clock import Clock, Paced, Stepped
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
-from clerkship.kit.secrets import new_name, new_token
+from clerkship.kit.secrets import new_token
 from clerkship.kit.wall import monotonic
 from clerkship.model.environment import Environment, Reaction
 from clerkship.model.frozen import Frozen
@@ -81,7 +81,8 @@ class Playground:
 
     def __init__(self, environment: Environment, rooms: Mapping[str, Room], seed: str) -> None:
         self.environment = environment
-        self.id = new_name("pg")
+        self.id = ""
+        """Its name at the gateway, once it is admitted."""
         self.seed = seed
         self.lock = threading.RLock()
         self.clock: Clock = (
@@ -217,8 +218,9 @@ class Playground:
         answered = False
         for sandbox, person in self.people.items():
             speech = person.notice(event) if person.watches else None
-            self.speak(sandbox, speech, event.seq)
-            answered = answered or (speech is not None and sandbox == event.source)
+            if speech is not None:
+                self.speak(sandbox, speech, event.seq)
+                answered = answered or sandbox == event.source
         return answered
 
     # The scenario's steps.

@@ -1,5 +1,6 @@
 """The rules of a file drop: what is written is there when it is read, and folders are their files' paths."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ class FilesState(State):
         super().__init__(*args)
         self.written: dict[str, int] = {}
         self.used = 0
+        self._folders: Counter[str] | None = None
 
     @property
     def limits(self) -> FilesConfig:
@@ -63,10 +65,14 @@ class FilesState(State):
         """Take in what happened."""
         match event.payload:
             case FileWritten(path=path, data=data):
+                if self._folders is not None and path not in self.records:
+                    self._folders.update(_folders_of(path))
                 self.records[path] = data
                 self.used += len(data) - self.written.get(path, 0)
                 self.written[path] = len(data)
             case FileDeleted(path=path):
+                if self._folders is not None and path in self.records:
+                    self._folders.subtract(_folders_of(path))
                 self.records.pop(path, None)
                 self.used -= self.written.pop(path, 0)
 
@@ -85,9 +91,16 @@ class FilesState(State):
             raise Refusal(403, "read_only", "this drop is read-only")
 
     def _refuse_clash(self, path: str) -> None:
-        parts = path.split("/")
-        above = next((p for n in range(1, len(parts)) if (p := "/".join(parts[:n])) in self.records), None)
+        above = next((folder for folder in _folders_of(path) if folder in self.records), None)
         if above is not None:
             raise Refusal(409, "not_a_folder", f"{above} is a file")
-        if any(other.startswith(f"{path}/") for other in self.records):
+        if self._folders is None:  # counted when first needed, so that a fork costs nothing, and kept from then on
+            self._folders = Counter(folder for other in self.records for folder in _folders_of(other))
+        if self._folders[path] > 0:
             raise Refusal(409, "is_a_folder", f"{path} is a folder")
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    """`a` and `a/b` for `a/b/c.txt`."""
+    parts = path.split("/")
+    return ("/".join(parts[:number]) for number in range(1, len(parts)))
