@@ -21,3 +21,23 @@ def test_a_task_goes_from_a_file_to_a_scored_stored_readable_run(bench: Workbenc
     assert view.snapshot.task.name == "Only"
     page = write_report(bench.store, task_run.run, tmp_path / "report.html")
     assert "Only" in page.read_text(encoding="utf-8")
+
+
+def test_a_benchmark_picks_its_tasks_and_sets_their_limits(bench: Workbench) -> None:
+    bench.write(
+        "a.yml",
+        """
+        environment: {name: desk, simulators: {drop: {kind: files}}}
+        benchmark: {name: Nights, slug: nights, environment: desk, tasks: ["Night *"], tags: [hard], timeout: 7}
+        tasks:
+          - {name: Night one, tags: [hard]}
+          - {name: Night two, tags: [easy]}
+          - {name: Day, tags: [hard]}
+          - {name: Night three, tags: [hard], timeout: 3}
+        """,
+    )
+    task_runs = bench.run("nop", benchmark="nights")
+    assert [task_run.task for task_run in task_runs] == ["Night one", "Night three"]
+    views = [show_task(bench.store, task_run.run, task_run.task) for task_run in task_runs]
+    assert [view.snapshot.timeout for view in views] == [7, 3]
+    assert bench.store.run("latest").name == "nights"

@@ -4,21 +4,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import shown
-from clerkship.model.frozen import Frozen
-from clerkship.model.matcher import describe, holds
-from clerkship.model.path import lookup
+from clerkship.model.matcher import describe
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-
-
-class AnswerField(Frozen):
-    """A dotted path in the answer, and what must be there."""
-
-    path: str
-    expected: Expected
 
 
 class AnswerMatches(Assertion):
@@ -27,7 +17,7 @@ class AnswerMatches(Assertion):
     name: ClassVar[str] = "answer_matches"
     shorthand: ClassVar[str | None] = "expected"
     expected: Annotated[Expected | None, Field(description="literal or matcher for the whole answer")] = None
-    fields: Annotated[tuple[AnswerField, ...], Field(description="paths in an answer that is an object")] = ()
+    fields: Annotated[tuple[FieldMatch, ...], Field(description="paths in an answer that is an object")] = ()
 
     @model_validator(mode="after")
     def _something(self) -> "AnswerMatches":
@@ -47,17 +37,8 @@ class AnswerMatches(Assertion):
         """Compare the answer, field by field."""
         if not evidence.answered:
             return self._unanswered()
-        checks = [
-            FieldCheck(
-                path=field.path, expected=field.expected, actual=shown(found), passed=holds(field.expected, found)
-            )
-            for field in self.fields
-            for found in (lookup(evidence.answer, field.path),)
-        ]
+        checks = [field.compare(evidence.answer) for field in self.fields]
         if "expected" in self.model_fields_set:
-            passed = holds(self.expected, evidence.answer)
-            checks.append(
-                FieldCheck(path="answer", expected=self.expected, actual=shown(evidence.answer), passed=passed)
-            )
+            checks.append(compared("answer", self.expected, evidence.answer))
         wrong = [check.path for check in checks if not check.passed]
         return Check.of_fields(checks, f"not as expected: {', '.join(wrong)}" if wrong else "the answer is as expected")

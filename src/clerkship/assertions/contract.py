@@ -7,9 +7,12 @@ from typing import Any, ClassVar, Self
 from pydantic import model_validator
 
 from clerkship.events.evidence import Evidence
+from clerkship.events.query import shown
 from clerkship.model.frozen import Frozen
-from clerkship.model.matcher import is_matcher
+from clerkship.model.matcher import holds, is_matcher
+from clerkship.model.path import lookup
 from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
 
 
 class Check(Frozen):
@@ -31,6 +34,22 @@ class Check(Frozen):
         good = sum(field.passed for field in fields)
         score = good / len(fields) if fields else 1.0
         return cls(passed=good == len(fields), score=score, detail=detail, evidence=tuple(fields))
+
+
+def compared(path: str, expected: Any, actual: Any) -> FieldCheck:
+    """One expectation beside what was found."""
+    return FieldCheck(path=path, expected=expected, actual=shown(actual), passed=holds(expected, actual))
+
+
+class FieldMatch(Frozen):
+    """A dotted path in some data, and what must be there."""
+
+    path: str
+    expected: Expected
+
+    def compare(self, data: Any) -> FieldCheck:
+        """What is there beside it."""
+        return compared(self.path, self.expected, lookup(data, self.path))
 
 
 class Assertion(Frozen):

@@ -96,10 +96,9 @@ def _announce(console: Console, plan: RunPlan) -> None:
     count = len(plan.snapshots)
     what = f"{count} task{'s' * (count != 1)}" + (f" × {plan.run.trials}" if plan.run.trials > 1 else "")
     agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
-    console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}\n")
+    console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}")
 
 
 def _say_where(console: Console, view: RunView, store: Path, settings: Settings) -> None:
     elsewhere = f" --store {shlex.quote(str(store))}" if store != settings.store else ""
-    console.print(f"[quiet]run[/]    {view.run.id}")
-    console.print(f"[quiet]look closer[/] {program()} show {view.run.id}{escape(elsewhere)}", soft_wrap=True)
+    console.print(f"[quiet]closer[/] {program()} show {view.run.id}{escape(elsewhere)}", soft_wrap=True)

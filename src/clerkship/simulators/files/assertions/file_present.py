@@ -7,22 +7,14 @@ from typing import Annotated, Any, ClassVar
 import orjson
 from pydantic import Field
 
-from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import shown
-from clerkship.model.frozen import Flag, Frozen
+from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe, holds
-from clerkship.model.path import MISSING, lookup
+from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.files.state import FilesState
-
-
-class JsonField(Frozen):
-    """A dotted path in a JSON file, and what must be there."""
-
-    path: str
-    expected: Expected
 
 
 class FilePresent(Assertion):
@@ -34,7 +26,7 @@ class FilePresent(Assertion):
     path: Annotated[str, Field(min_length=1, description="path in the drop, `*` allowed")]
     sandbox: Annotated[str | None, Field(description="which drop; the only one if not given")] = None
     text: Annotated[Expected | None, Field(description="what its text must be: literal or matcher")] = None
-    fields: Annotated[tuple[JsonField, ...], Field(description="what its JSON must hold")] = ()
+    fields: Annotated[tuple[FieldMatch, ...], Field(description="what its JSON must hold")] = ()
     count: Annotated[Expected | None, Field(description="how many files must match")] = None
     absent: Annotated[Flag, Field(description="no such file may be there")] = False
 
@@ -44,16 +36,16 @@ class FilePresent(Assertion):
         found = {path: state.records[path] for path in state.paths() if fnmatchcase(path, self.path)}
         if self.text is None and not self.fields:
             return self._by_number(found, state)
-        compared = {path: tuple(self._compare(data)) for path, data in found.items()}
-        good = [path for path, checks in compared.items() if all(check.passed for check in checks)]
+        looked_at = {path: tuple(self._compare(data)) for path, data in found.items()}
+        good = [path for path, checks in looked_at.items() if all(check.passed for check in checks)]
         if self.absent or self.count is not None:
             return self._by_number({path: found[path] for path in good}, state)
-        if not compared:
+        if not looked_at:
             return self._by_number({}, state)
-        best = max(compared, key=lambda path: sum(check.passed for check in compared[path]))
+        best = max(looked_at, key=lambda path: sum(check.passed for check in looked_at[path]))
         unread = " (it is not JSON)" if self.fields and _parse_json(found[best]) is MISSING else ""
         detail = f"{best} is as expected" if good else f"{best} is there, but not as expected{unread}"
-        return Check.of_fields(compared[best], detail)
+        return Check.of_fields(looked_at[best], detail)
 
     def _by_number(self, found: dict[str, bytes], state: FilesState) -> Check:
         expected = 0 if self.absent else self.count if self.count is not None else {"gte": 1}
@@ -63,14 +55,10 @@ class FilePresent(Assertion):
         return Check.of(passed, f"files that fit {self.path}: {names} (expected {describe(expected)})", field)
 
     def _compare(self, data: bytes) -> Iterator[FieldCheck]:
-        text = data.decode(errors="replace")
         if self.text is not None:
-            yield FieldCheck(path="text", expected=self.text, actual=shown(text), passed=holds(self.text, text))
+            yield compared("text", self.text, data.decode(errors="replace"))
         content = _parse_json(data) if self.fields else None
-        for field in self.fields:
-            actual = lookup(content, field.path)
-            passed = holds(field.expected, actual)
-            yield FieldCheck(path=field.path, expected=field.expected, actual=shown(actual), passed=passed)
+        yield from (field.compare(content) for field in self.fields)
 
 
 def _listed(paths: Iterable[str]) -> str:
