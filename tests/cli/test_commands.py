@@ -235,3 +235,13 @@ def test_a_forged_body_is_found_though_the_lines_are_intact(capsys: pytest.Captu
     database.close()
     assert run(["show", "latest", "A"]) == 0
     assert "NOT the log that was graded" in capsys.readouterr().out
+
+
+def test_show_and_the_report_have_the_agents_traceback(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "crashes_deep.py").write_text("import json\ndef agent(task_item):\n    return json.loads('{')\n")
+    Path("t.yml").write_text("task: {name: A}")
+    assert run(["run", "t.yml", "-a", "python:crashes_deep:agent", "--report", "r.html"]) == 1
+    assert "(crashes_deep.py:3)" in capsys.readouterr().out
+    assert run(["show", "latest", "A"]) == 0
+    assert "return json.loads('{')" in capsys.readouterr().out
+    assert "return json.loads(" in Path("r.html").read_text(encoding="utf-8")

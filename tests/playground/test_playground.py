@@ -433,3 +433,21 @@ def test_a_body_over_the_limit_is_refused_as_http_has_it(bench: Workbench, monke
 
     bench.write("a.yml", "environment: {name: d, simulators: {drop: {kind: files}}}\ntask: {name: A}")
     assert bench.run_one(uploads).answer == 413
+
+
+def test_the_last_event_is_the_last(bench: Workbench) -> None:
+    def answers(message: Message) -> str:
+        return "bye"
+
+    bench.write(
+        "a.yml",
+        """
+        task:
+          name: A
+          scenario:
+            starts: person
+            max_turns: 1
+            person: {opening: Hello, script: [{when: {event: run.ended}, say: And another thing}], fallback: Hm}
+        """,
+    )
+    assert bench.kinds(bench.run_one(answers))[-1] == "run.ended"

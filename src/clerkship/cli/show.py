@@ -60,6 +60,8 @@ def _show_task(view: TaskView, *, events: bool, json: bool) -> None:
     for name, text in (("not the agent's fault", task_run.error), ("the agent failed", task_run.agent_error)):
         if text:
             console.print(f"  [fail]{name}:[/] {escape(text)}")
+    for line in str(view.sidecar.get("agent_traceback", "")).splitlines():
+        console.print(f"    [quiet]{escape(line)}[/]", soft_wrap=True)
     if task_run.answer is not None:
         console.print(f"  [quiet]answer[/] {escape(orjson.dumps(task_run.answer).decode())[:500]}")
     for criterion in task_run.criteria:

@@ -12,7 +12,7 @@ from clerkship.engine.build import BuiltTask
 from clerkship.engine.score import Score, fold, judge, status_of
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted, RunEnded, RunStarted
+from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted, RunStarted
 from clerkship.events.log import Log, Subscriber
 from clerkship.kit.rng import derive
 from clerkship.kit.wall import perf_counter
@@ -170,8 +170,7 @@ class Trial:
         if not playground.lock.acquire(timeout=LOCK_LIMIT):
             raise PlatformError("the playground never came to rest")
         try:
-            playground.emit("run", RunEnded(ending=ending), "run")
-            playground.close()
+            playground.end(ending)
         finally:
             playground.lock.release()
         return self._grade(ending, error)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from clerkship.actors.contract import Say, SimulatedPerson, Speech
 from clerkship.events.event import Event, Payload, Utterance
-from clerkship.events.lifecycle import StepFailed, StepRan
+from clerkship.events.lifecycle import RunEnded, StepFailed, StepRan
 from clerkship.events.log import Log, open_log
 from clerkship.events.query import is_kind
 from clerkship.events.sidecar import Sidecar
@@ -22,6 +22,7 @@ from clerkship.kit.wall import monotonic
 from clerkship.model.environment import Environment, Reaction
 from clerkship.model.frozen import Frozen
 from clerkship.model.problem import InputError, PlatformError
+from clerkship.model.run import Ending
 from clerkship.playground.overlay import Overlay
 from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.state import Act, Conversation, State
@@ -266,6 +267,12 @@ class Playground:
                 return False
             self.clock.advance(max(due - self.clock.now, timedelta(0)))
             return True
+
+    def end(self, ending: Ending) -> None:
+        """The last event: nobody says anything to it, and nothing comes after."""
+        self._listening = False
+        self.emit("run", RunEnded(ending=ending), "run")
+        self.close()
 
     def close(self) -> None:
         """Tear it down: no traffic and no events from here on; the log stays."""

@@ -44,7 +44,12 @@ def body(detail: TaskDetail) -> dict[str, Any]:
         "head": run.head,
         "events": run.events,
         "brief": _brief(detail.snapshot) if detail.snapshot else None,
-        "facts": {name: clip(fact, 400) for name, fact in detail.sidecar.items() if not name.startswith("touches")},
+        "agent_traceback": str(detail.sidecar.get("agent_traceback", ""))[-VALUE_LIMIT:],
+        "facts": {
+            name: clip(fact, 400)
+            for name, fact in detail.sidecar.items()
+            if not name.startswith("touches") and name != "agent_traceback"
+        },
     }
 
 

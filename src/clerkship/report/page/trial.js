@@ -29,10 +29,10 @@ function trialHead(trial) {
 }
 
 function alerts(trial) {
-  const { error, verdict, agent_error: agentError } = trial.body;
+  const { error, verdict, agent_error: agentError, agent_traceback: trace } = trial.body;
   return [
     error ? errorBox("Platform error", `Not the agent's doing.${verdict ? "" : " This trial has no verdict and is left out of the rate."}`, error) : null,
-    agentError ? errorBox("Agent error", "The agent crashed, or answered what is no answer. What it did until then was judged.", agentError) : null,
+    agentError ? errorBox("Agent error", "The agent crashed, or answered what is no answer. What it did until then was judged.", [agentError, trace].filter(Boolean).join("\n\n")) : null,
   ];
 }
 
