@@ -185,7 +185,10 @@ def load_source(source: str, name: str) -> PythonAgent:
 
 
 def _blame(error: BaseException, prefix: str = "") -> AgentError:
-    trace = "".join(traceback.format_exception(error))[-LONGEST_TRACE:]  # keeps its head where str() fails
+    first = error.__traceback__
+    while first is not None and _is_foreign(first.tb_frame.f_code.co_filename):
+        first = first.tb_next  # how we came to call it is of no interest
+    trace = "".join(traceback.format_exception(type(error), error, first or error.__traceback__))[-LONGEST_TRACE:]
     return AgentError(prefix + _told(error), trace.encode(errors="replace").decode())
 
 

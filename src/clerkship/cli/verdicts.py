@@ -98,9 +98,9 @@ def print_criterion(console: Console, criterion: CriterionRun) -> None:
 
 def _print_field(console: Console, field: FieldCheck) -> None:
     place = f" [quiet]#{field.seq}[/]" if field.seq is not None else ""
-    actual = field.actual if isinstance(field.actual, str) else describe(field.actual)
+    expected, actual = (v if isinstance(v, str) else describe(v) for v in (field.expected, field.actual))
     _print(console, 6, f"[place]{escape(field.path)}[/]{place}")
-    _print(console, 8, f"[quiet]expected[/] {escape(_cut(describe(field.expected)))}")
+    _print(console, 8, f"[quiet]expected[/] {escape(_cut(expected))}")
     _print(console, 8, f"[quiet]actual  [/] {escape(_cut(actual))}")
 
 
