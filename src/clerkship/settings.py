@@ -1,6 +1,7 @@
 """Settings: one typed table, read from the environment once."""
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -26,9 +27,14 @@ _EXPECTED = {
 }
 
 
-def program(environ: Mapping[str, str] = os.environ) -> str:
-    """What the user types to get here, for messages that say what to type next."""
-    return "uv run clerkship" if "UV_RUN_RECURSION_DEPTH" in environ else "clerkship"
+def program(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> str:
+    """What the user types to get here, in some folder, for messages that say what to type next."""
+    if "UV_RUN_RECURSION_DEPTH" not in environ:
+        return "clerkship"
+    project = Path(environ.get("VIRTUAL_ENV", ".venv")).resolve().parent
+    if folder is None or folder.resolve().is_relative_to(project):
+        return "uv run clerkship"
+    return f"uv run --project {shlex.quote(str(project))} clerkship"
 
 
 _SORTS: dict[str, type[Path] | type[float] | type[int]] = {

@@ -29,4 +29,4 @@ def init(
         console.print(f"[pass]+[/] {escape(str(path))}")
     there = f"cd {escape(str(folder))} && " if folder != Path() else ""
     console.print("\n[quiet]Next:[/]")
-    console.print(f"  {there}{program()} run practice --agent python:agent:Agent", soft_wrap=True)
+    console.print(f"  {there}{program(folder)} run practice --agent python:agent:Agent", soft_wrap=True)

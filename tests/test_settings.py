@@ -1,0 +1,45 @@
+"""Settings: one table, read once, refused where they do not fit."""
+
+from pathlib import Path
+
+import pytest
+
+from clerkship.model.problem import InputError
+from clerkship.settings import Settings, load_settings, program
+
+
+def test_each_setting_comes_from_its_variable_or_its_default() -> None:
+    assert load_settings({}) == Settings()
+    given = {
+        "CLERKSHIP_STORE": "x.db",
+        "CLERKSHIP_TIMEOUT": "2.5",
+        "CLERKSHIP_CONCURRENCY": "3",
+        "CLERKSHIP_SEED": "-7",
+    }
+    assert load_settings(given) == Settings(store=Path("x.db"), timeout=2.5, concurrency=3, seed=-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("TIMEOUT", "soon"),
+        ("TIMEOUT", "nan"),
+        ("TIMEOUT", "inf"),
+        ("TIMEOUT", "-1"),
+        ("TIMEOUT", "0"),
+        ("CONCURRENCY", "-3"),
+        ("CONCURRENCY", "2.5"),
+        ("SEED", "x"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_with_what_would(name: str, text: str) -> None:
+    with pytest.raises(InputError, match=f"CLERKSHIP_{name} is '{text}'; expected"):
+        load_settings({f"CLERKSHIP_{name}": text})
+
+
+def test_what_to_type_next_is_what_was_typed(tmp_path: Path) -> None:
+    by_uv = {"UV_RUN_RECURSION_DEPTH": "1", "VIRTUAL_ENV": str(tmp_path / "project" / ".venv")}
+    assert program(None, {}) == "clerkship"
+    assert program(None, by_uv) == "uv run clerkship"
+    assert program(tmp_path / "project" / "mine", by_uv) == "uv run clerkship"
+    assert program(tmp_path / "elsewhere", by_uv) == f"uv run --project {tmp_path / 'project'} clerkship"
