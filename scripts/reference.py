@@ -202,7 +202,8 @@ def _steps(catalog: Registered) -> str:
 
 A scenario is a list of steps, each a map with one key, `kind.verb`. They run in order before the agent starts; one with
 `at: +10m` runs while it works, in simulated time. A step that cannot be done makes the run errored: it is the author's
-mistake, not the agent's. `fault.*` steps put a fault in the way of requests to come.
+mistake, not the agent's. `fault.*` steps put a fault in the way of requests to come; an agent that only answers with
+`on_turn` makes none in that conversation, and none of them strikes it there.
 
 {sections}"""
 

@@ -90,6 +90,17 @@ def test_a_module_is_found_from_the_working_folder(tmp_path: Path, monkeypatch: 
         load_python("my_bot_of_tests:on_trun")
 
 
+def test_a_module_of_another_folder_is_not_taken_for_this_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "bot_of_two_folders.py").write_text(f"where = '{name}'\ndef agent(task_item): pass\n")
+        monkeypatch.chdir(tmp_path / name)
+        load_python("bot_of_two_folders:agent")
+        assert sys.modules["bot_of_two_folders"].where == name
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [

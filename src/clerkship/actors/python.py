@@ -155,13 +155,10 @@ def load_python(reference: str) -> PythonSolver:
     """`module:name`, the module found from the working folder too."""
     module_name, _, name = reference.partition(":")
     name = name or "agent"
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
     if module_name.endswith(".py") or "/" in module_name:
         raise InputError.of(f"agent python:{reference}: not a module", hint="write its name, without path and .py")
     try:
-        module = importlib.import_module(module_name)
+        module = _import_from_here(module_name)
     except ModuleNotFoundError as error:
         raise InputError.of(f"agent python:{reference}: no module `{error.name}`") from None
     except (Exception, SystemExit) as error:
@@ -170,6 +167,17 @@ def load_python(reference: str) -> PythonSolver:
         known = [known for known in vars(module) if not known.startswith("_")]
         raise InputError.of(f"agent python:{reference}: no `{name}` in {module_name}", hint=did_you_mean(name, known))
     return PythonSolver(f"python:{reference}", getattr(module, name))
+
+
+def _import_from_here(name: str) -> ModuleType:
+    """A module of the working folder goes before any other of its name, one imported from another folder included."""
+    here = Path.cwd()
+    if sys.path[:1] != [str(here)]:
+        sys.path.insert(0, str(here))
+    known, mine = sys.modules.get(name), here.joinpath(*name.split(".")).with_suffix(".py")
+    if known is not None and mine.is_file() and getattr(known, "__file__", None) != str(mine):
+        del sys.modules[name]
+    return importlib.import_module(name)
 
 
 def load_source(source: str, name: str) -> PythonAgent:
