@@ -18,7 +18,7 @@ ON_PURPOSE = "fails-on-purpose"
 
 
 def demo(
-    report: Annotated[Path | None, typer.Option(help="Where to write the HTML report.")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the HTML report.")] = None,
     store: StorePath = None,
     json: Json = False,
 ) -> None:

@@ -14,7 +14,7 @@ from clerkship.settings import load_settings
 
 
 def list_runs(
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many, newest first.", min=1)] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many, newest first.", min=1)] = 20,
     store: StorePath = None,
     json: Json = False,
 ) -> None:

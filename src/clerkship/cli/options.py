@@ -8,13 +8,14 @@ import typer
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for scripts.")]
 StorePath = Annotated[
     Path | None,
-    typer.Option("--store", help="File to keep runs in, instead of .clerkship/store.db."),
+    typer.Option("--store", metavar="FILE", help="File to keep runs in. [default: .clerkship/store.db]"),
 ]
 Agent = Annotated[
     str,
     typer.Option(
         "--agent",
         "-a",
+        metavar="WHO",
         help="Who does the work: python:mod:name, oracle (the tasks' own solutions), nop (nobody).",
     ),
 ]

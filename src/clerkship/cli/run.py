@@ -21,21 +21,27 @@ from clerkship.settings import Settings, load_settings, program
 def run(
     path: Annotated[Path, typer.Argument(help="Folder of YAML files, or one file of it.")],
     agent: Agent,
-    task: Annotated[list[str] | None, typer.Option("--task", help="Only tasks of this name; `*` allowed.")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option("--task", metavar="NAME", help="Only tasks of this name; `*` allowed.")
+    ] = None,
     tag: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", help="Only tasks with this tag; may be repeated.")
+        list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="Only tasks with this tag; may be repeated.")
     ] = None,
-    benchmark: Annotated[str | None, typer.Option(help="Only the tasks of this benchmark, under its limits.")] = None,
-    trials: Annotated[int, typer.Option("--trials", "-k", help="How often each task is run.", min=1)] = 1,
+    benchmark: Annotated[
+        str | None, typer.Option(metavar="SLUG", help="Only the tasks of this benchmark, under its limits.")
+    ] = None,
+    trials: Annotated[int, typer.Option("--trials", "-k", metavar="N", help="How often each task is run.", min=1)] = 1,
     concurrency: Annotated[
-        int | None, typer.Option("--concurrency", "-c", help="Trials at once.", min=1, max=1000)
+        int | None, typer.Option("--concurrency", "-c", metavar="N", help="Trials at once.", min=1, max=1000)
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="What ids and randomness derive from.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="What ids and randomness derive from.")] = None,
     timeout: Annotated[
-        float | None, typer.Option(help="Wall seconds for tasks that set none.", min=0.001, max=86_400)
+        float | None, typer.Option(metavar="SEC", help="Wall seconds for tasks that set none.", min=0.001, max=86_400)
     ] = None,
-    shuffle: Annotated[bool, typer.Option(help="Run in an order the seed decides; verdicts stay the same.")] = False,
-    report: Annotated[Path | None, typer.Option(help="Where to write the HTML report.")] = None,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Run in an order the seed decides; verdicts stay the same.")
+    ] = False,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the HTML report.")] = None,
     store: StorePath = None,
     json: Json = False,
 ) -> None:

@@ -20,8 +20,8 @@ def show(
     task: Annotated[str | None, typer.Argument(help="A task of it, by name or by a part of its name.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only what did not pass.")] = False,
     events: Annotated[bool, typer.Option("--events", help="With a task: its whole log.")] = False,
-    trial: Annotated[int, typer.Option(help="With a task: which repetition.", min=1)] = 1,
-    report: Annotated[Path | None, typer.Option(help="Write the run's HTML report there.")] = None,
+    trial: Annotated[int, typer.Option(metavar="N", help="With a task: which repetition.", min=1)] = 1,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the run's HTML report there.")] = None,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
