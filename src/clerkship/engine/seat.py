@@ -11,6 +11,7 @@ import math
 import queue
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from clerkship.actors.contract import AgentStopped
 from clerkship.engine.trial import Finished, Job, Setting, Trial, stillborn
@@ -33,7 +34,9 @@ class Seat:
         self._done = done
         self._gate = threading.Lock()
         self._loop = _new_loop()
+        self._loop.set_task_factory(self._make_task)
         self._task: asyncio.Task[None] | None = None
+        self._made_tasks = False
         self.trial: Trial | None = None
         self._deadline = math.inf
         self._interrupted = False
@@ -51,6 +54,10 @@ class Seat:
             self._done(Done(self, None))
         finally:
             self._loop.close()
+
+    def _make_task(self, loop: asyncio.AbstractEventLoop, work: Any, **how: Any) -> asyncio.Task[Any]:
+        self._made_tasks = True
+        return asyncio.Task(work, loop=loop, **how)
 
     async def _serve(self) -> None:
         """All of a seat's trials in one task: what an agent does not wait for costs no turn of the loop."""
@@ -94,12 +101,14 @@ class Seat:
         """Forget that the trial was cancelled, if it was, and cancel what its agent left running."""
         while self._task is not None and self._task.cancelling():
             self._task.uncancel()
+        if not self._made_tasks:
+            return  # most agents make none, and to look for them is slow
+        self._made_tasks = False
         left = asyncio.all_tasks(self._loop) - {self._task}
-        if not left:
-            return
         for task in left:
             task.cancel()
-        await asyncio.sleep(0)
+        if left:
+            await asyncio.sleep(0)
         if not all(task.done() for task in left):
             self.retired = True  # the next trial shall not share a loop with them
 

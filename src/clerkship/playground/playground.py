@@ -129,11 +129,8 @@ class Playground:
 
     def act(self, sandbox: str, actor: str, cause: int | None = None) -> Act:
         """Somebody's hand on a sandbox."""
-        record = partial(self._record, sandbox, actor, cause)
+        record = partial(self.emit, sandbox, actor=actor, cause=cause)
         return Act(actor, self.clock.now, self.ids, self.rng, record)
-
-    def _record(self, sandbox: str, actor: str, cause: int | None, payload: Payload) -> Event:
-        return self.emit(sandbox, payload, actor, cause)
 
     # Reactions: effects that cross sandboxes, synchronous, in the order the environment lists them.
 
