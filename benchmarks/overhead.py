@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import gc
 import hashlib
+import http.client
 import resource
 import sqlite3
 import subprocess
@@ -20,15 +21,19 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import orjson
 from pydantic import BaseModel, ConfigDict
 
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
+from clerkship.conformance.rig import Rig
 from clerkship.engine.catalog import Registered
+from clerkship.sandbox.exchange import Request
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.settings import Settings
+from clerkship.simulators import files
 from clerkship.store.sqlite import SqliteStore
 
 TASK = """
@@ -213,6 +218,30 @@ def failures(folder: Path) -> tuple[float, int]:
     return best_of(5, once), found
 
 
+def round_trip(door: str, requests: int = 1000) -> float:
+    """One read of a file, in process or over HTTP on one connection; the client's own work is in it."""
+    with Rig(files.SPEC) as rig:
+        rig.send(Request("PUT", "/files/a.txt", body=b"hello"))
+        address = urlsplit(rig.url())
+        connection = http.client.HTTPConnection(address.hostname or "", address.port)
+        headers = {"Authorization": f"Bearer {rig.token}"}
+
+        def over_http() -> None:
+            connection.request("GET", f"{address.path}/files/a.txt", headers=headers)
+            assert connection.getresponse().read() == b"hello"
+
+        def in_process() -> None:
+            assert rig.send(Request("GET", "/files/a.txt")).body == b"hello"
+
+        once = over_http if door == "http" else in_process
+        once()
+        began = time.perf_counter()
+        for _ in range(requests):
+            once()
+        connection.close()
+        return (time.perf_counter() - began) / requests
+
+
 def installed() -> tuple[int, float]:
     """Distributions and megabytes of the core install, in an environment of its own."""
     root = Path(__file__).parent.parent
@@ -268,6 +297,8 @@ def main() -> None:
             "",
             f"{many / few:.2f}×",
         )
+    near, far = (best_of(3, lambda d=door: round_trip(d)) for door in ("process", "http"))  # type: ignore[misc]
+    row("read a file: in process, over HTTP", f"{near * 1000:.3f} ms, {far * 1000:.2f} ms")
     script = str(Path(sys.executable).parent / "clerkship")
     start, python = cpu([script, "--version"]), cpu([sys.executable, "-c", "pass"])
     row(

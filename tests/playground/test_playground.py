@@ -1,5 +1,6 @@
 """A playground: faults, reactions with their cause, scheduled steps, both clocks."""
 
+import http.client
 import socket
 import threading
 import urllib.error
@@ -11,13 +12,16 @@ from urllib.parse import urlsplit
 import pytest
 
 from clerkship.actors.contract import Message
+from clerkship.conformance.rig import Rig
 from clerkship.events.agent import ActionExecuted, SlotSet
 from clerkship.events.lifecycle import RunEnded
 from clerkship.kit.clock import Paced, Stepped
+from clerkship.kit.wall import monotonic
 from clerkship.model.environment import Environment
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.door import Refused
+from clerkship.simulators import files
 from tests.workbench import Workbench
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -451,3 +455,16 @@ def test_the_last_event_is_the_last(bench: Workbench) -> None:
         """,
     )
     assert bench.kinds(bench.run_one(answers))[-1] == "run.ended"
+
+
+def test_a_reply_over_http_does_not_wait_for_the_network_stack() -> None:
+    """Forty milliseconds each, if the connection's small packets are held back."""
+    with Rig(files.SPEC) as rig:
+        address = urlsplit(rig.url())
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
+        began = monotonic()
+        for _ in range(50):
+            connection.request("GET", f"{address.path}/files", headers={"Authorization": f"Bearer {rig.token}"})
+            assert connection.getresponse().read() == b'{"files":[]}'
+        connection.close()
+        assert monotonic() - began < 1.5

@@ -51,6 +51,10 @@ class Rig:
         """The sandbox's credential."""
         return self.playground.sandboxes[self.name].token
 
+    def url(self) -> str:
+        """Where the sandbox is over HTTP."""
+        return f"{self._listener.url()}/{self.playground.id}/{self.name}"
+
     def dump(self) -> Any:
         """The state as plain data."""
         return self.playground.sandboxes[self.name].state.dump()
@@ -67,10 +71,10 @@ class Rig:
 
     def send_http(self, request: Request, token: str | None = None) -> Reply:
         """Through the HTTP door, by a client that is not ours."""
-        address = urlsplit(self._listener.url())
+        address = urlsplit(self.url())
         connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
         try:
-            path = f"/{self.playground.id}/{self.name}{quote(request.path)}"
+            path = f"{address.path}{quote(request.path)}"
             target = f"{path}?{urlencode(request.query)}" if request.query else path
             given = self.token if token is None else token
             headers = {**request.headers, "Authorization": f"Bearer {given}"}

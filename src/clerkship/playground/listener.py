@@ -51,6 +51,8 @@ class Listener:
         import uvicorn  # noqa: PLC0415  (most runs never listen, and it takes a fifth of a second)
 
         listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        # asyncio does not set it on connections of a socket it did not make; without it each reply waits 40 ms.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         config = uvicorn.Config(
             GatewayApp(self._gateway), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
         )
