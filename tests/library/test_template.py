@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from clerkship.library.bind import Filler
 from clerkship.library.template import MOST_EXPRESSIONS, OUTPUT_LIMIT, BadTemplate, render
 
 VALUES: dict[str, Any] = {
@@ -89,7 +90,10 @@ def test_a_filter_changes_the_value(expression: str, value: object) -> None:
 
 def test_templates_are_filled_in_everywhere_but_in_keys() -> None:
     data = {"{{ patient.name }}": ["{{ patient.visits }}", {"a": "no. {{ patient.visits }}"}], "b": 5}
-    assert render(data, VALUES) == {"{{ patient.name }}": [3, {"a": "no. 3"}], "b": 5}
+    complaints: list[Any] = []
+    filler = Filler(VALUES, (), lambda *complaint: complaints.append(complaint), complaints.append)
+    assert filler.fill(data, []) == {"{{ patient.name }}": [3, {"a": "no. 3"}], "b": 5}
+    assert complaints == []
 
 
 def test_a_value_is_not_read_as_a_template_again() -> None:

@@ -73,8 +73,3 @@ def test_a_call_is_written_as_it_may_be_read() -> None:
     step = StepCall.model_validate({"at": 90, "clock.advance": {"by": "5s"}})
     assert step.model_dump(mode="json") == {"at": "1m30s", "clock.advance": {"by": "5s"}}
     assert StepCall.model_validate(step.model_dump(mode="json")) == step
-
-
-def test_a_step_keeps_its_name_and_time_with_other_arguments() -> None:
-    step = StepCall.model_validate({"at": "5m", "files.drop": {"path": "a"}}).with_args({"path": "b"})
-    assert (step.name, step.args, step.at) == ("files.drop", {"path": "b"}, timedelta(minutes=5))

@@ -468,3 +468,25 @@ def test_a_reply_over_http_does_not_wait_for_the_network_stack() -> None:
             assert connection.getresponse().read() == b'{"files":[]}'
         connection.close()
         assert monotonic() - began < 1.5
+
+
+def test_a_reaction_that_is_refused_is_in_the_log_with_its_cause(bench: Workbench) -> None:
+    def writes(task_item: Any, sandboxes: Any) -> list[str]:
+        sandboxes["drop"].write("a.txt", "too long for the archive")
+        return list(sandboxes["archive"].list())
+
+    bench.write(
+        "a.yml",
+        """
+        environment:
+          name: desk
+          simulators: {drop: {kind: files}, archive: {kind: files, config: {max_file: 3}}}
+          reactions: [drop.file.written -> archive]
+        task: {name: A}
+        """,
+    )
+    task_run = bench.run_one(writes)
+    assert (task_run.status, task_run.answer) == ("completed", [])
+    [refused] = [event for event in bench.events(task_run) if event["kind"] == "sandbox.refused"]
+    assert (refused["source"], refused["actor"], refused["payload"]["status"]) == ("archive", "reaction", 413)
+    assert bench.events(task_run)[refused["cause"] - 1]["kind"] == "files.file.written"

@@ -91,23 +91,8 @@ FILTERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def render(template: Any, values: Mapping[str, Any]) -> Any:
-    """The same data with every expression replaced; a text that is one expression takes its value's type."""
-    return walk(template, lambda text: _render_text(text, values))
-
-
-def walk(data: Any, visit: Callable[[str], Any]) -> Any:
-    """Apply to every text in plain data, keys left alone."""
-    if isinstance(data, str):
-        return visit(data) if "{{" in data or "{%" in data else data
-    if isinstance(data, Mapping):
-        return {key: walk(value, visit) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [walk(value, visit) for value in data]
-    return data
-
-
-def _render_text(text: str, values: Mapping[str, Any]) -> Any:
+def render(text: str, values: Mapping[str, Any]) -> Any:
+    """A text with every expression replaced; one that is nothing but an expression takes its value's type."""
     if "{%" in text:
         raise BadTemplate("statements ({% … %}) are not templates here", "only {{ name.path | filter }}")
     parts: list[str] = []

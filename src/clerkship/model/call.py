@@ -1,6 +1,6 @@
 """A name and its argument, as YAML writes it: a map with one key."""
 
-from typing import Any, Self
+from typing import Any
 
 from pydantic import ConfigDict, JsonValue, model_serializer, model_validator
 
@@ -67,10 +67,6 @@ class StepCall(Frozen):
     def _as_written(self) -> dict[str, JsonValue]:
         written: dict[str, JsonValue] = {self.name: self.args}
         return written if self.at is None else {"at": render_duration(self.at), **written}
-
-    def with_args(self, args: JsonValue) -> Self:
-        """The same step with other arguments."""
-        return self.model_copy(update={"args": args})
 
 
 def _found(value: Any) -> str:

@@ -1,6 +1,6 @@
 """Run records: one execution and its parts, as they are stored and shown."""
 
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 from pydantic import JsonValue
 
@@ -9,8 +9,6 @@ from clerkship.model.frozen import Frozen
 Status = Literal["completed", "timed_out", "errored", "invalid_person", "cancelled"]
 Verdict = Literal["pass", "partial", "fail", "ungraded", "inconclusive"]
 CriterionStatus = Literal["judged", "skipped", "error"]
-STATUSES: tuple[str, ...] = get_args(Status)
-VERDICTS: tuple[str, ...] = get_args(Verdict)
 Ending = Literal[
     "agent_done",  # on_task returned
     "person_done",  # the person's end rule

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from clerkship.actors.contract import Say, SimulatedPerson, Speech
 from clerkship.events.event import Event, Payload, Utterance
-from clerkship.events.lifecycle import RunEnded, StepFailed, StepRan
+from clerkship.events.lifecycle import RequestRefused, RunEnded, StepFailed, StepRan
 from clerkship.events.log import Log, open_log
 from clerkship.events.query import is_kind
 from clerkship.events.sidecar import Sidecar
@@ -155,7 +155,10 @@ class Playground:
         try:
             target.spec.reactions[event.kind](target.state, self.act(target.name, "reaction", event.seq), event)
         except Refusal as refusal:
-            self.sidecar.facts.setdefault("reactions_refused", []).append(f"#{event.seq}: {refusal.reason}")
+            refused = RequestRefused(
+                operation=f"react to {event.kind}", status=refusal.status, code=refusal.code, reason=refusal.reason
+            )
+            self.emit(target.name, refused, "reaction", event.seq)
 
     # People.
 

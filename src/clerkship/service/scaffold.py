@@ -1,4 +1,4 @@
-"""A new project: a folder with a task, a conversation and an agent that passes one of them."""
+"""A new project: an environment, a conversation, a piece of work, and an agent that passes both."""
 
 from pathlib import Path
 
