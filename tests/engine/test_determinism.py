@@ -17,7 +17,9 @@ AGENT = "python:clerkship.suites.demo.agent:FrontDesk"
 def logs(bench: Workbench, **options: Any) -> dict[tuple[str, int], list[bytes]]:
     """Every trial's bytes."""
     bench.folder = SUITE
-    return {task_run.key(): bench.store.log(task_run) for task_run in bench.run(AGENT, trials=3, **options)}
+    return {
+        (task_run.task, task_run.trial): bench.store.log(task_run) for task_run in bench.run(AGENT, trials=3, **options)
+    }
 
 
 def test_two_runs_with_one_seed_give_the_same_bytes(bench: Workbench) -> None:

@@ -48,7 +48,7 @@ class FileDrop(RuleBasedStateMachine):
     @invariant()
     def the_log_rebuilds_it(self) -> None:
         """At any time."""
-        rebuilt = replay(self.rig.rooms, self.rig.playground.log)[self.rig.name]
+        rebuilt = replay(self.rig.rooms, self.rig.playground.log.events)[self.rig.name]
         assert rebuilt.dump() == self.rig.dump()
 
 

@@ -5,10 +5,14 @@ import traceback
 import typer
 from rich.markup import escape
 
+from clerkship.cli.compare import compare
 from clerkship.cli.console import err, print_json
 from clerkship.cli.demo import demo
 from clerkship.cli.init import init
 from clerkship.cli.list_runs import list_runs
+from clerkship.cli.rerun import rerun
+from clerkship.cli.rescore import rescore
+from clerkship.cli.resume import resume
 from clerkship.cli.run import run as run_command
 from clerkship.cli.schema import schema
 from clerkship.cli.show import show
@@ -29,6 +33,10 @@ app.command()(init)
 app.command()(validate)
 app.command(name="run")(run_command)
 app.command()(show)
+app.command()(compare)
+app.command()(resume)
+app.command()(rerun)
+app.command()(rescore)
 app.command(name="list")(list_runs)
 app.command()(schema)
 

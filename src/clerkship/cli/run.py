@@ -1,21 +1,18 @@
 """`clerkship run`: run tasks with an agent and show the verdicts."""
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
-from clerkship.cli.console import agents_print_to_stderr, out, print_json
-from clerkship.cli.options import Agent, Json, StorePath
-from clerkship.cli.progress import RunProgress
-from clerkship.cli.verdicts import print_run
+from clerkship.cli.options import Agent, Concurrency, Json, StorePath
+from clerkship.cli.shown import RunShown
 from clerkship.engine.catalog import Registered
-from clerkship.service.reading import RunView, open_store, show_run, write_report
-from clerkship.service.running import RunPlan, RunRequest, RunResult, execute, plan_run
-from clerkship.settings import Settings, load_settings, program
+from clerkship.service.reading import RunView, open_store
+from clerkship.service.running import RunRequest, RunResult, execute, plan_run
+from clerkship.settings import Settings, load_settings
+
+MOST_TRIALS = 50
 
 
 def run(
@@ -30,10 +27,11 @@ def run(
     benchmark: Annotated[
         str | None, typer.Option(metavar="SLUG", help="Only the tasks of this benchmark, under its limits.")
     ] = None,
-    trials: Annotated[int, typer.Option("--trials", "-k", metavar="N", help="How often each task is run.", min=1)] = 1,
-    concurrency: Annotated[
-        int | None, typer.Option("--concurrency", "-c", metavar="N", help="Trials at once.", min=1, max=1000)
+    trials: Annotated[
+        int | None,
+        typer.Option("--trials", "-k", metavar="N", help="How often each task is run. [default: 1]", min=1),
     ] = None,
+    concurrency: Concurrency = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="What ids and randomness derive from.")] = None,
     timeout: Annotated[
         float | None, typer.Option(metavar="SEC", help="Wall seconds for tasks that set none.", min=0.001, max=86_400)
@@ -42,6 +40,15 @@ def run(
         bool, typer.Option("--shuffle", help="Run in an order the seed decides; verdicts stay the same.")
     ] = False,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the HTML report.")] = None,
+    until_sure: Annotated[
+        bool,
+        typer.Option(
+            "--until-sure", help="Repeat a task only until its rate is clear of --threshold; -k: the most, else 50."
+        ),
+    ] = False,
+    threshold: Annotated[
+        float, typer.Option(metavar="RATE", help="With --until-sure: the pass rate that matters.", min=0.01, max=0.99)
+    ] = 0.8,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -63,11 +70,12 @@ def run(
         tasks=tuple(task or ()),
         tags=tuple(tag or ()),
         benchmark=benchmark,
-        trials=trials,
+        trials=trials or (MOST_TRIALS if until_sure else 1),
         concurrency=concurrency,
         seed=seed,
         timeout=timeout,
         shuffle=shuffle,
+        until_sure=threshold if until_sure else None,
     )
     result, _ = run_and_show(request, settings, store or settings.store, report, json=json)
     raise typer.Exit(result.exit_code())
@@ -79,32 +87,7 @@ def run_and_show(
     """Plan, execute with progress, keep, show, report."""
     catalog = Registered()
     plan = plan_run(request, settings, catalog)
-    console = out()
-    if not json:
-        _announce(console, plan)
     with open_store(store_path, create=True) as store:
-        with agents_print_to_stderr(), RunProgress(console, plan.run.total, quiet=json) as progress:
-            result = execute(plan, store, catalog, [progress])
-        view = show_run(store, plan.run.id)
-        if not json:
-            print_run(console, view.run, view.counts, view.task_runs)
-            _say_where(console, view, store_path, settings)
-        page = write_report(store, plan.run.id, report or store_path.parent / "reports" / f"{plan.run.id}.html")
-    if json:
-        found = {"run": view.run, "counts": view.counts, "exit_code": result.exit_code(), "report": page}
-        print_json(found | {"tasks": view.task_runs})
-    else:
-        console.print(f"[quiet]report[/] {escape(str(page))}", soft_wrap=True)
-    return result, view
-
-
-def _announce(console: Console, plan: RunPlan) -> None:
-    count = len(plan.snapshots)
-    what = f"{count} task{'s' * (count != 1)}" + (f" × {plan.run.trials}" if plan.run.trials > 1 else "")
-    agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
-    console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}")
-
-
-def _say_where(console: Console, view: RunView, store: Path, settings: Settings) -> None:
-    elsewhere = f" --store {shlex.quote(str(store))}" if store != settings.store else ""
-    console.print(f"[quiet]closer[/] {program()} show {view.run.id}{escape(elsewhere)}", soft_wrap=True)
+        show = RunShown(store, store_path, settings, report, json=json)
+        show.announce(plan)
+        return show.follow(plan.run.total, lambda watch: execute(plan, store, catalog, [watch]))

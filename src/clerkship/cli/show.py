@@ -5,12 +5,14 @@ from typing import Annotated, Any
 
 import orjson
 import typer
+import yaml
 from rich.markup import escape
 
 from clerkship.cli.console import err, out, print_json
 from clerkship.cli.options import Json, StorePath
 from clerkship.cli.verdicts import print_criterion, print_run
 from clerkship.cli.words import ending, verdict
+from clerkship.model.criterion import Criterion
 from clerkship.service.reading import RunView, TaskView, open_store, show_run, show_task, write_report
 from clerkship.settings import load_settings
 
@@ -20,6 +22,9 @@ def show(
     task: Annotated[str | None, typer.Argument(help="A task of it, by name or by a part of its name.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only what did not pass.")] = False,
     events: Annotated[bool, typer.Option("--events", help="With a task: its whole log.")] = False,
+    criteria: Annotated[
+        bool, typer.Option("--criteria", help="With a task: each criterion as it is written, with all its evidence.")
+    ] = False,
     trial: Annotated[int, typer.Option(metavar="N", help="With a task: which repetition.", min=1)] = 1,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the run's HTML report there.")] = None,
     store: StorePath = None,
@@ -31,28 +36,30 @@ def show(
 
         clerkship show latest --failed
 
-        clerkship show run-20260302-0900 "Move an appointment" --events
+        clerkship show run-20260302-0900 "Move an appointment" --events --criteria
     """
     with open_store(store or load_settings().store) as kept:
         if report is not None:
             err().print(f"[quiet]report[/] {escape(str(write_report(kept, run, report)))}", soft_wrap=True)
         if task is not None:
-            _show_task(show_task(kept, run, task, trial), events=events, json=json)
+            _show_task(show_task(kept, run, task, trial), events=events, criteria=criteria, json=json)
         else:
             _show_run(show_run(kept, run, failed=failed), json=json)
 
 
 def _show_run(view: RunView, *, json: bool) -> None:
     if json:
-        print_json({"run": view.run, "counts": view.counts, "tasks": view.task_runs})
+        print_json({"run": view.run, "counts": view.counts, "repeats": view.repeats(), "tasks": view.task_runs})
         return
-    out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}\n")
+    made = f"  [quiet]{view.run.made_by} of {view.run.origin}[/]" if view.run.origin else ""
+    out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{made}\n")
     print_run(out(), view.run, view.counts, view.task_runs)
 
 
-def _show_task(view: TaskView, *, events: bool, json: bool) -> None:
+def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> None:
     if json:
-        print_json({"task_run": view.task_run, "intact": view.intact, "events": view.events, "sidecar": view.sidecar})
+        found = {"task_run": view.task_run, "intact": view.intact, "events": view.events, "sidecar": view.sidecar}
+        print_json(found | {"criteria": view.snapshot.task.criteria, "attempts": view.attempts})
         return
     console, task_run = out(), view.task_run
     score = "" if task_run.score is None else f"  {task_run.score:.2f}"
@@ -64,14 +71,27 @@ def _show_task(view: TaskView, *, events: bool, json: bool) -> None:
         console.print(f"    [quiet]{escape(line)}[/]", soft_wrap=True)
     if task_run.answer is not None:
         console.print(f"  [quiet]answer[/] {escape(orjson.dumps(task_run.answer).decode())[:500]}")
-    for criterion in task_run.criteria:
-        print_criterion(console, criterion)
+    for attempt in view.attempts:
+        console.print(
+            f"  [quiet]attempt {attempt.attempt} was cut short: {escape(attempt.error or ending(attempt))}[/]"
+        )
+    for number, criterion in enumerate(task_run.criteria):
+        print_criterion(console, criterion, whole=criteria)
+        if criteria:
+            _print_written(view.snapshot.task.criteria[number])
     if events:
         console.print()
         for event in view.events:
             _print_event(event)
     state = "[pass]intact[/]" if view.intact else "[fail]NOT the log that was graded[/]"
     console.print(f"\n[quiet]log[/] {task_run.events} events, {state}, head {task_run.head}")
+
+
+def _print_written(criterion: Criterion) -> None:
+    """As an author writes it, so that it can be edited and tried with `rescore`."""
+    written = criterion.model_dump(mode="json", exclude_defaults=True, exclude={"label"})
+    for line in yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=100).splitlines():
+        out().print(f"      [quiet]{escape(line)}[/]", soft_wrap=True)
 
 
 def _print_event(event: dict[str, Any]) -> None:

@@ -8,10 +8,11 @@ from rich.padding import Padding
 from rich.table import Table
 
 from clerkship.cli.words import ending, styled, verdict
+from clerkship.kit.statistics import wilson
 from clerkship.model.matcher import describe
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.report.outcome import outcome, tally
-from clerkship.report.statistics import wilson
+from clerkship.report.repeats import Repeats, TaskRate, beside, rates, repeats
 
 MOST_ROWS = 40
 MOST_FAILURES = 20
@@ -21,16 +22,83 @@ LONGEST_VALUE = 160
 def print_run(console: Console, run: BenchmarkRun, counts: Counts, task_runs: Sequence[TaskRun]) -> None:
     """Table, failures, sum."""
     console.print()
-    _print_table(console, task_runs)
+    whole = len(task_runs) == counts.done
+    found = rates(task_runs)
+    if whole and len(task_runs) > len(found):
+        _print_rates(console, list(found.values()))
+    else:
+        _print_table(console, task_runs)
     unhappy = [
         task_run for task_run in task_runs if outcome(task_run) not in ("pass", "ungraded") or task_run.agent_error
     ]
-    for task_run in unhappy[:MOST_FAILURES]:
+    shown = _first_of_each(unhappy)[:MOST_FAILURES] if whole else unhappy[:MOST_FAILURES]
+    for task_run in shown:
         print_failure(console, task_run)
-    if len(unhappy) > MOST_FAILURES:
-        console.print(f"[quiet]… and {len(unhappy) - MOST_FAILURES} more; `clerkship show {run.id} --failed`[/]")
+    if len(shown) < len(unhappy):
+        more = f"{len(unhappy) - len(shown)} more that did not pass"
+        console.print(f"\n[quiet]… and {more}: `clerkship show {run.id} --failed`[/]")
     console.print()
     console.print(summary(run, counts))
+    if whole and run.trials > 1:
+        _print_repeats(console, repeats(found.values()))
+    if whole and run.until_sure is not None:
+        _print_sides(console, run.until_sure, beside(found.values(), run.until_sure))
+
+
+def _first_of_each(task_runs: Sequence[TaskRun]) -> list[TaskRun]:
+    """One trial of each task: the others mostly failed in the same way."""
+    found: dict[str, TaskRun] = {}
+    for task_run in task_runs:
+        found.setdefault(task_run.task, task_run)
+    return list(found.values())
+
+
+def _print_rates(console: Console, found: Sequence[TaskRate]) -> None:
+    """Tasks that were repeated: how often each passed."""
+    table = Table(box=None, pad_edge=False, header_style="quiet")
+    for title in ("passed", "rate", "95 % interval"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("task", overflow="fold")
+    table.add_column("", no_wrap=True)
+    # With many tasks the unhappy ones are what anybody wants to see.
+    shown = sorted(found, key=_all_passed)[:MOST_ROWS] if len(found) > MOST_ROWS else found
+    for rate in shown:
+        table.add_row(*_rate_row(rate))
+    console.print(table)
+    if len(shown) < len(found):
+        console.print(f"[quiet]… and {len(found) - len(shown)} more[/]")
+
+
+def _all_passed(rate: TaskRate) -> bool:
+    return rate.passed == rate.graded > 0
+
+
+def _rate_row(rate: TaskRate) -> tuple[str, ...]:
+    style = "pass" if _all_passed(rate) else "partial" if rate.flaky else "fail"
+    interval = rate.interval
+    sure = ("", "") if interval is None else (f"{interval.rate:.0%}", f"{interval.low:.0%} – {interval.high:.0%}")
+    notes = ["[partial]flaky[/]"] if rate.flaky else []
+    notes += [f"{styled(name)} {n}" for name, n in sorted(rate.outcomes.items()) if n and name not in ("pass", "fail")]
+    return f"[{style}]{rate.passed}/{rate.graded}[/]", *sure, escape(rate.task), "  ".join(notes)
+
+
+def _print_repeats(console: Console, found: Repeats) -> None:
+    for name, curve, meaning in (
+        ("pass@k", found.pass_at, "at least one of k trials passes"),
+        ("pass^k", found.pass_hat, "all of k trials pass"),
+    ):
+        if len(curve) > 1:
+            told = "  ".join(f"k={k} {share:.0%}" for k, share in curve.items())
+            console.print(f"{name}  {told}   [quiet]{meaning}[/]")
+    if found.flaky:
+        console.print(f"[partial]flaky[/]   {escape('; '.join(found.flaky))}", soft_wrap=True)
+
+
+def _print_sides(console: Console, threshold: float, sides: dict[str, list[str]]) -> None:
+    words = {"above": "[pass]at least[/]", "below": "[fail]below[/]", "not sure": "[partial]not sure of[/]"}
+    for name, tasks in sides.items():
+        if tasks:
+            console.print(f"{words[name]} {threshold:.0%}   {escape('; '.join(tasks))}", soft_wrap=True)
 
 
 def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
@@ -83,8 +151,8 @@ def _print(console: Console, indent: int, markup: str) -> None:
         console.print(" " * indent + markup)
 
 
-def print_criterion(console: Console, criterion: CriterionRun) -> None:
-    """One criterion with its evidence."""
+def print_criterion(console: Console, criterion: CriterionRun, *, whole: bool = False) -> None:
+    """One criterion with its evidence; of a failed one what failed, or all of it."""
     mark = {"error": "[errored]! error[/]", "skipped": "[quiet]– skipped[/]"}.get(
         criterion.status, "[pass]✓[/]" if criterion.passed else "[fail]✗[/]"
     )
@@ -92,7 +160,7 @@ def print_criterion(console: Console, criterion: CriterionRun) -> None:
     _print(console, 2, f"{mark} {escape(criterion.label)}{gate}")
     _print(console, 6, escape(criterion.detail))
     for field in criterion.evidence:
-        if criterion.passed or not field.passed:
+        if whole or criterion.passed or not field.passed:
             _print_field(console, field)
 
 
@@ -109,6 +177,14 @@ def _cut(text: str) -> str:
     return line if len(line) <= LONGEST_VALUE else f"{line[:LONGEST_VALUE]}…"
 
 
+def standing(run: BenchmarkRun, counts: Counts, *, held: bool) -> str:
+    """The same, and whether anybody is at work on it."""
+    told = summary(run, counts)
+    if run.status == "active":
+        told += "   [partial]running[/]" if held else f"   [fail]interrupted:[/] clerkship resume {run.id}"
+    return told
+
+
 def summary(run: BenchmarkRun, counts: Counts) -> str:
     """One line: how many of what, and the rate with its interval; what was not graded is said, not hidden."""
     told = "  ".join(f"{styled(name)} {count}" for name, count in tally(counts).items() if count)
@@ -117,7 +193,7 @@ def summary(run: BenchmarkRun, counts: Counts) -> str:
     if interval is not None:
         sure = f"[quiet](95 % interval {interval.low:.0%} to {interval.high:.0%}, {counts.graded} graded)[/]"
         rate = f"   pass rate {interval.rate:.0%} {sure}"
-    missing = run.total - counts.done
+    missing = run.total - counts.done if run.status != "completed" else 0  # who is sure early leaves out the rest
     left = f"   [cancelled]{missing} not run[/]" if missing else ""
     crashed = f"   [fail]the agent crashed in {counts.agent_errors}[/]" if counts.agent_errors else ""
     return f"{told}{crashed}{rate}{left}"

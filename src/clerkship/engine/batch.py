@@ -17,6 +17,7 @@ STOP_WITHIN = 0.7
 MOST_WAITING = 64
 
 Save = Callable[[list[Finished]], None]
+More = Callable[[list[Finished]], Iterable[Job]]
 
 
 @dataclass(repr=False)  # `signal.signal` asks for the repr of a handler, and so of all its jobs
@@ -27,6 +28,8 @@ class Batch:
     setting: Setting
     concurrency: int
     save: Save
+    more: More = lambda finished: ()
+    """What is to be done besides, now that these have finished."""
     cancelled: bool = False
     _stopping: bool = False
     _waiting: "queue.SimpleQueue[Job | None]" = field(default_factory=queue.SimpleQueue)
@@ -111,8 +114,12 @@ class Batch:
         self._taken.set()
         self._taken.clear()
         self._open -= len(finished)
-        if finished:
-            self.save(finished)
+        if not finished:
+            return
+        self.save(finished)
+        for job in self.more(finished) if not self._stopping else ():
+            self._open += 1
+            self._waiting.put(job)
 
     def _watch(self) -> None:
         for seat in list(self._seats):

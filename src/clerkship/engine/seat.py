@@ -67,6 +67,7 @@ class Seat:
 
     async def _perform(self, job: Job) -> "Done":
         try:
+            self._setting.begin(job.key())
             trial = Trial(job, self._setting)
         except Exception as error:  # around one run: whatever it was is data
             return Done(self, stillborn(job, told(error)))

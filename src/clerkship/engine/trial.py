@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import orjson
 
@@ -17,7 +17,7 @@ from clerkship.events.log import Log, Subscriber
 from clerkship.kit.rng import derive
 from clerkship.kit.wall import perf_counter
 from clerkship.model.problem import InputError, PlatformError
-from clerkship.model.run import CriterionRun, Ending, TaskRun
+from clerkship.model.run import Attempt, CriterionRun, Ending, TaskRun
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.pacer import paced
@@ -38,6 +38,10 @@ class Job:
     trial: int = 1
     attempt: int = 1
 
+    def key(self) -> Attempt:
+        """Which it is, in its run."""
+        return Attempt(self.built.snapshot.task.name, self.trial, self.attempt)
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -46,6 +50,8 @@ class Setting:
     solver: Solver
     gateway: Gateway
     base_url: Callable[[], str]
+    begin: Callable[[Attempt], None] = lambda attempt: None
+    """Told of each attempt before its agent is."""
     subscribers: tuple[Subscriber, ...] = ()
 
 
@@ -223,16 +229,16 @@ class Trial:
         )
 
 
-def stillborn(job: Job, error: str) -> Finished:
-    """A trial whose playground could not even be made."""
+def stillborn(job: Job, error: str, ending: Literal["errored", "cancelled"] = "errored") -> Finished:
+    """A trial of which there is nothing: its playground could not be made, or its process died."""
     snapshot = job.built.snapshot
     task_run = TaskRun(
         run=job.run,
         task=snapshot.task.name,
         trial=job.trial,
         attempt=job.attempt,
-        status="errored",
-        ending="errored",
+        status=ending,
+        ending=ending,
         error=_clean(error),
         head=Log().head,
         events=0,

@@ -1,7 +1,7 @@
 """One fact that happened, and the bytes it is kept as."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple
 
@@ -98,12 +98,12 @@ def _body(value: Any) -> tuple[str, bytes]:
     return "json", orjson.dumps(value, default=_plain, option=_OPTIONS)
 
 
-def parse_event(line: bytes, kinds: Mapping[str, type[Payload]], blobs: Mapping[str, bytes]) -> Event:
-    """Read an event back from its bytes."""
+def parse_event(line: bytes, kinds: Mapping[str, type[Payload]], blob: Callable[[str], bytes]) -> Event:
+    """Read an event back from its bytes; `blob` is asked for bodies that are kept by hash."""
     record = orjson.loads(line)
     payload = record["payload"]
     for field, kept in record.get("blobs", {}).items():
-        data = blobs[kept["sha256"]]
+        data = blob(kept["sha256"])
         payload[field] = data.decode() if kept["form"] == "text" else data
         if kept["form"] == "json":
             payload[field] = orjson.loads(data)

@@ -2,7 +2,7 @@
 
 import hashlib
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import orjson
 from pydantic import Field, JsonValue, model_validator
@@ -44,7 +44,19 @@ class Dataset(Frozen):
         files = {path: data.decode("latin-1") for path, data in sorted(self.files.items())}
         return {"type": self.type, "records": list(self.records), "files": files}
 
+    @property
+    def data(self) -> bytes:
+        """Its one byte form: what is in it, not what it is called."""
+        return orjson.dumps(self.content(), option=orjson.OPT_SORT_KEYS)
+
     @cached_property
     def hash(self) -> str:
         """The address of this content."""
-        return hashlib.sha256(orjson.dumps(self.content(), option=orjson.OPT_SORT_KEYS)).hexdigest()
+        return hashlib.sha256(self.data).hexdigest()
+
+    @classmethod
+    def parse(cls, name: str, data: bytes) -> Self:
+        """Read it back from its bytes."""
+        content = orjson.loads(data)
+        content["files"] = {path: text.encode("latin-1") for path, text in content["files"].items()}
+        return cls(name=name, **content)

@@ -1,6 +1,6 @@
 """Run records: one execution and its parts, as they are stored and shown."""
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import JsonValue
 
@@ -59,6 +59,24 @@ class AxisScore(Frozen):
     weight: float
 
 
+class Attempt(NamedTuple):
+    """Which trial of a run, and which attempt at it."""
+
+    task: str
+    trial: int
+    attempt: int
+
+
+class Outcome(NamedTuple):
+    """How one trial came out, as far as planning needs it."""
+
+    task: str
+    trial: int
+    attempt: int
+    status: Status
+    verdict: Verdict | None
+
+
 class TaskRun(Frozen):
     """One trial of one task."""
 
@@ -80,9 +98,9 @@ class TaskRun(Frozen):
     snapshot: str
     tags: tuple[str, ...] = ()
 
-    def key(self) -> tuple[str, int]:
-        """What a trial is, whatever the run."""
-        return self.task, self.trial
+    def outcome(self) -> Outcome:
+        """How it came out."""
+        return Outcome(self.task, self.trial, self.attempt, self.status, self.verdict)
 
 
 class BenchmarkRun(Frozen):
@@ -90,11 +108,18 @@ class BenchmarkRun(Frozen):
 
     id: str
     name: str
+    plan: str = ""
+    """What it has to do, by hash."""
+    made_by: Literal["run", "rerun", "rescore"] = "run"
+    origin: str = ""
+    """The run it was made from, if it was."""
     path: str = ""
     options: tuple[str, ...] = ()
     solver: str
     seed: int
     trials: int
+    until_sure: float | None = None
+    """The rate that each task was to be clear of, where that ended its trials."""
     started_at: str
     completed_at: str | None = None
     status: Literal["active", "completed", "cancelled"] = "active"

@@ -1,7 +1,7 @@
 """A playground: forked from an environment, changed only through events, sealed into evidence."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 from clerkship.actors.contract import Say, SimulatedPerson, Speech
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.lifecycle import RequestRefused, RunEnded, StepFailed, StepRan
-from clerkship.events.log import Log, open_log
+from clerkship.events.log import open_log
 from clerkship.events.query import is_kind
 from clerkship.events.sidecar import Sidecar
 from clerkship.faults.contract import Fault
@@ -285,10 +285,10 @@ def reacts_to(spec: Spec, reaction: Reaction, kind: str) -> bool:
     return is_kind(kind, f"{spec.kind}.{reaction.event}")
 
 
-def replay(rooms: Mapping[str, Room], log: Log) -> dict[str, State]:
+def replay(rooms: Mapping[str, Room], events: Iterable[Event]) -> dict[str, State]:
     """The states a log leads to, rebuilt from the dataset and the events alone."""
     states = {name: room.spec.state(room.config, Overlay(room.base)) for name, room in rooms.items()}
-    for event in log.events:
+    for event in events:
         if event.source in states:
             states[event.source].apply(event)
     return states

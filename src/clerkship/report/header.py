@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from html import escape
 
+from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.report.outcome import ENDINGS, GRADED, OUTCOMES, outcome, tally
-from clerkship.report.statistics import wilson
 
 ROWS_WITHOUT_SCRIPT = 2_000
 _RARE = ("invalid_person",)

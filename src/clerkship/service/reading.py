@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,11 @@ from clerkship.model.problem import PlatformError
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.budget import BUDGET
+from clerkship.report.comparison import Comparison, compare
 from clerkship.report.detail import TaskDetail, parse_detail
 from clerkship.report.html import render_html
 from clerkship.report.outcome import urgency
+from clerkship.report.repeats import Repeats, rates, repeats
 from clerkship.store.contract import Store, UnknownRun
 from clerkship.store.sqlite import SqliteStore
 
@@ -33,6 +35,10 @@ class RunView:
     counts: Counts
     task_runs: list[TaskRun]
 
+    def repeats(self) -> Repeats | None:
+        """What repetition tells, where there was any."""
+        return repeats(rates(self.task_runs).values()) if self.run.trials > 1 else None
+
 
 @dataclass(frozen=True)
 class TaskView:
@@ -43,6 +49,8 @@ class TaskView:
     events: list[dict[str, Any]]
     sidecar: dict[str, Any]
     intact: bool
+    attempts: tuple[TaskRun, ...] = ()
+    """Those before it, that were cut short."""
 
 
 def open_store(path: Path, *, create: bool = False) -> SqliteStore:
@@ -63,7 +71,15 @@ def show_task(store: Store, reference: str, name: str, trial: int = 1) -> TaskVi
     latest = [task_run for task_run in found if task_run.trial == trial]
     if not latest:
         raise UnknownRun(f"{run.id} has no trial {trial} of {name!r}; it has {', '.join(str(t.trial) for t in found)}")
-    return view_task(store, latest[-1])
+    chosen = latest[-1]
+    attempts = [a for a in store.task_runs(run.id, task=chosen.task, attempts=True) if a.trial == chosen.trial]
+    return replace(view_task(store, chosen), attempts=tuple(attempts[:-1]))
+
+
+def compare_runs(store: Store, before: str, after: str) -> Comparison:
+    """Two runs of one store, task by task."""
+    old, new = store.run(before), store.run(after)
+    return compare(old, store.task_runs(old.id), new, store.task_runs(new.id))
 
 
 def _by_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:

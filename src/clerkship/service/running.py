@@ -2,30 +2,31 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-
-import orjson
+from typing import Any
 
 from clerkship import __version__
 from clerkship.actors.contract import Solver
 from clerkship.engine.batch import Batch
-from clerkship.engine.build import build_solver, build_task
+from clerkship.engine.build import BuiltTask, build_solver, build_task
 from clerkship.engine.catalog import Registered
-from clerkship.engine.trial import Finished, Job, Setting
-from clerkship.kit.rng import shuffled
+from clerkship.engine.schedule import Schedule
+from clerkship.engine.trial import Finished, Setting
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
 from clerkship.model.dataset import Dataset
 from clerkship.model.names import did_you_mean
+from clerkship.model.plan import Plan, UntilSure
 from clerkship.model.problem import InputError
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
 from clerkship.settings import Settings
-from clerkship.store.contract import Store
+from clerkship.store.contract import Hold, Store
 
 Watch = Callable[[TaskRun], None]
 
@@ -44,6 +45,7 @@ class RunRequest:
     seed: int | None = None
     timeout: float | None = None
     shuffle: bool = False
+    until_sure: float | None = None
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,16 @@ class RunPlan:
     """A request resolved and frozen: what will run, whatever happens to the files from here on."""
 
     run: BenchmarkRun
+    plan: Plan
     snapshots: tuple[Snapshot, ...]
     datasets: Mapping[str, Dataset]
     solver: Solver
     concurrency: int
-    shuffle: bool
+
+    def frozen(self) -> dict[str, bytes]:
+        """All that must be kept for doing it again, by hash."""
+        tasks = {part.hash: part.data for part in (self.plan, *self.snapshots)}
+        return tasks | {dataset.hash: dataset.data for dataset in self.datasets.values()}
 
 
 @dataclass(frozen=True)
@@ -74,33 +81,53 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     """Load the files, pick the tasks, freeze them."""
     if request.trials < 1 or (request.concurrency or 1) < 1:
         raise InputError.of("trials and concurrency are at least 1")
+    if request.until_sure is not None and not 0 < request.until_sure < 1:
+        raise InputError.of("the rate to be sure of lies between 0 and 1")
     library = load(request.path, catalog)
     solver = build_solver(request.agent) if isinstance(request.agent, str) else request.agent
     tasks, benchmark_timeout, benchmark_concurrency = _pick(library, request)
     timeout = request.timeout or benchmark_timeout or settings.timeout
     snapshots = tuple(library.snapshot(loaded, timeout) for loaded in tasks)
     wanted = {name for loaded in tasks for name in loaded.environment.datasets}
-    started = now()
-    run = BenchmarkRun(
-        id=new_name(f"run-{started:%Y%m%d-%H%M%S}")[:-10],
+    plan = Plan(
+        snapshots=tuple(snapshot.hash for snapshot in snapshots),
+        seed=settings.seed if request.seed is None else request.seed,
+        trials=request.trials,
+        until_sure=UntilSure(threshold=request.until_sure) if request.until_sure is not None else None,
+        shuffle=request.shuffle,
+    )
+    run = new_run(
+        plan,
+        solver.name,
         name=request.benchmark or request.path.resolve().name,
         path=str(request.path),
         options=_options(request),
-        solver=solver.name,
-        seed=settings.seed if request.seed is None else request.seed,
-        trials=request.trials,
-        started_at=started.isoformat(),
-        total=len(snapshots) * request.trials,
-        grading=GRADING,
-        clerkship=__version__,
     )
     return RunPlan(
         run,
+        plan,
         snapshots,
         {name: library.datasets[name] for name in wanted},
         solver,
         request.concurrency or benchmark_concurrency or settings.concurrency,
-        request.shuffle,
+    )
+
+
+def new_run(plan: Plan, solver: str, **about: Any) -> BenchmarkRun:
+    """The record of a run that begins now."""
+    started = now()
+    return BenchmarkRun(
+        id=new_name(f"run-{started:%Y%m%d-%H%M%S}")[:-10],
+        plan=plan.hash,
+        solver=solver,
+        seed=plan.seed,
+        trials=plan.trials,
+        until_sure=plan.until_sure.threshold if plan.until_sure else None,
+        started_at=started.isoformat(),
+        total=len(plan.snapshots) * plan.trials,
+        grading=GRADING,
+        clerkship=__version__,
+        **about,
     )
 
 
@@ -108,8 +135,9 @@ def _options(request: RunRequest) -> tuple[str, ...]:
     """What else was asked for, as the command line says it: for doing it again."""
     pairs: list[tuple[str, object]] = [("--task", task) for task in request.tasks]
     pairs += [("--tag", tag) for tag in request.tags]
-    pairs += [("--benchmark", request.benchmark), ("--timeout", request.timeout)]
-    return tuple(str(part) for pair in pairs if pair[1] is not None for part in pair)
+    pairs += [("--benchmark", request.benchmark), ("--timeout", request.timeout), ("--threshold", request.until_sure)]
+    flags = ("--until-sure",) if request.until_sure is not None else ()
+    return flags + tuple(str(part) for pair in pairs if pair[1] is not None for part in pair)
 
 
 def _pick(library: Library, request: RunRequest) -> tuple[list[LoadedTask], float | None, int | None]:
@@ -134,13 +162,19 @@ def _pick(library: Library, request: RunRequest) -> tuple[list[LoadedTask], floa
 
 def execute(plan: RunPlan, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:
     """Run a plan to its end, or until Ctrl-C; each finished trial is kept before anyone hears of it."""
-    built = [build_task(snapshot, plan.datasets, catalog) for snapshot in plan.snapshots]
-    jobs = [Job(task, plan.run.id, plan.run.seed, trial) for trial in range(1, plan.run.trials + 1) for task in built]
-    store.open_run(
-        plan.run,
-        {snapshot.hash: snapshot.data for snapshot in plan.snapshots},
-        {data.hash: orjson.dumps(data.content(), option=orjson.OPT_SORT_KEYS) for data in plan.datasets.values()},
-    )
+    built = build_tasks(plan, catalog)
+    with store.hold(plan.run.id) as hold:
+        store.open_run(plan.run, plan.frozen())
+        return carry_out(plan, Schedule(built, plan.plan, plan.run.id), store, hold, watch)
+
+
+def build_tasks(plan: RunPlan, catalog: Registered) -> list[BuiltTask]:
+    """Every task of a plan with its names resolved."""
+    return [build_task(snapshot, plan.datasets, catalog) for snapshot in plan.snapshots]
+
+
+def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch: Iterable[Watch] = ()) -> RunResult:
+    """Do what is scheduled, in a run that is open and in hand."""
     watchers = tuple(watch)
 
     def save(finished: list[Finished]) -> None:
@@ -151,12 +185,17 @@ def execute(plan: RunPlan, store: Store, catalog: Registered, watch: Iterable[Wa
 
     gateway = Gateway()
     listener = Listener(gateway)
-    setting = Setting(plan.solver, gateway, listener.url)
-    batch = Batch(shuffled(jobs, plan.run.seed) if plan.shuffle else jobs, setting, plan.concurrency, save)
+    setting = Setting(plan.solver, gateway, listener.url, hold.begin)
+    batch = Batch(schedule.first(), setting, plan.concurrency, save, schedule.after)
     with batch.hearing_ctrl_c():
         try:
             batch.run()
         finally:
             listener.close()
-        store.end_run(plan.run.id, "cancelled" if batch.cancelled else "completed", now().isoformat())
+        store.mark(plan.run.id, "cancelled" if batch.cancelled else "completed", _end_of(plan.run))
     return RunResult(store.run(plan.run.id), store.counts(plan.run.id))
+
+
+def _end_of(run: BenchmarkRun) -> str:
+    """Now, but not before its start: a machine's clock may be set back while it runs."""
+    return max(now(), datetime.fromisoformat(run.started_at)).isoformat()

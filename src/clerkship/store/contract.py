@@ -1,10 +1,10 @@
 """What a store does. It only ever adds: a run, its trials as they finish, its end."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 from clerkship.model.problem import ClerkshipError, PlatformError
-from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.model.run import Attempt, BenchmarkRun, Counts, Outcome, TaskRun
 
 
 class StoreFailed(PlatformError):
@@ -13,6 +13,10 @@ class StoreFailed(PlatformError):
 
 class UnknownRun(ClerkshipError):
     """There is no such run."""
+
+
+class RunBusy(ClerkshipError):
+    """Another process is at work on this run."""
 
 
 class Kept(Protocol):
@@ -39,19 +43,52 @@ class Kept(Protocol):
         ...
 
 
+class Hold(Protocol):
+    """A run in the hands of one process. It ends with the process, however that ends."""
+
+    @property
+    def begun(self) -> Sequence[Attempt]:
+        """What those who held it before had begun: some of it may never have been kept."""
+        ...
+
+    def begin(self, attempt: Attempt) -> None:
+        """It is known from here on, though everything else of it may be lost. From any thread."""
+        ...
+
+    def __enter__(self) -> Self:
+        """In hand."""
+        ...
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Let others have it. What was begun is forgotten, unless an exception ended the work."""
+        ...
+
+
 class Store(Protocol):
     """Runs, and what is known of them."""
 
-    def open_run(self, run: BenchmarkRun, snapshots: Mapping[str, bytes], datasets: Mapping[str, bytes]) -> None:
-        """A run begins: its frozen tasks and datasets first, by hash."""
+    def open_run(self, run: BenchmarkRun, frozen: Mapping[str, bytes]) -> None:
+        """A run begins: its plan, tasks and datasets first, by hash."""
+        ...
+
+    def hold(self, run_id: str) -> Hold:
+        """Take a run in hand; raises RunBusy if another process has it."""
+        ...
+
+    def held(self, run_id: str) -> bool:
+        """Whether a process is at work on it."""
         ...
 
     def save(self, finished: Sequence[Kept]) -> None:
         """Trials have finished; when this returns they are kept."""
         ...
 
-    def end_run(self, run_id: str, status: str, completed_at: str) -> None:
-        """A run ends."""
+    def save_regraded(self, task_run: TaskRun, graded: TaskRun) -> None:
+        """A trial of a run that was graded again: its log, bodies and sidecar are those of the first."""
+        ...
+
+    def mark(self, run_id: str, status: str, at: str) -> None:
+        """A run ends, or goes on."""
         ...
 
     def runs(self, limit: int = 50) -> list[tuple[BenchmarkRun, Counts]]:
@@ -66,8 +103,17 @@ class Store(Protocol):
         """How a run's trials came out."""
         ...
 
-    def task_runs(self, run_id: str, *, failed: bool = False, task: str | None = None) -> list[TaskRun]:
-        """A run's trials in order; all, or those with anything wrong, or those of one task."""
+    def task_runs(
+        self, run_id: str, *, failed: bool = False, task: str | None = None, attempts: bool = False
+    ) -> list[TaskRun]:
+        """A run's trials in order; all, or those with anything wrong, or those of one task.
+
+        Of each the last attempt counts, unless all are asked for.
+        """
+        ...
+
+    def outcomes(self, run_id: str) -> list[Outcome]:
+        """How each trial came out, without its record: the last attempt of each."""
         ...
 
     def log(self, task_run: TaskRun) -> list[bytes]:

@@ -1,25 +1,27 @@
 """The store in one SQLite file, through the standard library. Rows are added, never changed."""
 
+import glob
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
 import orjson
 from pydantic import BaseModel
 
-from clerkship.model.run import BenchmarkRun, Counts, TaskRun
-from clerkship.store.contract import Kept, StoreFailed, UnknownRun
+from clerkship.model.run import BenchmarkRun, Counts, Outcome, TaskRun
+from clerkship.store.contract import Kept, RunBusy, StoreFailed, UnknownRun
+from clerkship.store.journal import Journal, is_held
 
-VERSION = 1
+VERSION = 2
 SEGMENTS = 1 << 20
+"""Segments of one log lie side by side, found by the table's own key: no second index to keep."""
 _SCHEMA = """
 CREATE TABLE runs (
   id TEXT PRIMARY KEY, name TEXT NOT NULL, solver TEXT NOT NULL, started_at TEXT NOT NULL, record BLOB NOT NULL
 );
-CREATE INDEX runs_by_start ON runs (started_at);
-CREATE TABLE run_ends (run_id TEXT PRIMARY KEY, status TEXT NOT NULL, completed_at TEXT NOT NULL);
 CREATE TABLE task_runs (
   id INTEGER PRIMARY KEY, run_id TEXT NOT NULL, task TEXT NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL,
   status TEXT NOT NULL, verdict TEXT, agent_error INTEGER NOT NULL, record BLOB NOT NULL, sidecar BLOB NOT NULL
@@ -29,6 +31,19 @@ CREATE INDEX task_runs_by_outcome ON task_runs (run_id, verdict, status, agent_e
 CREATE TABLE log_segments (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE blobs (sha256 TEXT PRIMARY KEY, data BLOB NOT NULL);
 """
+_SECOND_LOOKS = """
+CREATE TABLE run_marks (id INTEGER PRIMARY KEY, run_id TEXT NOT NULL, status TEXT NOT NULL, at TEXT NOT NULL);
+CREATE INDEX run_marks_by_run ON run_marks (run_id, id);
+CREATE INDEX task_runs_again ON task_runs (run_id, task, trial, attempt) WHERE attempt > 1;
+CREATE TABLE regraded (task_run INTEGER PRIMARY KEY, graded INTEGER NOT NULL);
+"""
+_FROM_FIRST = """
+INSERT INTO run_marks (run_id, status, at) SELECT run_id, status, completed_at FROM run_ends;
+DROP TABLE run_ends;
+DROP INDEX runs_by_start;
+"""
+_UPGRADES = {0: _SCHEMA + _SECOND_LOOKS, 1: _SECOND_LOOKS + _FROM_FIRST}
+"""What makes a store of some version one of this: a new one, and one from before runs could be resumed."""
 
 
 class SqliteStore:
@@ -61,15 +76,17 @@ class SqliteStore:
         self.close()
 
     def _prepare(self) -> None:
-        version = self._version()
-        if version == 0:
-            with self._writing():
-                if self._version() == 0:
-                    for statement in _SCHEMA.split(";\n"):
-                        self._db.execute(statement)
-                    self._db.execute(f"PRAGMA user_version={VERSION}")
-        elif version != VERSION:
-            raise StoreFailed(f"{self.path} is of version {version}, this is made for {VERSION}; name another store")
+        if self._version() == VERSION:
+            return
+        with self._writing():  # another process may have been faster
+            version = self._version()
+            if version != VERSION and version not in _UPGRADES:
+                raise StoreFailed(
+                    f"{self.path} is of version {version}, this is made for {VERSION}; name another store"
+                )
+            for statement in _UPGRADES.get(version, "").split(";\n"):
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version={VERSION}")
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
@@ -84,13 +101,35 @@ class SqliteStore:
             raise
         self._db.execute("COMMIT")
 
-    def open_run(self, run: BenchmarkRun, snapshots: Mapping[str, bytes], datasets: Mapping[str, bytes]) -> None:
-        """A run begins: its frozen tasks and datasets first, by hash."""
+    def open_run(self, run: BenchmarkRun, frozen: Mapping[str, bytes]) -> None:
+        """A run begins: its plan, tasks and datasets first, by hash."""
         with _told(self.path), self._writing():
-            self._keep_blobs(snapshots)
-            self._keep_blobs(datasets)
+            self._keep_blobs(frozen)
             row = (run.id, run.name, run.solver, run.started_at, run.model_dump_json().encode())
             self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", row)
+
+    def hold(self, run_id: str) -> Journal:
+        """Take a run in hand."""
+        with _told(self.path):
+            self._sweep()
+            return Journal(self._journal(run_id), run_id)
+
+    def _sweep(self) -> None:
+        """Put away the journals of processes that were killed before their run began, or after it had ended."""
+        for path in self.path.parent.glob(f"{glob.escape(self.path.name)}-*.journal"):
+            run_id = path.name.removeprefix(f"{self.path.name}-").removesuffix(".journal")
+            rows = self._read(f"{_RUN} WHERE runs.id = ?", (run_id,))
+            if not rows or _run(rows[0]).status != "active":
+                with suppress(RunBusy), Journal(path, run_id):
+                    pass
+
+    def held(self, run_id: str) -> bool:
+        """Whether a process is at work on it."""
+        with _told(self.path):
+            return is_held(self._journal(run_id))
+
+    def _journal(self, run_id: str) -> Path:
+        return self.path.with_name(f"{self.path.name}-{run_id}.journal")
 
     def save(self, finished: Sequence[Kept]) -> None:
         """One transaction for all of them."""
@@ -98,36 +137,46 @@ class SqliteStore:
             for kept in finished:
                 self._save_one(kept)
 
+    def save_regraded(self, task_run: TaskRun, graded: TaskRun) -> None:
+        """The record alone, and where the rest is."""
+        of = self._row_of(graded)
+        with _told(self.path), self._writing():
+            new = self._save_record(task_run, self._read("SELECT sidecar FROM task_runs WHERE id = ?", (of,))[0][0])
+            self._db.execute("INSERT INTO regraded VALUES (?, ?)", (new, self._log_of(of)))
+
     def _save_one(self, kept: Kept) -> None:
-        run = kept.task_run
+        new = self._save_record(kept.task_run, kept.sidecar)
+        self._db.execute("INSERT INTO log_segments VALUES (?, ?)", (new * SEGMENTS, kept.log))
+        if kept.blobs:
+            self._keep_blobs(kept.blobs)
+
+    def _save_record(self, run: TaskRun, sidecar: bytes) -> int:
         record = orjson.dumps(run.__dict__, default=_plain)
         outcome = (run.status, run.verdict, bool(run.agent_error))
         cursor = self._db.execute(
             "INSERT INTO task_runs (run_id, task, trial, attempt, status, verdict, agent_error, record, sidecar)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (run.run, run.task, run.trial, run.attempt, *outcome, record, kept.sidecar),
+            (run.run, run.task, run.trial, run.attempt, *outcome, record, sidecar),
         )
-        self._db.execute("INSERT INTO log_segments VALUES (?, ?)", (_first_segment(cursor.lastrowid), kept.log))
-        if kept.blobs:
-            self._keep_blobs(kept.blobs)
+        return cursor.lastrowid or 0
 
     def _keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
         self._db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", blobs.items())
 
-    def end_run(self, run_id: str, status: str, completed_at: str) -> None:
-        """A run ends."""
+    def mark(self, run_id: str, status: str, at: str) -> None:
+        """A run ends, or goes on."""
         with _told(self.path), self._writing():
-            self._db.execute("INSERT INTO run_ends VALUES (?, ?, ?)", (run_id, status, completed_at))
+            self._db.execute("INSERT INTO run_marks (run_id, status, at) VALUES (?, ?, ?)", (run_id, status, at))
 
     def runs(self, limit: int = 50) -> list[tuple[BenchmarkRun, Counts]]:
-        """The newest runs, newest first."""
-        rows = self._read(f"{_RUN} ORDER BY runs.started_at DESC, runs.rowid DESC LIMIT ?", (limit,))
+        """The newest runs, newest first: in the order they were kept, for clocks go backwards."""
+        rows = self._read(f"{_RUN} ORDER BY runs.rowid DESC LIMIT ?", (limit,))
         return [(run, self.counts(run.id)) for run in map(_run, rows)]
 
     def run(self, reference: str) -> BenchmarkRun:
         """A run by id, by the start of its id, or `latest`."""
         if reference == "latest":
-            rows = self._read(f"{_RUN} ORDER BY runs.started_at DESC, runs.rowid DESC LIMIT 1", ())
+            rows = self._read(f"{_RUN} ORDER BY runs.rowid DESC LIMIT 1", ())
         else:
             rows = self._read(
                 f"{_RUN} WHERE runs.id >= ? AND runs.id < ? LIMIT 3", (reference, reference + "\U0010ffff")
@@ -139,25 +188,31 @@ class SqliteStore:
         raise UnknownRun(f"{found} {reference!r}; `clerkship list` shows them")
 
     def counts(self, run_id: str) -> Counts:
-        """How a run's trials came out, from the index alone."""
-        verdicts: dict[str, int] = {}
-        statuses: dict[str, int] = {}
+        """How a run's trials came out, from the indexes alone: all attempts, less those that were done again."""
+        verdicts: Counter[str] = Counter()
+        statuses: Counter[str] = Counter()
         errors = 0
-        rows = self._read(
-            "SELECT verdict, status, agent_error, count(*) FROM task_runs WHERE run_id = ?"
-            " GROUP BY verdict, status, agent_error",
-            (run_id,),
-        )
-        for verdict, status, agent_error, count in rows:
-            statuses[status] = statuses.get(status, 0) + count
+        rows = self._read(f"{_COUNT} WHERE run_id = ? GROUP BY verdict, status, agent_error", (run_id,))
+        again = self._read(_COUNT_AGAIN, (run_id,))
+        for sign, (verdict, status, agent_error, count) in [*((1, row) for row in rows), *((-1, row) for row in again)]:
+            statuses[status] += sign * count
             if verdict is not None:
-                verdicts[verdict] = verdicts.get(verdict, 0) + count
-            errors += count if agent_error else 0
-        return Counts(verdicts=verdicts, statuses=statuses, agent_errors=errors)
+                verdicts[verdict] += sign * count
+            errors += sign * count if agent_error else 0
+        return Counts(verdicts=dict(+verdicts), statuses=dict(+statuses), agent_errors=errors)
 
-    def task_runs(self, run_id: str, *, failed: bool = False, task: str | None = None) -> list[TaskRun]:
+    def outcomes(self, run_id: str) -> list[Outcome]:
+        """How each trial came out: the last attempt of each."""
+        query = f"SELECT task, trial, attempt, status, verdict FROM task_runs WHERE run_id = ? AND {_LAST}"
+        return [Outcome(*row) for row in self._read(f"{query} ORDER BY task, trial", (run_id,))]
+
+    def task_runs(
+        self, run_id: str, *, failed: bool = False, task: str | None = None, attempts: bool = False
+    ) -> list[TaskRun]:
         """A run's trials in order; all, or those with anything wrong, or those of one task."""
         where, values = ["run_id = ?"], [run_id]
+        if not attempts:
+            where.append(_LAST)
         if failed:
             where.append("(verdict IS NULL OR verdict NOT IN ('pass', 'ungraded') OR agent_error)")
         if task is not None:
@@ -168,7 +223,7 @@ class SqliteStore:
 
     def log(self, task_run: TaskRun) -> list[bytes]:
         """A trial's log, its segments joined."""
-        first = _first_segment(self._row_of(task_run))
+        first = self._log_of(self._row_of(task_run)) * SEGMENTS
         rows = self._read(
             "SELECT data FROM log_segments WHERE id >= ? AND id < ? ORDER BY id", (first, first + SEGMENTS)
         )
@@ -196,6 +251,11 @@ class SqliteStore:
             raise UnknownRun(f"{run.task} (trial {run.trial}) is not in {run.run}")
         return int(rows[0][0])
 
+    def _log_of(self, row: int) -> int:
+        """The row whose log it is: its own, unless it was graded again."""
+        found = self._read("SELECT graded FROM regraded WHERE task_run = ?", (row,))
+        return int(found[0][0]) if found else row
+
     def _read(self, query: str, values: Sequence[Any]) -> list[Any]:
         with _told(self.path):
             return self._db.execute(query, values).fetchall()
@@ -206,19 +266,26 @@ class SqliteStore:
 
 
 _RUN = (
-    "SELECT runs.record, run_ends.status, run_ends.completed_at FROM runs"
-    " LEFT JOIN run_ends ON run_ends.run_id = runs.id"
+    "SELECT runs.record, run_marks.status, run_marks.at FROM runs LEFT JOIN run_marks"
+    " ON run_marks.id = (SELECT max(last.id) FROM run_marks AS last WHERE last.run_id = runs.id)"
 )
-
-
-def _first_segment(task_run: int | None) -> int:
-    """Segments of one log lie side by side, found by the table's own key: no second index to keep."""
-    return (task_run or 0) * SEGMENTS
+_LAST = (
+    "NOT EXISTS (SELECT 1 FROM task_runs AS later WHERE later.run_id = task_runs.run_id AND later.task = task_runs.task"
+    " AND later.trial = task_runs.trial AND later.attempt = task_runs.attempt + 1 AND later.attempt > 1)"
+)
+_COUNT = "SELECT verdict, status, agent_error, count(*) FROM task_runs"
+_COUNT_AGAIN = (
+    "SELECT task_runs.verdict, task_runs.status, task_runs.agent_error, 1 FROM task_runs AS later JOIN task_runs"
+    " ON task_runs.run_id = later.run_id AND task_runs.task = later.task AND task_runs.trial = later.trial"
+    " AND task_runs.attempt = later.attempt - 1 WHERE later.run_id = ? AND later.attempt > 1"
+)
 
 
 def _run(row: Any) -> BenchmarkRun:
     run = BenchmarkRun.model_validate_json(row[0])
-    return run.model_copy(update={"status": row[1], "completed_at": row[2]}) if row[1] is not None else run
+    if row[1] is None:
+        return run
+    return run.model_copy(update={"status": row[1], "completed_at": row[2] if row[1] != "active" else None})
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,42 @@
+"""`clerkship rerun`: the same frozen tasks once more."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clerkship.cli.options import Concurrency, Json, RunReference, StorePath
+from clerkship.cli.shown import RunShown
+from clerkship.engine.catalog import Registered
+from clerkship.service.reading import open_store
+from clerkship.service.running import execute
+from clerkship.service.second_looks import plan_rerun
+from clerkship.settings import load_settings
+
+
+def rerun(
+    run: RunReference = "latest",
+    agent: Annotated[
+        str | None, typer.Option("--agent", "-a", metavar="WHO", help="Another agent than the run had.")
+    ] = None,
+    concurrency: Concurrency = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the HTML report.")] = None,
+    store: StorePath = None,
+    json: Json = False,
+) -> None:
+    """Do a run again from its snapshot: the same tasks, data and seed, whatever the files say today.
+
+    It is a run of its own; `clerkship compare` puts the two side by side.
+
+    Example:
+
+        clerkship rerun latest --agent python:my_agent:Agent
+    """
+    settings = load_settings()
+    path, catalog = store or settings.store, Registered()
+    with open_store(path) as kept:
+        plan = plan_rerun(kept, run, settings, agent, concurrency)
+        show = RunShown(kept, path, settings, report, json=json)
+        show.announce(plan)
+        result, _ = show.follow(plan.run.total, lambda watch: execute(plan, kept, catalog, [watch]))
+    raise typer.Exit(result.exit_code())

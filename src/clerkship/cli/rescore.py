@@ -1,0 +1,46 @@
+"""`clerkship rescore`: new verdicts over logs that are kept."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clerkship.cli.comparison import print_comparison
+from clerkship.cli.console import out, print_json
+from clerkship.cli.options import Json, RunReference, StorePath
+from clerkship.cli.progress import RunProgress
+from clerkship.engine.catalog import Registered
+from clerkship.service.reading import compare_runs, open_store, show_run
+from clerkship.service.second_looks import rescore as grade_again
+from clerkship.settings import load_settings
+
+
+def rescore(
+    run: RunReference = "latest",
+    by: Annotated[
+        Path | None,
+        typer.Option("--by", metavar="PATH", help="Take the criteria from these files, as they are now."),
+    ] = None,
+    store: StorePath = None,
+    json: Json = False,
+) -> None:
+    """Grade a run again over the logs that are kept, without running anything.
+
+    With --by, by the criteria as the files have them now: edit one, and see at once what it would have said. Without
+    it, by the run's own criteria, for when Clerkship grades in a new way. The new verdicts are a run of their own: both
+    are kept, and shown side by side. Exit code: as for `run`, of the new verdicts.
+
+    Example:
+
+        clerkship rescore latest --by suites/clinic
+    """
+    with open_store(store or load_settings().store) as kept:
+        before = show_run(kept, run)
+        with RunProgress(out(), before.counts.done, quiet=True) as progress:
+            result = grade_again(kept, before.run.id, Registered(), by, [progress])
+        comparison = compare_runs(kept, before.run.id, result.run.id)
+    if json:
+        print_json({"run": result.run, "counts": result.counts, "comparison": comparison})
+    else:
+        print_comparison(out(), comparison)
+    raise typer.Exit(result.exit_code())

@@ -1,0 +1,46 @@
+"""`clerkship resume`: finish a run that was killed or stopped."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from clerkship.cli.console import out
+from clerkship.cli.options import Concurrency, Json, RunReference, StorePath
+from clerkship.cli.shown import RunShown
+from clerkship.engine.catalog import Registered
+from clerkship.service.reading import open_store
+from clerkship.service.second_looks import plan_resume
+from clerkship.service.second_looks import resume as go_on
+from clerkship.settings import load_settings
+
+
+def resume(
+    run: RunReference = "latest",
+    errored: Annotated[bool, typer.Option("--errored", help="Do trials again that errored, too.")] = False,
+    concurrency: Concurrency = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the HTML report.")] = None,
+    store: StorePath = None,
+    json: Json = False,
+) -> None:
+    """Finish a run that was killed, stopped, or broken off by a full disk.
+
+    Trials that finished are kept as they are. Those that were under way are kept as attempts that were cut short, and
+    done again from the run's own snapshot: what the files say today does not matter. Go on from the folder you started
+    in, if the agent is found from there.
+
+    Example:
+
+        clerkship resume latest
+    """
+    settings = load_settings()
+    path = store or settings.store
+    with open_store(path) as kept:
+        resumed = plan_resume(kept, run, settings, concurrency=concurrency, retry_errored=errored)
+        show = RunShown(kept, path, settings, report, json=json)
+        if not resumed.left and not json:
+            out().print(f"[quiet]{escape(resumed.plan.run.id)} has nothing left to do[/]")
+        show.announce(resumed.plan, f"{resumed.left} of {resumed.plan.run.total} trials left")
+        result, _ = show.follow(resumed.left, lambda watch: go_on(resumed, kept, Registered(), [watch]))
+    raise typer.Exit(result.exit_code())

@@ -1,0 +1,65 @@
+"""A run under way and then done, on the terminal or as JSON: what every command that runs something shows."""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from clerkship.cli.console import agents_print_to_stderr, out, print_json
+from clerkship.cli.progress import RunProgress
+from clerkship.cli.verdicts import print_run
+from clerkship.service.reading import RunView, show_run, write_report
+from clerkship.service.running import RunPlan, RunResult, Watch
+from clerkship.settings import Settings, program
+from clerkship.store.contract import Store
+
+
+@dataclass(frozen=True)
+class RunShown:
+    """A run on the terminal, from its first line to its report; or as one JSON document."""
+
+    store: Store
+    path: Path
+    settings: Settings
+    report: Path | None
+    _: KW_ONLY
+    json: bool = False
+
+    def announce(self, plan: RunPlan, what: str = "") -> None:
+        """What is about to run."""
+        if self.json:
+            return
+        count = len(plan.snapshots)
+        most = "at most " if plan.plan.until_sure else ""
+        times = f" × {most}{plan.run.trials}" if plan.run.trials > 1 else ""
+        what = what or f"{count} task{'s' * (count != 1)}{times}"
+        agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
+        out().print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}")
+
+    def follow(self, total: int, work: Callable[[Watch], RunResult]) -> tuple[RunResult, RunView]:
+        """Do the work with its progress shown, then show what came of it."""
+        console = out()
+        with agents_print_to_stderr(), RunProgress(console, total, quiet=self.json) as progress:
+            result = work(progress)
+        view = show_run(self.store, result.run.id)
+        if not self.json:
+            print_run(console, view.run, view.counts, view.task_runs)
+            self._say_where(console, view)
+        page = self.report or self.path.parent / "reports" / f"{result.run.id}.html"
+        page = write_report(self.store, result.run.id, page)
+        if self.json:
+            found = {"run": view.run, "counts": view.counts, "exit_code": result.exit_code(), "report": page}
+            print_json(found | {"repeats": view.repeats(), "tasks": view.task_runs})
+        else:
+            console.print(f"[quiet]report[/] {escape(str(page))}", soft_wrap=True)
+        return result, view
+
+    def _say_where(self, console: Console, view: RunView) -> None:
+        elsewhere = f" --store {shlex.quote(str(self.path))}" if self.path != self.settings.store else ""
+        look = f"[quiet]closer[/] {program()} show {view.run.id}{escape(elsewhere)}"
+        console.print(look, soft_wrap=True)
+        if view.run.status == "cancelled":
+            console.print(f"[quiet]go on[/]  {program()} resume {view.run.id}{escape(elsewhere)}", soft_wrap=True)

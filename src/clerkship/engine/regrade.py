@@ -1,0 +1,67 @@
+"""A verdict from a log that is kept: the same fold over the same evidence, without running anything."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from clerkship.engine.build import BuiltTask
+from clerkship.engine.score import Score, fold, judge, status_of
+from clerkship.events.event import Event, Payload, parse_event
+from clerkship.events.evidence import Evidence
+from clerkship.events.lifecycle import AgentAnswered
+from clerkship.events.log import chain_head
+from clerkship.model.problem import PlatformError
+from clerkship.model.run import CriterionRun, Ending, TaskRun
+from clerkship.playground.playground import replay
+
+Kinds = Mapping[str, type[Payload]]
+
+
+class UnknownEvent(PlatformError):
+    """A log has an event of a kind that nothing here knows."""
+
+
+def parse_log(lines: Iterable[bytes], kinds: Kinds, blob: Callable[[str], bytes]) -> list[Event]:
+    """The events as they arrived."""
+    try:
+        return [parse_event(line, kinds, blob) for line in lines]
+    except KeyError as error:
+        raise UnknownEvent(
+            f"the log has an event {error}, which no simulator here knows: is a plug-in missing?"
+        ) from None
+
+
+def grade(built: BuiltTask, events: Sequence[Event], ending: Ending) -> tuple[tuple[CriterionRun, ...], Score]:
+    """Every criterion of a task over these events, and their fold. States are rebuilt by reading the log again."""
+    answered = [event.payload for event in events if isinstance(event.payload, AgentAnswered)]
+    evidence = Evidence(
+        task=built.snapshot.task,
+        events=sorted(events, key=lambda event: (event.at, event.seq)),
+        states=replay(built.rooms, events),
+        ending=ending,
+        answer=answered[-1].answer if answered else None,
+        answered=bool(answered),
+        entities=built.snapshot.entities,
+    )
+    criteria = judge(built.checks, evidence)
+    return criteria, fold(criteria, status_of(ending))
+
+
+def regrade(
+    built: BuiltTask, graded: TaskRun, lines: Sequence[bytes], kinds: Kinds, blob: Callable[[str], bytes]
+) -> TaskRun:
+    """A trial's record with its verdict found again, by the criteria of `built`."""
+    if chain_head(lines) != graded.head:
+        error = "the log that is kept is not the one that was graded: its lines do not lead to its head"
+        return graded.model_copy(
+            update={"status": "errored", "ending": "errored", "error": error, "verdict": None, "score": None}
+            | {"axes": {}, "criteria": (), "snapshot": built.snapshot.hash}
+        )
+    criteria, folded = grade(built, parse_log(lines, kinds, blob), graded.ending)
+    return graded.model_copy(
+        update={
+            "criteria": criteria,
+            "verdict": folded.verdict,
+            "score": folded.score,
+            "axes": folded.axes,
+            "snapshot": built.snapshot.hash,
+        }
+    )

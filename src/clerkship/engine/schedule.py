@@ -1,0 +1,79 @@
+"""Which trials are to be done: those of the plan that nothing is known of, and, until one is sure, more of them."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from clerkship.engine.build import BuiltTask
+from clerkship.engine.trial import Finished, Job
+from clerkship.kit.rng import shuffled
+from clerkship.kit.statistics import side
+from clerkship.model.plan import Plan
+from clerkship.model.run import Outcome, Status, Verdict
+
+LOOK_EVERY = 5
+"""Trials between two looks at a task's rate. By count, not as they come in: so concurrency changes nothing."""
+
+
+class Schedule:
+    """Hands out jobs. What was settled before is not done again; what was cut short is, as the next attempt."""
+
+    def __init__(
+        self,
+        tasks: Sequence[BuiltTask],
+        plan: Plan,
+        run: str,
+        known: Iterable[Outcome] = (),
+        again: Collection[Status] = frozenset({"cancelled"}),
+    ) -> None:
+        self._tasks = {built.snapshot.task.name: built for built in tasks}
+        self._plan = plan
+        self._run = run
+        self._again = again
+        self._attempts: dict[tuple[str, int], int] = {}
+        self._settled: dict[str, dict[int, Verdict | None]] = {name: {} for name in self._tasks}
+        self._asked = dict.fromkeys(self._tasks, 0)
+        for outcome in known:
+            self._learn(outcome)
+
+    def first(self) -> list[Job]:
+        """What can be done at once: the first trial of every task, then the second, and so on."""
+        jobs = [job for name in self._tasks for job in self._due(name)]
+        jobs.sort(key=lambda job: job.trial)
+        return shuffled(jobs, self._plan.seed) if self._plan.shuffle else jobs
+
+    def after(self, finished: Iterable[Finished]) -> list[Job]:
+        """What is to be done now that these have come out."""
+        if self._plan.until_sure is None:
+            return []
+        names = dict.fromkeys(self._learn(item.task_run.outcome()).task for item in finished)
+        return [job for name in names for job in self._due(name)]
+
+    def _learn(self, outcome: Outcome) -> Outcome:
+        self._attempts[outcome.task, outcome.trial] = outcome.attempt
+        if outcome.status not in self._again:
+            self._settled[outcome.task][outcome.trial] = outcome.verdict
+        return outcome
+
+    def _due(self, name: str) -> list[Job]:
+        """The next round of a task, once all it was asked for is settled and it is not sure."""
+        settled, wave = self._settled[name], LOOK_EVERY if self._plan.until_sure else self._plan.trials
+        jobs: list[Job] = []
+        while not jobs and self._asked[name] < self._plan.trials:
+            asked = range(1, self._asked[name] + 1)
+            if any(trial not in settled for trial in asked) or self._is_sure([settled[trial] for trial in asked]):
+                break
+            upto = min(self._asked[name] + wave, self._plan.trials)
+            jobs = [self._job(name, trial) for trial in range(len(asked) + 1, upto + 1) if trial not in settled]
+            self._asked[name] = upto
+        return jobs
+
+    def _is_sure(self, verdicts: Sequence[Verdict | None]) -> bool:
+        if self._plan.until_sure is None or not verdicts:
+            return False
+        graded = [verdict for verdict in verdicts if verdict in ("pass", "partial", "fail")]
+        if not graded:
+            return True  # nothing that could be graded so far: more of it will not help
+        return side(graded.count("pass"), len(graded), self._plan.until_sure.threshold) != "not sure"
+
+    def _job(self, name: str, trial: int) -> Job:
+        attempt = self._attempts.get((name, trial), 0) + 1
+        return Job(self._tasks[name], self._run, self._plan.seed, trial, attempt)

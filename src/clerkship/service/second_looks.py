@@ -1,0 +1,197 @@
+"""Runs from runs: go on with one, do one again, grade one again. From what the store keeps, not from today's files."""
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from clerkship.actors.contract import Solver
+from clerkship.engine.build import BuiltTask, build_solver, build_task
+from clerkship.engine.catalog import Registered
+from clerkship.engine.regrade import regrade
+from clerkship.engine.schedule import Schedule
+from clerkship.engine.trial import Finished, Job, stillborn
+from clerkship.kit.wall import now
+from clerkship.library.load import load
+from clerkship.model.criterion import Criterion
+from clerkship.model.dataset import Dataset
+from clerkship.model.plan import Plan
+from clerkship.model.problem import InputError
+from clerkship.model.run import Attempt, BenchmarkRun, Outcome, Status
+from clerkship.model.snapshot import GRADING, Snapshot
+from clerkship.service.running import RunPlan, RunResult, Watch, build_tasks, carry_out, new_run
+from clerkship.settings import Settings
+from clerkship.store.contract import Store, StoreFailed
+
+KILLED = "its process ended before it did; nothing is left of its log"
+
+
+def plan_rerun(
+    store: Store, reference: str, settings: Settings, agent: str | Solver | None = None, concurrency: int | None = None
+) -> RunPlan:
+    """The same frozen tasks, as often and with the same seed; with the same agent, or with another."""
+    run = store.run(reference)
+    solver = _solver(agent or run.solver)
+    snapshots = tuple(_graded_now(snapshot) for snapshot in _snapshots(store, run))
+    plan = _plan(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
+    about = run.model_dump(include={"name", "path", "options"})
+    new = new_run(plan, solver.name, made_by="rerun", origin=run.id, **about)
+    return RunPlan(new, plan, snapshots, _datasets(store, snapshots), solver, concurrency or settings.concurrency)
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """A run to go on with: what was done, what was cut short, and what is left."""
+
+    plan: RunPlan
+    known: list[Outcome]
+    left: int
+    again: tuple[Status, ...]
+
+
+def plan_resume(
+    store: Store,
+    reference: str,
+    settings: Settings,
+    *,
+    agent: Solver | None = None,
+    concurrency: int | None = None,
+    retry_errored: bool = False,
+) -> Resumed:
+    """What it takes to finish a run that was killed or stopped."""
+    run = store.run(reference)
+    if run.made_by == "rescore":
+        raise InputError.of(f"{run.id} graded {run.origin} again, it ran nothing", hint=f"rescore {run.origin} again")
+    if run.grading != GRADING:
+        raise InputError.of(
+            f"{run.id} is graded by version {run.grading}, this is {GRADING}: one run has one",
+            hint=f"`clerkship rerun {run.id}` does all of it anew",
+        )
+    if agent is not None and agent.name != run.solver:
+        raise InputError.of(f"{run.id} is {run.solver}'s run, not {agent.name}'s", hint="`rerun` takes another agent")
+    snapshots = tuple(_snapshots(store, run))
+    plan = RunPlan(
+        run,
+        _plan(store, run),
+        snapshots,
+        _datasets(store, snapshots),
+        agent or _solver(run.solver),
+        concurrency or settings.concurrency,
+    )
+    known = store.outcomes(run.id)
+    again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
+    settled = sum(outcome.status not in again for outcome in known)
+    return Resumed(plan, known, run.total - settled, again)
+
+
+def resume(resumed: Resumed, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:
+    """Finish it. What had begun and was never kept is taken down as an attempt that was cut short."""
+    plan, run = resumed.plan, resumed.plan.run
+    built = build_tasks(plan, catalog)
+    with store.hold(run.id) as hold:
+        cut_short = _cut_short(plan, built, hold.begun, store.outcomes(run.id))
+        if cut_short:
+            store.save(cut_short)
+        schedule = Schedule(built, plan.plan, run.id, store.outcomes(run.id), resumed.again)
+        if run.status != "active":
+            store.mark(run.id, "active", now().isoformat())
+        return carry_out(plan, schedule, store, hold, watch)
+
+
+def _cut_short(
+    plan: RunPlan, built: Iterable[BuiltTask], begun: Iterable[Attempt], known: Iterable[Outcome]
+) -> list[Finished]:
+    tasks = {task.snapshot.task.name: task for task in built}
+    last = {(outcome.task, outcome.trial): outcome.attempt for outcome in known}
+    lost = sorted({attempt for attempt in begun if attempt.attempt > last.get((attempt.task, attempt.trial), 0)})
+    jobs = [Job(tasks[task], plan.run.id, plan.run.seed, trial, attempt) for task, trial, attempt in lost]
+    return [stillborn(job, KILLED, "cancelled") for job in jobs]
+
+
+def rescore(
+    store: Store,
+    reference: str,
+    catalog: Registered,
+    path: Path | None = None,
+    watch: Iterable[Watch] = (),
+) -> RunResult:
+    """Grade a run's trials again over the logs that are kept: by the criteria it had, or by those of files as they are.
+
+    What comes of it is a run of its own; the first verdicts stay where they are.
+    """
+    run, watchers = store.run(reference), tuple(watch)
+    criteria = _edited(path, catalog) if path is not None else None
+    trials = [task_run for task_run in store.task_runs(run.id) if criteria is None or task_run.task in criteria]
+    if not trials:
+        raise InputError.of(f"{run.id} has no trial of a task in {path}" if path else f"{run.id} has no trials")
+    frozen = {task_run.task: task_run.snapshot for task_run in trials}
+    snapshots = {task: _with_criteria(_snapshot(store, address), criteria) for task, address in frozen.items()}
+    datasets = _datasets(store, snapshots.values())
+    built = {task: build_task(snapshot, datasets, catalog) for task, snapshot in snapshots.items()}
+    new = _open_rescored(store, run, len(trials), snapshots.values())
+    with store.hold(new.id):
+        for task_run in trials:
+            again = regrade(built[task_run.task], task_run, store.log(task_run), catalog.events, store.blob)
+            again = again.model_copy(update={"run": new.id})
+            store.save_regraded(again, task_run)
+            for tell in watchers:
+                tell(again)
+        store.mark(new.id, "completed", now().isoformat())
+    return RunResult(store.run(new.id), store.counts(new.id))
+
+
+def _open_rescored(store: Store, run: BenchmarkRun, total: int, snapshots: Collection[Snapshot]) -> BenchmarkRun:
+    plan = Plan(snapshots=tuple(snapshot.hash for snapshot in snapshots), seed=run.seed, trials=run.trials)
+    about = run.model_dump(include={"name", "path", "options"})
+    new = new_run(plan, run.solver, made_by="rescore", origin=run.id, **about).model_copy(update={"total": total})
+    store.open_run(new, {part.hash: part.data for part in (plan, *snapshots)})
+    return new
+
+
+def _edited(path: Path, catalog: Registered) -> dict[str, tuple[Criterion, ...]]:
+    """The criteria of the tasks in a folder as they are now."""
+    return {name: loaded.task.criteria for name, loaded in load(path, catalog).tasks.items()}
+
+
+def _with_criteria(snapshot: Snapshot, criteria: Mapping[str, tuple[Criterion, ...]] | None) -> Snapshot:
+    """Frozen again: what happened is as it was, what counts may be new."""
+    snapshot = _graded_now(snapshot)
+    if criteria is None:
+        return snapshot
+    task = snapshot.task.model_copy(update={"criteria": criteria[snapshot.task.name]})
+    return snapshot.model_copy(update={"task": task})
+
+
+def _graded_now(snapshot: Snapshot) -> Snapshot:
+    return snapshot if snapshot.grading == GRADING else snapshot.model_copy(update={"grading": GRADING})
+
+
+def _solver(agent: str | Solver) -> Solver:
+    return build_solver(agent) if isinstance(agent, str) else agent
+
+
+def _plan(store: Store, run: BenchmarkRun) -> Plan:
+    if not run.plan:
+        raise InputError.of(f"{run.id} is from before runs kept what they had to do", hint="run its files again")
+    return Plan.model_validate_json(_frozen(store, run.plan))
+
+
+def _snapshots(store: Store, run: BenchmarkRun) -> list[Snapshot]:
+    return [_snapshot(store, address) for address in _plan(store, run).snapshots]
+
+
+def _snapshot(store: Store, address: str) -> Snapshot:
+    return Snapshot.model_validate_json(_frozen(store, address))
+
+
+def _datasets(store: Store, snapshots: Iterable[Snapshot]) -> dict[str, Dataset]:
+    wanted = {name: address for snapshot in snapshots for name, address in snapshot.datasets.items()}
+    return {name: Dataset.parse(name, _frozen(store, address)) for name, address in wanted.items()}
+
+
+def _frozen(store: Store, address: str) -> bytes:
+    """What was kept by its hash, and still has it."""
+    data = store.blob(address)
+    if hashlib.sha256(data).hexdigest() != address:
+        raise StoreFailed(f"what the store keeps as {address} is something else; it was tampered with, or is damaged")
+    return data

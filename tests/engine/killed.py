@@ -1,0 +1,84 @@
+"""A warm process that plays the command line on demand, each time in a child that can be killed.
+
+    python -m tests.engine.killed STORE SUITE
+
+Reads a line from standard input: `run`, or `resume RUN`. Forks a child that does it with eight workers, prints the
+child's pid, and when it has ended how it ended. To fork a process that has everything imported takes milliseconds,
+where a new one takes half a second: so fifty kills fit into a test.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from clerkship.actors.python import PythonSolver
+from clerkship.engine.catalog import Registered
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.second_looks import plan_resume, resume
+from clerkship.settings import Settings
+from clerkship.store.sqlite import SqliteStore
+
+WORKERS = 8
+TRIALS = 12
+
+
+class Clerk:
+    """Answers people and files forms, with pauses in which it can be killed; leaves a line outside for each start."""
+
+    def __init__(self) -> None:
+        self.ledger = Path(os.environ["LEDGER"])
+
+    def _enter(self, name: object) -> None:
+        with self.ledger.open("a") as ledger:
+            ledger.write(f"{name}\n")
+
+    def on_task(self, task_item: dict[str, Any], sandboxes: Any) -> str:
+        """Write something down in two steps."""
+        self._enter(task_item["name"])
+        sandboxes["drop"].write("first.txt", b"a" * 5000)  # large enough to be kept as a body of its own
+        time.sleep(0.002)
+        sandboxes["drop"].write("second.txt", task_item["name"].encode())
+        return "done"
+
+    def on_turn(self, message: Any) -> str:
+        """Talk."""
+        if message.turn == 1:
+            self._enter(message.task_item["name"])
+        time.sleep(0.001)
+        return f"I heard: {message.text}"
+
+
+def work(command: list[str], store: SqliteStore, suite: Path) -> None:
+    """What a user does: run, or resume."""
+    catalog, solver = Registered(), PythonSolver("clerk", Clerk)
+    if command[0] == "run":
+        request = RunRequest(path=suite, agent=solver, trials=TRIALS, concurrency=WORKERS)
+        execute(plan_run(request, Settings(), catalog), store, catalog)
+    else:
+        resumed = plan_resume(store, command[1], Settings(), agent=solver, concurrency=WORKERS)
+        resume(resumed, store, catalog)
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    store, suite = Path(sys.argv[1]), Path(sys.argv[2])
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                work(line.split(), SqliteStore(store), suite)
+                code = 0
+            finally:
+                os._exit(code)
+        sys.stdout.write(f"{child}\n")
+        sys.stdout.flush()
+        _, status = os.waitpid(child, 0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

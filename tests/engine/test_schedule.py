@@ -1,0 +1,62 @@
+"""Which trials are done: all, those left over, and as many as it takes to be sure."""
+
+from collections.abc import Iterable
+from itertools import count
+from typing import Any
+
+import pytest
+
+from clerkship.model.problem import InputError
+from clerkship.model.run import TaskRun
+from tests.workbench import Workbench
+
+TASKS = """
+    tasks:
+      - {name: always, task_item: {name: always}, criteria: [{label: a, assertion: {answer_matches: true}}]}
+      - {name: never, task_item: {name: never}, criteria: [{label: a, assertion: {answer_matches: true}}]}
+      - {name: mostly, task_item: {name: mostly}, criteria: [{label: a, assertion: {answer_matches: true}}]}
+"""
+
+
+def trials(task_runs: Iterable[TaskRun], task: str) -> list[int]:
+    """Which trials of a task were done."""
+    return sorted(task_run.trial for task_run in task_runs if task_run.task == task)
+
+
+class Mostly:
+    """Passes always, never, or five times out of six."""
+
+    def __init__(self) -> None:
+        self.asked = count()
+
+    def on_task(self, task_item: dict[str, Any]) -> bool:
+        """By the task's name."""
+        return {"always": True, "never": False}.get(task_item["name"], next(self.asked) % 6 != 5)
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_task_is_repeated_until_its_rate_is_clear_of_the_threshold(bench: Workbench, concurrency: int) -> None:
+    bench.write("a.yml", TASKS)
+    agent = Mostly()
+
+    def on_task(task_item: dict[str, Any]) -> bool:
+        return agent.on_task(task_item)
+
+    found = bench.run(on_task, trials=30, until_sure=0.8, concurrency=concurrency)
+    assert trials(found, "always") == list(range(1, 21))  # 16 would do; it is looked at every five
+    assert trials(found, "never") == list(range(1, 6))
+    assert trials(found, "mostly") == list(range(1, 31))  # five of six is too near to four of five
+    assert bench.result is not None
+    assert bench.result.run.status == "completed"
+
+
+def test_trials_that_cannot_be_graded_are_not_repeated_in_the_hope_of_better(bench: Workbench) -> None:
+    bench.write("a.yml", "tasks: [{name: broken, criteria: [{label: a, assertion: breaks}]}]")
+    assert len(bench.run("nop", trials=30, until_sure=0.5)) == 5
+
+
+def test_a_threshold_lies_between_nothing_and_all(bench: Workbench) -> None:
+    bench.write("a.yml", TASKS)
+    for threshold in (0, 1, -3):
+        with pytest.raises(InputError, match="between 0 and 1"):
+            bench.run("nop", until_sure=threshold)

@@ -1,0 +1,91 @@
+"""Rates and tests, held against values that are known and against counting every case."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clerkship.kit.statistics import fisher, paired, paired_interval, pass_at, pass_hat, side, wilson
+
+
+def test_wilson_as_in_the_literature() -> None:
+    # Newcombe (1998), table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
+    for passed, total, low, high in (
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ):
+        found = wilson(passed, total)
+        assert found is not None
+        assert found.low == pytest.approx(low, abs=5e-5)
+        assert found.high == pytest.approx(high, abs=5e-5)
+
+
+@given(st.integers(1, 8), st.data())
+def test_pass_at_k_and_pass_hat_k_count_the_ways_to_draw_k(total: int, data: st.DataObject) -> None:
+    passed, k = data.draw(st.integers(0, total)), data.draw(st.integers(1, total))
+    draws = list(itertools.combinations([True] * passed + [False] * (total - passed), k))
+    assert pass_at(k, passed, total) == pytest.approx(sum(map(any, draws)) / len(draws))
+    assert pass_hat(k, passed, total) == pytest.approx(sum(map(all, draws)) / len(draws))
+
+
+def test_fisher_as_in_the_literature() -> None:
+    assert fisher(3, 4, 1, 4) == pytest.approx(0.4857, abs=1e-4)  # the lady tasting tea, two-sided
+    assert fisher(5, 5, 0, 5) == pytest.approx(0.0079, abs=1e-4)
+    assert fisher(2, 2, 2, 2) == 1
+
+
+def test_paired_is_mcnemars_exact_test_where_each_task_ran_once() -> None:
+    better, worse = 9, 2
+    differences = [Fraction(1)] * better + [Fraction(-1)] * worse + [Fraction(0)] * 50
+    tail = sum(math.comb(11, n) for n in range(worse + 1)) / 2**11
+    assert paired(differences) == pytest.approx(2 * tail)
+    assert paired([Fraction(0)] * 5) == paired([]) == 1
+
+
+@given(st.lists(st.fractions(-1, 1, max_denominator=5), min_size=1, max_size=9))
+def test_paired_counts_every_choice_of_signs(differences: list[Fraction]) -> None:
+    sums: list[Fraction] = [
+        abs(sum((sign * d for sign, d in zip(signs, differences, strict=True)), Fraction()))
+        for signs in itertools.product((1, -1), repeat=len(differences))
+    ]
+    far = abs(sum(differences, Fraction()))
+    at_least = sum(found >= far for found in sums)
+    assert paired(differences) == pytest.approx(at_least / len(sums))
+
+
+def test_paired_says_the_same_by_the_normal_test_where_counting_would_take_too_long() -> None:
+    moved = [Fraction(1)] * 440 + [Fraction(-1)] * 360
+    exact = 2 * sum(math.comb(800, n) for n in range(361)) / 2**800
+    assert paired(moved) == pytest.approx(exact, rel=0.1)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.sampled_from([Fraction(-1), Fraction(0), Fraction(1)]), min_size=1, max_size=40))
+def test_the_paired_interval_is_in_range_and_turns_with_the_sign(differences: list[Fraction]) -> None:
+    found, turned = paired_interval(differences), paired_interval([-difference for difference in differences])
+    assert found is not None
+    assert turned is not None
+    assert -1 <= found.low <= found.high <= 1
+    assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))
+
+
+def test_the_paired_interval_as_agresti_and_min_have_it() -> None:
+    # Of 100 tasks 12 got better and 4 worse: (8/102) ± 1.96·sqrt(17 − 64/102)/102.
+    found = paired_interval([Fraction(1)] * 12 + [Fraction(-1)] * 4 + [Fraction(0)] * 84)
+    assert found is not None
+    margin = 1.959964 * math.sqrt(17 - 64 / 102) / 102
+    assert found == pytest.approx((0.08, 8 / 102 - margin, 8 / 102 + margin))
+    assert paired_interval([]) is None
+
+
+def test_sides_of_a_threshold() -> None:
+    assert side(16, 16, 0.8) == "above"
+    assert side(15, 15, 0.8) == "not sure"
+    assert side(0, 5, 0.8) == "below"
+    assert side(4, 5, 0.8) == "not sure"
+    assert side(0, 0, 0.8) == "not sure"

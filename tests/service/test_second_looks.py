@@ -1,0 +1,268 @@
+"""Runs from runs: gone on with, done again, graded again."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.actors.python import PythonSolver
+from clerkship.model.problem import InputError
+from clerkship.model.run import TaskRun
+from clerkship.service import second_looks
+from clerkship.service.reading import compare_runs, show_task
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, resume
+from clerkship.settings import Settings
+from clerkship.store.contract import RunBusy, StoreFailed
+from tests.workbench import CATALOG, Workbench
+
+SUITE = """
+    environment: {name: desk, datasets: [forms], simulators: {drop: {kind: files}}}
+    dataset: {name: forms, type: files, files: {form.txt: "NAME: Ada"}}
+    tasks:
+      - name: Copy
+        task_item: {from: form.txt, to: out.txt}
+        criteria:
+          - {label: there, gate: true, assertion: {file_present: {path: out.txt, text: {contains: Ada}}}}
+          - {label: answered, assertion: {answer_matches: done}}
+      - name: Leave
+        task_item: {}
+        criteria: [{label: nothing written, assertion: {never: {event: files.file.written}}}]
+"""
+
+
+def copies(task_item: dict[str, Any], sandboxes: Any) -> str:
+    """Does the first task, and leaves the second."""
+    if "to" in task_item:
+        sandboxes["drop"].write(task_item["to"], sandboxes["drop"].read(task_item["from"]))
+    return "done"
+
+
+def heads(task_runs: list[TaskRun]) -> dict[tuple[str, int], tuple[str, str | None]]:
+    """What two runs must agree in."""
+    return {(t.task, t.trial): (t.head, t.verdict) for t in task_runs}
+
+
+def test_a_rerun_does_the_same_from_the_snapshot_whatever_the_files_say(bench: Workbench) -> None:
+    file = bench.write("a.yml", SUITE)
+    first = bench.run(copies, trials=2)
+    file.unlink()
+    plan = plan_rerun(bench.store, "latest", Settings(), PythonSolver("agent", copies))
+    execute(plan, bench.store, CATALOG)
+    again = bench.store.run("latest")
+    assert (again.made_by, again.origin, again.plan) == ("rerun", first[0].run, bench.store.run(first[0].run).plan)
+    assert heads(bench.store.task_runs(again.id)) == heads(first)
+
+
+def test_a_rerun_with_another_agent_is_that_agents_run(bench: Workbench) -> None:
+    bench.write("a.yml", SUITE)
+    bench.run(copies)
+    execute(plan_rerun(bench.store, "latest", Settings(), "nop"), bench.store, CATALOG)
+    run = bench.store.run("latest")
+    assert run.solver == "nop"
+    comparison = compare_runs(bench.store, run.origin, run.id)
+    assert [(row.task, row.standing) for row in comparison.rows] == [("Copy", "worse"), ("Leave", "same")]
+    assert comparison.exit_code() == 1
+    assert comparison.exit_code("overall") == 0  # one task of two proves nothing
+
+
+def test_what_a_run_was_frozen_from_must_still_be_that(bench: Workbench) -> None:
+    bench.write("a.yml", SUITE)
+    bench.run(copies)
+    run = bench.store.run("latest")
+    bench.store._db.execute("UPDATE blobs SET data = x'7b7d' WHERE sha256 = ?", (run.plan,))
+    with pytest.raises(StoreFailed, match="tampered"):
+        plan_rerun(bench.store, "latest", Settings(), "nop")
+
+
+def test_edited_criteria_are_tried_on_what_happened(bench: Workbench) -> None:
+    bench.write("a.yml", SUITE)
+    first = bench.run(copies)
+    bench.write("a.yml", SUITE.replace("answer_matches: done", "answer_matches: finished"))
+    result = rescore(bench.store, "latest", CATALOG, bench.folder)
+    again = bench.store.task_runs(result.run.id)
+    copy = next(t for t in again if t.task == "Copy")
+    assert (copy.verdict, copy.score) == ("partial", 0.5)
+    assert [c.passed for c in copy.criteria] == [True, False]
+    assert {t.task: t.head for t in again} == {t.task: t.head for t in first}
+    assert bench.store.task_runs(first[0].run) == first  # both verdicts are kept
+    assert (result.run.made_by, result.run.origin) == ("rescore", first[0].run)
+    view = show_task(bench.store, result.run.id, "Copy")
+    assert view.intact
+    assert view.events == show_task(bench.store, first[0].run, "Copy").events
+    assert view.snapshot.task.criteria[1].assertion.args == "finished"
+
+
+def test_rescoring_by_the_runs_own_criteria_changes_nothing(bench: Workbench) -> None:
+    bench.write("a.yml", SUITE)
+    first = bench.run(copies, trials=2)
+    result = rescore(bench.store, "latest", CATALOG)
+    again = bench.store.task_runs(result.run.id)
+    assert [t.model_copy(update={"run": ""}) for t in again] == [t.model_copy(update={"run": ""}) for t in first]
+    rescore(bench.store, result.run.id, CATALOG)  # and so does doing it to what was rescored
+    assert show_task(bench.store, "latest", "Copy").intact
+
+
+def test_a_new_grading_version_is_written_down(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.write("a.yml", SUITE)
+    bench.run(copies)
+    for module in (second_looks, __import__("clerkship.service.running", fromlist=["x"])):
+        monkeypatch.setattr(module, "GRADING", "2")
+    result = rescore(bench.store, "latest", CATALOG)
+    assert result.run.grading == "2"
+    assert show_task(bench.store, result.run.id, "Copy").snapshot.grading == "2"
+    with pytest.raises(InputError, match="one run has one"):
+        plan_resume(bench.store, result.run.origin, Settings())
+
+
+def test_a_log_that_is_not_the_one_that_was_graded_gets_no_verdict(bench: Workbench) -> None:
+    bench.write("a.yml", SUITE)
+    bench.run(copies)
+    for row, data in bench.store._db.execute("SELECT id, data FROM log_segments").fetchall():
+        bench.store._db.execute("UPDATE log_segments SET data = ? WHERE id = ?", (data.replace(b"out", b"but"), row))
+    result = rescore(bench.store, "latest", CATALOG)
+    copy = next(t for t in bench.store.task_runs(result.run.id) if t.task == "Copy")
+    assert (copy.status, copy.verdict) == ("errored", None)
+    assert "not the one that was graded" in copy.error
+    assert result.exit_code() == 2
+
+
+def test_only_the_tasks_of_a_file_are_rescored_by_it(bench: Workbench, tmp_path: Path) -> None:
+    bench.write("a.yml", SUITE)
+    bench.run(copies)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "b.yml").write_text("task: {name: Else, criteria: []}")
+    with pytest.raises(InputError, match="no trial of a task in"):
+        rescore(bench.store, "latest", CATALOG, other)
+    (other / "b.yml").write_text("task: {name: Leave, criteria: [{label: x, assertion: {answer_matches: done}}]}")
+    result = rescore(bench.store, "latest", CATALOG, other)
+    assert [t.task for t in bench.store.task_runs(result.run.id)] == ["Leave"]
+
+
+class Broken(Exception):
+    """Stands for whatever ends a process."""
+
+
+def breaking_after(bench: Workbench, finished: int, agent: Callable[..., Any] = copies, **options: Any) -> str:
+    """A run whose process breaks off when so many trials are kept; returns its id."""
+    plan = plan_run(
+        RunRequest(path=bench.folder, agent=PythonSolver("agent", agent), **options), Settings(timeout=20), CATALOG
+    )
+    seen: list[TaskRun] = []
+
+    def watch(task_run: TaskRun) -> None:
+        seen.append(task_run)
+        if len(seen) >= finished:
+            raise Broken
+
+    with pytest.raises(Broken):
+        execute(plan, bench.store, CATALOG, [watch])
+    return plan.run.id
+
+
+def go_on(bench: Workbench, run: str, agent: Callable[..., Any] = copies, **options: Any) -> Any:
+    """Resume it with the same agent."""
+    resumed = plan_resume(bench.store, run, Settings(timeout=20), agent=PythonSolver("agent", agent), **options)
+    return resume(resumed, bench.store, CATALOG)
+
+
+def test_a_run_that_broke_off_is_finished_and_what_was_done_is_not_done_again(bench: Workbench) -> None:
+    bench.write("a.yml", SUITE)
+    whole = bench.run(copies, trials=10)
+    calls: list[Any] = []
+
+    def counted(task_item: dict[str, Any], sandboxes: Any) -> str:
+        calls.append(task_item)
+        return copies(task_item, sandboxes)
+
+    run = breaking_after(bench, 7, counted, trials=10)
+    assert bench.store.run(run).status == "active"
+    assert not bench.store.held(run)
+    kept = {(t.task, t.trial): t for t in bench.store.task_runs(run)}
+    result = go_on(bench, run, counted)
+    assert result.run.status == "completed"
+    found = bench.store.task_runs(run)
+    assert heads(found) == heads(whole)
+    assert all(t == kept[t.task, t.trial] for t in found if (t.task, t.trial) in kept)
+    attempts = bench.store.task_runs(run, attempts=True)
+    assert len(calls) == len(attempts)
+    assert result.counts.done == 20
+
+
+def test_an_attempt_that_was_cut_short_is_kept_as_such(bench: Workbench) -> None:
+    bench.write("a.yml", SUITE)
+    run = breaking_after(bench, 1, trials=2, concurrency=1)
+    with bench.store.hold(run) as hold:
+        lost = [a for a in hold.begun if a[:2] not in {(t.task, t.trial) for t in bench.store.task_runs(run)}]
+        assert lost or hold.begun
+        raise_again = hold.begun
+    hold = bench.store.hold(run)
+    for attempt in raise_again:
+        hold.begin(attempt)
+    hold.__exit__(Broken)
+    go_on(bench, run)
+    for attempt in lost:
+        first, second = (
+            t for t in bench.store.task_runs(run, attempts=True) if (t.task, t.trial) == (attempt.task, attempt.trial)
+        )
+        assert (first.attempt, first.status, second.attempt, second.verdict) == (1, "cancelled", 2, "pass")
+        assert "its process ended" in first.error
+        assert show_task(bench.store, run, attempt.task, attempt.trial).attempts == (first,)
+
+
+def test_what_was_stopped_goes_on_too_and_errored_trials_if_asked(bench: Workbench) -> None:
+    bench.write("a.yml", "tasks: [{name: One, criteria: [{label: a, assertion: {answer_matches: 1}}]}]")
+    broken = True
+
+    def sometimes(task_item: Any) -> int:
+        return 1
+
+    class Fails:
+        name = "agent"
+
+        def open(self, solution: str | None) -> Any:
+            if broken:
+                raise InputError.of("the model is out")
+            return PythonSolver("agent", sometimes).open(solution)
+
+    assert bench.run_one(Fails()).status == "errored"
+    run = bench.store.run("latest").id
+    assert plan_resume(bench.store, run, Settings(), agent=Fails()).left == 0
+    resume(plan_resume(bench.store, run, Settings(), agent=Fails()), bench.store, CATALOG)
+    assert len(bench.store.task_runs(run, attempts=True)) == 1
+    broken = False
+    result = resume(plan_resume(bench.store, run, Settings(), agent=Fails(), retry_errored=True), bench.store, CATALOG)
+    assert result.counts.verdicts == {"pass": 1}
+    assert result.counts.statuses == {"completed": 1}
+    assert [t.attempt for t in bench.store.task_runs(run, attempts=True)] == [1, 2]
+    assert [t.attempt for t in bench.store.task_runs(run)] == [2]
+
+
+def test_until_sure_goes_on_where_it_was(bench: Workbench) -> None:
+    bench.write("a.yml", SUITE)
+    whole = bench.run(copies, trials=30, until_sure=0.8)
+    run = breaking_after(bench, 13, trials=30, until_sure=0.8)
+    go_on(bench, run)
+    assert heads(bench.store.task_runs(run)) == heads(whole)
+
+
+def test_one_run_is_in_one_hand(bench: Workbench) -> None:
+    bench.write("a.yml", SUITE)
+    run = breaking_after(bench, 1)
+    with bench.store.hold(run):
+        assert bench.store.held(run)
+        with pytest.raises(RunBusy, match="another process is at work"):
+            go_on(bench, run)
+    go_on(bench, run)
+
+
+def test_a_run_is_its_agents(bench: Workbench) -> None:
+    bench.write("a.yml", SUITE)
+    run = breaking_after(bench, 1)
+    with pytest.raises(InputError, match="not other's"):
+        plan_resume(bench.store, run, Settings(), agent=PythonSolver("other", copies))
+    rescored = rescore(bench.store, run, CATALOG).run.id
+    with pytest.raises(InputError, match="it ran nothing"):
+        plan_resume(bench.store, rescored, Settings())
