@@ -43,7 +43,7 @@ def compare(
         comparison = compare_runs(kept, before, after)
     code = comparison.exit_code(gate.value)
     if json:
-        print_json({"comparison": comparison, "overall": comparison.overall, "exit_code": code})
+        print_json(comparison.data() | {"exit_code": code})
     else:
         print_comparison(out(), comparison)
     raise typer.Exit(code)

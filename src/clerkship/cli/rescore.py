@@ -40,7 +40,7 @@ def rescore(
             result = grade_again(kept, before.run.id, Registered(), by, [progress])
         comparison = compare_runs(kept, before.run.id, result.run.id)
     if json:
-        print_json({"run": result.run, "counts": result.counts, "comparison": comparison})
+        print_json({"run": result.run, "counts": result.counts, "comparison": comparison.data()})
     else:
         print_comparison(out(), comparison)
     raise typer.Exit(result.exit_code())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from clerkship.kit.statistics import Interval, fisher, paired, paired_interval
 from clerkship.model.run import BenchmarkRun, TaskRun
@@ -62,6 +62,28 @@ class Comparison:
         if self.difference is None or self.chance >= CHANCE or self.difference.rate == 0:
             return "same"
         return "better" if self.difference.rate > 0 else "worse"
+
+    def data(self) -> dict[str, Any]:
+        """As plain data."""
+        rows = [
+            {
+                "task": row.task,
+                "standing": row.standing,
+                "changed": row.changed,
+                "before": row.before.data() if row.before else None,
+                "after": row.after.data() if row.after else None,
+            }
+            for row in self.rows
+        ]
+        return {
+            "before": self.before,
+            "after": self.after,
+            "standings": self.standings(),
+            "overall": self.overall,
+            "difference": self.difference,
+            "chance": self.chance,
+            "tasks": rows,
+        }
 
     def exit_code(self, gate: Literal["task", "overall"] = "task") -> int:
         """1 for worse: any task, or all together; 2 where a trial broke and nothing can be said of it."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from clerkship.kit.statistics import Interval, pass_at, pass_hat, side, wilson
 from clerkship.model.run import TaskRun
@@ -56,6 +57,18 @@ class TaskRate:
     def flaky(self) -> bool:
         """Whether some of its trials passed and some did not."""
         return 0 < self.passed < self.graded
+
+
+    def data(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "passed": self.passed,
+            "graded": self.graded,
+            "interval": self.interval,
+            "mean_score": self.mean_score,
+            "outcomes": +self.outcomes,
+            "flaky": self.flaky,
+        }
 
 
 def rates(task_runs: Iterable[TaskRun]) -> dict[str, TaskRate]:

@@ -7,6 +7,7 @@ whoever resumes the run knows which attempts were under way, and that nobody is 
 import contextlib
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
@@ -26,12 +27,14 @@ class Journal:
 
     def __init__(self, path: Path, run_id: str) -> None:
         self._path = path
+        self._gate = threading.Lock()
         self._file = _locked(path, run_id)
         self.begun = tuple(_parse(self._file.readall()))
 
     def begin(self, attempt: Attempt) -> None:
-        """One write, appended whole: threads need no lock for it. A run that is over takes no more."""
-        self._file.write(orjson.dumps(list(attempt)) + b"\n")
+        """One write, appended whole. A run that is let go of takes no more: its file may be another's by then."""
+        with self._gate:
+            self._file.write(orjson.dumps(list(attempt)) + b"\n")
 
     def __enter__(self) -> Self:
         """In hand."""
@@ -39,9 +42,10 @@ class Journal:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """The file goes before the lock, so that nobody locks a file that is going."""
-        if kind is None:
-            self._path.unlink(missing_ok=True)
-        self._file.close()
+        with self._gate:
+            if kind is None:
+                self._path.unlink(missing_ok=True)
+            self._file.close()
 
 
 def is_held(path: Path) -> bool:
