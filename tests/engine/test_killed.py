@@ -127,7 +127,7 @@ def test_fifty_kills_change_nothing(tmp_path: Path) -> None:
     assert cut_short > KILLS / 2  # kills strike trials under way, often several
     called, taken_down = disturbed.called(), disturbed.taken_down()
     assert all(called[task] <= taken_down[task] for task in called)
-    assert sum(taken_down.values()) - sum(called.values()) < cut_short / 2  # few die between being taken down and called
+    assert sum(taken_down.values()) - sum(called.values()) < cut_short / 2  # few die before they are called
     disturbed.start("run")
     assert disturbed.ended() == 0
     compare(undisturbed, disturbed)

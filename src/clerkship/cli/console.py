@@ -95,7 +95,9 @@ def agents_print_to_stderr() -> Iterator[None]:
 
 def print_json(data: Any) -> None:
     """One JSON document, on standard output."""
-    sys.stdout.buffer.write(orjson.dumps(data, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS) + b"\n")
+    sys.stdout.buffer.write(
+        orjson.dumps(data, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS) + b"\n"
+    )
     sys.stdout.buffer.flush()
 
 

@@ -58,7 +58,6 @@ class TaskRate:
         """Whether some of its trials passed and some did not."""
         return 0 < self.passed < self.graded
 
-
     def data(self) -> dict[str, Any]:
         """As plain data."""
         return {

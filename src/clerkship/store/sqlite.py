@@ -97,7 +97,8 @@ class SqliteStore:
         try:
             yield
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # a full disk has rolled it back already
+                self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
 
@@ -309,7 +310,9 @@ _ADVICE = {
     "read-only": "; choose a writable place with --store",
     "permission": "; choose a writable place with --store",
     "unable to open": "; choose a writable place with --store",
-    "full": "; free some space, what was finished before is kept",
+    "full": "; free some space and go on with `clerkship resume`: what was finished before is kept",
+    "disk i/o": "; the disk is full or failing; mend it and go on with `clerkship resume`: what was finished is kept",
+    "no space": "; free some space and go on with `clerkship resume`: what was finished before is kept",
     "not a database": "; name another file with --store",
     "locked": "; another process is writing to it",
 }

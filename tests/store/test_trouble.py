@@ -1,0 +1,134 @@
+"""What a machine can do to a store: a clear error, and no damage."""
+
+import resource
+import sqlite3
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.actors.python import PythonSolver
+from clerkship.service import running
+from clerkship.service.reading import view_task
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.second_looks import plan_resume, resume
+from clerkship.settings import Settings
+from clerkship.store.contract import StoreFailed
+from clerkship.store.sqlite import SqliteStore
+from tests.workbench import CATALOG, Workbench
+
+ROOT = Path(__file__).parents[2]
+TASK = """
+    environment: {name: desk, simulators: {drop: {kind: files}}}
+    task: {name: Write, task_item: {}, criteria: [{label: a, assertion: {file_present: big.txt}}]}
+"""
+
+
+def writes(task_item: Any, sandboxes: Any) -> None:
+    """Something that takes room, and is another each time."""
+    sandboxes["drop"].write("big.txt", str(sandboxes.now).encode() * 200)
+
+
+def whole(store: SqliteStore) -> list[tuple[str, int, str | None]]:
+    """Every trial of the last run, its log checked against its head."""
+    found = store.task_runs(store.run("latest").id)
+    assert all(view_task(store, task_run).intact for task_run in found)
+    return [(task_run.task, task_run.trial, task_run.verdict) for task_run in found]
+
+
+def test_a_full_disk_ends_the_run_and_when_there_is_room_again_it_goes_on(bench: Workbench) -> None:
+    bench.write("a.yml", TASK)
+    solver = PythonSolver("agent", writes)
+    plan = plan_run(RunRequest(path=bench.folder, agent=solver, trials=200), Settings(), CATALOG)
+    pages = bench.store._db.execute("PRAGMA page_count").fetchone()[0]
+    bench.store._db.execute(f"PRAGMA max_page_count={pages + 40}")
+    with pytest.raises(StoreFailed, match="full; free some space and go on with `clerkship resume`"):
+        execute(plan, bench.store, CATALOG)
+    kept = whole(bench.store)
+    assert 0 < len(kept) < 200
+    bench.store._db.execute("PRAGMA max_page_count=1000000")
+    resume(plan_resume(bench.store, plan.run.id, Settings(), agent=solver), bench.store, CATALOG)
+    assert whole(bench.store) == [("Write", trial, "pass") for trial in range(1, 201)]
+    assert bench.store.run("latest").status == "completed"
+
+
+def test_a_file_that_may_not_grow_ends_the_command_with_a_sentence(bench: Workbench) -> None:
+    bench.write("a.yml", TASK.replace("file_present: big.txt", "never: {event: files.file.written}"))
+    path = bench.store.path.with_name("small.db")
+    command = [sys.executable, "-m", "clerkship", "run", str(bench.folder), "--agent", "nop", "-k", "2000"]
+    ended = subprocess.run(
+        [*command, "--store", str(path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000)),
+    )
+    assert ended.returncode == 2
+    assert "goes on" in ended.stderr or "go on with `clerkship resume`" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    again = subprocess.run(
+        [*command[:3], "resume", "latest", "--store", str(path), "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert again.returncode == 0, again.stderr
+    with SqliteStore(path) as store:
+        assert len(whole(store)) == 2000
+
+
+def test_a_clock_that_goes_back_changes_neither_the_order_of_runs_nor_their_length(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.write("a.yml", TASK)
+    bench.run(writes)
+    first = bench.store.run("latest").id
+    times = iter(datetime(2020, 1, 1, tzinfo=UTC) - timedelta(days=days) for days in range(100))
+    monkeypatch.setattr(running, "now", lambda: next(times))
+    bench.run(writes)
+    second = bench.store.run("latest")
+    assert second.id != first
+    assert [run.id for run, _ in bench.store.runs()] == [second.id, first]
+    assert second.completed_at is not None
+    assert second.completed_at >= second.started_at
+
+
+def test_two_processes_write_to_one_store_at_once(bench: Workbench) -> None:
+    bench.write("a.yml", TASK)
+    command = [sys.executable, "-m", "clerkship", "run", str(bench.folder), "--agent", "nop", "-k", "300", "--json"]
+    path = bench.store.path.with_name("shared.db")
+    started = [
+        subprocess.Popen([*command, "--store", str(path)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    for process in started:
+        _, complaint = process.communicate()
+        assert process.returncode == 1, complaint  # nop does not pass
+    with SqliteStore(path) as store:
+        assert [counts.done for _, counts in store.runs()] == [300, 300, 300]
+        assert len(whole(store)) == 300
+
+
+def test_a_store_from_before_runs_could_be_resumed_is_brought_up_to_date(bench: Workbench, tmp_path: Path) -> None:
+    bench.write("a.yml", TASK)
+    bench.run(writes)
+    run = bench.store.run("latest")
+    old = sqlite3.connect(bench.store.path, isolation_level=None)
+    old.execute("CREATE TABLE run_ends (run_id TEXT PRIMARY KEY, status TEXT NOT NULL, completed_at TEXT NOT NULL)")
+    old.execute("INSERT INTO run_ends SELECT run_id, status, at FROM run_marks")
+    for statement in ("DROP TABLE run_marks", "DROP TABLE regraded", "DROP INDEX task_runs_again"):
+        old.execute(statement)
+    old.execute("CREATE INDEX runs_by_start ON runs (started_at)")
+    old.execute("PRAGMA user_version=1")
+    old.close()
+    bench.store.close()
+    with SqliteStore(bench.store.path) as store:
+        assert store.run("latest") == run
+        assert whole(store) == [("Write", 1, "pass")]
+    with SqliteStore(bench.store.path) as store:
+        assert store.run("latest") == run
