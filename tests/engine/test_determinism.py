@@ -18,7 +18,8 @@ def logs(bench: Workbench, **options: Any) -> dict[tuple[str, int], list[bytes]]
     """Every trial's bytes."""
     bench.folder = SUITE
     return {
-        (task_run.task, task_run.trial): bench.store.log(task_run) for task_run in bench.run(AGENT, trials=3, **options)
+        (task_run.task, task_run.trial): list(bench.store.log(task_run))
+        for task_run in bench.run(AGENT, trials=3, **options)
     }
 
 
@@ -51,7 +52,7 @@ def test_another_process_with_other_hashing_gives_the_same_heads(tmp_path: Path)
 def test_the_head_vouches_for_every_line(bench: Workbench) -> None:
     bench.folder = SUITE
     for task_run in bench.run("oracle"):
-        lines = bench.store.log(task_run)
+        lines = list(bench.store.log(task_run))
         assert chain_head(lines) == task_run.head
         forged = [lines[0].replace(b"run.started", b"run.smarted"), *lines[1:]]
         assert chain_head(forged) != task_run.head

@@ -103,11 +103,11 @@ def test_after_its_time_an_abandoned_agent_can_change_nothing(bench: Workbench) 
     bench.write("a.yml", WORK.format(timeout=0.2))
     task_run = bench.run_one(comes_back)
     assert task_run.status == "timed_out"
-    before = bench.store.log(task_run)
+    before = list(bench.store.log(task_run))
     released.set()
     assert gone.wait(10)
     assert "404" in found[0]
-    assert bench.store.log(task_run) == before
+    assert list(bench.store.log(task_run)) == before
 
 
 def raises(task_item: Any) -> None:

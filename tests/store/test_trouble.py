@@ -12,7 +12,7 @@ import pytest
 
 from clerkship.actors.python import PythonSolver
 from clerkship.service import running
-from clerkship.service.reading import view_task
+from clerkship.service.reading import Wanted, view_task
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.service.second_looks import plan_resume, resume
 from clerkship.settings import Settings
@@ -124,6 +124,7 @@ def test_a_store_from_before_runs_could_be_resumed_is_brought_up_to_date(bench: 
     for statement in ("DROP TABLE run_marks", "DROP TABLE regraded", "DROP INDEX task_runs_again"):
         old.execute(statement)
     old.execute("CREATE INDEX runs_by_start ON runs (started_at)")
+    old.execute("UPDATE log_segments SET id = id >> 32 << 20")
     old.execute("PRAGMA user_version=1")
     old.close()
     bench.store.close()
@@ -132,3 +133,22 @@ def test_a_store_from_before_runs_could_be_resumed_is_brought_up_to_date(bench: 
         assert whole(store) == [("Write", 1, "pass")]
     with SqliteStore(bench.store.path) as store:
         assert store.run("latest") == run
+
+
+def test_a_log_of_any_length_is_read_a_part_at_a_time(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clerkship.store.sqlite.SEGMENT", 300)
+    bench.write("a.yml", TASK)
+
+    def busy(task_item: Any, sandboxes: Any) -> None:
+        for number in range(50):
+            sandboxes["drop"].write(f"{number}.txt", b"x")
+
+    task_run = bench.run_one(busy)
+    lines = list(bench.store.log(task_run))
+    assert len(lines) == task_run.events > 50
+    assert bench.store._db.execute("SELECT count(*) FROM log_segments").fetchone()[0] > 10
+    assert view_task(bench.store, task_run).intact
+    for after in (0, 1, 2, 3, 17, len(lines) - 1, len(lines), len(lines) + 5):
+        assert list(bench.store.log(task_run, after)) == lines[after:]
+    found = view_task(bench.store, task_run, Wanted(kind="files.*", after=20, limit=3)).events
+    assert [event["seq"] for event in found] == [21, 22, 23]

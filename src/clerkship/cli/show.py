@@ -13,7 +13,7 @@ from clerkship.cli.options import Json, StorePath
 from clerkship.cli.verdicts import print_criterion, print_run
 from clerkship.cli.words import ending, verdict
 from clerkship.model.criterion import Criterion
-from clerkship.service.reading import RunView, TaskView, open_store, show_run, show_task, write_report
+from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task, write_report
 from clerkship.settings import load_settings
 
 
@@ -22,6 +22,9 @@ def show(
     task: Annotated[str | None, typer.Argument(help="A task of it, by name or by a part of its name.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only what did not pass.")] = False,
     events: Annotated[bool, typer.Option("--events", help="With a task: its whole log.")] = False,
+    kind: Annotated[str | None, typer.Option(metavar="KIND", help="With --events: of this kind; `*` allowed.")] = None,
+    after: Annotated[int, typer.Option(metavar="N", help="With --events: after number N.", min=0)] = 0,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="With --events: at most N.", min=0)] = None,
     criteria: Annotated[
         bool, typer.Option("--criteria", help="With a task: each criterion as it is written, with all its evidence.")
     ] = False,
@@ -42,7 +45,8 @@ def show(
         if report is not None:
             err().print(f"[quiet]report[/] {escape(str(write_report(kept, run, report)))}", soft_wrap=True)
         if task is not None:
-            _show_task(show_task(kept, run, task, trial), events=events, criteria=criteria, json=json)
+            wanted = Wanted(kind, after, limit if events or json else 0)
+            _show_task(show_task(kept, run, task, trial, wanted), events=events, criteria=criteria, json=json)
         else:
             _show_run(show_run(kept, run, failed=failed), json=json)
 

@@ -85,9 +85,25 @@ def open_log() -> tuple[Log, Writer]:
     return log, Writer(log)
 
 
+class Chain:
+    """The head of lines as they come: what anyone can compute to check a stored log."""
+
+    def __init__(self) -> None:
+        self._digest = GENESIS
+
+    def add(self, line: bytes) -> None:
+        """One more line."""
+        self._digest = hashlib.sha256(self._digest + line).digest()
+
+    @property
+    def head(self) -> str:
+        """The hash that vouches for every line so far."""
+        return self._digest.hex()
+
+
 def chain_head(lines: Iterable[bytes]) -> str:
-    """The head these lines should have: what anyone can compute to check a stored log."""
-    digest = GENESIS
+    """The head these lines should have."""
+    chain = Chain()
     for line in lines:
-        digest = hashlib.sha256(digest + line).digest()
-    return digest.hex()
+        chain.add(line)
+    return chain.head

@@ -8,7 +8,8 @@ from typing import Any
 
 import orjson
 
-from clerkship.events.log import chain_head
+from clerkship.events.log import Chain
+from clerkship.events.query import is_kind
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import PlatformError
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
@@ -53,6 +54,15 @@ class TaskView:
     """Those before it, that were cut short."""
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Which events of a log somebody wants to see."""
+
+    kind: str | None = None
+    after: int = 0
+    limit: int | None = None
+
+
 def open_store(path: Path, *, create: bool = False) -> SqliteStore:
     """The store at a path."""
     return SqliteStore(path, create=create)
@@ -64,7 +74,7 @@ def show_run(store: Store, reference: str, *, failed: bool = False) -> RunView:
     return RunView(run, store.counts(run.id), store.task_runs(run.id, failed=failed))
 
 
-def show_task(store: Store, reference: str, name: str, trial: int = 1) -> TaskView:
+def show_task(store: Store, reference: str, name: str, trial: int = 1, wanted: Wanted | None = None) -> TaskView:
     """One trial, by the task's name or a part of it that only it has."""
     run = store.run(reference)
     found = store.task_runs(run.id, task=name) or _by_part(store.task_runs(run.id), name)
@@ -73,7 +83,7 @@ def show_task(store: Store, reference: str, name: str, trial: int = 1) -> TaskVi
         raise UnknownRun(f"{run.id} has no trial {trial} of {name!r}; it has {', '.join(str(t.trial) for t in found)}")
     chosen = latest[-1]
     attempts = [a for a in store.task_runs(run.id, task=chosen.task, attempts=True) if a.trial == chosen.trial]
-    return replace(view_task(store, chosen), attempts=tuple(attempts[:-1]))
+    return replace(view_task(store, chosen, wanted or Wanted()), attempts=tuple(attempts[:-1]))
 
 
 def compare_runs(store: Store, before: str, after: str) -> Comparison:
@@ -91,23 +101,30 @@ def _by_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:
     raise UnknownRun(f"no task is called {part!r}; {said}")
 
 
-def view_task(store: Store, task_run: TaskRun) -> TaskView:
-    """A trial's log and all that belongs to it."""
-    lines = store.log(task_run)
-    events = [orjson.loads(line) for line in lines]
+def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> TaskView:  # noqa: B008  (it is frozen)
+    """A trial and all that belongs to it. The log is read once, line by line, whatever its length."""
+    chain, events = Chain(), list[dict[str, Any]]()
+    bodies: set[str] = set()
+    for seq, line in enumerate(store.log(task_run), 1):
+        chain.add(line)
+        if b'"blobs":' in line:
+            bodies.update(kept["sha256"] for kept in orjson.loads(line).get("blobs", {}).values())
+        if seq > wanted.after and (wanted.limit is None or len(events) < wanted.limit):
+            event = orjson.loads(line)
+            if wanted.kind is None or is_kind(event["kind"], wanted.kind):
+                events.append(event)
     return TaskView(
         task_run,
         Snapshot.model_validate_json(store.blob(task_run.snapshot)),
         events,
         orjson.loads(store.sidecar(task_run)),
-        chain_head(lines) == task_run.head and _bodies_intact(store, events),
+        chain.head == task_run.head and all(_is_intact(store, digest) for digest in bodies),
     )
 
 
-def _bodies_intact(store: Store, events: list[dict[str, Any]]) -> bool:
+def _is_intact(store: Store, digest: str) -> bool:
     """A line vouches for its bodies by their hashes, and the store keeps them by those."""
-    named = {kept["sha256"] for event in events for kept in event.get("blobs", {}).values()}
-    return all(hashlib.sha256(store.blob(digest)).hexdigest() == digest for digest in named)
+    return hashlib.sha256(store.blob(digest)).hexdigest() == digest
 
 
 def write_report(store: Store, reference: str, target: Path) -> Path:
@@ -131,6 +148,6 @@ def _details(store: Store, task_runs: list[TaskRun]) -> Iterator[TaskDetail]:
         if room <= 0:
             yield TaskDetail(task_run, [], None, {})
             continue
-        lines = store.log(task_run)
+        lines = list(store.log(task_run))
         room -= sum(map(len, lines))
         yield parse_detail(task_run, lines, store.sidecar(task_run), store.blob)

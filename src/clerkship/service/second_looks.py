@@ -131,7 +131,7 @@ def rescore(
     new = _open_rescored(store, run, len(trials), snapshots.values())
     with store.hold(new.id):
         for task_run in trials:
-            again = regrade(built[task_run.task], task_run, store.log(task_run), catalog.events, store.blob)
+            again = regrade(built[task_run.task], task_run, list(store.log(task_run)), catalog.events, store.blob)
             again = again.model_copy(update={"run": new.id})
             store.save_regraded(again, task_run)
             for tell in watchers:

@@ -1,6 +1,6 @@
 """What a store does. It only ever adds: a run, its trials as they finish, its end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, Self
 
 from clerkship.model.problem import ClerkshipError, PlatformError
@@ -116,8 +116,8 @@ class Store(Protocol):
         """How each trial came out, without its record: the last attempt of each."""
         ...
 
-    def log(self, task_run: TaskRun) -> list[bytes]:
-        """A trial's log."""
+    def log(self, task_run: TaskRun, after: int = 0) -> Iterator[bytes]:
+        """A trial's log, one line an event, from the line after this on; never all of it in memory."""
         ...
 
     def sidecar(self, task_run: TaskRun) -> bytes:

@@ -16,8 +16,10 @@ from clerkship.store.contract import Kept, RunBusy, StoreFailed, UnknownRun
 from clerkship.store.journal import Journal, is_held
 
 VERSION = 2
-SEGMENTS = 1 << 20
-"""Segments of one log lie side by side, found by the table's own key: no second index to keep."""
+SEGMENTS = 1 << 32
+"""Segments of one log lie side by side, found by the table's own key: trial, then the `seq` of the first line."""
+SEGMENT = 1 << 20
+"""Bytes of a log that are read, and held, at once."""
 _SCHEMA = """
 CREATE TABLE runs (
   id TEXT PRIMARY KEY, name TEXT NOT NULL, solver TEXT NOT NULL, started_at TEXT NOT NULL, record BLOB NOT NULL
@@ -41,6 +43,7 @@ _FROM_FIRST = """
 INSERT INTO run_marks (run_id, status, at) SELECT run_id, status, completed_at FROM run_ends;
 DROP TABLE run_ends;
 DROP INDEX runs_by_start;
+UPDATE log_segments SET id = (id >> 20 << 32) + 1;
 """
 _UPGRADES = {0: _SCHEMA + _SECOND_LOOKS, 1: _SECOND_LOOKS + _FROM_FIRST}
 """What makes a store of some version one of this: a new one, and one from before runs could be resumed."""
@@ -96,11 +99,11 @@ class SqliteStore:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._db.execute("COMMIT")
         except BaseException:
             if self._db.in_transaction:  # a full disk has rolled it back already
                 self._db.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT")
 
     def open_run(self, run: BenchmarkRun, frozen: Mapping[str, bytes]) -> None:
         """A run begins: its plan, tasks and datasets first, by hash."""
@@ -147,7 +150,8 @@ class SqliteStore:
 
     def _save_one(self, kept: Kept) -> None:
         new = self._save_record(kept.task_run, kept.sidecar)
-        self._db.execute("INSERT INTO log_segments VALUES (?, ?)", (new * SEGMENTS, kept.log))
+        for first, data in _segments(kept.log):
+            self._db.execute("INSERT INTO log_segments VALUES (?, ?)", (new * SEGMENTS + first, data))
         if kept.blobs:
             self._keep_blobs(kept.blobs)
 
@@ -222,13 +226,18 @@ class SqliteStore:
         query = f"SELECT record FROM task_runs WHERE {' AND '.join(where)} ORDER BY task, trial, attempt"
         return [TaskRun.model_validate_json(row[0]) for row in self._read(query, values)]
 
-    def log(self, task_run: TaskRun) -> list[bytes]:
-        """A trial's log, its segments joined."""
-        first = self._log_of(self._row_of(task_run)) * SEGMENTS
-        rows = self._read(
-            "SELECT data FROM log_segments WHERE id >= ? AND id < ? ORDER BY id", (first, first + SEGMENTS)
-        )
-        return [line for row in rows for line in row[0].split(b"\n") if line]
+    def log(self, task_run: TaskRun, after: int = 0) -> Iterator[bytes]:
+        """A trial's log from some line on, a segment at a time: it may be larger than memory."""
+        base = self._log_of(self._row_of(task_run)) * SEGMENTS
+        begin = self._read("SELECT max(id) FROM log_segments WHERE id > ? AND id <= ?", (base, base + after + 1))[0][0]
+        with _told(self.path):
+            rows = self._db.execute(
+                "SELECT id, data FROM log_segments WHERE id >= ? AND id < ? ORDER BY id",
+                (begin or base, base + SEGMENTS),
+            )
+            for segment, data in rows:
+                lines = data.split(b"\n") if data else []
+                yield from lines[max(after + 1 - (segment - base), 0) :]
 
     def sidecar(self, task_run: TaskRun) -> bytes:
         """What differed between machines."""
@@ -280,6 +289,20 @@ _COUNT_AGAIN = (
     " ON task_runs.run_id = later.run_id AND task_runs.task = later.task AND task_runs.trial = later.trial"
     " AND task_runs.attempt = later.attempt - 1 WHERE later.run_id = ? AND later.attempt > 1"
 )
+
+
+def _segments(log: bytes) -> Iterator[tuple[int, bytes]]:
+    """A log in parts of whole lines, each with the number of its first line."""
+    if len(log) <= SEGMENT:
+        yield 1, log
+        return
+    begin, first = 0, 1
+    while begin < len(log):
+        end = log.find(b"\n", begin + SEGMENT)
+        data = log[begin : end if end >= 0 else len(log)]
+        yield first, data
+        begin += len(data) + 1
+        first += data.count(b"\n") + 1
 
 
 def _run(row: Any) -> BenchmarkRun:
