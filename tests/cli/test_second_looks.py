@@ -1,0 +1,138 @@
+"""resume, rerun, rescore, compare and a closer look, as somebody types them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.cli.app import run
+
+AGENT = """
+import os, pathlib, time
+
+
+class Agent:
+    def on_task(self, task_item):
+        pathlib.Path("started").touch()
+        time.sleep(float(os.environ.get("SLOWLY", "0")))
+        return task_item["n"] if pathlib.Path("good").exists() else 0
+"""
+SUITE = """
+tasks:
+  - {name: One, task_item: {n: 1}, criteria: [{label: right, assertion: {answer_matches: 1}}]}
+  - {name: Two, task_item: {n: 2}, criteria: [{label: right, assertion: {answer_matches: 2}}]}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    sys.modules.pop("looked_at", None)
+    Path("looked_at.py").write_text(AGENT)
+    Path("suite").mkdir()
+    Path("suite/a.yml").write_text(SUITE)
+    Path("good").touch()
+
+
+def ids() -> list[str]:
+    """The runs that are kept, oldest first."""
+    done = subprocess.run([sys.executable, "-m", "clerkship", "list", "--json"], capture_output=True, check=True)
+    return [item["run"]["id"] for item in json.loads(done.stdout)][::-1]
+
+
+def asked(*arguments: str, capture: pytest.CaptureFixture[bytes]) -> tuple[int, Any]:
+    """Exit code, and what it said as JSON."""
+    capture.readouterr()
+    code = run([*arguments, "--json"])
+    return code, json.loads(capture.readouterr().out)
+
+
+def test_a_worse_agent_is_found_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
+    Path("good").unlink()
+    assert run(["rerun"]) == 1
+    first, second = ids()
+    capsys.readouterr()
+    assert run(["compare", first, second]) == 1
+    said = capsys.readouterr().out
+    assert "▼ worse" in said
+    assert "pass 1.00  fail 0.00  One" in said
+    assert f"rerun of {first}" in said
+    assert "chance alone could do this (p = 0.50)" in said
+    assert run(["compare", first, second, "--gate", "overall"]) == 0
+    assert run(["compare", second, first]) == 0
+    assert run(["compare", first, "nothing"]) == 2
+
+
+def test_json_of_each(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    code, ran = asked("run", "suite", "--agent", "python:looked_at:Agent", "-k", "2", capture=capsysbinary)
+    assert (code, ran["repeats"]["pass_at"]) == (0, {"1": 1.0, "2": 1.0})
+    code, again = asked("rerun", "latest", "--agent", "nop", capture=capsysbinary)
+    assert (code, again["run"]["origin"], again["run"]["solver"]) == (1, ran["run"]["id"], "nop")
+    code, found = asked("compare", ran["run"]["id"], capture=capsysbinary)
+    assert (code, found["standings"]["worse"], found["exit_code"]) == (1, 2, 1)
+    assert found["tasks"][0]["after"]["outcomes"] == {"fail": 2}
+    code, graded = asked("rescore", ran["run"]["id"], capture=capsysbinary)
+    assert (code, graded["comparison"]["standings"]["same"]) == (0, 2)
+    code, resumed = asked("resume", ran["run"]["id"], capture=capsysbinary)
+    assert (code, resumed["counts"]["verdicts"]) == (0, {"pass": 4})
+
+
+def test_edited_criteria_are_shown_beside_the_old_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
+    Path("suite/a.yml").write_text(SUITE.replace("answer_matches: 2", "answer_matches: 3"))
+    capsys.readouterr()
+    assert run(["rescore", "latest", "--by", "suite"]) == 1
+    said = capsys.readouterr().out
+    assert "▼ worse  pass 1.00  fail 0.00  Two (the task itself changed)" in said
+    assert run(["show", "latest", "Two", "--criteria", "--events", "--kind", "agent.*"]) == 0
+    said = capsys.readouterr().out
+    assert "answer_matches: 3" in said
+    assert "expected 3" in said
+    assert "run.started" not in said
+
+
+def test_a_run_that_was_killed_is_listed_so_and_finished(capsys: pytest.CaptureFixture[str]) -> None:
+    slow = os.environ | {"SLOWLY": "30"}
+    command = [sys.executable, "-m", "clerkship", "run", "suite", "--agent", "python:looked_at:Agent"]
+    process = subprocess.Popen(command, env=slow, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    until = time.monotonic() + 20
+    while not Path("started").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert run(["list"]) == 0
+    assert "running" in capsys.readouterr().out
+    assert run(["resume"]) == 2
+    assert "another process is at work" in capsys.readouterr().err
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert run(["list"]) == 0
+    assert "interrupted: clerkship resume run-" in capsys.readouterr().out
+    assert run(["resume"]) == 0
+    said = capsys.readouterr().out
+    assert "2 of 2 trials left" in said
+    assert "pass 2" in said
+    assert run(["show", "latest", "One"]) == 0
+    assert "attempt 1 was cut short: its process ended before it did" in capsys.readouterr().out
+    assert run(["resume"]) == 0
+    assert "nothing left to do" in capsys.readouterr().out
+
+
+def test_a_flaky_task_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("looked_at.py").write_text(
+        "calls = []\ndef agent(task_item):\n    calls.append(1)\n    return task_item['n'] if len(calls) % 3 else 0\n"
+    )
+    assert run(["run", "suite", "--agent", "python:looked_at:agent", "-k", "6", "-c", "1", "--task", "One"]) == 1
+    said = capsys.readouterr().out
+    assert "4/6" in said
+    assert "flaky   One" in said
+    assert "pass^k  k=1 67%" in said
+    assert run(["run", "suite", "--agent", "python:looked_at:agent", "--until-sure", "--threshold", "0.9"]) == 1
+    said = capsys.readouterr().out
+    assert "below 90%" in said
