@@ -69,6 +69,9 @@ def test_runs_are_found_by_the_start_of_their_id(bench: Workbench) -> None:
     bench.run("nop")
     newest = bench.store.run("latest")
     assert bench.store.run(newest.id).id == newest.id
+    assert [run.id for run, _ in bench.store.runs()] == [newest.id, bench.store.run("latest~1").id]
+    with pytest.raises(UnknownRun, match="there is no run 'latest~2'"):
+        bench.store.run("latest~2")
     assert next(run.id for run, _ in bench.store.runs()) == newest.id
     with pytest.raises(UnknownRun, match="several runs start with 'run-'"):
         bench.store.run("run-")

@@ -20,7 +20,7 @@ class Gate(StrEnum):
 
 
 def compare(
-    before: Annotated[str, typer.Argument(help="Id of a run, or the start of one.")],
+    before: Annotated[str, typer.Argument(help="Id of a run, the start of one, or `latest~1`: the one before.")],
     after: Annotated[str, typer.Argument(help="The run to hold against it, or `latest`.")] = "latest",
     gate: Annotated[
         Gate, typer.Option(help="What exits 1: any task that got worse, or all of them together, beyond chance.")
@@ -37,7 +37,7 @@ def compare(
 
     Example:
 
-        clerkship compare run-20260302-0900 latest --gate overall
+        clerkship compare latest~1 latest --gate overall
     """
     with open_store(store or load_settings().store) as kept:
         comparison = compare_runs(kept, before, after)

@@ -19,7 +19,7 @@ Agent = Annotated[
         help="Who does the work: python:mod:name, oracle (the tasks' own solutions), nop (nobody).",
     ),
 ]
-RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, the start of one, or `latest`.")]
+RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start; `latest`, `latest~1`.")]
 Concurrency = Annotated[
     int | None, typer.Option("--concurrency", "-c", metavar="N", help="Trials at once.", min=1, max=1000)
 ]

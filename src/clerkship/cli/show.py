@@ -9,7 +9,7 @@ import yaml
 from rich.markup import escape
 
 from clerkship.cli.console import err, out, print_json
-from clerkship.cli.options import Json, StorePath
+from clerkship.cli.options import Json, RunReference, StorePath
 from clerkship.cli.verdicts import print_criterion, print_run
 from clerkship.cli.words import ending, verdict
 from clerkship.model.criterion import Criterion
@@ -18,7 +18,7 @@ from clerkship.settings import load_settings
 
 
 def show(
-    run: Annotated[str, typer.Argument(help="Id of a run, the start of one, or `latest`.")] = "latest",
+    run: RunReference = "latest",
     task: Annotated[str | None, typer.Argument(help="A task of it, by name or by a part of its name.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only what did not pass.")] = False,
     events: Annotated[bool, typer.Option("--events", help="With a task: its whole log.")] = False,

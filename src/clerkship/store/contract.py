@@ -96,7 +96,7 @@ class Store(Protocol):
         ...
 
     def run(self, reference: str) -> BenchmarkRun:
-        """A run by id, by the start of its id, or `latest`."""
+        """A run by id, by the start of its id, `latest`, or `latest~1` for the one before."""
         ...
 
     def counts(self, run_id: str) -> Counts:

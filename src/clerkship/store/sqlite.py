@@ -1,6 +1,7 @@
 """The store in one SQLite file, through the standard library. Rows are added, never changed."""
 
 import glob
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -179,9 +180,10 @@ class SqliteStore:
         return [(run, self.counts(run.id)) for run in map(_run, rows)]
 
     def run(self, reference: str) -> BenchmarkRun:
-        """A run by id, by the start of its id, or `latest`."""
-        if reference == "latest":
-            rows = self._read(f"{_RUN} ORDER BY runs.rowid DESC LIMIT 1", ())
+        """A run by id, by the start of its id, `latest`, or `latest~1` for the one before."""
+        newest = _LATEST.fullmatch(reference)
+        if newest is not None:
+            rows = self._read(f"{_RUN} ORDER BY runs.rowid DESC LIMIT 1 OFFSET ?", (int(newest[1] or 0),))
         else:
             rows = self._read(
                 f"{_RUN} WHERE runs.id >= ? AND runs.id < ? LIMIT 3", (reference, reference + "\U0010ffff")
@@ -275,6 +277,7 @@ class SqliteStore:
         self._db.close()
 
 
+_LATEST = re.compile(r"latest(?:~(\d{1,9}))?")
 _RUN = (
     "SELECT runs.record, run_marks.status, run_marks.at FROM runs LEFT JOIN run_marks"
     " ON run_marks.id = (SELECT max(last.id) FROM run_marks AS last WHERE last.run_id = runs.id)"
