@@ -96,9 +96,14 @@ class Batch:
             while len(found) < MOST_WAITING:
                 found.append(self._done.get_nowait())
         except queue.Empty:
-            if not self._stopping and not found and len(self._seats) < self.concurrency and not self._waiting.empty():
-                self._sit()
+            if not self._stopping and not found:
+                self._sit_down()
         return found
+
+    def _sit_down(self) -> None:
+        """Nothing has come in: twice as many seats, as far as there is work for them."""
+        for _ in range(min(len(self._seats), self.concurrency - len(self._seats), self._waiting.qsize())):
+            self._sit()
 
     def _take(self, done: Iterable[Done]) -> None:
         finished = []

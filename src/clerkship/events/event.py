@@ -68,7 +68,8 @@ def render_event(event: Event, blobs: dict[str, bytes]) -> bytes:
         line = orjson.dumps(record, default=_plain, option=_OPTIONS)
     except orjson.JSONEncodeError:
         return _render_large(record, blobs)
-    return line if len(line) <= INLINE_LIMIT else _render_large(record, blobs)
+    # A copy: what orjson returns holds on to the 4 KB it was written in.
+    return bytes(memoryview(line)) if len(line) <= INLINE_LIMIT else _render_large(record, blobs)
 
 
 def _render_large(record: dict[str, Any], blobs: dict[str, bytes]) -> bytes:

@@ -1,0 +1,309 @@
+"""The spine under load: many trials, many at once, many playgrounds, a long log; how cost and memory grow.
+
+    python benchmarks/load.py [--picture docs/load.svg]
+
+Each case runs in a process of its own, so that its peak memory is its own.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from benchmarks.picture import Curve, draw
+from clerkship.actors.contract import Message
+from clerkship.actors.python import PythonSolver
+from clerkship.conformance.rig import Rig
+from clerkship.engine.catalog import Registered
+from clerkship.engine.regrade import parse_log
+from clerkship.engine.trial import Finished
+from clerkship.events.evidence import Evidence
+from clerkship.events.log import open_log
+from clerkship.model.environment import Environment, Simulator
+from clerkship.model.plan import Plan
+from clerkship.model.run import TaskRun
+from clerkship.model.snapshot import Snapshot
+from clerkship.model.task import Task
+from clerkship.sandbox.exchange import Request
+from clerkship.service.reading import Wanted, view_task
+from clerkship.service.running import RunRequest, execute, new_run, plan_run
+from clerkship.settings import Settings
+from clerkship.simulators import files
+from clerkship.simulators.files.events import FileRead
+from clerkship.store.sqlite import SqliteStore
+
+ROOT = Path(__file__).parent.parent
+TASK = """
+task:
+  name: Two turns with a pause
+  scenario:
+    starts: person
+    person: {opening: "Hello?", script: [{when: moment, say: Well?}], end: {when: done, say: Thanks.}}
+  criteria:
+    - label: In order
+      assertion: {sequencing: [{event: chat.message.sent, actor: person}, {event: chat.message.sent, actor: agent}]}
+"""
+PAUSE = 0.05
+
+
+async def waits(message: Message) -> str:
+    """An agent that is mostly somebody else's latency, as most are."""
+    await asyncio.sleep(PAUSE)
+    return "One moment." if message.turn == 1 else "It is done."
+
+
+def answers(message: Message) -> str:
+    """The same without the wait."""
+    return "One moment." if message.turn == 1 else "It is done."
+
+
+def peak() -> float:
+    """Megabytes this process has had at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def trials(folder: Path, count: int, at_once: int, agent: Callable[..., Any]) -> dict[str, float]:
+    """So many trials in one batch, so many of them at once."""
+    (folder / "suite").mkdir()
+    (folder / "suite" / "task.yml").write_text(TASK)
+    catalog = Registered()
+    request = RunRequest(path=folder / "suite", agent=PythonSolver("agent", agent), trials=count, concurrency=at_once)
+    plan = plan_run(request, Settings(), catalog)
+    before = peak()
+    with SqliteStore(folder / "store.db") as store:
+        began = time.perf_counter()
+        result = execute(plan, store, catalog)
+        taken = time.perf_counter() - began
+    assert result.counts.passed == count, result.counts
+    return {"seconds": taken, "before": before, "peak": peak()}
+
+
+def playgrounds(folder: Path, count: int) -> dict[str, float]:
+    """So many playgrounds open together, and what one request to one of them takes."""
+    before, began = peak(), time.perf_counter()
+    rigs = [Rig(files.SPEC).__enter__() for _ in range(count)]
+    opened = time.perf_counter() - began
+    last = rigs[-1]
+    last.send(Request("PUT", "/files/a.txt", body=b"hello"))
+    began = time.perf_counter()
+    for _ in range(1000):
+        last.send(Request("GET", "/files/a.txt"))
+    request = (time.perf_counter() - began) / 1000
+    for rig in rigs:
+        rig.__exit__(None, None, None)
+    return {"seconds": opened, "request_ms": request * 1000, "before": before, "peak": peak()}
+
+
+def long_log(folder: Path, count: int) -> dict[str, float]:
+    """A log of so many events: kept, then opened by somebody else, checked, and asked."""
+    write = folder / "long.db"
+    child = [sys.executable, "-m", "benchmarks.load", "--case", f"write_log:{count}:{write}"]
+    wrote = json.loads(subprocess.run(child, cwd=ROOT, capture_output=True, check=True).stdout)
+    before = peak()
+    with SqliteStore(write) as store:
+        [task_run] = store.task_runs(store.run("latest").id)
+        began = time.perf_counter()
+        view = view_task(store, task_run, Wanted(limit=0))
+        checked = time.perf_counter() - began
+        assert view.intact
+        began = time.perf_counter()
+        tail = list(store.log(task_run, after=count - 20))
+        sought = time.perf_counter() - began
+        assert len(tail) == 20
+        streamed = peak()
+        catalog = Registered()
+        began = time.perf_counter()
+        events = parse_log(store.log(task_run), catalog.events, store.blob)
+        parsed = time.perf_counter() - began
+    evidence = Evidence(task=view.snapshot.task, events=events, states={}, ending="agent_done")
+    check = catalog.assertion("event_count").model_validate({"event": "files.file.read", "expected": {"gte": count}})
+    began = time.perf_counter()
+    assert check.check(evidence).passed
+    asked = time.perf_counter() - began
+    return {
+        "write_seconds": wrote["seconds"],
+        "write_peak": wrote["peak"],
+        "size_mb": write.stat().st_size / 1e6,
+        "checked_seconds": checked,
+        "sought_ms": sought * 1000,
+        "before": before,
+        "streamed_peak": streamed,
+        "parsed_seconds": parsed,
+        "asked_seconds": asked,
+        "peak": peak(),
+    }
+
+
+def write_log(count: int, path: Path) -> dict[str, float]:
+    """Write a log of so many events, and keep it."""
+    began = time.perf_counter()
+    log, writer = open_log()
+    start = datetime(2026, 3, 2, tzinfo=UTC)
+    for number in range(count):
+        payload = FileRead(path=f"inbox/{number}.txt", size=number)
+        writer.append("drop", payload, actor="agent", at=start + timedelta(seconds=number))
+    snapshot = Snapshot(
+        task=Task(name="Long"),
+        environment=Environment(name="desk", simulators={"drop": Simulator(kind="files")}),
+        timeout=1,
+    )
+    plan = Plan(snapshots=(snapshot.hash,), seed=0, trials=1)
+    run = new_run(plan, "agent", name="long")
+    task_run = TaskRun(
+        run=run.id,
+        task="Long",
+        status="completed",
+        ending="agent_done",
+        head=log.head,
+        events=count,
+        snapshot=snapshot.hash,
+    )
+    with SqliteStore(path) as store:
+        store.open_run(run, {plan.hash: plan.data, snapshot.hash: snapshot.data})
+        store.save([Finished(task_run, log.data(), {}, b"{}")])
+    return {"seconds": time.perf_counter() - began, "peak": peak()}
+
+
+def stopped(folder: Path, at_once: int) -> dict[str, float]:
+    """Ctrl-C with so many agents at work that will not end by themselves: how long until the command has ended."""
+    (folder / "suite").mkdir()
+    (folder / "suite" / "task.yml").write_text(TASK)
+    (folder / "busy.py").write_text(
+        "import asyncio, pathlib, os\n"
+        "async def agent(message):\n"
+        "    pathlib.Path(f'at-{id(message)}').touch()\n"
+        "    await asyncio.sleep(600)\n"
+    )
+    command = [sys.executable, "-m", "clerkship", "run", "suite", "--agent", "python:busy:agent", "--json"]
+    process = subprocess.Popen(
+        [*command, "-k", str(at_once * 2), "-c", str(at_once)],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    until = time.monotonic() + 60
+    while len(list(folder.glob("at-*"))) < at_once and time.monotonic() < until:
+        time.sleep(0.01)
+    began = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    code = process.wait()
+    assert code == 130, code
+    return {"seconds": time.perf_counter() - began, "peak": 0}
+
+
+CASES: dict[str, Callable[..., dict[str, float]]] = {
+    "waiting": lambda folder, count, at_once: trials(folder, int(count), int(at_once), waits),
+    "busy": lambda folder, count, at_once: trials(folder, int(count), int(at_once), answers),
+    "playgrounds": lambda folder, count: playgrounds(folder, int(count)),
+    "long_log": lambda folder, count: long_log(folder, int(count)),
+    "write_log": lambda _, count, path: write_log(int(count), Path(path)),
+    "stopped": lambda folder, at_once: stopped(folder, int(at_once)),
+}
+
+
+def measure(case: str) -> dict[str, float]:
+    """One case in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.load", "--case", case]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{case}: {done.stderr}")
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def row(what: str, *cells: str) -> None:
+    """One line of the table."""
+    print(f"| {what} | {' | '.join(cells)} |", flush=True)
+
+
+def main() -> None:
+    """Print the tables, and draw the curves."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--case", help="one case, as JSON")
+    parser.add_argument("--picture", type=Path, help="where to draw the curves")
+    options = parser.parse_args()
+    if options.case:
+        name, *values = options.case.split(":")
+        with tempfile.TemporaryDirectory() as folder:
+            print(json.dumps(CASES[name](Path(folder), *values)))
+        return
+    curves = [*grow_in_trials(), *grow_at_once(), *grow_in_playgrounds(), *grow_in_length()]
+    found = measure("stopped:200")
+    row("Ctrl-C with 200 agents at work: until it has ended", f"{found['seconds']:.2f} s", "")
+    if options.picture:
+        options.picture.write_text(draw(curves), encoding="utf-8")
+
+
+def grow_in_trials() -> list[Curve]:
+    """One batch, larger and larger."""
+    print("| what | time | memory at most |\n|---|---|---|")
+    sizes = (1_000, 2_000, 5_000, 10_000)
+    found = {size: measure(f"busy:{size}:200") for size in sizes}
+    for size, case in found.items():
+        each = case["seconds"] / size * 1000
+        row(f"{size:,} trials, 200 at once", f"{case['seconds']:.1f} s ({each:.2f} ms each)", f"{case['peak']:.0f} MB")
+    return [
+        Curve("one batch, 200 at once", "trials", "ms each", {n: c["seconds"] / n * 1000 for n, c in found.items()}),
+        Curve("one batch, 200 at once", "trials", "MB at most", {n: c["peak"] for n, c in found.items()}),
+    ]
+
+
+def grow_at_once() -> list[Curve]:
+    """Agents that wait, more and more of them at once."""
+    found = {at_once: measure(f"waiting:2000:{at_once}") for at_once in (10, 50, 100, 200)}
+    for at_once, case in found.items():
+        ideal = 2000 * 2 * PAUSE / at_once
+        told = f"{case['seconds']:.1f} s ({case['seconds'] / ideal:.2f}× the agents' own {ideal:.1f} s)"
+        row(f"2,000 trials with 0.1 s of waiting each, {at_once} at once", told, f"{case['peak']:.0f} MB")
+    return [
+        Curve("2,000 trials that wait 0.1 s", "at once", "trials/s", {n: 2000 / c["seconds"] for n, c in found.items()})
+    ]
+
+
+def grow_in_playgrounds() -> list[Curve]:
+    """Playgrounds that are open together."""
+    found = {count: measure(f"playgrounds:{count}") for count in (1, 100, 500, 1_000)}
+    for count, case in found.items():
+        each = (case["peak"] - case["before"]) * 1024 / count
+        told = f"{case['seconds'] * 1000:.0f} ms to open, {case['request_ms']:.3f} ms a request"
+        row(
+            f"{count:,} playgrounds open together",
+            told,
+            f"{each:.0f} KB each" if count > 1 else f"{case['peak']:.0f} MB",
+        )
+    return [
+        Curve(
+            "playgrounds open together", "playgrounds", "ms a request", {n: c["request_ms"] for n, c in found.items()}
+        )
+    ]
+
+
+def grow_in_length() -> list[Curve]:
+    """One log, longer and longer."""
+    found = {count: measure(f"long_log:{count}") for count in (10_000, 100_000, 1_000_000)}
+    for count, case in found.items():
+        checked = f"{case['checked_seconds']:.2f} s to open and check against its head"
+        row(f"log of {count:,} events, {case['size_mb']:.0f} MB", checked, f"{case['streamed_peak']:.0f} MB")
+        row("… its last 20 events", f"{case['sought_ms']:.1f} ms", "")
+        asked = f"{case['parsed_seconds']:.1f} s to read back as objects, {case['asked_seconds']:.2f} s to count a kind"
+        row("… a criterion over all of it", asked, f"{case['peak']:.0f} MB")
+        row("… to write and keep it", f"{case['write_seconds']:.1f} s", f"{case['write_peak']:.0f} MB")
+    return [
+        Curve("a long log", "events", "s to open and check", {n: c["checked_seconds"] for n, c in found.items()}),
+        Curve("a long log", "events", "MB to open and check", {n: c["streamed_peak"] for n, c in found.items()}),
+    ]
+
+
+if __name__ == "__main__":
+    main()
