@@ -13,6 +13,7 @@ from clerkship.cli.options import Agent, Json, StorePath
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.verdicts import print_run
 from clerkship.engine.catalog import Registered
+from clerkship.faults.chaos import PROFILES
 from clerkship.service.reading import RunView, open_store, show_run, write_report
 from clerkship.service.running import RunPlan, RunRequest, RunResult, execute, plan_run
 from clerkship.settings import Settings, load_settings, program
@@ -41,6 +42,10 @@ def run(
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Run in an order the seed decides; verdicts stay the same.")
     ] = False,
+    chaos: Annotated[
+        str | None,
+        typer.Option(metavar="PROFILE", help=f"Faults in the way of every task: {' or '.join(PROFILES)}."),
+    ] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the HTML report.")] = None,
     store: StorePath = None,
     json: Json = False,
@@ -68,6 +73,7 @@ def run(
         seed=seed,
         timeout=timeout,
         shuffle=shuffle,
+        chaos=chaos,
     )
     result, _ = run_and_show(request, settings, store or settings.store, report, json=json)
     raise typer.Exit(result.exit_code())
@@ -81,7 +87,7 @@ def run_and_show(
     plan = plan_run(request, settings, catalog)
     console = out()
     if not json:
-        _announce(console, plan)
+        _announce(console, plan, request.chaos)
     with open_store(store_path, create=True) as store:
         with agents_print_to_stderr(), RunProgress(console, plan.run.total, quiet=json) as progress:
             result = execute(plan, store, catalog, [progress])
@@ -98,10 +104,11 @@ def run_and_show(
     return result, view
 
 
-def _announce(console: Console, plan: RunPlan) -> None:
+def _announce(console: Console, plan: RunPlan, chaos: str | None) -> None:
     count = len(plan.snapshots)
     what = f"{count} task{'s' * (count != 1)}" + (f" × {plan.run.trials}" if plan.run.trials > 1 else "")
     agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
+    agent += f"  [quiet]chaos[/] {escape(chaos)}" if chaos is not None else ""
     console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}")
 
 

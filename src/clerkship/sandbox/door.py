@@ -22,6 +22,10 @@ class Refused(Exception):
         super().__init__(f"{reply.status}: {reply.body.decode(errors='replace')[:500]}")
 
 
+class Dropped(ConnectionError):
+    """The connection broke before the answer came. Whether the sandbox has done what was asked, nobody can say."""
+
+
 class Door(Protocol):
     """A way to one sandbox: in process, or over HTTP."""
 
@@ -36,7 +40,7 @@ class Door(Protocol):
         ...
 
     def send(self, request: Request) -> Reply:
-        """Ask, and be answered."""
+        """Ask, and be answered; raises Dropped if the connection breaks instead."""
         ...
 
 
@@ -59,7 +63,7 @@ class Handle:
     def request(
         self, method: str, path: str, *, query: Mapping[str, str] | None = None, body: bytes = b"", media: str = JSON
     ) -> Reply:
-        """Send any request; raises Refused on an error status."""
+        """Send any request; raises Refused on an error status, Dropped if no answer comes."""
         asked = {"method": method, "path": path, "media": media, **(query or {})}
         for name, value in asked.items():
             if not isinstance(value, str):
