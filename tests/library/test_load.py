@@ -332,6 +332,12 @@ NAMES = [
     ("scenario: [files.drop: {sandbox: chat, path: a, text: b}]", "`chat` is not a sandbox of kind files"),
     ("scenario: {person: {sandbox: drop}}", "`drop` is not a sandbox of kind chat"),
     ("scenario: [fault.error: {sandbox: drpo}]", "no sandbox `drpo` in clinic; did you mean `drop`?"),
+    (
+        "scenario: [fault.drop: {sandbox: drop, operation: raed_file}]",
+        "fault.drop.operation: `drop` has no operation `raed_file`; did you mean `read_file`?",
+    ),
+    ("scenario: [fault.drop: {sandbox: drop, operation: on_turn}]", "`drop` has no operation `on_turn`"),
+    ("scenario: [fault.latency: {by: 1s, operation: sned_message}]", "did you mean `send_message`?"),
     ("environment: clinik", "environment: unknown environment `clinik`; did you mean `clinic`?"),
     (
         "criteria: [{label: x, input_entity_id: p, assertion: {never: files.*}}]",

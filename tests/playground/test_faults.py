@@ -29,7 +29,7 @@ from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Exchange, Gateway
 from clerkship.playground.listener import GatewayApp, Listener
 from clerkship.playground.playground import Playground, Room
-from clerkship.sandbox.door import Dropped, Refused
+from clerkship.sandbox.door import Dropped, Incomplete, Refused
 from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators import chat, files
 from clerkship.simulators.files.handle import Files
@@ -192,7 +192,9 @@ def test_a_duplicate_of_what_was_refused_is_refused_twice(at: Any) -> None:
 @pytest.mark.parametrize("keep", [0, 1, 999])
 def test_a_truncated_reply_promises_more_than_comes(at: Any, keep: int) -> None:
     near, far = at(Truncated(times=1, keep=keep)), at(Truncated(times=1, keep=keep))
-    assert near.drop.read("a.bin") == BODY[:keep]
+    with pytest.raises(Incomplete, match=f"{keep} of 1000 bytes") as short:
+        near.drop.read("a.bin")
+    assert (short.value.reply.status, short.value.reply.body) == (200, BODY[:keep])
     answer = far.get()
     assert (answer.status, answer.getheader("content-length")) == (200, "1000")
     with pytest.raises(http.client.IncompleteRead) as caught:
@@ -207,7 +209,10 @@ def test_a_truncated_reply_promises_more_than_comes(at: Any, keep: int) -> None:
 def test_the_seed_decides_where_a_reply_breaks_off(at: Any) -> None:
     def lengths(seed: str) -> list[int]:
         desk = at(Truncated(), seed=seed)
-        return [len(desk.drop.read("a.bin")) for _ in range(5)]
+        for _ in range(5):
+            with pytest.raises(Incomplete):
+                desk.drop.read("a.bin")
+        return [details["kept"] for _, _, details in desk.injected()]
 
     assert lengths("one") == lengths("one") != lengths("two")
     assert len(set(lengths("one"))) > 1
@@ -217,7 +222,8 @@ def test_what_cannot_be_spoiled_is_not_struck_and_does_not_count(at: Any) -> Non
     desk = at(Truncated(times=1), Drip(over=SECONDS, times=1))
     desk.drop.write("b.txt", "x")  # 201 without a body
     assert desk.injected() == []
-    desk.drop.read("a.bin")
+    with pytest.raises(Incomplete):
+        desk.drop.read("a.bin")
     assert [name for name, _, _ in desk.injected()] == ["truncated", "drip"]
     short = at(Truncated(keep=2000))
     assert short.drop.read("a.bin") == BODY
@@ -359,7 +365,8 @@ def test_faults_add_up_and_one_that_answers_leaves_nothing_for_the_others(at: An
     with pytest.raises(Refused, match="503"):
         desk.drop.read("a.bin")
     assert [name for name, _, _ in desk.injected()] == ["latency", "error"]
-    desk.drop.read("a.bin")
+    with pytest.raises(Incomplete):
+        desk.drop.read("a.bin")
     assert [name for name, _, _ in desk.injected()][2:] == ["latency", "duplicate", "truncated", "drip"]
 
 

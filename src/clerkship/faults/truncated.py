@@ -13,8 +13,9 @@ from clerkship.sandbox.exchange import Reply, Request
 
 class Truncated(Fault):
     """The answer's body breaks off: over HTTP the connection closes before the Content-Length is reached, and a client
-    sees an incomplete read; in Python the body is short. The sandbox has done its work. An answer without a body, or
-    with one no longer than `keep`, is not struck."""
+    sees an incomplete read; in Python `clerkship.sandbox.door.Incomplete`, a Dropped, is raised with the short body in
+    its `reply`. The sandbox has done its work. An answer without a body, or with one no longer than `keep`, is not
+    struck."""
 
     name: ClassVar[str] = "truncated"
     keep: Annotated[Whole | None, Field(ge=0, description="bytes that arrive; a number the seed decides")] = None
