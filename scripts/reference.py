@@ -21,6 +21,7 @@ from clerkship.cli.app import app
 from clerkship.engine.catalog import Registered
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
+from clerkship.faults.chaos import PROFILES
 from clerkship.library.template import FILTERS
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.criterion import Criterion
@@ -202,10 +203,34 @@ def _steps(catalog: Registered) -> str:
 
 A scenario is a list of steps, each a map with one key, `kind.verb`. They run in order before the agent starts; one with
 `at: +10m` runs while it works, in simulated time. A step that cannot be done makes the run errored: it is the author's
-mistake, not the agent's. `fault.*` steps put a fault in the way of requests to come; an agent that only answers with
-`on_turn` makes none in that conversation, and none of them strikes it there.
+mistake, not the agent's.
 
-{sections}"""
+`fault.*` steps put a fault in the way of requests to come, through either door. They strike in the order they were put
+there, each by a chance of its own; one that answers instead of the sandbox leaves nothing for the rest. Every strike
+is a `fault.injected` in the log, with what it did under `details`. The clock is not struck, nor a request no simulator
+knows. An agent that answers with `on_turn` makes no request: its turns are struck by `latency` and `drop` alone, as
+the operation `on_turn`.
+
+{sections}
+## Chaos
+
+`clerkship run --chaos PROFILE` puts these in front of every task's own steps.
+
+| profile | steps |
+|---|---|
+{_chaos()}
+"""
+
+
+def _chaos() -> str:
+    return "\n".join(
+        f"| `{profile}` | {'<br>'.join(f'`{call.name}: {_flow(call.args)}`' for call in calls)} |"
+        for profile, calls in PROFILES.items()
+    )
+
+
+def _flow(args: Any) -> str:
+    return "{" + ", ".join(f"{key}: {value}" for key, value in (args or {}).items()) + "}"
 
 
 def _events(catalog: Registered) -> str:
@@ -306,7 +331,8 @@ nothing, which ends the conversation as the agent's silence.
 `on_task(task_item, sandboxes)` does a piece of work and returns its answer: anything JSON can say, up to 1 MB.
 
 `sandboxes["name"]` is a typed handle, with the verbs under [simulators](simulators.md). When a sandbox refuses, a verb
-raises `clerkship.sandbox.door.Refused`, whose `reply` has `status` and `body`. Beside the handles:
+raises `clerkship.sandbox.door.Refused`, whose `reply` has `status`, `headers` and `body`; when a
+[fault](steps.md) breaks the connection, `Dropped`, or `Incomplete` in the middle of an answer. Beside the handles:
 
 | | |
 |---|---|

@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import jsonschema
@@ -245,3 +246,61 @@ def test_show_and_the_report_have_the_agents_traceback(capsys: pytest.CaptureFix
     assert run(["show", "latest", "A"]) == 0
     assert "return json.loads('{')" in capsys.readouterr().out
     assert "return json.loads(" in Path("r.html").read_text(encoding="utf-8")
+
+
+CHAOTIC = """
+environment: {name: desk, simulators: {drop: {kind: files}}}
+task:
+  name: Write it down
+  criteria: [{label: there, assertion: {file_present: {path: a.txt}}}]
+"""
+STUBBORN = """
+from clerkship.sandbox.door import Dropped, Refused
+
+def on_task(task_item, sandboxes):
+    for _ in range(30):
+        try:
+            sandboxes["drop"].write("a.txt", "x")
+            sandboxes["drop"].list()
+        except (Dropped, Refused):
+            sandboxes.wait("1s")
+    return "done"
+"""
+
+
+def test_chaos_is_the_same_twice_in_the_snapshot_and_in_how_to_run_it_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("suite").mkdir()
+    Path("suite/a.yml").write_text(CHAOTIC, encoding="utf-8")
+    Path("agent.py").write_text(STUBBORN, encoding="utf-8")
+    monkeypatch.syspath_prepend(".")
+    command = ["run", "suite", "--agent", "python:agent:on_task", "--chaos", "rough", "-k", "3", "--json"]
+    found = []
+    for _ in range(2):
+        assert run(command) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    heads = [[task["head"] for task in shown["tasks"]] for shown in found]
+    assert heads[0] == heads[1]
+    assert len(set(heads[0])) == 3
+    assert found[0]["run"]["options"] == ["--chaos", "rough"]
+    with closing(sqlite3.connect(".clerkship/store.db")) as store:
+        [[kept]] = store.execute("SELECT data FROM blobs WHERE sha256 = ?", [found[0]["tasks"][0]["snapshot"]])
+    assert kept.count(b'"fault.') == 8
+    assert "--chaos rough" in Path(found[0]["report"]).read_text(encoding="utf-8")
+    assert run(["show", "latest", "Write it down", "--events", "--json"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("fault.injected") > 5
+    assert run(["run", "suite", "--agent", "python:agent:on_task", "--seed", "0"]) == 0
+    assert run(["show", "latest", "Write it down", "--events", "--json"]) == 0
+    assert "fault.injected" not in capsys.readouterr().out
+
+
+def test_chaos_is_announced_and_an_unknown_profile_is_refused_with_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("a.yml").write_text(CHAOTIC, encoding="utf-8")
+    assert run(["run", "a.yml", "--agent", "nop", "--chaos", "gentle"]) == 1
+    assert "chaos gentle" in capsys.readouterr().out
+    assert run(["run", "a.yml", "--agent", "nop", "--chaos", "gentel"]) == 2
+    assert "no chaos profile `gentel`; did you mean `gentle`?" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Self
 
 from clerkship.model.run import TaskRun
 from clerkship.service.reading import view_task
@@ -70,9 +71,22 @@ class Desk:
         assert self._process.stdout is not None
         return self._process.stdout.readline()
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        """At work."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Send it home."""
         self._process.communicate()
+
+    def kill(self, child: int, after: float, *, working: bool) -> None:
+        """Kill it after a while; if so wished, not before its agents are at work."""
+        size, until = self.ledger.stat().st_size, time.monotonic() + 5
+        while working and self.ledger.stat().st_size == size and time.monotonic() < until:
+            time.sleep(0.0005)
+        time.sleep(after)  # the moment is the point here
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
 
     def attempts(self) -> list[TaskRun]:
         """All attempts of the last run, read by somebody else."""
@@ -95,45 +109,42 @@ def what_matters(task_run: TaskRun) -> tuple[str, str | None, float | None, obje
 
 
 def test_fifty_kills_change_nothing(tmp_path: Path) -> None:
-    undisturbed, disturbed = Desk(tmp_path / "a"), Desk(tmp_path / "b")
-    undisturbed.start("run")
-    assert undisturbed.ended() == 0
-    began = time.monotonic()
-    undisturbed.start("run")
-    assert undisturbed.ended() == 0
-    whole = time.monotonic() - began
-    moments = random.Random(3)
-    kills = runs = 0
-    while kills < KILLS:
-        runs += 1
-        command = "run"
-        while True:
-            child = disturbed.start(command)
-            if kills < KILLS:
-                time.sleep(moments.uniform(0, whole / 3))  # the moment is the point here
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(child, signal.SIGKILL)
-            code = disturbed.ended()
-            kills += code == -signal.SIGKILL
-            with SqliteStore(disturbed.path) as store:
-                known = store.runs()
-            if known and known[0][0].status == "active" and len(known) == runs:
-                command = f"resume {known[0][0].id}"
-            elif len(known) == runs:
-                assert code in (0, -signal.SIGKILL)
-                break
+    with Desk(tmp_path / "a") as undisturbed, Desk(tmp_path / "b") as disturbed:
+        undisturbed.start("run")
+        assert undisturbed.ended() == 0
+        kills = runs = 0
+        while kills < KILLS:
+            runs += 1
+            kills += disturbed_run(disturbed, runs, KILLS - kills)
+            compare(undisturbed, disturbed)
+        called, taken_down = disturbed.called(), disturbed.taken_down()
+        cut_short = sum(taken_down.values()) - runs * 8 * TRIALS
+        assert cut_short > KILLS  # most kills strike several trials under way
+        assert all(called[task] <= taken_down[task] for task in called)
+        assert sum(taken_down.values()) - sum(called.values()) < cut_short / 2  # few die before they are called
+        disturbed.start("run")
+        assert disturbed.ended() == 0
         compare(undisturbed, disturbed)
-    cut_short = sum(disturbed.taken_down().values()) - runs * 8 * TRIALS
-    assert cut_short > KILLS / 2  # kills strike trials under way, often several
-    called, taken_down = disturbed.called(), disturbed.taken_down()
-    assert all(called[task] <= taken_down[task] for task in called)
-    assert sum(taken_down.values()) - sum(called.values()) < cut_short / 2  # few die before they are called
-    disturbed.start("run")
-    assert disturbed.ended() == 0
-    compare(undisturbed, disturbed)
-    undisturbed.close()
-    disturbed.close()
     assert not list(tmp_path.rglob("*.journal"))
+
+
+def disturbed_run(desk: Desk, number: int, most: int) -> int:
+    """One run, killed and resumed until it is done or has been killed often enough; returns how often."""
+    moments = random.Random(number)
+    command, kills = "run", 0
+    while True:
+        child = desk.start(command)
+        if kills < most:
+            desk.kill(child, moments.uniform(0, 0.03), working=moments.random() < 0.8)
+        code = desk.ended()
+        assert code in (0, -signal.SIGKILL)
+        kills += code != 0
+        with SqliteStore(desk.path) as store:
+            known = store.runs()
+        if len(known) == number and known[0][0].status == "active":
+            command = f"resume {known[0][0].id}"
+        elif len(known) == number:
+            return kills
 
 
 def compare(undisturbed: Desk, disturbed: Desk) -> None:

@@ -25,6 +25,7 @@ def test_wilson_as_in_the_literature() -> None:
         assert found.high == pytest.approx(high, abs=5e-5)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 8), st.data())
 def test_pass_at_k_and_pass_hat_k_count_the_ways_to_draw_k(total: int, data: st.DataObject) -> None:
     passed, k = data.draw(st.integers(0, total)), data.draw(st.integers(1, total))
@@ -47,6 +48,7 @@ def test_paired_is_mcnemars_exact_test_where_each_task_ran_once() -> None:
     assert paired([Fraction(0)] * 5) == paired([]) == 1
 
 
+@settings(deadline=None)
 @given(st.lists(st.fractions(-1, 1, max_denominator=5), min_size=1, max_size=9))
 def test_paired_counts_every_choice_of_signs(differences: list[Fraction]) -> None:
     sums: list[Fraction] = [
@@ -64,7 +66,7 @@ def test_paired_says_the_same_by_the_normal_test_where_counting_would_take_too_l
     assert paired(moved) == pytest.approx(exact, rel=0.1)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from([Fraction(-1), Fraction(0), Fraction(1)]), min_size=1, max_size=40))
 def test_the_paired_interval_is_in_range_and_turns_with_the_sign(differences: list[Fraction]) -> None:
     found, turned = paired_interval(differences), paired_interval([-difference for difference in differences])

@@ -332,6 +332,12 @@ NAMES = [
     ("scenario: [files.drop: {sandbox: chat, path: a, text: b}]", "`chat` is not a sandbox of kind files"),
     ("scenario: {person: {sandbox: drop}}", "`drop` is not a sandbox of kind chat"),
     ("scenario: [fault.error: {sandbox: drpo}]", "no sandbox `drpo` in clinic; did you mean `drop`?"),
+    (
+        "scenario: [fault.drop: {sandbox: drop, operation: raed_file}]",
+        "fault.drop.operation: `drop` has no operation `raed_file`; did you mean `read_file`?",
+    ),
+    ("scenario: [fault.drop: {sandbox: drop, operation: on_turn}]", "`drop` has no operation `on_turn`"),
+    ("scenario: [fault.latency: {by: 1s, operation: sned_message}]", "did you mean `send_message`?"),
     ("environment: clinik", "environment: unknown environment `clinik`; did you mean `clinic`?"),
     (
         "criteria: [{label: x, input_entity_id: p, assertion: {never: files.*}}]",
@@ -538,9 +544,9 @@ def test_includes_that_multiply_are_stopped_at_once(shelf: Shelf) -> None:
         below = ", ".join([f"!include i{n + 1}.yml"] * 30)
         shelf.write(**{f"i{n}": f"[{below}]\n"})
     shelf.write(i8="1\n", t="task:\n  name: A\n  task_item: !include i0.yml\n")
-    started = time.perf_counter()
+    started = time.process_time()
     lines = shelf.lines()
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert any("more than 1000 includes" in line for line in lines)
 
 
@@ -580,9 +586,9 @@ def test_a_byte_order_mark_is_no_part_of_the_text(shelf: Shelf) -> None:
 
 def test_a_file_with_ten_thousand_mistakes_is_answered_in_good_time(shelf: Shelf) -> None:
     shelf.write(t="task:\n  name: A\n" + "".join(f"  k{n}: 1\n" for n in range(30_000)))
-    started = time.perf_counter()
+    started = time.process_time()
     lines = shelf.lines()
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
     assert len(lines) == 101
     assert lines[-1] == "t.yml: and 29,900 more problems"
 

@@ -206,9 +206,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("form", HOSTILE)
 def test_a_hostile_megabyte_is_done_with_at_once_and_answered_briefly(form: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         render(HOSTILE[form], VALUES)
     except BadTemplate as bad:
         assert len(str(bad)) < 300  # noqa: PT017  (some forms are harmless text)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

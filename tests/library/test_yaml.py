@@ -138,9 +138,9 @@ def test_an_alias_bomb_is_refused_at_once() -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)
     )
-    started = time.perf_counter()
+    started = time.process_time()
     bad = refusal(bomb)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert bad.message == "more than 100,000 values once aliases and includes are followed"
     assert isinstance(bad, TooMuch)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any, get_args
 
 import orjson
@@ -197,9 +197,9 @@ def test_without_a_script_there_is_a_table() -> None:
 
 def test_a_thousand_trials_fit_and_failures_come_whole() -> None:
     details = made_up.many(1_000)
-    began = perf_counter()
+    began = process_time()
     page = page_of(details)
-    assert perf_counter() - began < 2
+    assert process_time() - began < 2
     assert len(page) < BUDGET + 1_000_000
     trials = data_of(page)["trials"]
     urgent = [trial for trial in trials if trial["outcome"] != "pass"]

@@ -8,6 +8,7 @@ import typer
 from clerkship.cli.options import Agent, Concurrency, Json, StorePath
 from clerkship.cli.shown import RunShown
 from clerkship.engine.catalog import Registered
+from clerkship.faults.chaos import PROFILES
 from clerkship.service.reading import RunView, open_store
 from clerkship.service.running import RunRequest, RunResult, execute, plan_run
 from clerkship.settings import Settings, load_settings
@@ -39,6 +40,10 @@ def run(
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Run in an order the seed decides; verdicts stay the same.")
     ] = False,
+    chaos: Annotated[
+        str | None,
+        typer.Option(metavar="PROFILE", help=f"Faults in the way of every task: {' or '.join(PROFILES)}."),
+    ] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the HTML report.")] = None,
     until_sure: Annotated[
         bool,
@@ -76,6 +81,7 @@ def run(
         timeout=timeout,
         shuffle=shuffle,
         until_sure=threshold if until_sure else None,
+        chaos=chaos,
     )
     result, _ = run_and_show(request, settings, store or settings.store, report, json=json)
     raise typer.Exit(result.exit_code())

@@ -37,7 +37,9 @@ class RunShown:
         times = f" × {most}{plan.run.trials}" if plan.run.trials > 1 else ""
         what = what or f"{count} task{'s' * (count != 1)}{times}"
         agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
-        out().print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}")
+        named = " ".join(plan.run.options)
+        options = f"  [quiet]{escape(named)}[/]" if named else ""
+        out().print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}")
 
     def follow(self, total: int, work: Callable[[Watch], RunResult]) -> tuple[RunResult, RunView]:
         """Do the work with its progress shown, then show what came of it."""

@@ -1,15 +1,34 @@
 """The checks, each a sentence about a simulator that must be true."""
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 
 from clerkship.conformance.rig import Rig, exercise, garbage
 from clerkship.events.event import parse_event
 from clerkship.events.lifecycle import LIFECYCLE
+from clerkship.faults.contract import Fault
+from clerkship.faults.drip import Drip
+from clerkship.faults.drop import Drop
+from clerkship.faults.duplicate import Duplicate
+from clerkship.faults.error import Error
+from clerkship.faults.expired import Expired
+from clerkship.faults.latency import Latency
+from clerkship.faults.truncated import Truncated
 from clerkship.playground.playground import replay
 from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators.spec import Spec
 
 Check = Callable[[Spec], None]
+FAULTS: tuple[Fault, ...] = (
+    Latency(by=timedelta(seconds=5), jitter=timedelta(seconds=5), times=2),
+    Error(times=1, retry_after=timedelta(seconds=5)),
+    Expired(times=1, skip=1),
+    Drop(times=1),
+    Drop(times=1, when="reply"),
+    Duplicate(times=5),
+    Truncated(times=1),
+    Drip(over=timedelta(seconds=5), times=1),
+)
 
 
 class NotConforming(AssertionError):
@@ -39,6 +58,24 @@ def both_doors_lead_to_the_same_log(spec: Spec) -> None:
                 f"{request.method} {request.path}: in process {near.status}, over HTTP {far.status}",
             )
         _must(inside.lines == outside.lines, "the two doors gave two different logs")
+
+
+def faults_strike_both_doors_alike(spec: Spec) -> None:
+    """Whatever is in the way, both doors show it, the log is the same, and the state is what the log says."""
+    with Rig(spec) as inside, Rig(spec) as outside:
+        for fault in FAULTS:
+            for rig in (inside, outside):
+                rig.playground.inject(fault)
+            for request in spec.exercise:
+                near, far = inside.send(request), outside.send_http(request)
+                _must(
+                    (near.status, near.body) == (far.status, far.body),
+                    f"{fault.name} on {request.method} {request.path}: in process {near.status}, HTTP {far.status}",
+                )
+        _must(inside.playground.broken is None, f"it broke: {inside.playground.broken}")
+        _must(inside.lines == outside.lines, "under faults the two doors gave two different logs")
+        rebuilt = replay(inside.rooms, inside.playground.log.events)[inside.name].dump()
+        _must(rebuilt == inside.dump(), "under faults the log, replayed, gave another state")
 
 
 def playgrounds_share_nothing(spec: Spec) -> None:
@@ -124,6 +161,7 @@ def strangers_stay_outside(spec: Spec) -> None:
 CHECKS: tuple[Check, ...] = (
     same_seed_gives_the_same_log,
     both_doors_lead_to_the_same_log,
+    faults_strike_both_doors_alike,
     playgrounds_share_nothing,
     a_replay_rebuilds_the_state,
     garbage_is_refused_in_order,

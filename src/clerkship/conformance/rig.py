@@ -12,7 +12,7 @@ from clerkship.model.scenario import Person
 from clerkship.playground.gateway import Exchange, Gateway
 from clerkship.playground.listener import Listener
 from clerkship.playground.playground import Playground, Room
-from clerkship.sandbox.exchange import Reply, Request
+from clerkship.sandbox.exchange import NO_REPLY, Reply, Request
 from clerkship.simulators.spec import Spec
 
 
@@ -81,6 +81,10 @@ class Rig:
             connection.request(request.method, target, request.body, headers)
             answer = connection.getresponse()
             return Reply(answer.status, answer.read())
+        except http.client.IncompleteRead as cut:
+            return Reply(answer.status, cut.partial)
+        except http.client.RemoteDisconnected:
+            return NO_REPLY
         finally:
             connection.close()
 

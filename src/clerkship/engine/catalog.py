@@ -9,6 +9,7 @@ from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.kit.registry import Registry
+from clerkship.playground.playground import ON_TURN
 from clerkship.simulators.registry import load_simulators
 from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
@@ -51,6 +52,11 @@ class Registered:
     def event_kinds(self, kind: str) -> Collection[str]:
         """What a kind of simulator may emit."""
         return [event.kind for event in self.simulators.get(kind).events]
+
+    def operations(self, kind: str) -> Collection[str]:
+        """What a kind of simulator can be asked to do, and a fault can strike."""
+        spec = self.simulators.get(kind)
+        return [*dict.fromkeys(route.operation for route in spec.routes), *([ON_TURN] if spec.converses else [])]
 
     def reactions(self, kind: str) -> Mapping[str, object]:
         """The events of others that a kind of simulator takes in."""

@@ -69,11 +69,12 @@ class RequestRefused(Payload):
 
 
 class FaultInjected(Payload):
-    """A fault took effect on a request."""
+    """A fault took effect on a request, or on a turn of a conversation; details say what it did."""
 
     kind: ClassVar[str] = "fault.injected"
     fault: str
     operation: str
+    details: dict[str, Any] = {}
 
 
 LIFECYCLE: tuple[type[Payload], ...] = (

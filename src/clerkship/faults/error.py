@@ -1,12 +1,14 @@
 """`error`: the system behind the door is down."""
 
+import math
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from clerkship.faults.contract import Fault, Spoiled
+from clerkship.model.duration import Duration
 from clerkship.model.frozen import Whole
-from clerkship.sandbox.exchange import Refusal, Request, refuse_as_json
+from clerkship.sandbox.exchange import Refusal, Request
 
 
 class Error(Fault):
@@ -15,7 +17,16 @@ class Error(Fault):
     name: ClassVar[str] = "error"
     status: Annotated[Whole, Field(ge=400, le=599)] = 503
     reason: str = "the service is unavailable"
+    retry_after: Annotated[
+        Duration | None, Field(description="when to try again, said in a Retry-After header in whole seconds")
+    ] = None
 
     def before(self, request: Request, rng: object) -> Spoiled:
-        """Answer instead."""
-        return Spoiled(reply=refuse_as_json(Refusal(self.status, "injected_fault", self.reason)))
+        """Answer instead. Retry-After as RFC 9110 §10.2.3 has it."""
+        details: dict[str, JsonValue] = {"status": self.status}
+        headers: dict[str, str] = {}
+        if self.retry_after is not None:
+            seconds = math.ceil(self.retry_after.total_seconds())
+            details["retry_after"], headers["Retry-After"] = seconds, str(seconds)
+        refusal = Refusal(self.status, "injected_fault", self.reason)
+        return Spoiled(details, refusal=refusal, headers=headers)

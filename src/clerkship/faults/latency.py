@@ -1,18 +1,36 @@
 """`latency`: the answer takes its time."""
 
-from typing import ClassVar
+from datetime import timedelta
+from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from clerkship.faults.contract import Fault, Spoiled
-from clerkship.model.duration import Duration
+from clerkship.model.duration import Duration, render_duration
 from clerkship.sandbox.exchange import Request
 
 
 class Latency(Fault):
-    """Each request takes this much longer: in simulated time, and on a paced clock in real time too."""
+    """Each request, and each turn of a conversation, takes this much longer: in simulated time, and over HTTP on a
+    paced clock in real time too."""
 
     name: ClassVar[str] = "latency"
     by: Duration
+    jitter: Annotated[Duration, Field(description="up to this much more, by the seed")] = timedelta(0)
 
-    def before(self, request: Request, rng: object) -> Spoiled:
+    @property
+    def strikes_turns(self) -> bool:
+        """A person can be kept waiting too."""
+        return True
+
+    def before(self, request: Request, rng: Random) -> Spoiled:
         """Delay it."""
-        return Spoiled(delay=self.by)
+        return self.on_turn(rng)
+
+    def on_turn(self, rng: Random) -> Spoiled:
+        """Delay what the agent says."""
+        delay = self.by
+        if self.jitter:
+            delay += timedelta(milliseconds=round(self.jitter / timedelta(milliseconds=1) * rng.random()))
+        return Spoiled({"by": render_duration(delay)}, delay=delay)

@@ -53,6 +53,10 @@ class Catalog(Protocol):
         """What a kind of simulator may emit."""
         ...
 
+    def operations(self, kind: str) -> Collection[str]:
+        """What a kind of simulator can be asked to do, and a fault can strike."""
+        ...
+
     def reactions(self, kind: str) -> Mapping[str, object]:
         """The events of others that a kind of simulator takes in."""
         ...

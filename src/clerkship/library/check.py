@@ -157,6 +157,8 @@ class Checker:
             return
         parsed = self._check_args(model, args, [*path, name])
         self._check_names(parsed.model_dump() if parsed is not None else args, [*path, name], place)
+        if sort == "step" and name.startswith("fault.") and parsed is not None and place is not None:
+            self._check_operation(parsed.model_dump(), [*path, name], place)
         kind = self.catalog.acts_on(sort, name)
         if parsed is not None and kind is not None and place is not None:
             self._check_place(kind.__eq__, getattr(parsed, "sandbox", None), kind, [*path, name], place)
@@ -194,6 +196,17 @@ class Checker:
             if first not in fields:
                 message = f"`{name}` has no field `{first}`"
                 self.note([*path, "where", key], message, did_you_mean(first, fields), key=True)
+
+    def _check_operation(self, fault: Mapping[str, Any], path: Path, place: Surroundings) -> None:
+        """A fault on an operation that nothing has would never strike."""
+        operation, named = fault.get("operation"), fault.get("sandbox")
+        kinds = [kind for name, kind in place.sandboxes.items() if named in (None, name)]
+        if operation is None or not all(map(self._is_simulator, kinds)) or not kinds:
+            return
+        known = {known for kind in kinds for known in self.catalog.operations(kind)}
+        if operation not in known:
+            where = f"`{named}`" if named is not None else place.name
+            self.note([*path, "operation"], f"{where} has no operation `{operation}`", did_you_mean(operation, known))
 
     def _check_person_place(self, named: str | None, place: Surroundings) -> None:
         self._check_place(self._converses, named, "chat", ["scenario", "person"], place)

@@ -8,8 +8,8 @@ from clerkship.events.agent import AGENT
 from clerkship.events.event import Event, Payload
 from clerkship.playground.gateway import Exchange, Gateway
 from clerkship.playground.playground import Playground
-from clerkship.sandbox.door import Sandboxes
-from clerkship.sandbox.exchange import Reply, Request
+from clerkship.sandbox.door import Dropped, Sandboxes
+from clerkship.sandbox.exchange import STRAIGHT, Reply, Request
 
 BaseUrl = Callable[[], str]
 
@@ -34,10 +34,12 @@ class InProcessDoor:
         return self._playground.sandboxes[self._sandbox].token
 
     def send(self, request: Request) -> Reply:
-        """Ask, and be answered."""
+        """Ask, and be answered. What takes wall time over HTTP moves a paced clock on here."""
         reply = self._gateway.handle(Exchange(self._playground.id, self._sandbox, request, self.token))
-        if reply.delay:
-            self._playground.advance(timedelta(seconds=reply.delay))
+        if reply.way is not STRAIGHT:
+            self._playground.advance(timedelta(seconds=reply.way.delay + reply.way.over))
+        if reply.lost:
+            raise Dropped(f"the connection to {self._sandbox} broke before the answer to {request.method}")
         return reply
 
 

@@ -7,8 +7,9 @@ that close an exchange look at every one.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 
-from clerkship.events.lifecycle import FaultInjected, RequestRefused
+from clerkship.events.lifecycle import RequestRefused
 from clerkship.kit.secrets import Names, same
 from clerkship.kit.wall import perf_counter
 from clerkship.model.duration import parse_duration
@@ -39,8 +40,11 @@ class Exchange:
     params: Mapping[str, str] = field(default_factory=dict)
     reply: Reply | None = None
     refusal: Refusal | None = None
-    struck: list[ActiveFault] = field(default_factory=list)
+    struck: list[tuple[ActiveFault, Random]] = field(default_factory=list)
+    """Faults that wait for the answer."""
     delay: timedelta = timedelta(0)
+    cause: int | None = None
+    """The fault that sent it once more."""
     began: float = field(default_factory=perf_counter)
 
     @property
@@ -63,7 +67,7 @@ class Gateway:
         self.playgrounds: dict[str, Playground] = {}
         self._names = Names()
         self.handlers: tuple[Handler, ...] = (self.identify, authenticate, find_route_of, inject_faults, route)
-        self.closing: tuple[Handler, ...] = (record_refusal, spoil_reply, record_touch)
+        self.closing: tuple[Handler, ...] = (record_refusal, repeat, spoil_reply, record_touch)
 
     def admit(self, playground: Playground) -> None:
         """Let requests for it in, under an unguessable name."""
@@ -145,26 +149,22 @@ def inject_faults(exchange: Exchange) -> None:
     """What is in the way strikes, in the order it was put there."""
     playground = exchange.playground
     assert playground is not None
-    for active in playground.faults if playground.faults else ():
-        fault = active.fault
-        if fault.sandbox not in (None, exchange.sandbox_name) or active.spent():
+    for active, rng in playground.aiming(exchange.sandbox_name, exchange.operation) if playground.faults else ():
+        spoiled = active.fault.before(exchange.request, rng)
+        if spoiled is None:
+            exchange.struck.append((active, rng))
             continue
-        rng = playground.rng.stream(f"fault/{fault.name}")
-        if fault.probability < 1 and rng.random() >= fault.probability:
-            continue
-        active.strikes += 1
-        exchange.struck.append(active)
-        playground.emit(
-            exchange.sandbox_name, FaultInjected(fault=fault.name, operation=exchange.operation), "scenario"
-        )
-        spoiled = fault.before(exchange.request, rng)
-        if spoiled is not None:
-            if playground.environment.time == "stepped":
-                playground.clock.advance(spoiled.delay)
-            else:
-                exchange.delay += spoiled.delay  # to be waited for, where the request came in
-            exchange.reply = spoiled.reply
+        playground.strike(active, exchange.sandbox_name, exchange.operation, spoiled.details)
+        if playground.environment.time == "stepped":
+            playground.clock.advance(spoiled.delay)
+        else:
+            exchange.delay += spoiled.delay  # to be waited for, where the request came in
+        exchange.reply = spoiled.reply
+        if spoiled.refusal is not None:  # not taken down as the sandbox's: it never saw the request
+            worded = _in_its_words(exchange, spoiled.refusal)
+            exchange.reply = replace(worded, headers={**worded.headers, **spoiled.headers})
         if exchange.reply is not None:
+            exchange.struck.clear()  # there is no answer of the sandbox for them to strike
             return
 
 
@@ -174,7 +174,7 @@ def route(exchange: Exchange) -> None:
     assert playground is not None
     assert sandbox is not None
     assert exchange.route is not None
-    act = playground.act(sandbox.name, "agent")
+    act = playground.act(sandbox.name, "agent", exchange.cause)
     exchange.reply = exchange.route.handler(Call(exchange.request, exchange.params, sandbox.state, act))
 
 
@@ -186,19 +186,46 @@ def record_refusal(exchange: Exchange) -> None:
     refused = RequestRefused(
         operation=exchange.operation, status=refusal.status, code=refusal.code, reason=refusal.reason
     )
-    exchange.playground.emit(exchange.sandbox_name, refused, "agent")
+    exchange.playground.emit(exchange.sandbox_name, refused, "agent", exchange.cause)
+
+
+def repeat(exchange: Exchange) -> None:
+    """A request that was doubled on its way comes again, a touch later; its answer is the one that counts."""
+    for active, _ in exchange.struck:
+        if not active.fault.doubles:
+            continue
+        playground = exchange.playground
+        assert playground is not None
+        first = 0 if exchange.reply is None else exchange.reply.status
+        event = playground.strike(active, exchange.sandbox_name, exchange.operation, {"first_status": first})
+        exchange.cause, exchange.refusal = event.seq, None
+        playground.clock.touch()
+        try:
+            route(exchange)
+        except Refusal as refusal:
+            exchange.refusal = refusal
+            exchange.reply = _in_its_words(exchange, refusal)
+            record_refusal(exchange)
 
 
 def spoil_reply(exchange: Exchange) -> None:
-    """What struck the request may spoil the answer too."""
+    """What is in the way of the answer strikes, in the order it was put there."""
     playground, reply = exchange.playground, exchange.reply
     assert playground is not None
     assert reply is not None
-    for active in exchange.struck:
-        rng = playground.rng.stream(f"fault/{active.fault.name}")
-        reply = active.fault.after(exchange.request, reply, rng) or reply
+    for active, rng in exchange.struck:
+        spoiled = active.fault.after(exchange.request, reply, rng)
+        if spoiled is None:
+            continue
+        playground.strike(active, exchange.sandbox_name, exchange.operation, spoiled.details)
+        reply = spoiled.reply or reply
+        if reply.lost:
+            break
+    if reply.way.over and playground.environment.time == "stepped":
+        playground.clock.advance(timedelta(seconds=reply.way.over))
+        reply = replace(reply, way=replace(reply.way, over=0.0))
     if exchange.delay:
-        reply = replace(reply, delay=exchange.delay.total_seconds())
+        reply = replace(reply, way=replace(reply.way, delay=exchange.delay.total_seconds()))
     exchange.reply = reply
 
 

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl, unquote
 
 from clerkship.model.problem import PlatformError
@@ -13,10 +13,12 @@ from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 
 if TYPE_CHECKING:
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 START_LIMIT = 10.0
+CONNECTION = "clerkship.connection"
 
 
 class ListenerFailed(PlatformError):
@@ -54,7 +56,12 @@ class Listener:
         # asyncio does not set it on connections of a socket it did not make; without it each reply waits 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         config = uvicorn.Config(
-            GatewayApp(self._gateway), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
+            GatewayApp(self._gateway),
+            http=_breakable(),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=1,
         )
         server = uvicorn.Server(config)
         started = threading.Event()
@@ -88,6 +95,18 @@ def _serve(server: "uvicorn.Server", listening: socket.socket, started: threadin
     asyncio.run(serve())
 
 
+def _breakable() -> "type[H11Protocol]":
+    """Uvicorn's HTTP, with the connection within the application's reach: ASGI has no word for breaking it."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol  # noqa: PLC0415  (as above)
+
+    class Breakable(H11Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            super().connection_made(cast(asyncio.Transport, transport))
+            self.app_state = {**self.app_state, CONNECTION: transport}
+
+    return Breakable
+
+
 class GatewayApp:
     """HTTP to an exchange and back (ASGI)."""
 
@@ -103,15 +122,16 @@ class GatewayApp:
         except ClientGone:
             return  # half a request is no request
         except Refusal as refusal:
-            await _write_reply(refuse_as_json(refusal), scope["method"], send)
+            await Answer(scope, receive, send).write(refuse_as_json(refusal))
             return
         try:
             reply = self._gateway.handle(exchange)
         except SimulatorBroken:
             reply = refuse_as_json(Refusal(500, "internal_error", "the simulator failed; the run will be errored"))
-        if reply.delay:
-            await asyncio.sleep(reply.delay)
-        await _write_reply(reply, scope["method"], send)
+        try:
+            await Answer(scope, receive, send).write(reply)
+        except ClientGone:
+            return  # it did not wait for the end
 
 
 async def _read_body(receive: Receive) -> bytes:
@@ -148,14 +168,53 @@ def _decoded(path: str) -> str:
         raise Refusal(400, "bad_path", "the path is not UTF-8") from None
 
 
-async def _write_reply(reply: Reply, method: str, send: Send) -> None:
-    headers = [(b"content-length", str(len(reply.body)).encode())]
-    if reply.body:
-        headers.append((b"content-type", reply.media.encode()))
+class Answer:
+    """One reply on its way out, with all that may happen to it there."""
+
+    def __init__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+
+    async def write(self, reply: Reply) -> None:
+        """Late, in pieces, in part or not at all, as its way has it."""
+        if reply.way.delay:
+            await self._wait(reply.way.delay)
+        if reply.lost:
+            self._scope["state"][CONNECTION].abort()
+            await self._until_gone()
+            return
+        await self._send({"type": "http.response.start", "status": reply.status, "headers": _head(reply)})
+        pieces = reply.way.divide(b"" if self._scope["method"] == "HEAD" else reply.body)
+        for number, piece in enumerate(pieces, 1):
+            if len(pieces) > 1:
+                await self._wait(reply.way.over / len(pieces))
+            more = number < len(pieces) or reply.way.promised is not None
+            await self._send({"type": "http.response.body", "body": piece, "more_body": more})
+        if reply.way.promised is not None:
+            self._scope["state"][CONNECTION].close()
+            await self._until_gone()
+
+    async def _wait(self, seconds: float) -> None:
+        """So long, or until nobody waits for it any more."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._until_gone()
+        except TimeoutError:
+            return
+        raise ClientGone
+
+    async def _until_gone(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+def _head(reply: Reply) -> list[tuple[bytes, bytes]]:
+    length = len(reply.body) if reply.way.promised is None else reply.way.promised
+    headers = {"content-length": str(length)} if reply.status != 204 else {}
+    if length:
+        headers["content-type"] = reply.media
     if reply.status == 401:
-        headers.append((b"www-authenticate", b'Bearer realm="clerkship"'))
-    headers += [(key.lower().encode(), value.encode()) for key, value in reply.headers.items()]
-    if reply.status == 204:
-        headers = [pair for pair in headers if pair[0] != b"content-length"]
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else reply.body})
+        headers["www-authenticate"] = 'Bearer realm="clerkship"'
+    headers |= {key.lower(): value for key, value in reply.headers.items()}
+    return [(key.encode(), value.encode()) for key, value in headers.items()]

@@ -1,15 +1,16 @@
 """A playground: forked from an environment, changed only through events, sealed into evidence."""
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Any, TypeVar, cast
 
 from clerkship.actors.contract import Say, SimulatedPerson, Speech
 from clerkship.events.event import Event, Payload, Utterance
-from clerkship.events.lifecycle import RequestRefused, RunEnded, StepFailed, StepRan
+from clerkship.events.lifecycle import FaultInjected, RequestRefused, RunEnded, StepFailed, StepRan
 from clerkship.events.log import open_log
 from clerkship.events.query import is_kind
 from clerkship.events.sidecar import Sidecar
@@ -30,6 +31,10 @@ from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
 
 DEEPEST_REACTION = 32
+ON_TURN = "on_turn"
+"""What an agent's answer in a conversation is called where a request has its operation."""
+PATIENCE = timedelta(minutes=1)
+"""How long a person waits for an answer before they say it again."""
 S = TypeVar("S", bound=State)
 
 
@@ -63,14 +68,23 @@ class Sandbox:
 
 @dataclass
 class ActiveFault:
-    """A fault that is in the way, and how often it has struck."""
+    """A fault that is in the way: what it has let pass, and how often it has struck."""
 
     fault: Fault
+    passed: int = 0
     strikes: int = 0
 
-    def spent(self) -> bool:
-        """Whether it has struck as often as it may."""
-        return self.fault.times is not None and self.strikes >= self.fault.times
+    def aims_at(self, sandbox: str, operation: str, rng: Random) -> bool:
+        """Whether it is meant for this, has strikes left, and luck is with it."""
+        fault = self.fault
+        if fault.sandbox not in (None, sandbox) or fault.operation not in (None, operation):
+            return False
+        if self.passed < fault.skip:
+            self.passed += 1
+            return False
+        if fault.times is not None and self.strikes >= fault.times:
+            return False
+        return fault.probability >= 1 or rng.random() < fault.probability
 
 
 class ReactionLoop(PlatformError):
@@ -185,6 +199,8 @@ class Playground:
     def deliver(self, sandbox: str, replies: Sequence[Say]) -> None:
         """Have the agent say its replies of one turn; the person hears them out before answering."""
         with self.lock:
+            if self.faults and not self._arrives(sandbox, replies):
+                return
             conversation = self._conversation(sandbox)
             self._held = []
             said: Event | None = None
@@ -199,6 +215,26 @@ class Playground:
             if said is not None and not answered:
                 heard = "\n".join(reply.text for reply in replies)
                 self.speak(sandbox, self.people[sandbox].hear(heard), said.seq)
+
+    def _arrives(self, sandbox: str, replies: Sequence[Say]) -> bool:
+        """Whether a turn gets through what is in its way; if not, the person waits, and says their last line again."""
+        for active, rng in self.aiming(sandbox, ON_TURN):
+            spoiled = active.fault.on_turn(rng)
+            if spoiled.reply is None:
+                self.strike(active, sandbox, ON_TURN, spoiled.details)
+                self.clock.advance(spoiled.delay)
+                continue
+            lost = self.strike(active, sandbox, ON_TURN, {**spoiled.details, "lost": [reply.text for reply in replies]})
+            self._say_again(sandbox, lost)
+            return False
+        return True
+
+    def _say_again(self, sandbox: str, lost: Event) -> None:
+        conversation = self._conversation(sandbox)
+        last = _last_of_person(conversation)
+        self.clock.advance(PATIENCE)
+        if last is not None and _last_of_person(conversation) is last:  # or they have said something else meanwhile
+            self.speak(sandbox, Speech(cast(Utterance, last.payload).text), lost.seq)
 
     def listen(self) -> None:
         """From here on people hear and see; what the scenario set up is how they found things."""
@@ -250,9 +286,26 @@ class Playground:
         actor = "person" if self.sandboxes[name].spec.converses else "scenario"
         return found[name], self.act(name, actor)
 
+    # Faults.
+
     def inject(self, fault: Fault) -> None:
         """Put a fault in the way of requests to come."""
         self.faults.append(ActiveFault(fault))
+
+    def aiming(self, sandbox: str, operation: str) -> Iterator[tuple[ActiveFault, Random]]:
+        """Those that are to strike this, in the order they were put there, each with its randomness."""
+        for active in self.faults:
+            if operation == ON_TURN and not active.fault.strikes_turns:
+                continue
+            rng = self.rng.stream(f"fault/{active.fault.name}")
+            if active.aims_at(sandbox, operation, rng):
+                yield active, rng
+
+    def strike(self, active: ActiveFault, sandbox: str, operation: str, details: Mapping[str, Any]) -> Event:
+        """A fault takes effect: counted, and taken down."""
+        active.strikes += 1
+        injected = FaultInjected(fault=active.fault.name, operation=operation, details=dict(details))
+        return self.emit(sandbox, injected, "scenario")
 
     def advance(self, by: timedelta) -> None:
         """Let simulated time pass."""
@@ -278,6 +331,10 @@ class Playground:
         """Tear it down: no traffic and no events from here on; the log stays."""
         self.closed = True
         self._writer.close()
+
+
+def _last_of_person(conversation: Conversation) -> Event | None:
+    return next((message for message in reversed(conversation.messages) if message.actor != "agent"), None)
 
 
 def reacts_to(spec: Spec, reaction: Reaction, kind: str) -> bool:

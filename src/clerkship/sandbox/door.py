@@ -22,6 +22,18 @@ class Refused(Exception):
         super().__init__(f"{reply.status}: {reply.body.decode(errors='replace')[:500]}")
 
 
+class Dropped(ConnectionError):
+    """The connection broke before the answer came. Whether the sandbox has done what was asked, nobody can say."""
+
+
+class Incomplete(Dropped):
+    """The connection broke in the middle of the answer; `reply` has the part that came."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
+        super().__init__(f"{len(reply.body)} of {reply.way.promised} bytes came before the connection broke")
+
+
 class Door(Protocol):
     """A way to one sandbox: in process, or over HTTP."""
 
@@ -36,7 +48,7 @@ class Door(Protocol):
         ...
 
     def send(self, request: Request) -> Reply:
-        """Ask, and be answered."""
+        """Ask, and be answered; raises Dropped if the connection breaks instead."""
         ...
 
 
@@ -59,7 +71,7 @@ class Handle:
     def request(
         self, method: str, path: str, *, query: Mapping[str, str] | None = None, body: bytes = b"", media: str = JSON
     ) -> Reply:
-        """Send any request; raises Refused on an error status."""
+        """Send any request; raises Refused on an error status, Dropped if no answer or only a part of it comes."""
         asked = {"method": method, "path": path, "media": media, **(query or {})}
         for name, value in asked.items():
             if not isinstance(value, str):
@@ -69,6 +81,8 @@ class Handle:
             raise TypeError(f"the body must be bytes, not {type(body).__name__}")
         headers = {"content-type": media} if body else {}
         reply = self._door.send(Request(method, path, query or {}, headers, body))
+        if reply.way.promised is not None:
+            raise Incomplete(reply)
         if not reply.ok:
             raise Refused(reply)
         return reply

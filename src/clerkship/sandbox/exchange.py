@@ -21,19 +21,49 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """What a reply meets on its way to the agent, for its door to carry out. Seconds are the wall's."""
+
+    delay: float = 0.0
+    """Before it sets out."""
+    promised: int | None = None
+    """The length its head states, where the body is cut short of it."""
+    pieces: int = 1
+    over: float = 0.0
+    """How long the pieces take, all together."""
+
+    def divide(self, body: bytes) -> list[bytes]:
+        """The body in its pieces, none of them empty unless it is."""
+        count = min(self.pieces, len(body)) or 1
+        return [body[len(body) * n // count : len(body) * (n + 1) // count] for n in range(count)]
+
+
+STRAIGHT = Way()
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """What the sandbox answers. A delay is wall time, for listeners that can wait."""
+    """What the sandbox answers, and how it gets there."""
 
     status: int
     body: bytes = b""
     media: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
-    delay: float = 0.0
+    way: Way = STRAIGHT
 
     @property
     def ok(self) -> bool:
         """Whether it is a yes."""
-        return self.status < 400
+        return 0 < self.status < 400
+
+    @property
+    def lost(self) -> bool:
+        """Whether it never arrives: the connection breaks instead."""
+        return self.status == 0
+
+
+NO_REPLY = Reply(0)
+"""No status, because there is no answer: a door breaks the connection."""
 
 
 def json_reply(status: int, data: Any) -> Reply:

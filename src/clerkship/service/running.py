@@ -1,7 +1,7 @@
 """Run tasks: load, freeze, execute, keep."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,18 @@ from clerkship.engine.build import BuiltTask, build_solver, build_task
 from clerkship.engine.catalog import Registered
 from clerkship.engine.schedule import Schedule
 from clerkship.engine.trial import Finished, Setting
+from clerkship.faults.chaos import chaos
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
+from clerkship.model.call import StepCall
 from clerkship.model.dataset import Dataset
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan, UntilSure
 from clerkship.model.problem import InputError
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.model.scenario import Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
@@ -46,6 +49,7 @@ class RunRequest:
     timeout: float | None = None
     shuffle: bool = False
     until_sure: float | None = None
+    chaos: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     solver = build_solver(request.agent) if isinstance(request.agent, str) else request.agent
     tasks, benchmark_timeout, benchmark_concurrency = _pick(library, request)
     timeout = request.timeout or benchmark_timeout or settings.timeout
+    if request.chaos is not None:
+        tasks = [_unsettled(loaded, chaos(request.chaos)) for loaded in tasks]
     snapshots = tuple(library.snapshot(loaded, timeout) for loaded in tasks)
     wanted = {name for loaded in tasks for name in loaded.environment.datasets}
     plan = Plan(
@@ -131,11 +137,19 @@ def new_run(plan: Plan, solver: str, **about: Any) -> BenchmarkRun:
     )
 
 
+def _unsettled(loaded: LoadedTask, faults: tuple[StepCall, ...]) -> LoadedTask:
+    """The task with faults in front of its own steps."""
+    scenario = loaded.task.scenario or Scenario()
+    scenario = scenario.model_copy(update={"steps": (*faults, *scenario.steps)})
+    return replace(loaded, task=loaded.task.model_copy(update={"scenario": scenario}))
+
+
 def _options(request: RunRequest) -> tuple[str, ...]:
     """What else was asked for, as the command line says it: for doing it again."""
     pairs: list[tuple[str, object]] = [("--task", task) for task in request.tasks]
     pairs += [("--tag", tag) for tag in request.tags]
     pairs += [("--benchmark", request.benchmark), ("--timeout", request.timeout), ("--threshold", request.until_sure)]
+    pairs += [("--chaos", request.chaos)]
     flags = ("--until-sure",) if request.until_sure is not None else ()
     return flags + tuple(str(part) for pair in pairs if pair[1] is not None for part in pair)
 

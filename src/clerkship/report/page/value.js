@@ -59,7 +59,7 @@ function oneLine(value, limit) {
   return text.length > limit ? `${text.slice(0, limit)}…` : text;
 }
 
-const TELLING = ["text", "path", "step", "fault", "operation", "status", "code", "reason", "name", "value", "answer", "error"];
+const TELLING = ["text", "path", "step", "fault", "operation", "status", "code", "reason", "name", "value", "answer", "error", "details"];
 const DULL = ["data", "turn", "seed"];
 const MOST_FIELDS = 4;
 

@@ -1,0 +1,29 @@
+"""`drip`: the answer trickles in."""
+
+from dataclasses import replace
+from typing import Annotated, ClassVar
+
+from pydantic import Field, JsonValue
+
+from clerkship.faults.contract import Fault, Spoiled
+from clerkship.model.duration import Duration, render_duration
+from clerkship.model.frozen import Whole
+from clerkship.sandbox.exchange import Reply, Request
+
+
+class Drip(Fault):
+    """The answer's body comes in small pieces. Over HTTP it is really sent so: on a paced clock the pieces are spread
+    over this time, on a stepped clock the time is simulated and they come one right after the other. In Python, where
+    a body comes whole, only the time passes. An answer without a body is not struck."""
+
+    name: ClassVar[str] = "drip"
+    over: Duration
+    pieces: Annotated[Whole, Field(ge=2, le=1000, description="how many, if the body has as many bytes")] = 8
+
+    def after(self, request: Request, reply: Reply, rng: object) -> Spoiled | None:
+        """Take it apart."""
+        if request.method == "HEAD" or not reply.body:
+            return None
+        way = replace(reply.way, pieces=self.pieces, over=reply.way.over + self.over.total_seconds())
+        details: dict[str, JsonValue] = {"pieces": len(way.divide(reply.body)), "over": render_duration(self.over)}
+        return Spoiled(details, reply=replace(reply, way=way))

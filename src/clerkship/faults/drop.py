@@ -1,0 +1,35 @@
+"""`drop`: the connection breaks."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from clerkship.faults.contract import Fault, Spoiled
+from clerkship.sandbox.exchange import NO_REPLY, Reply, Request
+
+
+class Drop(Fault):
+    """The connection breaks and no answer comes: before the sandbox sees the request, or after it has done its work;
+    the agent cannot tell which. Over HTTP it is closed without a byte; in Python `clerkship.sandbox.door.Dropped`, a
+    ConnectionError, is raised. In a conversation the person hears nothing of that turn, waits a minute and says their
+    last line again; `when: reply` does not strike there, for a turn has no answer to lose."""
+
+    name: ClassVar[str] = "drop"
+    when: Annotated[Literal["request", "reply"], Field(description="what gets lost")] = "request"
+
+    @property
+    def strikes_turns(self) -> bool:
+        """What the agent says can get lost; it has nothing coming back."""
+        return self.when == "request"
+
+    def before(self, request: Request, rng: object) -> Spoiled | None:
+        """Lose the request."""
+        return self.on_turn(rng) if self.when == "request" else None
+
+    def after(self, request: Request, reply: Reply, rng: object) -> Spoiled:
+        """Lose the answer; the log keeps what it was."""
+        return Spoiled({"when": self.when, "status": reply.status}, reply=NO_REPLY)
+
+    def on_turn(self, rng: object) -> Spoiled:
+        """Lose what the agent says."""
+        return Spoiled({"when": self.when}, reply=NO_REPLY)

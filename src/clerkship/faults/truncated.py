@@ -1,0 +1,31 @@
+"""`truncated`: the answer breaks off in the middle."""
+
+from dataclasses import replace
+from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from clerkship.faults.contract import Fault, Spoiled
+from clerkship.model.frozen import Whole
+from clerkship.sandbox.exchange import Reply, Request
+
+
+class Truncated(Fault):
+    """The answer's body breaks off: over HTTP the connection closes before the Content-Length is reached, and a client
+    sees an incomplete read; in Python `clerkship.sandbox.door.Incomplete`, a Dropped, is raised with the short body in
+    its `reply`. The sandbox has done its work. An answer without a body, or with one no longer than `keep`, is not
+    struck."""
+
+    name: ClassVar[str] = "truncated"
+    keep: Annotated[Whole | None, Field(ge=0, description="bytes that arrive; a number the seed decides")] = None
+
+    def after(self, request: Request, reply: Reply, rng: Random) -> Spoiled | None:
+        """Cut it."""
+        whole = 0 if request.method == "HEAD" else len(reply.body)
+        if whole <= (self.keep or 0):
+            return None
+        kept = rng.randrange(whole) if self.keep is None else self.keep
+        promised = whole if reply.way.promised is None else reply.way.promised
+        cut = replace(reply, body=reply.body[:kept], way=replace(reply.way, promised=promised))
+        return Spoiled({"kept": kept, "of": whole}, reply=cut)

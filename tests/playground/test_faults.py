@@ -1,0 +1,483 @@
+"""Faults: what each does to an agent through either door, and what the log says of it."""
+
+import asyncio
+import http.client
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from clerkship.actors.contract import Message
+from clerkship.conformance.rig import Rig
+from clerkship.faults.contract import Fault
+from clerkship.faults.drip import Drip
+from clerkship.faults.drop import Drop
+from clerkship.faults.duplicate import Duplicate
+from clerkship.faults.error import Error
+from clerkship.faults.expired import Expired
+from clerkship.faults.latency import Latency
+from clerkship.faults.registry import FAULTS
+from clerkship.faults.truncated import Truncated
+from clerkship.model.environment import Environment, Simulator
+from clerkship.playground.doors import open_doors
+from clerkship.playground.gateway import Exchange, Gateway
+from clerkship.playground.listener import GatewayApp, Listener
+from clerkship.playground.playground import Playground, Room
+from clerkship.sandbox.door import Dropped, Incomplete, Refused
+from clerkship.sandbox.exchange import Reply, Request
+from clerkship.simulators import chat, files
+from clerkship.simulators.files.handle import Files
+from tests.workbench import Workbench
+
+SECONDS = timedelta(seconds=1)
+BODY = bytes(range(200)) * 5
+
+
+class Desk:
+    """A playground with one drop, both doors open, and a file of a thousand bytes in it."""
+
+    def __init__(
+        self, *faults: Fault, time: str = "stepped", seed: str = "desk", gateway: Gateway | None = None
+    ) -> None:
+        environment = Environment.model_validate(
+            {"name": "desk", "time": time, "simulators": {"drop": Simulator(kind="files")}}
+        )
+        self.playground = Playground(environment, {"drop": Room(files.SPEC, files.SPEC.config())}, seed)
+        gateway = gateway or Gateway()
+        self.listener = Listener(gateway)
+        self.connections: list[http.client.HTTPConnection] = []
+        self.drop = open_doors(gateway, self.playground, self.listener.url).get_as(Files)
+        self.drop.write("a.bin", BODY)
+        for fault in faults:
+            self.playground.inject(fault)
+
+    def injected(self) -> list[tuple[str, str, dict[str, Any]]]:
+        """What each strike says of itself."""
+        found = [event.payload.model_dump() for event in self.playground.log.events if event.kind == "fault.injected"]
+        return [(payload["fault"], payload["operation"], payload["details"]) for payload in found]
+
+    def kinds(self) -> list[str]:
+        """The log's kinds after the file was put there."""
+        return [event.kind for event in self.playground.log.events[1:]]
+
+    def connect(self) -> http.client.HTTPConnection:
+        """A client that is not ours."""
+        address = urlsplit(self.drop.url)
+        self.connections.append(http.client.HTTPConnection(address.hostname or "", address.port, timeout=10))
+        return self.connections[-1]
+
+    def close(self) -> None:
+        """Hang up, and stop listening."""
+        for connection in self.connections:
+            connection.close()
+        self.listener.close()
+
+    def get(
+        self, path: str = "/files/a.bin", method: str = "GET", body: bytes | None = None
+    ) -> http.client.HTTPResponse:
+        """Ask over HTTP; the reply is not read yet."""
+        connection = self.connect()
+        headers = {"Authorization": f"Bearer {self.drop.token}"}
+        connection.request(method, urlsplit(self.drop.url).path + path, body, headers)
+        return connection.getresponse()
+
+
+@pytest.fixture
+def desks() -> Iterator[list[Desk]]:
+    """Closes what was opened."""
+    opened: list[Desk] = []
+    yield opened
+    for desk in opened:
+        desk.close()
+
+
+@pytest.fixture
+def at(desks: list[Desk]) -> Any:
+    """Opens a desk with faults in the way."""
+
+    def opens(*faults: Fault, **options: Any) -> Desk:
+        desks.append(Desk(*faults, **options))
+        return desks[-1]
+
+    return opens
+
+
+def test_a_dropped_request_closes_the_connection_and_the_sandbox_never_saw_it(at: Any) -> None:
+    near, far = at(Drop(times=1)), at(Drop(times=1))
+    with pytest.raises(Dropped, match="the connection to drop broke") as caught:
+        near.drop.write("b.txt", "x")
+    assert isinstance(caught.value, ConnectionError)
+    with pytest.raises(http.client.RemoteDisconnected):
+        far.get("/files/b.txt", "PUT", b"x")
+    for desk in (near, far):
+        assert desk.kinds() == ["fault.injected"]
+        assert desk.injected() == [("drop", "write_file", {"when": "request"})]
+        desk.drop.write("b.txt", "again")
+        assert desk.drop.read_text("b.txt") == "again"
+    assert near.playground.log.lines == far.playground.log.lines
+
+
+def test_a_dropped_reply_comes_after_the_work_is_done(at: Any) -> None:
+    near, far = at(Drop(times=1, when="reply")), at(Drop(times=1, when="reply"))
+    with pytest.raises(Dropped):
+        near.drop.write("b.txt", "x")
+    with pytest.raises(http.client.RemoteDisconnected):
+        far.get("/files/b.txt", "PUT", b"x")
+    for desk in (near, far):
+        assert desk.kinds() == ["files.file.written", "fault.injected"]
+        assert desk.injected() == [("drop", "write_file", {"when": "reply", "status": 201})]
+        assert desk.drop.read_text("b.txt") == "x"
+
+
+def test_on_a_raw_socket_a_drop_is_the_end_and_not_one_byte(at: Any) -> None:
+    desk = at(Drop())
+    address = urlsplit(desk.drop.url)
+    with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
+        head = f"GET {address.path}/files HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {desk.drop.token}\r\n\r\n"
+        connection.sendall(head.encode())
+        assert connection.recv(1000) == b""
+
+
+def test_nothing_is_written_to_standard_error_when_connections_break(
+    at: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    desk = at(Drop(times=1), Truncated(times=1, keep=10))
+    with pytest.raises(http.client.RemoteDisconnected):
+        desk.get()
+    with pytest.raises(http.client.IncompleteRead):
+        desk.get().read()
+    desk.listener.close()
+    assert capfd.readouterr().err == ""
+
+
+def test_a_duplicate_is_done_twice_and_the_second_has_the_fault_as_its_cause(at: Any) -> None:
+    near, far = at(Duplicate(times=1)), at(Duplicate(times=1))
+    near.drop.write("b.txt", "x")
+    assert far.get("/files/b.txt", "PUT", b"x").status == 204  # the second answer: it is there already
+    for desk in (near, far):
+        first, fault, second = desk.playground.log.events[1:]
+        assert [event.kind for event in (first, fault, second)] == [
+            "files.file.written",
+            "fault.injected",
+            "files.file.written",
+        ]
+        assert (first.actor, first.cause) == ("agent", None)
+        assert (second.actor, second.cause) == ("agent", fault.seq)
+        assert second.at - first.at == SECONDS
+        assert desk.injected() == [("duplicate", "write_file", {"first_status": 201})]
+    assert near.playground.log.lines == far.playground.log.lines
+
+
+def test_a_duplicate_that_is_refused_the_second_time_is_refused_with_its_cause(at: Any) -> None:
+    desk = at(Duplicate())
+    with pytest.raises(Refused, match="404"):
+        desk.drop.delete("a.bin")
+    deleted, fault, refused = desk.playground.log.events[1:]
+    assert (deleted.kind, refused.kind, refused.cause) == ("files.file.deleted", "sandbox.refused", fault.seq)
+
+
+def test_a_duplicate_of_what_was_refused_is_refused_twice(at: Any) -> None:
+    desk = at(Duplicate())
+    with pytest.raises(Refused, match="404"):
+        desk.drop.read("nowhere.txt")
+    assert desk.kinds() == ["sandbox.refused", "fault.injected", "sandbox.refused"]
+
+
+@pytest.mark.parametrize("keep", [0, 1, 999])
+def test_a_truncated_reply_promises_more_than_comes(at: Any, keep: int) -> None:
+    near, far = at(Truncated(times=1, keep=keep)), at(Truncated(times=1, keep=keep))
+    with pytest.raises(Incomplete, match=f"{keep} of 1000 bytes") as short:
+        near.drop.read("a.bin")
+    assert (short.value.reply.status, short.value.reply.body) == (200, BODY[:keep])
+    answer = far.get()
+    assert (answer.status, answer.getheader("content-length")) == (200, "1000")
+    with pytest.raises(http.client.IncompleteRead) as caught:
+        answer.read()
+    assert caught.value.partial == BODY[:keep]
+    for desk in (near, far):
+        assert desk.injected() == [("truncated", "read_file", {"kept": keep, "of": 1000})]
+        assert desk.drop.read("a.bin") == BODY
+    assert near.playground.log.lines == far.playground.log.lines
+
+
+def test_the_seed_decides_where_a_reply_breaks_off(at: Any) -> None:
+    def lengths(seed: str) -> list[int]:
+        desk = at(Truncated(), seed=seed)
+        for _ in range(5):
+            with pytest.raises(Incomplete):
+                desk.drop.read("a.bin")
+        return [details["kept"] for _, _, details in desk.injected()]
+
+    assert lengths("one") == lengths("one") != lengths("two")
+    assert len(set(lengths("one"))) > 1
+
+
+def test_what_cannot_be_spoiled_is_not_struck_and_does_not_count(at: Any) -> None:
+    desk = at(Truncated(times=1), Drip(over=SECONDS, times=1))
+    desk.drop.write("b.txt", "x")  # 201 without a body
+    assert desk.injected() == []
+    with pytest.raises(Incomplete):
+        desk.drop.read("a.bin")
+    assert [name for name, _, _ in desk.injected()] == ["truncated", "drip"]
+    short = at(Truncated(keep=2000))
+    assert short.drop.read("a.bin") == BODY
+    assert short.injected() == []
+
+
+def test_an_expired_token_is_refused_as_rfc_6750_says_and_then_works_again(at: Any) -> None:
+    near, far = at(Expired(skip=1, times=2)), at(Expired(skip=1, times=2))
+    near.drop.list()
+    for _ in range(2):
+        with pytest.raises(Refused, match=r"401.*invalid_token") as caught:
+            near.drop.list()
+    near.drop.list()
+    answers = [far.get("/files") for _ in range(4)]
+    assert [answer.status for answer in answers] == [200, 401, 401, 200]
+    assert answers[1].headers.get_all("www-authenticate") == [caught.value.reply.headers["WWW-Authenticate"]]
+    assert caught.value.reply.headers["WWW-Authenticate"].startswith('Bearer realm="clerkship", error="invalid_token"')
+    assert near.playground.log.lines == far.playground.log.lines
+    assert "sandbox.refused" not in near.kinds()  # the agent asked for nothing wrong
+
+
+def test_without_times_a_token_expires_for_good(at: Any) -> None:
+    desk = at(Expired())
+    assert [desk.get("/files").status for _ in range(5)] == [401] * 5
+
+
+def test_an_error_may_say_when_to_come_back(at: Any) -> None:
+    desk = at(Error(status=429, retry_after=timedelta(seconds=90.5)))
+    answer = desk.get()
+    assert (answer.status, answer.getheader("retry-after")) == (429, "91")
+    with pytest.raises(Refused) as caught:
+        desk.drop.list()
+    assert caught.value.reply.headers["Retry-After"] == "91"
+    assert desk.injected()[0] == ("error", "read_file", {"status": 429, "retry_after": 91})
+
+
+def test_jitter_is_within_its_bounds_and_the_same_for_the_same_seed(at: Any) -> None:
+    def delays(seed: str) -> list[float]:
+        desk = at(Latency(by=10 * SECONDS, jitter=5 * SECONDS), seed=seed)
+        found = []
+        for _ in range(20):
+            before = desk.playground.now
+            desk.drop.list()
+            found.append((desk.playground.now - before).total_seconds() - 1)
+        return found
+
+    one = delays("one")
+    assert one == delays("one") != delays("two")
+    assert all(10 <= delay <= 15 for delay in one)
+    assert len(set(one)) > 10
+
+
+def test_a_drip_on_a_stepped_clock_takes_simulated_time_and_no_other(at: Any) -> None:
+    near, far = at(Drip(over=timedelta(hours=1))), at(Drip(over=timedelta(hours=1)))
+    before = near.playground.now
+    assert near.drop.read("a.bin") == BODY
+    assert near.playground.now - before == timedelta(hours=1, seconds=1)
+    began = time.monotonic()
+    answer = far.get()
+    assert (answer.getheader("content-length"), answer.read()) == ("1000", BODY)
+    assert time.monotonic() - began < 5
+    assert near.injected() == far.injected() == [("drip", "read_file", {"pieces": 8, "over": "1h"})]
+    assert near.playground.log.lines == far.playground.log.lines
+
+
+async def _sent(desk: Desk, gateway: Gateway) -> list[bytes]:
+    """The body's pieces as the application hands them to the server."""
+    sent: list[Any] = []
+    asked = iter([{"type": "http.request", "body": b"", "more_body": False}])
+
+    async def receive() -> Any:
+        return next(asked, None) or await asyncio.Event().wait()  # the client stays and says nothing more
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    token = f"Bearer {desk.drop.token}".encode()
+    path = f"/{desk.playground.id}/drop/files/a.bin"
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": [(b"authorization", token)]}
+    await GatewayApp(gateway)(scope, receive, send)
+    assert [message.get("more_body") for message in sent[1:]] == [True] * (len(sent) - 2) + [False]
+    return [message["body"] for message in sent[1:]]
+
+
+def test_pieces_arrive_one_by_one_over_their_time_on_a_paced_clock(at: Any) -> None:
+    desk = at(Drip(over=timedelta(milliseconds=600), pieces=4), time="paced")
+    address = urlsplit(desk.drop.url)
+    arrivals: list[tuple[float, bytes]] = []
+    began = time.monotonic()
+    with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
+        head = f"GET {address.path}/files/a.bin HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        connection.sendall(f"{head}Authorization: Bearer {desk.drop.token}\r\n\r\n".encode())
+        while data := connection.recv(65536):
+            arrivals.append((time.monotonic() - began, data))
+    assert b"".join(data for _, data in arrivals).endswith(b"\r\n\r\n" + BODY)
+    bodies = [when for when, data in arrivals if len(data) == 250]
+    assert len(bodies) == 4
+    assert bodies[-1] >= 0.59
+    assert all(later - earlier > 0.05 for earlier, later in pairwise(bodies))
+
+
+def test_a_drip_in_one_playground_holds_nobody_up_in_another(at: Any) -> None:
+    gateway = Gateway()
+    slow = at(Drip(over=timedelta(seconds=30)), time="paced", gateway=gateway)
+    quick = at(time="paced", gateway=gateway)
+    slow.get()  # its head is here, its body takes half a minute
+    began = time.monotonic()
+    path = f"/{quick.playground.id}/drop/files/a.bin"
+    connection = slow.connect()  # the same listener
+    connection.request("GET", path, headers={"Authorization": f"Bearer {quick.drop.token}"})
+    assert connection.getresponse().read() == BODY
+    assert time.monotonic() - began < 5
+    assert quick.injected() == []
+
+
+def test_who_hangs_up_during_a_delay_leaves_nothing_waiting(at: Any) -> None:
+    desk = at(Latency(by=timedelta(seconds=60)), time="paced")
+    address = urlsplit(desk.drop.url)
+    with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
+        head = f"GET {address.path}/files HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {desk.drop.token}\r\n\r\n"
+        connection.sendall(head.encode())
+        deadline = time.monotonic() + 5
+        while not desk.injected() and time.monotonic() < deadline:
+            threading.Event().wait(0.005)
+    began = time.monotonic()
+    desk.listener.close()
+    assert time.monotonic() - began < 0.9  # a request still waiting would take the whole second of grace
+
+
+def test_a_fault_may_strike_one_operation_only(at: Any) -> None:
+    desk = at(Error(operation="write_file"))
+    assert desk.drop.list() == ["a.bin"]
+    with pytest.raises(Refused, match="503"):
+        desk.drop.write("b.txt", "x")
+
+
+def test_faults_add_up_and_one_that_answers_leaves_nothing_for_the_others(at: Any) -> None:
+    desk = at(Truncated(), Duplicate(), Latency(by=10 * SECONDS), Error(times=1), Drip(over=SECONDS))
+    with pytest.raises(Refused, match="503"):
+        desk.drop.read("a.bin")
+    assert [name for name, _, _ in desk.injected()] == ["latency", "error"]
+    with pytest.raises(Incomplete):
+        desk.drop.read("a.bin")
+    assert [name for name, _, _ in desk.injected()][2:] == ["latency", "duplicate", "truncated", "drip"]
+
+
+def test_a_lost_reply_is_no_yes_and_no_door_can_take_it_for_one() -> None:
+    gateway = Gateway()
+    desk = Desk(Drop(), gateway=gateway)
+    reply = gateway.handle(Exchange(desk.playground.id, "drop", Request("GET", "/files"), desk.drop.token))
+    assert reply.lost
+    assert not reply.ok
+    assert reply.status == 0
+    assert not Reply(200).lost
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_times_and_probability_hold_for_every_fault(at: Any, fault: type[Fault]) -> None:
+    needed = {"by": "1s"} if fault is Latency else {"over": "1s"} if fault is Drip else {}
+
+    def struck(seed: str, **options: Any) -> list[int]:
+        desk = at(fault.model_validate({**needed, **options}), seed=seed)
+        for _ in range(60):
+            try:
+                desk.drop.read("a.bin")
+            except (Refused, Dropped):
+                continue
+        return [event.seq for event in desk.playground.log.events if event.kind == "fault.injected"]
+
+    assert len(struck("one", times=3)) == 3
+    assert len(struck("one", probability=0.5, times=3)) == 3
+    assert struck("one", probability=0.5) == struck("one", probability=0.5) != struck("two", probability=0.5)
+    assert 15 < len(struck("one", probability=0.5)) < 45
+
+
+def test_pieces_are_handed_over_one_by_one() -> None:
+    gateway = Gateway()
+    desk = Desk(Drip(over=timedelta(hours=1), pieces=5), gateway=gateway)
+    pieces = asyncio.run(_sent(desk, gateway))
+    assert [len(piece) for piece in pieces] == [200] * 5
+    assert b"".join(pieces) == BODY
+
+
+CONVERSATION = """
+    task:
+      name: Ask
+      scenario:
+        starts: person
+        person:
+          opening: When are you open?
+          script: [{{when: "from eight", say: Thanks.}}]
+          end: {{when: welcome, say: Bye.}}
+        steps: {steps}
+      criteria: [{{label: said, assertion: {{bot_uttered: {{text_matches: "from eight"}}}}}}]
+"""
+
+
+def _front_desk(message: Message) -> str:
+    return "You are welcome." if "Thanks" in message.text else "We open from eight."
+
+
+def test_a_turn_that_gets_lost_is_asked_for_again(bench: Workbench) -> None:
+    bench.write("a.yml", CONVERSATION.format(steps="[{fault.drop: {times: 1}}]"))
+    task_run = bench.run_one(_front_desk)
+    assert (task_run.verdict, task_run.ending) == ("pass", "person_done")
+    events = bench.events(task_run)
+    said = [(e["actor"], e["payload"]["text"]) for e in events if e["kind"] == "chat.message.sent"]
+    assert said == [
+        ("person", "When are you open?"),
+        ("person", "When are you open?"),
+        ("agent", "We open from eight."),
+        ("person", "Thanks."),
+        ("agent", "You are welcome."),
+        ("person", "Bye."),
+    ]
+    [fault] = [event for event in events if event["kind"] == "fault.injected"]
+    assert fault["source"] == "chat"
+    assert fault["payload"] == {
+        "fault": "drop",
+        "operation": "on_turn",
+        "details": {"when": "request", "lost": ["We open from eight."]},
+    }
+    again = events[fault["seq"]]
+    assert (again["kind"], again["cause"]) == ("chat.message.sent", fault["seq"])
+
+
+def test_who_says_something_else_meanwhile_does_not_repeat_themselves(bench: Workbench) -> None:
+    steps = "[{fault.drop: {times: 1}}, {at: 30s, chat.say: {text: Thanks anyway.}}]"
+    bench.write("a.yml", CONVERSATION.format(steps=steps))
+    task_run = bench.run_one(_front_desk)
+    said = [e["payload"]["text"] for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
+    assert said == ["When are you open?", "Thanks anyway.", "You are welcome.", "Bye."]
+
+
+def test_a_turn_may_take_its_time(bench: Workbench) -> None:
+    bench.write("a.yml", CONVERSATION.format(steps="[{fault.latency: {by: 10m, times: 1, operation: on_turn}}]"))
+    task_run = bench.run_one(_front_desk)
+    assert task_run.verdict == "pass"
+    times = [event["at"] for event in bench.events(task_run) if event["kind"] == "chat.message.sent"]
+    assert (times[0], times[1]) == ("2026-03-02T14:00:01Z", "2026-03-02T14:10:02Z")
+
+
+def test_faults_that_have_no_meaning_for_a_turn_leave_it_alone(bench: Workbench) -> None:
+    steps = ["error: {}", "expired: {}", "truncated: {}", "duplicate: {}", "drop: {when: reply}"]
+    written = ", ".join(f"{{fault.{step}}}" for step in steps)
+    bench.write("a.yml", CONVERSATION.format(steps=f"[{written}]"))
+    task_run = bench.run_one(_front_desk)
+    assert task_run.verdict == "pass"
+    assert "fault.injected" not in bench.kinds(task_run)
+
+
+def test_a_message_sent_twice_is_heard_twice() -> None:
+    with Rig(chat.SPEC) as rig:
+        rig.playground.inject(Duplicate(times=1))
+        rig.send(Request("POST", "/messages", body=b'{"text": "hello"}'))
+        said = [event.actor for event in rig.playground.log.events if event.kind == "chat.message.sent"]
+    assert said == ["agent", "person", "agent", "person"]

@@ -1,0 +1,71 @@
+"""Whatever the seed and the probability: faults strike at the rate they say, and leave the same bytes twice."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clerkship.faults.chaos import PROFILES
+from clerkship.faults.contract import Fault
+from clerkship.faults.error import Error
+from clerkship.faults.registry import FAULTS
+from clerkship.kit.rng import Rng
+from clerkship.model.environment import Environment, Simulator
+from clerkship.playground.gateway import Exchange, Gateway
+from clerkship.playground.playground import ActiveFault, Playground, Room
+from clerkship.sandbox.exchange import Request, Way
+from clerkship.simulators import files
+
+MANY = 2000
+REQUESTS = (
+    Request("PUT", "/files/a.txt", body=b"hello"),
+    Request("GET", "/files/a.txt"),
+    Request("GET", "/files"),
+    Request("DELETE", "/files/a.txt"),
+)
+
+
+@given(st.text(max_size=8), st.floats(min_value=0.01, max_value=0.99))
+@settings(max_examples=40, deadline=None)
+def test_a_fault_strikes_at_the_rate_it_says(seed: str, probability: float) -> None:
+    rng = Rng(seed).stream("fault/error")
+    active = ActiveFault(Error(probability=probability))
+    struck = sum(active.aims_at("drop", "list_files", rng) for _ in range(MANY))
+    six_sigma = 6 * (MANY * probability * (1 - probability)) ** 0.5
+    assert abs(struck - MANY * probability) <= six_sigma + 1
+
+
+def play(seed: str, faults: list[Fault]) -> list[bytes]:
+    """The log of a hundred requests with these in the way."""
+    environment = Environment(name="desk", simulators={"drop": Simulator(kind="files")})
+    playground = Playground(environment, {"drop": Room(files.SPEC, files.SPEC.config())}, seed)
+    gateway = Gateway()
+    gateway.admit(playground)
+    for fault in faults:
+        playground.inject(fault)
+    for request in REQUESTS * 25:
+        gateway.handle(Exchange(playground.id, "drop", request, playground.sandboxes["drop"].token))
+    assert playground.broken is None
+    return playground.log.lines
+
+
+def faults_of(profile: str) -> list[Fault]:
+    """A profile as the faults it stands for."""
+    by_name = {f"fault.{fault.name}": fault for fault in FAULTS}
+    return [by_name[call.name].model_validate(call.args) for call in PROFILES[profile]]
+
+
+@given(st.text(max_size=8), st.sampled_from(sorted(PROFILES)))
+@settings(max_examples=20, deadline=None)
+def test_the_same_seed_gives_the_same_bytes_under_chaos(seed: str, profile: str) -> None:
+    assert play(seed, faults_of(profile)) == play(seed, faults_of(profile))
+
+
+def test_rough_has_every_fault_there_is() -> None:
+    assert {fault.name for fault in faults_of("rough")} == {fault.name for fault in FAULTS}
+
+
+@given(st.binary(max_size=300), st.integers(min_value=1, max_value=50))
+def test_pieces_are_the_whole_and_none_is_empty(body: bytes, count: int) -> None:
+    pieces = Way(pieces=count).divide(body)
+    assert b"".join(pieces) == body
+    assert len(pieces) == max(1, min(count, len(body)))
+    assert all(pieces) or not body
