@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from clerkship.report.markdown import LEAST
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for scripts.")]
 StorePath = Annotated[
     Path | None,
@@ -18,4 +20,18 @@ Agent = Annotated[
         metavar="WHO",
         help="Who does the work: python:mod:name, oracle (the tasks' own solutions), nop (nobody).",
     ),
+]
+Report = Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write the HTML report there.")]
+Junit = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML there, for continuous integration.")
+]
+Jsonl = Annotated[
+    Path | None, typer.Option("--jsonl", metavar="FILE", help="Write everything there, events too, as JSON Lines.")
+]
+Markdown = Annotated[
+    Path | None, typer.Option("--markdown", metavar="FILE", help="Write a summary there, for a job or a comment.")
+]
+MarkdownLimit = Annotated[
+    int,
+    typer.Option("--markdown-limit", metavar="BYTES", help="Most it may have; a comment takes 65000.", min=LEAST),
 ]

@@ -1,6 +1,7 @@
 """`clerkship run`: run tasks with an agent and show the verdicts."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,11 +10,14 @@ from rich.console import Console
 from rich.markup import escape
 
 from clerkship.cli.console import agents_print_to_stderr, out, print_json
-from clerkship.cli.options import Agent, Json, StorePath
+from clerkship.cli.options import Agent, Json, Jsonl, Junit, Markdown, MarkdownLimit, Report, StorePath
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.verdicts import print_run
 from clerkship.engine.catalog import Registered
-from clerkship.service.reading import RunView, open_store, show_run, write_report
+from clerkship.model.problem import InputError
+from clerkship.report.markdown import SUMMARY
+from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.reading import RunView, open_store, show_run
 from clerkship.service.running import RunPlan, RunRequest, RunResult, execute, plan_run
 from clerkship.settings import Settings, load_settings, program
 
@@ -41,7 +45,11 @@ def run(
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Run in an order the seed decides; verdicts stay the same.")
     ] = False,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the HTML report.")] = None,
+    report: Report = None,
+    junit: Junit = None,
+    jsonl: Jsonl = None,
+    markdown: Markdown = None,
+    markdown_limit: MarkdownLimit = SUMMARY,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -57,6 +65,9 @@ def run(
         clerkship run suites/clinic --agent oracle --tag scheduling -k 5
     """
     settings = load_settings()
+    targets = Targets(html=report, junit=junit, jsonl=jsonl, markdown=markdown, markdown_limit=markdown_limit)
+    if targets.to_stdout():
+        raise InputError.of("standard output is for the verdicts", hint="`clerkship show latest` writes a report to -")
     request = RunRequest(
         path=path,
         agent=agent,
@@ -69,12 +80,12 @@ def run(
         timeout=timeout,
         shuffle=shuffle,
     )
-    result, _ = run_and_show(request, settings, store or settings.store, report, json=json)
+    result, _ = run_and_show(request, settings, store or settings.store, targets, json=json)
     raise typer.Exit(result.exit_code())
 
 
 def run_and_show(
-    request: RunRequest, settings: Settings, store_path: Path, report: Path | None, *, json: bool
+    request: RunRequest, settings: Settings, store_path: Path, targets: Targets, *, json: bool
 ) -> tuple[RunResult, RunView]:
     """Plan, execute with progress, keep, show, report."""
     catalog = Registered()
@@ -89,13 +100,20 @@ def run_and_show(
         if not json:
             print_run(console, view.run, view.counts, view.task_runs)
             _say_where(console, view, store_path, settings)
-        page = write_report(store, plan.run.id, report or store_path.parent / "reports" / f"{plan.run.id}.html")
+        page = targets.html or store_path.parent / "reports" / f"{plan.run.id}.html"
+        written = write_reports(store, plan.run.id, replace(targets, html=page))
     if json:
         found = {"run": view.run, "counts": view.counts, "exit_code": result.exit_code(), "report": page}
-        print_json(found | {"tasks": view.task_runs})
+        print_json(found | {"reports": written, "tasks": view.task_runs})
     else:
-        console.print(f"[quiet]report[/] {escape(str(page))}", soft_wrap=True)
+        say_written(console, written)
     return result, view
+
+
+def say_written(console: Console, written: dict[str, Path]) -> None:
+    """Where the reports are."""
+    for sort, target in written.items():
+        console.print(f"[quiet]{'report' if sort == 'html' else sort}[/] {escape(str(target))}", soft_wrap=True)
 
 
 def _announce(console: Console, plan: RunPlan) -> None:

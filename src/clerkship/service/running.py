@@ -24,6 +24,7 @@ from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
+from clerkship.report.outcome import exit_code
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
@@ -67,7 +68,7 @@ class RunResult:
 
     def exit_code(self) -> int:
         """The design's table."""
-        return 130 if self.run.status == "cancelled" else self.counts.exit_code()
+        return exit_code(self.run, self.counts)
 
 
 def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> RunPlan:

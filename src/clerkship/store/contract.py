@@ -1,6 +1,6 @@
 """What a store does. It only ever adds: a run, its trials as they finish, its end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from clerkship.model.problem import ClerkshipError, PlatformError
@@ -68,6 +68,10 @@ class Store(Protocol):
 
     def task_runs(self, run_id: str, *, failed: bool = False, task: str | None = None) -> list[TaskRun]:
         """A run's trials in order; all, or those with anything wrong, or those of one task."""
+        ...
+
+    def each(self, run_id: str) -> Iterator[TaskRun]:
+        """A run's trials in the same order, one at a time: for runs too large to hold."""
         ...
 
     def log(self, task_run: TaskRun) -> list[bytes]:

@@ -14,6 +14,7 @@ from clerkship.store.contract import Kept, StoreFailed, UnknownRun
 
 VERSION = 1
 SEGMENTS = 1 << 20
+PAGE = 200
 _SCHEMA = """
 CREATE TABLE runs (
   id TEXT PRIMARY KEY, name TEXT NOT NULL, solver TEXT NOT NULL, started_at TEXT NOT NULL, record BLOB NOT NULL
@@ -165,6 +166,19 @@ class SqliteStore:
             values.append(task)
         query = f"SELECT record FROM task_runs WHERE {' AND '.join(where)} ORDER BY task, trial, attempt"
         return [TaskRun.model_validate_json(row[0]) for row in self._read(query, values)]
+
+    def each(self, run_id: str) -> Iterator[TaskRun]:
+        """A run's trials in the same order, a page at a time; between pages nothing is held open."""
+        query = (
+            "SELECT record FROM task_runs WHERE run_id = ? AND (task, trial, attempt) > (?, ?, ?)"
+            " ORDER BY task, trial, attempt LIMIT ?"
+        )
+        place: tuple[str, int, int] = ("", 0, 0)
+        while rows := self._read(query, (run_id, *place, PAGE)):
+            for row in rows:
+                task_run = TaskRun.model_validate_json(row[0])
+                yield task_run
+            place = (task_run.task, task_run.trial, task_run.attempt)
 
     def log(self, task_run: TaskRun) -> list[bytes]:
         """A trial's log, its segments joined."""
