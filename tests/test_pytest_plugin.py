@@ -138,7 +138,7 @@ def test_other_assertions_are_explained_too_and_those_about_something_else_are_n
 
 def test_plain_assertions_are_explained_as_well(session: pytest.Pytester) -> None:
     session.makepyfile("def test_it(clerkship):\n    assert clerkship.run('suites', agent='nop')\n")
-    result = session.runpytest_inprocess("--assert=plain")
+    result = session.runpytest_subprocess("--assert=plain")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["E       AssertionError: <run-*: 0 of 2 passed>", "E         ✗ It is there (gate)"])
 

@@ -49,7 +49,7 @@ class Result:
 
     @property
     def pass_rate(self) -> float:
-        """The share of graded trials that passed; not a number, and so at least nothing, where none was graded."""
+        """The share of graded trials that passed; NaN, which is never enough, where none was graded."""
         rate = wilson(self.counts.passed, self.counts.graded)
         return math.nan if rate is None else rate.rate
 
