@@ -75,9 +75,9 @@ LINE_WORDS = {
     "run": "first: the run's record",
     "snapshot": "a task as it was frozen, by its `sha256`; its datasets are named by hash alone",
     "task_run": "a trial's record, criteria and evidence included; `sidecar` is what differs between machines",
-    "blob": f"a body too large for the log, by its `sha256`, in `base64`; null above {BLOB_LIMIT // 1024} KB: the store has it",
+    "blob": f"a body too large for the log, by its `sha256`, in `base64` (null above {BLOB_LIMIT // 1024} KB)",
     "event": "one event, with `run`, `task`, `trial`, `attempt` and `seq` beside it; `event` is the log's own line",
-    "summary": "last: counts, pass rate with its interval, exit code, numbers of trials and events; a file without it is cut off",
+    "summary": "last: counts, pass rate with its interval, exit code; a file without this line was cut off",
 }
 BOX_MEMBERS = ("get_as(kind, name)", "now", "report(payload)", "wait(duration)")
 FILTER_WORDS = {
@@ -410,8 +410,8 @@ last hash, in hex, is the trial's `head`.
 ## Markdown
 
 At most {SUMMARY:,} bytes, which the summary of a GitHub job takes; `--markdown-limit {COMMENT}` for a comment. What
-does not fit is left out from the least urgent on, and counted. Whatever an agent or an author wrote stands in `code`, on one
-line, with every sign of Markdown and HTML spelled out: nothing in it is obeyed, no name notified.
+does not fit is left out from the least urgent on, and counted. Whatever an agent or an author wrote stands in `code`,
+on one line, with every sign of Markdown and HTML spelled out: nothing in it is obeyed, no name notified.
 """
 
 
@@ -435,8 +435,8 @@ With the package installed, pytest has the fixture `clerkship`. A session that d
 
 `clerkship.run(path, agent=…, task=…, tags=…)` runs the tasks at a path, from pytest's root folder or else from the
 test's own. The agent is a class (a fresh instance for each trial), an object, a function, a module, or a reference
-such as `"oracle"` or `"python:module:name"`. `task` and `tags` select, each one text or several. As on the command line:
-{limits}.
+such as `"oracle"` or `"python:module:name"`. `task` and `tags` select, each one text or several. As on the command
+line: {limits}.
 
 | | |
 |---|---|
