@@ -28,9 +28,17 @@ from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import DatasetFile
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.matcher import MATCHERS
+from clerkship.model.run import TaskRun, Verdict
 from clerkship.model.scenario import EndRule, EventMatch, Person, Rule, Scenario
 from clerkship.model.task import Entity, Task
+from clerkship.pytest_plugin import Limits
+from clerkship.report.jsonl import BLOB_LIMIT, FORMAT
+from clerkship.report.junit import BUDGET as JUNIT_BUDGET
+from clerkship.report.junit import ELEMENTS
+from clerkship.report.markdown import COMMENT, SUMMARY
+from clerkship.report.outcome import OUTCOMES, standing
 from clerkship.sandbox.door import Sandboxes
+from clerkship.service.testing import Result
 from clerkship.settings import Settings
 from clerkship.simulators.spec import Spec
 
@@ -64,6 +72,14 @@ SAY_WORDS = {
     "buttons": "choices shown with it, each a map",
     "metadata": "anything else, kept in the log",
 }
+LINE_WORDS = {
+    "run": "first: the run's record",
+    "snapshot": "a task as it was frozen, by its `sha256`; its datasets are named by hash alone",
+    "task_run": "a trial's record, criteria and evidence included; `sidecar` is what differs between machines",
+    "blob": f"a body too large for the log, by its `sha256`, in `base64` (null above {BLOB_LIMIT // 1024} KB)",
+    "event": "one event, with `run`, `task`, `trial`, `attempt` and `seq` beside it; `event` is the log's own line",
+    "summary": "last: counts, pass rate with its interval, exit code; a file without this line was cut off",
+}
 BOX_MEMBERS = ("get_as(kind, name)", "now", "report(payload)", "wait(duration)")
 FILTER_WORDS = {
     "upper": "in capitals",
@@ -96,6 +112,8 @@ def pages() -> dict[str, str]:
         "agents.md": _agents(),
         "commands.md": _commands(),
         "settings.md": _settings(),
+        "reports.md": _reports(),
+        "pytest.md": _pytest(),
     }
 
 
@@ -115,6 +133,8 @@ def _index() -> str:
 | [agents](agents.md) | what an agent in Python gets, and what it may return |
 | [commands](commands.md) | the command line |
 | [settings](settings.md) | environment variables |
+| [reports](reports.md) | what is in the files for machines |
+| [pytest](pytest.md) | the `clerkship` fixture |
 """
 
 
@@ -376,6 +396,86 @@ Read once, from the environment. Options of a command go before them.
 | variable | what it is | default |
 |---|---|---|
 {rows}
+"""
+
+
+def _reports() -> str:
+    lines = "\n".join(f"| `{sort}` | {words} |" for sort, words in LINE_WORDS.items())
+    cases = "\n".join(f"| {OUTCOMES[name][0].lower()} | {_element(name)} | {OUTCOMES[name][1]} |" for name in OUTCOMES)
+    return f"""{HEAD}
+# Reports
+
+`clerkship run` and `clerkship show` write them: `--report` HTML, `--junit`, `--jsonl`, `--markdown`. They are written
+whatever the verdicts. One that cannot be written is said so, with exit code 2, and costs neither the run nor the
+other reports. With `clerkship show`, `-` is standard output.
+
+## JUnit XML
+
+One `testsuite` per run, with the run's id, solver, seed, grading, version, pass rate and the command to do it again as
+properties; one `testcase` per trial, with the suite and the task's file as `classname`, the task as `name`, and the
+wall seconds. A trial whose agent crashed is a `failure` even if all its criteria held: the file agrees with the exit
+code. At most {JUNIT_BUDGET // 1_000_000} MB of explanations are written; where there are more, each is cut.
+
+| outcome | element | |
+|---|---|---|
+{cases}
+
+## JSON Lines
+
+Everything, one JSON object a line, each with its `type`. New keys and new types of lines may be added; `format` in the
+first line rises when one changes its meaning (now {FORMAT}).
+
+| type | what it is |
+|---|---|
+{lines}
+
+A log's chain can be computed again from the file: start with 32 zero bytes; for each of a trial's `event` lines in
+order, take the bytes between `,"event":` and the last brace, and hash (SHA-256) what you have followed by them. The
+last hash, in hex, is the trial's `head`.
+
+## Markdown
+
+At most {SUMMARY:,} bytes, which the summary of a GitHub job takes; `--markdown-limit {COMMENT}` for a comment. What
+does not fit is left out from the least urgent on, and counted. Whatever an agent or an author wrote stands in `code`,
+on one line, with every sign of Markdown and HTML spelled out: nothing in it is obeyed, no name notified.
+"""
+
+
+def _element(name: str) -> str:
+    graded = name in get_args(Verdict)
+    record = {"run": "r", "task": "t", "ending": "agent_done", "head": "", "events": 0, "snapshot": ""}
+    record |= {"status": "completed", "verdict": name} if graded else {"status": name}
+    found = ELEMENTS.get(standing(TaskRun.model_validate(record)))
+    return f"`{found}`" if found else "none"
+
+
+def _pytest() -> str:
+    limits = ", ".join(f"`{name}`" for name in Limits.__annotations__)
+    members = "\n".join(
+        f"| `result.{name}` | {text} |" for name, text in _verbs(Result) if not name.startswith("explain")
+    )
+    return f"""{HEAD}
+# Pytest
+
+With the package installed, pytest has the fixture `clerkship`. A session that does not use it does not pay for it.
+
+`clerkship.run(path, agent=…, task=…, tags=…)` runs the tasks at a path, from pytest's root folder or else from the
+test's own. The agent is a class (a fresh instance for each trial), an object, a function, a module, or a reference
+such as `"oracle"` or `"python:module:name"`. `task` and `tags` select, each one text or several. As on the command
+line: {limits}.
+
+| | |
+|---|---|
+| `bool(result)` | as `result.passed` |
+| `result.run`, `result.counts`, `result.task_runs` | the records |
+{members}
+
+A failed assertion about a result is followed by each trial that did not pass: its reason, every criterion that was not
+met with expected beside actual, the log's head, and the command that shows the log. A mistake in the files fails the
+test with each place. Ctrl-C ends the run, keeps what finished, and ends the session.
+
+Runs are kept in the test's `tmp_path`. `--clerkship-store FILE`, or `clerkship_store` in pytest's settings, keeps
+them in one place, from pytest's root folder.
 """
 
 

@@ -23,7 +23,7 @@ LAYERS: list[set[str]] = [
     {"playground"},
     {"engine", "store", "report", "conformance"},
     {"service"},
-    {"cli"},
+    {"cli", "pytest_plugin"},
 ]
 ENTRY = {"__init__", "__main__"}
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from clerkship.engine.catalog import Registered
 from clerkship.service.checking import validate
-from clerkship.service.reading import show_task, write_report
+from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.reading import show_task
 from tests.workbench import Workbench
 
 
@@ -19,7 +20,7 @@ def test_a_task_goes_from_a_file_to_a_scored_stored_readable_run(bench: Workbenc
     view = show_task(bench.store, task_run.run, "Only")
     assert view.intact
     assert view.snapshot.task.name == "Only"
-    page = write_report(bench.store, task_run.run, tmp_path / "report.html")
+    page = write_reports(bench.store, task_run.run, Targets(html=tmp_path / "report.html"))["html"]
     assert "Only" in page.read_text(encoding="utf-8")
 
 

@@ -1,6 +1,7 @@
 """Trials that never happened: one of every outcome, hostile ones, and as many as anybody wants."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from clerkship.model.environment import CONVERSATION
@@ -77,9 +78,9 @@ def detail(run: TaskRun, events: list[dict[str, Any]] | None = None) -> TaskDeta
     return TaskDetail(run, log() if events is None else events, snapshot, {"wall_ms": 12.5, "touches": []})
 
 
-def counts(details: list[TaskDetail]) -> Counts:
+def counts(trials: Sequence[TaskDetail | TaskRun]) -> Counts:
     """What a store would count."""
-    runs = [item.task_run for item in details]
+    runs = [item.task_run if isinstance(item, TaskDetail) else item for item in trials]
     return Counts(
         verdicts=dict(Counter(run.verdict for run in runs if run.verdict)),
         statuses=dict(Counter(run.status for run in runs)),

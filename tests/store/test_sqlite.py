@@ -128,3 +128,12 @@ def test_what_went_wrong_in_any_way_is_among_the_failed(bench: Workbench) -> Non
     assert {t.status for t in bench.store.task_runs(bench.store.run("latest").id, failed=True)} == {"errored"}
     bench.run("nop")
     assert bench.store.task_runs(bench.store.run("latest").id, failed=True) == []
+
+
+def test_one_at_a_time_is_the_same_as_all_at_once(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clerkship.store.sqlite.PAGE", 3)
+    bench.write("a.yml", TASK.format(n=1))
+    for trials in (1, 3, 4):
+        task_runs = bench.run("nop", trials=trials)
+        assert list(bench.store.each(bench.store.run("latest").id)) == task_runs
+    assert list(bench.store.each("no such run")) == []

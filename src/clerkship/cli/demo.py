@@ -1,14 +1,14 @@
 """`clerkship demo`: the first thing to try."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from clerkship.cli.console import out
-from clerkship.cli.options import Json, StorePath
+from clerkship.cli.options import Json, Report, StorePath
 from clerkship.cli.run import run_and_show
+from clerkship.service.exporting import Targets
 from clerkship.service.running import RunRequest
 from clerkship.settings import load_settings, program
 
@@ -18,7 +18,7 @@ ON_PURPOSE = "fails-on-purpose"
 
 
 def demo(
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the HTML report.")] = None,
+    report: Report = None,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -29,7 +29,7 @@ def demo(
     """
     settings = load_settings()
     request = RunRequest(path=SUITE, agent=AGENT)
-    result, view = run_and_show(request, settings, store or settings.store, report, json=json)
+    result, view = run_and_show(request, settings, store or settings.store, Targets(html=report), json=json)
     surprising = [t.task for t in view.task_runs if t.verdict != ("fail" if ON_PURPOSE in t.tags else "pass")]
     if result.run.status == "cancelled":
         raise typer.Exit(130)

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from clerkship.report.markdown import LEAST
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for scripts.")]
 StorePath = Annotated[
     Path | None,
@@ -22,4 +24,18 @@ Agent = Annotated[
 RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start; `latest`, `latest~1`.")]
 Concurrency = Annotated[
     int | None, typer.Option("--concurrency", "-c", metavar="N", help="Trials at once.", min=1, max=1000)
+]
+Report = Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write the HTML report there.")]
+Junit = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML there, for continuous integration.")
+]
+Jsonl = Annotated[
+    Path | None, typer.Option("--jsonl", metavar="FILE", help="Write everything there, events too, as JSON Lines.")
+]
+Markdown = Annotated[
+    Path | None, typer.Option("--markdown", metavar="FILE", help="Write a summary there, for a job or a comment.")
+]
+MarkdownLimit = Annotated[
+    int,
+    typer.Option("--markdown-limit", metavar="BYTES", help="Most it may have; a comment takes 65000.", min=LEAST),
 ]

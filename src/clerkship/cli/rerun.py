@@ -1,13 +1,23 @@
 """`clerkship rerun`: the same frozen tasks once more."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from clerkship.cli.options import Concurrency, Json, RunReference, StorePath
-from clerkship.cli.shown import RunShown
+from clerkship.cli.options import (
+    Concurrency,
+    Json,
+    Jsonl,
+    Junit,
+    Markdown,
+    MarkdownLimit,
+    Report,
+    RunReference,
+    StorePath,
+)
+from clerkship.cli.shown import RunShown, reports
 from clerkship.engine.catalog import Registered
+from clerkship.report.markdown import SUMMARY
 from clerkship.service.reading import open_store
 from clerkship.service.running import execute
 from clerkship.service.second_looks import plan_rerun
@@ -20,7 +30,11 @@ def rerun(
         str | None, typer.Option("--agent", "-a", metavar="WHO", help="Another agent than the run had.")
     ] = None,
     concurrency: Concurrency = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the HTML report.")] = None,
+    report: Report = None,
+    junit: Junit = None,
+    jsonl: Jsonl = None,
+    markdown: Markdown = None,
+    markdown_limit: MarkdownLimit = SUMMARY,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -33,10 +47,11 @@ def rerun(
         clerkship rerun latest --agent python:my_agent:Agent
     """
     settings = load_settings()
+    targets = reports(report, junit, jsonl, markdown, markdown_limit)
     path, catalog = store or settings.store, Registered()
     with open_store(path) as kept:
         plan = plan_rerun(kept, run, settings, agent, concurrency)
-        show = RunShown(kept, path, settings, report, json=json)
+        show = RunShown(kept, path, settings, targets, json=json)
         show.announce(plan)
         result, _ = show.follow(plan.run.total, lambda watch: execute(plan, kept, catalog, [watch]))
     raise typer.Exit(result.exit_code())

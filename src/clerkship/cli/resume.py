@@ -1,15 +1,25 @@
 """`clerkship resume`: finish a run that was killed or stopped."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from clerkship.cli.console import out
-from clerkship.cli.options import Concurrency, Json, RunReference, StorePath
-from clerkship.cli.shown import RunShown
+from clerkship.cli.options import (
+    Concurrency,
+    Json,
+    Jsonl,
+    Junit,
+    Markdown,
+    MarkdownLimit,
+    Report,
+    RunReference,
+    StorePath,
+)
+from clerkship.cli.shown import RunShown, reports
 from clerkship.engine.catalog import Registered
+from clerkship.report.markdown import SUMMARY
 from clerkship.service.reading import open_store
 from clerkship.service.second_looks import plan_resume
 from clerkship.service.second_looks import resume as go_on
@@ -20,7 +30,11 @@ def resume(
     run: RunReference = "latest",
     errored: Annotated[bool, typer.Option("--errored", help="Do trials again that errored, too.")] = False,
     concurrency: Concurrency = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the HTML report.")] = None,
+    report: Report = None,
+    junit: Junit = None,
+    jsonl: Jsonl = None,
+    markdown: Markdown = None,
+    markdown_limit: MarkdownLimit = SUMMARY,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -35,10 +49,11 @@ def resume(
         clerkship resume latest
     """
     settings = load_settings()
+    targets = reports(report, junit, jsonl, markdown, markdown_limit)
     path = store or settings.store
     with open_store(path) as kept:
         resumed = plan_resume(kept, run, settings, concurrency=concurrency, retry_errored=errored)
-        show = RunShown(kept, path, settings, report, json=json)
+        show = RunShown(kept, path, settings, targets, json=json)
         if not resumed.left and not json:
             out().print(f"[quiet]{escape(resumed.plan.run.id)} has nothing left to do[/]")
         show.announce(resumed.plan, f"{resumed.left} of {resumed.plan.run.total} trials left")

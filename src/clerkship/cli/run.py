@@ -5,10 +5,22 @@ from typing import Annotated
 
 import typer
 
-from clerkship.cli.options import Agent, Concurrency, Json, StorePath
-from clerkship.cli.shown import RunShown
+from clerkship.cli.options import (
+    Agent,
+    Concurrency,
+    Json,
+    Jsonl,
+    Junit,
+    Markdown,
+    MarkdownLimit,
+    Report,
+    StorePath,
+)
+from clerkship.cli.shown import RunShown, reports
 from clerkship.engine.catalog import Registered
 from clerkship.faults.chaos import PROFILES
+from clerkship.report.markdown import SUMMARY
+from clerkship.service.exporting import Targets
 from clerkship.service.reading import RunView, open_store
 from clerkship.service.running import RunRequest, RunResult, execute, plan_run
 from clerkship.settings import Settings, load_settings
@@ -44,7 +56,6 @@ def run(
         str | None,
         typer.Option(metavar="PROFILE", help=f"Faults in the way of every task: {' or '.join(PROFILES)}."),
     ] = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the HTML report.")] = None,
     until_sure: Annotated[
         bool,
         typer.Option(
@@ -54,6 +65,11 @@ def run(
     threshold: Annotated[
         float, typer.Option(metavar="RATE", help="With --until-sure: the pass rate that matters.", min=0.01, max=0.99)
     ] = 0.8,
+    report: Report = None,
+    junit: Junit = None,
+    jsonl: Jsonl = None,
+    markdown: Markdown = None,
+    markdown_limit: MarkdownLimit = SUMMARY,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -69,6 +85,7 @@ def run(
         clerkship run suites/clinic --agent oracle --tag scheduling -k 5
     """
     settings = load_settings()
+    targets = reports(report, junit, jsonl, markdown, markdown_limit)
     request = RunRequest(
         path=path,
         agent=agent,
@@ -83,17 +100,17 @@ def run(
         until_sure=threshold if until_sure else None,
         chaos=chaos,
     )
-    result, _ = run_and_show(request, settings, store or settings.store, report, json=json)
+    result, _ = run_and_show(request, settings, store or settings.store, targets, json=json)
     raise typer.Exit(result.exit_code())
 
 
 def run_and_show(
-    request: RunRequest, settings: Settings, store_path: Path, report: Path | None, *, json: bool
+    request: RunRequest, settings: Settings, store_path: Path, targets: Targets, *, json: bool
 ) -> tuple[RunResult, RunView]:
     """Plan, execute with progress, keep, show, report."""
     catalog = Registered()
     plan = plan_run(request, settings, catalog)
     with open_store(store_path, create=True) as store:
-        show = RunShown(store, store_path, settings, report, json=json)
+        show = RunShown(store, store_path, settings, targets, json=json)
         show.announce(plan)
         return show.follow(plan.run.total, lambda watch: execute(plan, store, catalog, [watch]))

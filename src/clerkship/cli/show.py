@@ -1,6 +1,5 @@
 """`clerkship show`: a run, or one task of it, with its evidence."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
@@ -9,11 +8,14 @@ import yaml
 from rich.markup import escape
 
 from clerkship.cli.console import err, out, print_json
-from clerkship.cli.options import Json, RunReference, StorePath
+from clerkship.cli.options import Json, Jsonl, Junit, Markdown, MarkdownLimit, Report, RunReference, StorePath
+from clerkship.cli.shown import say_written
 from clerkship.cli.verdicts import print_criterion, print_run
 from clerkship.cli.words import ending, verdict
 from clerkship.model.criterion import Criterion
-from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task, write_report
+from clerkship.report.markdown import SUMMARY
+from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task
 from clerkship.settings import load_settings
 
 
@@ -29,21 +31,32 @@ def show(
         bool, typer.Option("--criteria", help="With a task: each criterion as it is written, with all its evidence.")
     ] = False,
     trial: Annotated[int, typer.Option(metavar="N", help="With a task: which repetition.", min=1)] = 1,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the run's HTML report there.")] = None,
+    report: Report = None,
+    junit: Junit = None,
+    jsonl: Jsonl = None,
+    markdown: Markdown = None,
+    markdown_limit: MarkdownLimit = SUMMARY,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
     """Show a run that is kept, or one task of it: each criterion, the conversation, the log.
+
+    A report named `-` goes to standard output, and nothing else does.
 
     Examples:
 
         clerkship show latest --failed
 
         clerkship show run-20260302-0900 "Move an appointment" --events --criteria
+
+        clerkship show latest --markdown -
     """
+    targets = Targets(html=report, junit=junit, jsonl=jsonl, markdown=markdown, markdown_limit=markdown_limit)
     with open_store(store or load_settings().store) as kept:
-        if report is not None:
-            err().print(f"[quiet]report[/] {escape(str(write_report(kept, run, report)))}", soft_wrap=True)
+        written = write_reports(kept, run, targets)
+        if targets.to_stdout():
+            return
+        say_written(err(), written)
         if task is not None:
             wanted = Wanted(kind, after, limit if events or json else 0)
             _show_task(show_task(kept, run, task, trial, wanted), events=events, criteria=criteria, json=json)

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -11,10 +11,23 @@ from rich.markup import escape
 from clerkship.cli.console import agents_print_to_stderr, out, print_json
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.verdicts import print_run
-from clerkship.service.reading import RunView, show_run, write_report
+from clerkship.model.problem import InputError
+from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.reading import RunView, show_run
 from clerkship.service.running import RunPlan, RunResult, Watch
 from clerkship.settings import Settings, program
 from clerkship.store.contract import Store
+
+
+def reports(
+    html: Path | None, junit: Path | None, jsonl: Path | None, markdown: Path | None, markdown_limit: int
+) -> Targets:
+    """The reports that a command which runs something was asked for."""
+    targets = Targets(html=html, junit=junit, jsonl=jsonl, markdown=markdown, markdown_limit=markdown_limit)
+    if targets.to_stdout():
+        hint = "`clerkship show latest` writes a report to -"
+        raise InputError.of("standard output is for the verdicts", hint=hint)
+    return targets
 
 
 @dataclass(frozen=True)
@@ -24,7 +37,7 @@ class RunShown:
     store: Store
     path: Path
     settings: Settings
-    report: Path | None
+    targets: Targets
     _: KW_ONLY
     json: bool = False
 
@@ -50,13 +63,13 @@ class RunShown:
         if not self.json:
             print_run(console, view.run, view.counts, view.task_runs)
             self._say_where(console, view)
-        page = self.report or self.path.parent / "reports" / f"{result.run.id}.html"
-        page = write_report(self.store, result.run.id, page)
+        page = self.targets.html or self.path.parent / "reports" / f"{result.run.id}.html"
+        written = write_reports(self.store, result.run.id, replace(self.targets, html=page))
         if self.json:
             found = {"run": view.run, "counts": view.counts, "exit_code": result.exit_code(), "report": page}
-            print_json(found | {"repeats": view.repeats(), "tasks": view.task_runs})
+            print_json(found | {"reports": written, "repeats": view.repeats(), "tasks": view.task_runs})
         else:
-            console.print(f"[quiet]report[/] {escape(str(page))}", soft_wrap=True)
+            say_written(console, written)
         return result, view
 
     def _say_where(self, console: Console, view: RunView) -> None:
@@ -65,3 +78,9 @@ class RunShown:
         console.print(look, soft_wrap=True)
         if view.run.status == "cancelled":
             console.print(f"[quiet]go on[/]  {program()} resume {view.run.id}{escape(elsewhere)}", soft_wrap=True)
+
+
+def say_written(console: Console, written: dict[str, Path]) -> None:
+    """Where the reports are."""
+    for sort, target in written.items():
+        console.print(f"[quiet]{'report' if sort == 'html' else sort}[/] {escape(str(target))}", soft_wrap=True)

@@ -60,8 +60,13 @@ class Library:
             entities=dict(loaded.entities),
             solution=loaded.solution,
             timeout=loaded.task.timeout or timeout,
-            source=Path(loaded.file).name,
+            source=self._place(loaded.file),
         )
+
+    def _place(self, file: str) -> str:
+        """Where in the folder a file is, the same on every machine."""
+        path = Path(file)
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
 
 
 def _is_named(name: str, pattern: str) -> bool:

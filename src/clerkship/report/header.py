@@ -1,13 +1,13 @@
 """The head of the page: which run, how it came out, how to do it again. Plain HTML, readable without a script."""
 
 import math
-import shlex
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from html import escape
 
 from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.report.command import run_again
 from clerkship.report.outcome import ENDINGS, GRADED, OUTCOMES, outcome, tally
 
 ROWS_WITHOUT_SCRIPT = 2_000
@@ -97,7 +97,7 @@ def _facts(run: BenchmarkRun) -> str:
         "Trials per task": f"{run.trials:,}",
         "Grading": escape(run.grading),
         "Clerkship": escape(run.clerkship),
-        "Run it again": f'<code class="copy">{escape(_command(run))}</code>',
+        "Run it again": f'<code class="copy">{escape(run_again(run))}</code>',
     }
     return f'<dl class="facts">{"".join(f"<div><dt>{k}</dt><dd>{v}</dd></div>" for k, v in facts.items())}</dl>'
 
@@ -107,13 +107,6 @@ def _instant(text: str) -> str:
         return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
     except ValueError:
         return text
-
-
-def _command(run: BenchmarkRun) -> str:
-    trials = f" --trials {run.trials}" if run.trials > 1 else ""
-    path = shlex.quote(run.path) if run.path else "PATH"
-    options = "".join(f" {shlex.quote(option)}" for option in run.options)
-    return f"clerkship run {path} --agent {shlex.quote(run.solver)} --seed {run.seed}{trials}{options}"
 
 
 def icon(name: str) -> str:

@@ -1,6 +1,8 @@
 """How a trial came out, in one word and in a sentence."""
 
-from clerkship.model.run import Counts, CriterionRun, Ending, TaskRun
+from typing import Literal
+
+from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, Ending, TaskRun
 
 OUTCOMES: dict[str, tuple[str, str]] = {
     "fail": ("Fail", "a gate failed, nothing was right, or time ran out"),
@@ -32,6 +34,29 @@ ENDINGS: dict[Ending, str] = {
 def outcome(task_run: TaskRun) -> str:
     """The verdict, or the status of a trial that has none."""
     return task_run.verdict or task_run.status
+
+
+Standing = Literal["passed", "failed", "errored", "skipped"]
+
+_STANDINGS: dict[str, Standing] = {
+    "pass": "passed",
+    "partial": "failed",
+    "fail": "failed",
+    "ungraded": "skipped",
+    "cancelled": "skipped",
+}
+
+
+def standing(task_run: TaskRun) -> Standing:
+    """What a machine that knows four words makes of it; it agrees with the exit code (`Counts.exit_code`)."""
+    found = _STANDINGS.get(outcome(task_run), "errored")
+    crashed = task_run.agent_error and outcome(task_run) in ("pass", "ungraded")
+    return "failed" if crashed else found
+
+
+def exit_code(run: BenchmarkRun, counts: Counts) -> int:
+    """What the command line exits with after a run."""
+    return 130 if run.status == "cancelled" else counts.exit_code()
 
 
 def urgency(task_run: TaskRun) -> tuple[int, bool]:

@@ -1,7 +1,6 @@
 """Look at runs that are kept."""
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,21 +10,12 @@ import orjson
 from clerkship.events.log import Chain
 from clerkship.events.query import is_kind
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import PlatformError
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.snapshot import Snapshot
-from clerkship.report.budget import BUDGET
 from clerkship.report.comparison import Comparison, compare
-from clerkship.report.detail import TaskDetail, parse_detail
-from clerkship.report.html import render_html
-from clerkship.report.outcome import urgency
 from clerkship.report.repeats import Repeats, rates, repeats
 from clerkship.store.contract import Store, UnknownRun
 from clerkship.store.sqlite import SqliteStore
-
-
-class ReportFailed(PlatformError):
-    """The report could not be written; the run is kept all the same."""
 
 
 @dataclass(frozen=True)
@@ -125,29 +115,3 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
 def _is_intact(store: Store, digest: str) -> bool:
     """A line vouches for its bodies by their hashes, and the store keeps them by those."""
     return hashlib.sha256(store.blob(digest)).hexdigest() == digest
-
-
-def write_report(store: Store, reference: str, target: Path) -> Path:
-    """The HTML report of a run, as one file."""
-    view = show_run(store, reference)
-    page = render_html(view.run, view.counts, _details(store, view.task_runs))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise ReportFailed(
-            f"the report {target} cannot be written: {error.strerror}; choose a file elsewhere"
-        ) from None
-    return target
-
-
-def _details(store: Store, task_runs: list[TaskRun]) -> Iterator[TaskDetail]:
-    """The most urgent first, with their logs for as long as a page could hold them: the rest is not even read."""
-    room = BUDGET
-    for task_run in sorted(task_runs, key=urgency):
-        if room <= 0:
-            yield TaskDetail(task_run, [], None, {})
-            continue
-        lines = list(store.log(task_run))
-        room -= sum(map(len, lines))
-        yield parse_detail(task_run, lines, store.sidecar(task_run), store.blob)

@@ -28,6 +28,7 @@ from clerkship.model.scenario import Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
+from clerkship.report.outcome import exit_code
 from clerkship.settings import Settings
 from clerkship.store.contract import Hold, Store
 
@@ -78,7 +79,7 @@ class RunResult:
 
     def exit_code(self) -> int:
         """The design's table."""
-        return 130 if self.run.status == "cancelled" else self.counts.exit_code()
+        return exit_code(self.run, self.counts)
 
 
 def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> RunPlan:

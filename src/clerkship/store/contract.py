@@ -112,6 +112,10 @@ class Store(Protocol):
         """
         ...
 
+    def each(self, run_id: str, *, attempts: bool = False) -> Iterator[TaskRun]:
+        """A run's trials in the same order, one at a time: for runs too large to hold."""
+        ...
+
     def outcomes(self, run_id: str) -> list[Outcome]:
         """How each trial came out, without its record: the last attempt of each."""
         ...

@@ -21,6 +21,8 @@ SEGMENTS = 1 << 32
 """Segments of one log lie side by side, found by the table's own key: trial, then the `seq` of the first line."""
 SEGMENT = 1 << 20
 """Bytes of a log that are read, and held, at once."""
+PAGE = 200
+"""Trials that are, where there may be many."""
 _SCHEMA = """
 CREATE TABLE runs (
   id TEXT PRIMARY KEY, name TEXT NOT NULL, solver TEXT NOT NULL, started_at TEXT NOT NULL, record BLOB NOT NULL
@@ -227,6 +229,19 @@ class SqliteStore:
             values.append(task)
         query = f"SELECT record FROM task_runs WHERE {' AND '.join(where)} ORDER BY task, trial, attempt"
         return [TaskRun.model_validate_json(row[0]) for row in self._read(query, values)]
+
+    def each(self, run_id: str, *, attempts: bool = False) -> Iterator[TaskRun]:
+        """A run's trials in the same order, a page at a time; between pages nothing is held open."""
+        query = (
+            f"SELECT record FROM task_runs WHERE run_id = ? AND (task, trial, attempt) > (?, ?, ?)"
+            f"{'' if attempts else f' AND {_LAST}'} ORDER BY task, trial, attempt LIMIT ?"
+        )
+        place: tuple[str, int, int] = ("", 0, 0)
+        while rows := self._read(query, (run_id, *place, PAGE)):
+            for row in rows:
+                task_run = TaskRun.model_validate_json(row[0])
+                yield task_run
+            place = (task_run.task, task_run.trial, task_run.attempt)
 
     def log(self, task_run: TaskRun, after: int = 0) -> Iterator[bytes]:
         """A trial's log from some line on, a segment at a time: it may be larger than memory."""

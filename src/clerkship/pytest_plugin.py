@@ -1,0 +1,113 @@
+"""The pytest plugin: a fixture that runs tasks, and failures told as pytest tells them.
+
+Pytest loads this module in every session of whoever has the package installed, so it imports nothing of ours: the rest
+comes, by name, with the first use of the fixture.
+"""
+
+import importlib
+import os
+from collections.abc import Generator, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import pytest
+
+if TYPE_CHECKING:
+    from clerkship.service.testing import Practice, Result
+
+_USED = pytest.StashKey["Clerkship"]()
+
+
+class Limits(TypedDict, total=False):
+    """What else a run can be told."""
+
+    benchmark: str | None
+    trials: int
+    seed: int | None
+    timeout: float | None
+    concurrency: int | None
+    shuffle: bool
+
+
+class Clerkship:
+    """What the fixture gives to a test."""
+
+    def __init__(self, practice: "Practice", mistakes: type[Exception]) -> None:
+        self._practice = practice
+        self._mistakes = mistakes
+
+    def run(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        agent: object,
+        task: str | Iterable[str] = (),
+        tags: str | Iterable[str] = (),
+        **limits: Unpack[Limits],
+    ) -> "Result":
+        """Run the tasks at a path with an agent, keep everything, and say what came of it.
+
+        The agent is a class, an object, a function, or a reference such as `oracle` or `python:module:name`. `task`
+        and `tags` select; `benchmark, trials, seed, timeout, concurrency, shuffle` are as on the command line.
+        """
+        __tracebackhide__ = True
+        mistake = ""
+        try:
+            result = self._practice.run(path, agent, tasks=_names(task), tags=_names(tags), **limits)
+        except self._mistakes as error:
+            mistake = str(error)
+        if mistake:
+            pytest.fail(mistake)  # out here, or pytest would show our own lines as its cause
+        if result.run.status == "cancelled":
+            raise KeyboardInterrupt  # it was heard, and is for pytest too
+        return result
+
+    def __repr__(self) -> str:
+        """As a failed assertion shows it."""
+        return "<clerkship>"
+
+    def amend(self, error: AssertionError) -> None:
+        """Say after a failed assertion why the run that it is about did not pass."""
+        said = str(error)
+        for result in self._practice.results:
+            if not result.passed and (not said or result.run.id in said):
+                error.args = ("\n".join((said or repr(result), *result.explain())),)
+                return
+
+
+def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Where runs are kept."""
+    about = "file in which the `clerkship` fixture keeps runs; without it, in each test's own tmp_path"
+    parser.getgroup("clerkship").addoption("--clerkship-store", metavar="FILE", help=about)
+    parser.addini("clerkship_store", about, default="")
+
+
+@pytest.fixture
+def clerkship(request: pytest.FixtureRequest) -> Iterator[Clerkship]:
+    """Runs tasks with an agent: `assert clerkship.run("suites/clinic", agent=MyAgent).passed`."""
+    config = request.config
+    given = config.getoption("--clerkship-store") or config.getini("clerkship_store")
+    folder = None if given else request.getfixturevalue("tmp_path") / ".clerkship"
+    store = config.rootpath / given if folder is None else folder / "store.db"
+    testing = importlib.import_module("clerkship.service.testing")
+    mistakes: type[Exception] = importlib.import_module("clerkship.model.problem").ClerkshipError
+    practice = testing.Practice(store, (config.rootpath, Path(request.path).parent))
+    used = Clerkship(practice, mistakes)
+    request.node.stash[_USED] = used
+    yield used
+    practice.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Before a failed assertion is shown, its reasons are added."""
+    used = item.stash.get(_USED, None)
+    if used is not None and call.excinfo is not None and isinstance(call.excinfo.value, AssertionError):
+        used.amend(call.excinfo.value)
+    return (yield)

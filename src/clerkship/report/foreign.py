@@ -1,0 +1,36 @@
+"""Text by somebody else inside Markdown: shown as it is, and never obeyed.
+
+What an agent said may hold links, pictures, HTML, a table's bars, `@names` that GitHub would notify, `#numbers` that it
+would cross-reference, or a line that begins with a slash, which GitLab takes for an order. So such text always stands
+on one line, in a `code` element, where neither looks for names, and every sign in it is spelled as a character
+reference, which never has the meaning of the character (CommonMark, 2.5).
+"""
+
+import re
+
+from clerkship.report.plain import on_one_line
+
+_BARE = re.compile(r"[^\W_]|[ ,;()=+%…–—⏎“”‘’✗✓]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+_BARE_LINK = re.compile(r"(?i)w(?=ww&#46;)")
+
+
+class _Spelled(dict[int, str]):
+    """How each character stands in the page, found out once."""
+
+    def __missing__(self, code: int) -> str:
+        """Letters, digits and harmless signs as they are; what hides or turns text around, visibly."""
+        character = chr(code)
+        if _CONTROL.match(character):
+            character = "�"
+        found = self[code] = character if _BARE.match(character) else f"&#{ord(character)};"
+        return found
+
+
+_SPELLED = _Spelled()
+
+
+def foreign(text: str, limit: int = 300) -> str:
+    """The text, harmless, as Markdown and as HTML."""
+    line = on_one_line(text, limit).strip().translate(_SPELLED)
+    return f"<code>{_BARE_LINK.sub(lambda w: f'&#{ord(w[0])};', line) or ' '}</code>"

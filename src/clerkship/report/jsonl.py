@@ -1,0 +1,87 @@
+"""A run as JSON Lines: everything that is known of it, one thing a line, for programs that come after.
+
+Each line has a `type`: first `run`; then for each trial its `task_run`, and its `event`s in order of arrival; a
+`snapshot` or a `blob` before the first line that names it; last `summary`. A file without one is not complete.
+"""
+
+import base64
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import orjson
+from pydantic import BaseModel
+
+from clerkship.kit.statistics import wilson
+from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.report.outcome import exit_code
+
+FORMAT = 1
+"""Raised when a line changes its meaning; a new key or a new type of line does not."""
+BLOB_LIMIT = 262_144
+"""Bytes of a body that is put in the file; of a larger one only hash and size, the store has it."""
+
+Blob = Callable[[str], bytes]
+
+
+class Kept(NamedTuple):
+    """A trial as a store has it."""
+
+    task_run: TaskRun
+    lines: Iterable[bytes]
+    sidecar: bytes
+
+
+def render_jsonl(run: BenchmarkRun, counts: Counts, trials: Iterable[Kept], blob: Blob) -> Iterator[bytes]:
+    """The file, line by line; no more than one trial is held at a time."""
+    yield _line("run", format=FORMAT, **run.model_dump(mode="json"))
+    seen: set[str] = set()
+    done = events = 0
+    for kept in trials:
+        done += 1
+        events += kept.task_run.events
+        yield from _trial(kept, blob, seen)
+    rate = wilson(counts.passed, counts.graded)
+    yield _line(
+        "summary",
+        run=run.id,
+        status=run.status,
+        counts=counts.model_dump(mode="json"),
+        pass_rate=None if rate is None else rate._asdict(),
+        exit_code=exit_code(run, counts),
+        task_runs=done,
+        events=events,
+    )
+
+
+def _trial(kept: Kept, blob: Blob, seen: set[str]) -> Iterator[bytes]:
+    task_run = kept.task_run
+    if task_run.snapshot not in seen:
+        seen.add(task_run.snapshot)
+        yield _line("snapshot", sha256=task_run.snapshot, snapshot=orjson.Fragment(blob(task_run.snapshot)))
+    sidecar = orjson.Fragment(kept.sidecar) if kept.sidecar else None
+    yield _line("task_run", **task_run.__dict__, sidecar=sidecar)
+    place = {"run": task_run.run, "task": task_run.task, "trial": task_run.trial, "attempt": task_run.attempt}
+    for line in kept.lines:
+        event = orjson.loads(line)
+        for body in event.get("blobs", {}).values():
+            if body["sha256"] not in seen:
+                seen.add(body["sha256"])
+                yield _blob(body, blob)
+        # Last, and as it stands in the log: what lies between `"event":` and the final brace is what was chained.
+        yield _line("event", **place, seq=event["seq"], event=orjson.Fragment(line))
+
+
+def _blob(body: dict[str, Any], blob: Blob) -> bytes:
+    small = body["size"] <= BLOB_LIMIT
+    data = base64.b64encode(blob(body["sha256"])).decode() if small else None
+    return _line("blob", sha256=body["sha256"], size=body["size"], base64=data)
+
+
+def _line(sort: str, **fields: Any) -> bytes:
+    return orjson.dumps({"type": sort} | fields, default=_plain) + b"\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.__dict__
+    raise TypeError(type(value).__name__)

@@ -1,0 +1,153 @@
+"""A run as JUnit XML, the form in which continuous integration reads tests.
+
+There is no one schema. What is written here is what GitLab, GitHub's report actions and Jenkins each read: text inside
+`failure` as well as a `message` on it (GitLab shows the one, GitHub the other), dotted class names, seconds, and no two
+cases of the same class and name (GitLab keeps the first alone).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+from clerkship.kit.statistics import wilson
+from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.report.command import look_closer, run_again
+from clerkship.report.outcome import ENDINGS, Standing, outcome, standing
+from clerkship.report.plain import explain, headline, on_one_line
+
+BUDGET = 20_000_000
+"""Bytes of explanation in one file: GitLab takes no more than 30 MB."""
+LONGEST = 16_000
+SHORTEST = 400
+ELEMENTS: dict[Standing, str] = {"failed": "failure", "errored": "error", "skipped": "skipped"}
+
+# XML 1.0, 2.2: not even as references may these stand in a file; the second row may, and is advised against.
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+class Case(NamedTuple):
+    """A trial with the two things its record does not have."""
+
+    task_run: TaskRun
+    source: str
+    """The task's file, inside the folder that was run."""
+    seconds: float
+
+
+def render_junit(run: BenchmarkRun, counts: Counts, cases: Callable[[], Iterable[Case]]) -> Iterator[str]:
+    """The file, piece by piece. The cases are gone through twice: their sum stands before them."""
+    tally: Counter[Standing] = Counter()
+    seconds = 0.0
+    for case in cases():
+        tally[standing(case.task_run)] += 1
+        seconds += case.seconds
+    sums = (
+        f'tests="{tally.total()}" failures="{tally["failed"]}" errors="{tally["errored"]}" '
+        f'skipped="{tally["skipped"]}" time="{seconds:.3f}"'
+    )
+    name = _attribute(run.name)
+    yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={name} {sums}>\n'
+    yield f"<testsuite name={name} {sums}{_timestamp(run.started_at)}>\n{_properties(run, counts)}"
+    room = min(LONGEST, max(SHORTEST, BUDGET // max(tally.total() - tally["passed"], 1)))
+    seen: Counter[tuple[str, str]] = Counter()
+    for case in cases():
+        yield _case(run, case, room, seen)
+    yield "</testsuite>\n</testsuites>\n"
+
+
+def _timestamp(text: str) -> str:
+    """ISO 8601 without a zone, as the schemas have it; in UTC."""
+    try:
+        return f' timestamp="{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%dT%H:%M:%S}"'
+    except ValueError:
+        return ""
+
+
+def _properties(run: BenchmarkRun, counts: Counts) -> str:
+    rate = wilson(counts.passed, counts.graded)
+    facts = {
+        "run": run.id,
+        "status": run.status,
+        "solver": run.solver,
+        "seed": run.seed,
+        "trials": run.trials,
+        "grading": run.grading,
+        "clerkship": run.clerkship,
+        "pass_rate": "none" if rate is None else f"{rate.rate:.4f}",
+        "pass_rate_interval": "none" if rate is None else f"{rate.low:.4f} to {rate.high:.4f}",
+        "not_run": max(run.total - counts.done, 0),
+        "again": run_again(run),
+    }
+    rows = "".join(f"<property name={_attribute(name)} value={_attribute(str(v))}/>\n" for name, v in facts.items())
+    return f"<properties>\n{rows}</properties>\n"
+
+
+def _case(run: BenchmarkRun, case: Case, room: int, seen: Counter[tuple[str, str]]) -> str:
+    task_run = case.task_run
+    classname, name = _unique(_classname(run, case.source), _name(run, task_run), seen)
+    file = f" file={_attribute(_file(run, case.source))}" if case.source else ""
+    head = f'<testcase classname={_attribute(classname)} name={_attribute(name)}{file} time="{case.seconds:.3f}"'
+    found = standing(task_run)
+    if found == "passed":
+        return f"{head}/>\n"
+    text = "\n".join((headline(task_run), f"{ENDINGS[task_run.ending]}.", *explain(task_run), look_closer(task_run)))
+    body = _within(room - room // 4, text, _text)
+    message = _within(room // 4, on_one_line(headline(task_run)), _attribute)
+    # Not a word that ActiveSupport, which GitLab reads XML with, takes for a type: `yaml`, `file`, `integer` ...
+    sort = f" type={_attribute(outcome(task_run))}" if found != "skipped" else ""
+    element = ELEMENTS[found]
+    return f"{head}>\n<{element}{sort} message={message}>{body}</{element}>\n</testcase>\n"
+
+
+def _classname(run: BenchmarkRun, source: str) -> str:
+    """Suite and file, dotted: Jenkins and GitLab make groups of it."""
+    parts = (run.name, *PurePosixPath(source).with_suffix("").parts) if source else (run.name,)
+    return ".".join(parts)
+
+
+def _name(run: BenchmarkRun, task_run: TaskRun) -> str:
+    trial = f" [trial {task_run.trial}]" if run.trials > 1 else ""
+    attempt = f" [attempt {task_run.attempt}]" if task_run.attempt > 1 else ""
+    return f"{task_run.task}{trial}{attempt}"
+
+
+def _file(run: BenchmarkRun, source: str) -> str:
+    """Where the task's file is, from where the run was started."""
+    path = PurePosixPath(run.path)
+    return str(path if path.name == PurePosixPath(source).name else path / source)
+
+
+def _unique(classname: str, name: str, seen: Counter[tuple[str, str]]) -> tuple[str, str]:
+    """Names that differ in what XML cannot say would be one case; the second is numbered."""
+    wanted = found = (_legal(classname), _legal(name))
+    while found in seen:
+        seen[wanted] += 1
+        found = (wanted[0], f"{wanted[1]} ({seen[wanted]})")
+    seen[found] = 1
+    return found
+
+
+def _within(room: int, text: str, render: Callable[[str], str]) -> str:
+    """Rendered, and cut where that takes more bytes than there are; a sign may take six."""
+    found = render(text)
+    while (size := len(found.encode())) > room:
+        text = text[: len(text) * (room - 4) // size]
+        found = render(f"{text}…")
+    return found
+
+
+def _legal(text: str) -> str:
+    """What XML has no word for is shown as Python would write it."""
+    return _ILLEGAL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_legal(text))
+
+
+def _text(text: str) -> str:
+    return escape(_legal(text), {"\r": "&#13;"})

@@ -1,0 +1,220 @@
+"""A run as Markdown for GitHub and GitLab: the summary of a job, or a comment on a change.
+
+The headline first, then what did not pass, then why, then the rest; whole pieces for as long as there is room.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from clerkship.kit.statistics import wilson
+from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
+from clerkship.report.command import look_closer, run_again
+from clerkship.report.foreign import foreign
+from clerkship.report.header import render_percent
+from clerkship.report.outcome import ENDINGS, OUTCOMES, exit_code, standing, tally, urgency
+from clerkship.report.plain import in_words, shown_evidence, unmet, word
+
+SUMMARY = 1_000_000
+"""Bytes that a job's summary may have: GitHub takes 1 MiB."""
+COMMENT = 65_000
+"""Bytes that fit a comment: GitHub takes 65,536 characters."""
+LEAST = 10_000
+MOST_ROWS = 500
+MOST_CRITERIA = 10
+MOST_EVIDENCE = 5
+MISFITS = 5
+_MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "⏭️"}
+
+
+@dataclass
+class _Seen:
+    """What one walk over the trials leaves: no records, so that a large run needs little room."""
+
+    passed: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, int] = field(default_factory=dict)
+    urgent: list[tuple[tuple[int, bool], int]] = field(default_factory=list)
+    """How urgent, and the how-manieth: those that did not pass."""
+
+
+def render_markdown(
+    run: BenchmarkRun, counts: Counts, trials: Callable[[], Iterable[TaskRun]], limit: int = SUMMARY
+) -> str:
+    """The page, of at most so many bytes. The trials are gone through twice."""
+    seen = _look(trials())
+    ending = _again(run)
+    page = _Page(max(limit, LEAST) - len(ending.encode()))
+    page.add(_headline(run, counts), needed=True)
+    page.add(_flaky(seen))
+    shown = _chosen(trials(), seen)
+    page.add_all("\n| | task | score | why |\n|---|---|---|---|\n", map(_row, shown), len(seen.urgent), share=0.4)
+    page.add_all("\n", map(_details, shown), len(seen.urgent), share=0.9)
+    page.add(_passes(seen.passed, page.room // 2))
+    page.add(ending, needed=True)
+    return page.text()
+
+
+class _Page:
+    """Pieces, and the room left for more."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self._pieces: list[str] = []
+
+    def add(self, piece: str, *, needed: bool = False) -> bool:
+        """If it fits; what is needed has its room elsewhere."""
+        size = len(piece.encode())
+        if size > self.room and not needed:
+            return False
+        self.room -= min(size, self.room)
+        self._pieces.append(piece)
+        return True
+
+    def add_all(self, head: str, pieces: Iterable[str], total: int, share: float) -> None:
+        """As many as fit a share of the room, and how many did not."""
+        if total == 0:
+            return
+        keep = self.room - int(self.room * share)
+        self.add(head)
+        done = misfits = 0
+        for piece in pieces:
+            if self.room - len(piece.encode()) < keep or not self.add(piece):
+                misfits += 1  # a shorter one may still fit, but not for ever
+                if misfits > MISFITS:
+                    break
+                continue
+            done += 1
+        if done < total:
+            self.add(f"\n<p><i>{total - done:,} more that did not pass are left out here.</i></p>\n")
+
+    def text(self) -> str:
+        """The whole."""
+        return "".join(self._pieces)
+
+
+def _look(trials: Iterable[TaskRun]) -> _Seen:
+    seen = _Seen()
+    for place, task_run in enumerate(trials):
+        match standing(task_run):
+            case "passed":
+                seen.passed[task_run.task] = seen.passed.get(task_run.task, 0) + 1
+            case "skipped":
+                continue
+            case found:
+                seen.urgent.append((urgency(task_run), place))
+                if found == "failed":
+                    seen.failed[task_run.task] = seen.failed.get(task_run.task, 0) + 1
+    return seen
+
+
+def _chosen(trials: Iterable[TaskRun], seen: _Seen) -> list[TaskRun]:
+    """The most urgent, as many as a page could ever show."""
+    wanted = {place for _, place in sorted(seen.urgent)[:MOST_ROWS]}
+    return sorted((task_run for place, task_run in enumerate(trials) if place in wanted), key=urgency)
+
+
+def _headline(run: BenchmarkRun, counts: Counts) -> str:
+    mark = {0: "✅", 1: "❌", 130: "⏭️"}.get(exit_code(run, counts), "⚠️")
+    rate = wilson(counts.passed, counts.graded)
+    told = "no trial was graded"
+    if rate is not None:
+        told = (
+            f"**{counts.passed:,} of {counts.graded:,}** graded trials passed: **{render_percent(rate.rate)}** "
+            f"(95 % interval {render_percent(rate.low)} to {render_percent(rate.high)})"
+        )
+    numbers = " · ".join(f"{number:,} {OUTCOMES[name][0].lower()}" for name, number in tally(counts).items() if number)
+    crashed = f" · the agent crashed in {counts.agent_errors:,}" if counts.agent_errors else ""
+    missing = run.total - counts.done
+    left = f" · {missing:,} not run" if missing > 0 else ""
+    return f"## {mark} {foreign(run.name, 100)}\n\n{told}\n\n{numbers}{crashed}{left}\n\nAgent {foreign(run.solver)}\n"
+
+
+def _flaky(seen: _Seen) -> str:
+    """Tasks that passed in some trials and not in others."""
+    found = sorted(seen.passed.keys() & seen.failed.keys())
+    if not found:
+        return ""
+    rows = "".join(
+        f"- {foreign(task, 200)}: {seen.passed[task]:,} of {seen.passed[task] + seen.failed[task]:,} trials passed\n"
+        for task in found[:20]
+    )
+    more = f"- … and {len(found) - 20:,} more\n" if len(found) > 20 else ""
+    return f"\n### Flaky\n\n{rows}{more}"
+
+
+def _name(task_run: TaskRun) -> str:
+    trial = f" trial {task_run.trial}" if task_run.trial > 1 else ""
+    return f"{foreign(task_run.task, 200)}{trial}"
+
+
+def _row(task_run: TaskRun) -> str:
+    score = "" if task_run.score is None else f"{task_run.score:.2f}"
+    mark = f"{_MARKS[standing(task_run)]} {word(task_run).lower()}"
+    return f"| {mark} | {_name(task_run)} | {score} | {_why(task_run)} |\n"
+
+
+def _why(task_run: TaskRun) -> str:
+    """In a table's cell: what broke, or which criteria were not met."""
+    if task_run.error:
+        return foreign(task_run.error)
+    if task_run.agent_error:
+        return f"the agent crashed: {foreign(task_run.agent_error)}"
+    labels = [foreign(criterion.label, 120) for criterion in unmet(task_run)]
+    more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
+    return "; ".join(labels[:3]) + more if labels else ENDINGS[task_run.ending].lower()
+
+
+def _details(task_run: TaskRun) -> str:
+    """One block of HTML without an empty line, so that nothing in it is read as Markdown."""
+    told = [f"<p>{ENDINGS[task_run.ending]}.</p>"]
+    told += [f"<p>Not the agent's fault: {foreign(task_run.error, 1000)}</p>"] if task_run.error else []
+    told += [f"<p>The agent crashed: {foreign(task_run.agent_error, 1000)}</p>"] if task_run.agent_error else []
+    found = unmet(task_run)
+    items = [_criterion(criterion) for criterion in found[:MOST_CRITERIA]]
+    items += [f"<li>… and {len(found) - MOST_CRITERIA:,} more</li>"] if len(found) > MOST_CRITERIA else []
+    told += ["<ul>", *items, "</ul>"] if items else []
+    told.append(f"<p>Look closer: {foreign(look_closer(task_run), 600)}</p>")
+    mark = _MARKS[standing(task_run)]
+    return "\n".join([f"<details><summary>{mark} {_name(task_run)}</summary>", *told, "</details>\n\n"])
+
+
+def _criterion(criterion: CriterionRun) -> str:
+    mark = "could not be judged: " if criterion.status == "error" else ""
+    gate = " (gate)" if criterion.gate else ""
+    evidence = "".join(_check(check) for check in shown_evidence(criterion)[:MOST_EVIDENCE])
+    detail = f"<br>{foreign(criterion.detail)}" if criterion.detail else ""
+    return f"<li>{mark}{foreign(criterion.label, 200)}{gate}{detail}{evidence}</li>"
+
+
+def _check(check: FieldCheck) -> str:
+    place = f" in event {check.seq}" if check.seq is not None else ""
+    return (
+        f"<br>{foreign(check.path, 200)}{place}: expected {foreign(in_words(check.expected))}, "
+        f"actual {foreign(in_words(check.actual))}"
+    )
+
+
+def _passes(passed: dict[str, int], room: int) -> str:
+    """What passed, folded away; with trials, how many of each."""
+    if not passed:
+        return ""
+    total = sum(passed.values())
+    rows = list(_fitting((f"<li>{foreign(task, 200)}{_times(n)}</li>" for task, n in sorted(passed.items())), room))
+    more = f"<li>… and {len(passed) - len(rows):,} more</li>\n" if len(rows) < len(passed) else ""
+    listed = "\n".join(rows)
+    return f"\n<details><summary>✅ {total:,} passed</summary>\n<ul>\n{listed}\n{more}</ul>\n</details>\n"
+
+
+def _times(number: int) -> str:
+    return f" × {number:,}" if number > 1 else ""
+
+
+def _fitting(rows: Iterable[str], room: int) -> Iterator[str]:
+    for row in rows:
+        room -= len(row.encode()) + 1
+        if room < 0:
+            return
+        yield row
+
+
+def _again(run: BenchmarkRun) -> str:
+    return f"\nRun it again: {foreign(run_again(run), 600)}\n\nRun {foreign(run.id, 60)}, clerkship {run.clerkship}\n"

@@ -1,0 +1,72 @@
+"""A trial that did not pass, in lines of plain text: what to know before opening anything else."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from clerkship.model.matcher import describe
+from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
+from clerkship.report.outcome import OUTCOMES, outcome, reason
+
+MOST_EVIDENCE = 20
+"""Expectations shown of one criterion."""
+LONGEST_VALUE = 500
+
+
+def named(task_run: TaskRun) -> str:
+    """The task, and which trial of it where that is in question."""
+    trial = f" (trial {task_run.trial})" if task_run.trial > 1 else ""
+    return f"{task_run.task}{trial}"
+
+
+def headline(task_run: TaskRun) -> str:
+    """Why it did not pass, in one line."""
+    if task_run.error:
+        return f"{word(task_run)}: {on_one_line(task_run.error)}"
+    if task_run.agent_error:
+        return f"{word(task_run)}, and the agent crashed: {on_one_line(task_run.agent_error)}"
+    return f"{word(task_run)}: {on_one_line(reason(task_run))}"
+
+
+def word(task_run: TaskRun) -> str:
+    """Its outcome as a word."""
+    late = " (timed out)" if task_run.status == "timed_out" else ""
+    return f"{OUTCOMES[outcome(task_run)][0]}{late}"
+
+
+def unmet(task_run: TaskRun) -> list[CriterionRun]:
+    """The criteria that did not hold, or could not be judged; of an errored trial none, for they say nothing."""
+    if task_run.status in ("errored", "invalid_person"):
+        return []
+    return [c for c in task_run.criteria if c.status == "error" or (c.status == "judged" and not c.passed)]
+
+
+def shown_evidence(criterion: CriterionRun) -> list[FieldCheck]:
+    """What is worth showing of a criterion that was not met."""
+    return [check for check in criterion.evidence if not check.passed][:MOST_EVIDENCE]
+
+
+def explain(task_run: TaskRun) -> Iterator[str]:
+    """Every criterion that was not met: label, reason, and each expectation beside what was found."""
+    for criterion in unmet(task_run):
+        mark = "!" if criterion.status == "error" else "✗"
+        gate = " (gate)" if criterion.gate else ""
+        yield f"{mark} {on_one_line(criterion.label)}{gate}"
+        if criterion.detail:
+            yield f"    {on_one_line(criterion.detail)}"
+        for check in shown_evidence(criterion):
+            place = f" (event #{check.seq})" if check.seq is not None else ""
+            yield f"    {on_one_line(check.path)}{place}"
+            yield f"      expected {in_words(check.expected)}"
+            yield f"      actual   {in_words(check.actual)}"
+    yield f"log: {task_run.events} events, head {task_run.head}"
+
+
+def in_words(value: Any) -> str:
+    """An expectation, or what was found, on one line."""
+    return on_one_line(value if isinstance(value, str) else describe(value))
+
+
+def on_one_line(text: str, limit: int = LONGEST_VALUE) -> str:
+    """Line breaks shown as a sign, and no more than a reader takes in."""
+    line = " ⏎ ".join(text.splitlines())
+    return line if len(line) <= limit else f"{line[:limit]}… ({len(text):,} characters)"

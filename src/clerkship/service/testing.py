@@ -1,0 +1,132 @@
+"""Run tasks from inside somebody's own tests: the agent as a Python object, the result as one that explains itself."""
+
+import inspect
+import math
+import os
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clerkship.actors.contract import Solver
+from clerkship.actors.python import PythonSolver
+from clerkship.engine.catalog import Registered
+from clerkship.kit.statistics import wilson
+from clerkship.model.problem import InputError
+from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.report.command import look_closer
+from clerkship.report.outcome import standing
+from clerkship.report.plain import explain, headline, named
+from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.reading import open_store, show_run, show_task
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.settings import load_settings
+from clerkship.store.sqlite import SqliteStore
+
+MOST_FAILURES = 10
+"""Trials that are explained in one message."""
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """What came of a run. True if it passed, so that `assert clerkship.run(…)` says what it seems to say."""
+
+    run: BenchmarkRun
+    counts: Counts
+    task_runs: list[TaskRun]
+    store: SqliteStore
+
+    @property
+    def passed(self) -> bool:
+        """Whether the command line would have exited with 0: nothing failed, broke or was stopped."""
+        return self.run.status == "completed" and self.counts.exit_code() == 0
+
+    @property
+    def failed(self) -> list[TaskRun]:
+        """The trials that keep it from passing: partial and fail, errored and inconclusive, and crashes."""
+        return [task_run for task_run in self.task_runs if standing(task_run) in ("failed", "errored")]
+
+    @property
+    def pass_rate(self) -> float:
+        """The share of graded trials that passed; NaN, which is never enough, where none was graded."""
+        rate = wilson(self.counts.passed, self.counts.graded)
+        return math.nan if rate is None else rate.rate
+
+    def events(self, task: str, trial: int = 1) -> list[dict[str, Any]]:
+        """A trial's log in order of arrival, by the task's name or a part of it that only it has."""
+        return show_task(self.store, self.run.id, task, trial).events
+
+    def report(self, path: str | Path) -> Path:
+        """Write the HTML report there."""
+        return write_reports(self.store, self.run.id, Targets(html=Path(path)))["html"]
+
+    def __bool__(self) -> bool:
+        """As `passed`."""
+        return self.passed
+
+    def __repr__(self) -> str:
+        """Short enough to stand in an assertion; `explain` has the rest."""
+        return f"<{self.run.id}: {self.counts.passed} of {self.run.total} passed>"
+
+    def explain(self) -> Iterator[str]:
+        """Each trial that did not pass with its reasons, and what to type to look closer."""
+        failed, store = self.failed, f" --store {shlex.quote(str(self.store.path))}"
+        for task_run in failed[:MOST_FAILURES]:
+            yield ""
+            yield named(task_run)
+            yield f"  {headline(task_run)}"
+            yield from (f"  {line}" for line in explain(task_run))
+            yield f"  closer: {look_closer(task_run)}{store}"
+        if len(failed) > MOST_FAILURES:
+            yield ""
+            yield f"… and {len(failed) - MOST_FAILURES} more: clerkship show {self.run.id} --failed{store}"
+        if self.run.status == "cancelled":
+            yield f"it was stopped after {self.counts.done} of {self.run.total}"
+
+
+class Practice:
+    """A store, and the places where suites are looked for."""
+
+    def __init__(self, store: Path, places: Iterable[Path]) -> None:
+        self._path = store
+        self._places = list(dict.fromkeys(places))
+        self._store: SqliteStore | None = None
+        self.results: list[Result] = []
+
+    def run(self, path: str | os.PathLike[str], agent: object, **options: Any) -> Result:
+        """Run what is at a path with an agent; the options are those of a `RunRequest`."""
+        catalog = Registered()
+        request = RunRequest(path=self._find(Path(path)), agent=as_agent(agent), **options)
+        plan = plan_run(request, load_settings(), catalog)
+        if self._store is None:
+            self._store = open_store(self._path, create=True)
+        execute(plan, self._store, catalog)
+        view = show_run(self._store, plan.run.id)
+        result = Result(view.run, view.counts, view.task_runs, self._store)
+        self.results.append(result)
+        return result
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if self._store is not None:
+            self._store.close()
+
+    def _find(self, path: Path) -> Path:
+        """As it is if absolute; else from the first place that has it, and from the working folder if below that."""
+        found = next((place / path for place in self._places if (place / path).exists()), None)
+        if found is None:
+            looked = " or ".join(str(place) for place in self._places)
+            raise InputError.of("there is no such file or folder", file=str(path), hint=f"looked in {looked}")
+        return found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found
+
+
+def as_agent(agent: object) -> str | Solver:
+    """A reference as it is; a class, an object or a function by the name it was written under."""
+    if isinstance(agent, str):
+        return agent
+    target = agent if inspect.isclass(agent) or inspect.isroutine(agent) else type(agent)
+    if inspect.ismodule(agent):
+        return PythonSolver(f"python:{agent.__name__}", agent)
+    name = f"python:{getattr(target, '__module__', '?')}:{getattr(target, '__qualname__', repr(target))}"
+    return PythonSolver(name, agent)

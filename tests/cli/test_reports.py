@@ -1,0 +1,91 @@
+"""Reports from the command line: written whatever the verdicts, and never at the price of the run."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from clerkship.cli.app import run
+from clerkship.cli.demo import SUITE
+
+ALL = ["--junit", "out/junit.xml", "--jsonl", "out/run.jsonl", "--markdown", "out/summary.md"]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def check_all(folder: Path) -> None:
+    """All three are there and speak of the same run."""
+    suite = ElementTree.parse(folder / "junit.xml").getroot()
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("5", "5")
+    lines = (folder / "run.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(lines[-1])["counts"]["verdicts"] == {"fail": 3, "partial": 2}
+    assert "**0 of 5** graded trials passed" in (folder / "summary.md").read_text(encoding="utf-8")
+
+
+def test_a_run_that_failed_writes_them_all_and_says_where(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", str(SUITE), "-a", "nop", *ALL]) == 1
+    check_all(Path("out"))
+    text = capsys.readouterr().out
+    for line in ("junit out/junit.xml", "jsonl out/run.jsonl", "markdown out/summary.md"):
+        assert line in text
+
+
+def test_show_writes_them_from_what_is_kept(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["run", str(SUITE), "-a", "nop", "--json"]) == 1
+    assert json.loads(capsysbinary.readouterr().out)["reports"].keys() == {"html"}
+    assert run(["show", "latest", "--json", *ALL]) == 0
+    check_all(Path("out"))
+    assert json.loads(capsysbinary.readouterr().out)["run"]["status"] == "completed"
+
+
+@pytest.mark.parametrize("option", ["--junit", "--jsonl", "--markdown", "--report"])
+def test_a_dash_is_standard_output_and_nothing_else_is_on_it(
+    option: str, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    run(["run", str(SUITE), "-a", "nop"])
+    capsysbinary.readouterr()
+    assert run(["show", "latest", option, "file"]) == 0
+    capsysbinary.readouterr()
+    assert run(["show", "latest", option, "-"]) == 0
+    assert capsysbinary.readouterr().out == Path("file").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", str(SUITE), "-a", "nop", "--junit", "-"], "standard output is for the verdicts"),
+        (["show", "latest", "--junit", "-", "--jsonl", "-"], "only one report can go to standard output"),
+        (["show", "latest", "--markdown", "x", "--markdown-limit", "5"], "10000"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_run(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not Path(".clerkship").exists()
+
+
+def test_a_file_that_cannot_be_written_loses_neither_the_run_nor_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("a file, not a folder")
+    assert run(["run", str(SUITE), "-a", "oracle", "--junit", "taken/junit.xml", "--markdown", "summary.md"]) == 2
+    output = capsys.readouterr()
+    assert "pass rate 100%" in output.out
+    assert "the report taken/junit.xml cannot be written: File exists; choose a file elsewhere" in output.err
+    assert "5 of 5" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert run(["show", "latest", "--junit", "junit.xml"]) == 0
+    assert (tmp_path / "junit.xml").exists()
+
+
+def test_a_summary_can_be_made_to_fit_a_comment(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["run", str(SUITE), "-a", "nop", "-k", "40"])
+    assert run(["show", "latest", "--markdown", "long.md"]) == 0
+    assert run(["show", "latest", "--markdown", "short.md", "--markdown-limit", "65000"]) == 0
+    assert Path("short.md").stat().st_size <= 65_000 < Path("long.md").stat().st_size
+    assert "are left out here" in Path("short.md").read_text(encoding="utf-8")

@@ -1,0 +1,171 @@
+"""The Markdown summary: what it says, what it leaves out, and that nobody's text in it is obeyed."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from clerkship.model.run import BenchmarkRun, FieldCheck, TaskRun
+from clerkship.report.foreign import foreign
+from clerkship.report.markdown import COMMENT, LEAST, SUMMARY, render_markdown
+from tests.report import made_up
+
+TAGS = {"h2", "h3", "p", "strong", "em", "i", "code", "ul", "li", "br", "details", "summary"}
+TAGS |= {"table", "thead", "tbody", "tr", "th", "td"}
+HOSTILE = [
+    "| a | b |",
+    "`code` ``` fence",
+    "</code><script>alert(1)</script><img src=x onerror=alert(2)>",
+    "@everyone please look, #1 and GH-2 and o/r#3, !4 ~bug %v1 $5",
+    "first\n/close\n/assign @root\n\n# Heading\n- [ ] item\n> quote",
+    "[link](https://example.org) ![x](https://example.org/x.png) <https://example.org> www.example.org a@example.org",
+    "</details></summary>\r\n\r\n<details open>",
+    "*a* _b_ __c__ ~~d~~ **e** \\* &lt;b&gt; &amp; $x^2$ :smile: [^1] ==m==",
+    "\u2028/close\x0b/close\x85/close\x1e",
+    "\u202egnp.exe\u200b\x00\x1b[31m",
+]
+
+
+class Rendered(HTMLParser):
+    """What GitHub's readers would see: tags with their attributes, and the text inside code."""
+
+    def __init__(self, markdown: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.codes: list[str] = []
+        self.outside = ""
+        self._open: list[str] = []
+        self.feed(MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(markdown))
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take it down."""
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag != "br":
+            self._open.append(tag)
+        if tag == "code":
+            self.codes.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        """It closes the last one open."""
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Inside code it is somebody's, outside it is ours."""
+        if "code" in self._open:
+            self.codes[-1] += data
+        else:
+            self.outside += data
+
+
+def page_of(task_runs: list[TaskRun], run: BenchmarkRun = made_up.RUN, limit: int = SUMMARY) -> str:
+    """A page about made-up trials."""
+    return render_markdown(run, made_up.counts(task_runs), lambda: task_runs, limit)
+
+
+def hostile(text: str) -> tuple[BenchmarkRun, list[TaskRun]]:
+    """A run in which somebody put this text wherever a text can be."""
+    check = FieldCheck(path=text, expected={"contains": text}, actual={text: text}, passed=False, seq=3)
+    failed = made_up.criterion(text, detail=text, evidence=(check,))
+    trials = [
+        made_up.task_run(text, verdict="fail", score=0.0, criteria=(failed,)),
+        made_up.task_run(text, verdict="pass", trial=2),
+        made_up.task_run(text, verdict="fail", agent_error=text, criteria=(failed,), trial=3),
+        made_up.task_run(text, status="errored", verdict=None, score=None, ending="errored", error=text, trial=4),
+    ]
+    changes = {"name": text, "solver": text, "path": text, "options": (text,), "trials": 4, "total": 4}
+    return made_up.RUN.model_copy(update=changes), trials
+
+
+def check_harmless(page: str) -> Rendered:
+    """No element, attribute or order that we did not write."""
+    seen = Rendered(page)
+    assert seen.tags <= TAGS
+    assert seen.attributes == set()
+    assert not re.search(r"[@#!~<>\[\]`|]|https?:|www\.", seen.outside), seen.outside
+    for line in page.splitlines():
+        assert not line.startswith(("/", "@", "    ", "\t"))
+        assert "@" not in line
+        assert "://" not in line
+        assert "www." not in line.lower()
+    return seen
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_is_shown_and_not_obeyed(text: str) -> None:
+    run, trials = hostile(text)
+    seen = check_harmless(page_of(trials, run))
+    said = foreign(text)
+    assert Rendered(said).codes[0] in seen.codes
+    assert "Flaky" in seen.outside
+
+
+def test_foreign_text_reads_as_it_was_written() -> None:
+    for text in ("a | b `c` <d> @e #f *g* _h_ [i](j) k.l:m", "www.x.org", "WWW.x.org"):
+        assert Rendered(foreign(text)).codes == [text]
+    assert Rendered(foreign("one\n/two")).codes == ["one ⏎ /two"]
+
+
+@given(st.text(), st.text())
+def test_no_text_breaks_out(before: str, after: str) -> None:
+    run, trials = hostile(f"{before}\n/close <b>@x</b>|{after}")
+    check_harmless(page_of(trials, run))
+
+
+def test_the_summary_says_how_it_went_and_why() -> None:
+    trials = [detail.task_run for detail in made_up.every_outcome()]
+    run = made_up.RUN.model_copy(update={"total": 12, "path": "suites/clinic"})
+    seen = Rendered(page_of(trials, run))
+    assert "⏭️ " in seen.outside, "it was cancelled"
+    assert "2 of 5 graded trials passed: 40 % (95 % interval 11.7 % to 76.9 %)" in seen.outside
+    assert "2 not run" in seen.outside
+    assert "2 passed" not in seen.outside
+    assert "1 passed" in seen.outside
+    for text in (
+        "it fails",
+        "#3 is not it",
+        'one of ["booked"]',
+        "StepFailed: no such file",
+        "KeyError: 'mrn' ⏎ in on_turn",
+        "ModelDown: no reply",
+        "clerkship run suites/clinic --agent python:desk:Agent --seed 7",
+    ):
+        assert any(" ".join(code.split()) == text for code in seen.codes), text
+    assert "Flaky" not in seen.outside
+
+
+def test_flaky_tasks_are_named() -> None:
+    bad = {"verdict": "fail", "score": 0.0}
+    trials = [made_up.task_run("Wobbles", trial=n, **(bad if n == 2 else {})) for n in (1, 2, 3)]
+    trials += [made_up.task_run("Holds", trial=n) for n in (1, 2, 3)]
+    trials += [made_up.task_run("Never", trial=n, **bad) for n in (1, 2, 3)]
+    page = page_of(trials, made_up.RUN.model_copy(update={"trials": 3, "total": 9}))
+    assert "<code>Wobbles</code>: 2 of 3 trials passed" in page
+    assert re.findall(r"^- ", page, re.MULTILINE) == ["- "]
+
+
+def test_all_passed_is_short() -> None:
+    page = page_of([made_up.task_run("A")], made_up.RUN.model_copy(update={"total": 1}))
+    assert page.startswith("## ✅ <code>made up</code>\n")
+    assert "| task |" not in page
+    assert "did not pass" not in page
+
+
+@pytest.mark.parametrize("limit", [LEAST, COMMENT, SUMMARY])
+@pytest.mark.parametrize("number", [1, 40, 3000])
+def test_it_fits_and_says_what_is_left_out(limit: int, number: int) -> None:
+    checks = tuple(FieldCheck(path="p" * 300, expected="<" * 900, actual="|" * 900, passed=False) for _ in range(9))
+    failed = tuple(made_up.criterion(f"{n} {'*' * 300}", detail="@" * 900, evidence=checks) for n in range(12))
+    trials = [made_up.task_run(f"{n} {'#' * 300}", verdict="fail", score=0.0, criteria=failed) for n in range(number)]
+    trials += [made_up.task_run(f"fine {n} {'_' * 300}") for n in range(number)]
+    page = page_of(trials, made_up.RUN.model_copy(update={"total": 2 * number}), limit)
+    assert len(page.encode()) <= limit
+    check_harmless(page)
+    assert page.count("<details>") == page.count("</details>")
+    assert ("are left out here" in page) == (number > 1 or limit < SUMMARY)
+    assert "Run it again" in page
