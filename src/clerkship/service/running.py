@@ -75,7 +75,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     if request.trials < 1 or (request.concurrency or 1) < 1:
         raise InputError.of("trials and concurrency are at least 1")
     library = load(request.path, catalog)
-    solver = build_solver(request.agent) if isinstance(request.agent, str) else request.agent
+    solver = build_solver(request.agent, catalog, settings) if isinstance(request.agent, str) else request.agent
     tasks, benchmark_timeout, benchmark_concurrency = _pick(library, request)
     timeout = request.timeout or benchmark_timeout or settings.timeout
     snapshots = tuple(library.snapshot(loaded, timeout) for loaded in tasks)
