@@ -14,6 +14,8 @@ from clerkship.cli.words import ending, verdict
 from clerkship.service.reading import RunView, TaskView, open_store, show_run, show_task, write_report
 from clerkship.settings import load_settings
 
+MOST_LINES = 40
+
 
 def show(
     run: Annotated[str, typer.Argument(help="Id of a run, the start of one, or `latest`.")] = "latest",
@@ -61,7 +63,8 @@ def _show_task(view: TaskView, *, events: bool, json: bool) -> None:
         if text:
             console.print(f"  [fail]{name}:[/] {escape(text)}")
     for line in str(view.sidecar.get("agent_traceback", "")).splitlines():
-        console.print(f"    [quiet]{escape(line)}[/]", soft_wrap=True)
+        _print_line(line)
+    _print_stderr(str(view.sidecar.get("agent_stderr", "")).splitlines())
     if task_run.answer is not None:
         console.print(f"  [quiet]answer[/] {escape(orjson.dumps(task_run.answer).decode())[:500]}")
     for criterion in task_run.criteria:
@@ -72,6 +75,20 @@ def _show_task(view: TaskView, *, events: bool, json: bool) -> None:
             _print_event(event)
     state = "[pass]intact[/]" if view.intact else "[fail]NOT the log that was graded[/]"
     console.print(f"\n[quiet]log[/] {task_run.events} events, {state}, head {task_run.head}")
+
+
+def _print_stderr(lines: list[str]) -> None:
+    if lines:
+        cut = f", last {MOST_LINES} of {len(lines)} lines" if len(lines) > MOST_LINES else ""
+        out().print(f"  [quiet]the agent's standard error{cut}[/]")
+    for line in lines[-MOST_LINES:]:
+        _print_line(line)
+
+
+def _print_line(line: str) -> None:
+    """A line of the agent's; not what would move the cursor."""
+    shown = "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in line)
+    out().print(f"    [quiet]{escape(shown)}[/]", soft_wrap=True)
 
 
 def _print_event(event: dict[str, Any]) -> None:
