@@ -50,7 +50,11 @@ def say(text):
 def call(name, arguments):
     """A tool to be called."""
     function = {"name": name, "arguments": json.dumps(arguments)}
-    return {"role": "assistant", "content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "call_1", "type": "function", "function": function}],
+    }
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -66,7 +70,9 @@ class Handler(BaseHTTPRequestHandler):
         reason = "tool_calls" if message.get("tool_calls") else "stop"
         usage = {"prompt_tokens": len(json.dumps(asked)) // 4, "completion_tokens": len(json.dumps(message)) // 4}
         choice = {"index": 0, "message": message, "finish_reason": reason}
-        return self.reply(200, {"object": "chat.completion", "model": asked["model"], "choices": [choice], "usage": usage})
+        return self.reply(
+            200, {"object": "chat.completion", "model": asked["model"], "choices": [choice], "usage": usage}
+        )
 
     def reply(self, status, data):
         body = json.dumps(data).encode()

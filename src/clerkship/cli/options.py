@@ -16,6 +16,7 @@ Agent = Annotated[
         "--agent",
         "-a",
         metavar="WHO",
-        help="Who does the work: python:mod:name, oracle (the tasks' own solutions), nop (nobody).",
+        help="Who does the work: python:mod:name, 'command:node agent.mjs', https://host/path, openai:model, "
+        "oracle (the tasks' own solutions), nop (nobody).",
     ),
 ]
