@@ -102,6 +102,13 @@ def test_what_is_no_reply_is_the_agents_error(bench: Workbench, answer: Answer, 
     assert said in task_run.agent_error
 
 
+def test_a_reply_without_end_is_not_read_to_its_end(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(lambda asked: (200, {"Content-Length": "900000000"}, b"x" * 9_000_000)) as served:
+        task_runs = bench.run(f"http:{served.url}", trials=2, concurrency=1)
+    assert ["more than 8,000,000 bytes" in task_run.agent_error for task_run in task_runs] == [True, True]
+
+
 def test_redirects_are_not_followed(bench: Workbench) -> None:
     suite(bench, WORK)
     with Served(replies({"answer": 42})) as other:

@@ -17,7 +17,10 @@ _SEEN = (_PROC / "self/stat").exists()
 
 
 def find(session: int, mark: str) -> list[int]:
-    """Everything alive that belongs to a session or bears its mark; empty where there is no /proc."""
+    """Everything alive that belongs to a session or bears its mark; empty where there is no /proc.
+
+    The session is 0 where it is not known: a program that was given up while it was being started.
+    """
     if not _SEEN:
         return []
     wanted = f"{MARK}={mark}".encode()
@@ -31,7 +34,7 @@ def _belongs(pid: int, session: int, wanted: bytes) -> bool:
         state, _, _, sid = (_PROC / f"{pid}/stat").read_bytes().rpartition(b")")[2].split()[:4]
         if state in (b"Z", b"X"):
             return False
-        return int(sid) == session or wanted in (_PROC / f"{pid}/environ").read_bytes().split(b"\0")
+        return (session > 0 and int(sid) == session) or wanted in (_PROC / f"{pid}/environ").read_bytes().split(b"\0")
     except (OSError, ValueError):  # gone already, or another user's
         return False
 
@@ -40,7 +43,8 @@ def send(number: signal.Signals, session: int, mark: str) -> bool:
     """Signal all of them; whether any was found."""
     if not _SEEN:
         with contextlib.suppress(OSError):
-            os.killpg(session, number)
+            if session > 0:
+                os.killpg(session, number)
         return False
     found = find(session, mark)
     for pid in found:

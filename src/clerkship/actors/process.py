@@ -107,12 +107,13 @@ class Process:
         return None if self._child is None else self._child.poll()
 
     def last_words(self) -> str:
-        """The end of what it wrote to standard error, for an error message."""
+        """The end of what it wrote to standard error, for an error message: no sign that would move a cursor."""
         with self._lock:
             if not self._closed:
                 self._drain_err()
         lines = self._err.decode(errors="replace").strip().splitlines()[-6:]
-        return "\n".join(lines)[-1000:]
+        plain = ("".join(sign if sign.isprintable() else " " for sign in line) for line in lines)
+        return "\n".join(plain)[-1000:]
 
     def _running(self) -> bool:
         return self._child is not None and self._child.poll() is None
@@ -225,7 +226,7 @@ class Process:
         """Ask by closing its input, then by SIGTERM, then not any more; which of them it took."""
         if self not in _LIVE:
             return None
-        session = -1 if self._child is None else self._child.pid
+        session = 0 if self._child is None else self._child.pid
         if self._child is not None and self._child.stdin is not None:
             self._child.stdin.close()
             self._settle(END_WITHIN)
@@ -281,7 +282,7 @@ class Process:
 
     def abandon(self) -> None:
         """End it without any grace: this process is about to end itself."""
-        session = -1 if self._child is None else self._child.pid
+        session = 0 if self._child is None else self._child.pid
         offspring.send(Signals.SIGKILL, session, self._mark)
         if self._private is not None:
             shutil.rmtree(self._private, ignore_errors=True)

@@ -1,5 +1,6 @@
 """HTTP to the outside: addresses as people give them, clients, and replies of a bounded size."""
 
+import asyncio
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -55,10 +56,21 @@ async def post(
 ) -> "tuple[httpx.Response, bytes]":
     """The reply's head and its body, read no further than the limit."""
     sent = {"content-type": "application/json", "accept": "application/json", "accept-encoding": "identity"}
-    async with client.stream("POST", address, content=body, headers=sent | headers) as response:
-        data = bytearray()
-        async for chunk in response.aiter_bytes():
-            data += chunk
-            if len(data) > limit:
-                raise TooLarge
-        return response, bytes(data)
+    data, over = bytearray(), False
+    try:
+        async with (
+            asyncio.timeout(None) as reading,
+            client.stream("POST", address, content=body, headers=sent | headers) as response,
+        ):
+            async for chunk in response.aiter_bytes():
+                if len(data) <= limit:
+                    data += chunk
+                elif not over:
+                    # Not simply left: the generators below would stay half read, for nobody to close.
+                    over = True
+                    reading.reschedule(asyncio.get_running_loop().time())
+    except TimeoutError:
+        raise TooLarge from None
+    if len(data) > limit:
+        raise TooLarge
+    return response, bytes(data)

@@ -163,7 +163,7 @@ def _reached_by_tool(spec: Spec, tools: Sequence[Tool], request: Request) -> Non
     }
     if isinstance(route.body, str):
         arguments["body_base64" if route.body == "bytes" else "body"] = (
-            base64.b64encode(request.body).decode() if route.body == "bytes" else request.body.decode()
+            base64.b64encode(request.body).decode() if route.body == "bytes" else request.body.decode(errors="replace")
         )
     elif route.body is not None:
         try:
