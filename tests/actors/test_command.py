@@ -1,5 +1,6 @@
 """Agents that are programs: what they are sent, what they may answer, and that nothing of them is left behind."""
 
+import asyncio
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ import orjson
 import pytest
 
 from clerkship.actors.command import load_command
+from clerkship.actors.contract import AgentStopped
 from clerkship.actors.messages import MOST_REPORTS
 from clerkship.actors.process import STDERR_LIMIT
 from clerkship.kit.wall import monotonic
@@ -119,7 +121,7 @@ def test_an_answer_is_a_line_or_all_that_was_printed(
         ("say({'say': 'hello'})", "has no `answer`; it has 'say'"),
         ("say({'answer': 'x' * 2_000_000})", "2,000,000 characters"),
         ("print('{\"' + 'x' * 9_000_000)", "a line of more than 8,000,000 bytes"),
-        ("print('x\\n' * 3_000_000)", "it printed more than 1,000,000 characters"),
+        ("print(('x' * 999 + '\\n') * 5_000)", "it printed more than 1,000,000 characters"),
         ("say({'report': {'kind': 'agent.slot.sett', 'name': 'x'}})", "did you mean `agent.slot.set`"),
         ("say({'report': {'kind': 'agent.slot.set', 'nam': 'x'}})", "its report of agent.slot.set is wrong: nam"),
         ("say({'report': 5})", "a report is a map with `kind`, not int 5"),
@@ -332,6 +334,26 @@ def test_a_program_that_the_system_will_not_start_is_the_agents_error(bench: Wor
     task_run = bench.run_one(f"command:{broken}")
     assert task_run.ending == "agent_failed"
     assert "could not be started: Exec format error" in task_run.agent_error
+
+
+def test_closed_from_another_thread_it_answers_nobody_any_more(tmp_path: Path) -> None:
+    agent: Any = load_command(program(tmp_path, "time.sleep(60)").removeprefix("command:"), Settings()).open(None)
+    agent._process.start(os.environ, {})
+    found: list[type[BaseException]] = []
+
+    def waits() -> None:
+        try:
+            asyncio.run(agent._process.receive())
+        except BaseException as error:
+            found.append(type(error))
+
+    thread = threading.Thread(target=waits)
+    thread.start()
+    agent.close()
+    thread.join(10)
+    assert found == [AgentStopped]
+    with pytest.raises(AgentStopped):
+        agent._process.start(os.environ, {})
 
 
 def test_it_may_be_closed_twice_and_from_another_thread(tmp_path: Path) -> None:
