@@ -4,13 +4,16 @@ UV ?= uv
 RUN := $(UV) run --quiet --group dev
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo 2>/dev/null)
 
+install = { command -v apt-get >/dev/null && $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq $(1); } || echo "$(1) is missing: tests that need it are skipped"
+
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 setup: ## Install what the tests need: Python packages, and programs where it may
 	@command -v $(UV) >/dev/null || pip install --quiet uv
 	@$(UV) sync --quiet --group dev
-	@command -v curl >/dev/null || { command -v apt-get >/dev/null && $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq curl; } || echo "curl is missing: tests that need it are skipped"
+	@command -v curl >/dev/null || $(call install,curl)
+	@command -v node >/dev/null || $(call install,nodejs)
 
 test: setup ## Install what is needed and run all tests
 	@$(RUN) pytest -n auto -q $(ARGS)

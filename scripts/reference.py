@@ -38,6 +38,7 @@ from clerkship.report.junit import ELEMENTS
 from clerkship.report.markdown import COMMENT, SUMMARY
 from clerkship.report.outcome import OUTCOMES, standing
 from clerkship.sandbox.door import Sandboxes
+from clerkship.sandbox.route import Route
 from clerkship.service.testing import Result
 from clerkship.settings import Settings
 from clerkship.simulators.spec import Spec
@@ -81,6 +82,81 @@ LINE_WORDS = {
     "summary": "last: counts, pass rate with its interval, exit code; a file without this line was cut off",
 }
 BOX_MEMBERS = ("get_as(kind, name)", "now", "report(payload)", "wait(duration)")
+SORTS = """| `--agent` | |
+|---|---|
+| `nop` | does nothing |
+| `oracle` | runs each task's own solution |
+| `python:module:name` | an object in this process |
+| `command:words` | a program, in lines of JSON |
+| `http:address`, or the address alone | a web server, by POST |
+| `openai:model`, `openai:model@address` | a model behind a chat-completions endpoint |
+"""
+OUTSIDE = """## Messages
+
+What agents outside this process are sent, as one JSON object:
+
+| key | |
+|---|---|
+| `type` | `turn` or `task` |
+| `text`, `turn`, `sandbox` | of a turn: what the person said, which turn it is, where they said it |
+| `task_item` | the task's; in a turn `null` if it has none |
+| `sandboxes` | by name: `{"kind", "url", "token"}`, the token being the bearer token of that sandbox |
+| `clock` | `{"url", "token"}` of the simulated clock |
+| `now` | the simulated time |
+| `conversation`, `trial` | over HTTP alone: a name of this trial that nobody can guess, and which repetition it is |
+
+The reply to a turn is `{"say": …}`: text, a map with `text` (and `utter_name`, `buttons`, `metadata`), a list of
+those, or `null` for silence. The reply to a task is `{"answer": …}`. Beside either may stand `"report"`: one of the
+agent's own events, or a list of them, each with its `kind` from the table above and that event's fields, such as
+`{"kind": "agent.slot.set", "name": "day", "value": "Monday"}`. A reply has at most 8 MB, and at most 10,000 events are
+taken in a trial.
+
+## A program
+
+`--agent "command:node agent.mjs"`: a shell's words, without a shell, run in the working folder; on Linux and macOS.
+One process per trial, started when there is something to say to it. Each message is one line on its standard input,
+each reply one line on standard output; lines with `report` alone may come before it, and empty lines do not count.
+Standard error is kept beside the log, its last 64 KB.
+
+Its environment is ours without `CLERKSHIP_*`, plus:
+
+| variable | |
+|---|---|
+| `CLERKSHIP_TASK_FILE` | of a task: a file with the message, that only this user can read and that is gone afterwards |
+| `CLERKSHIP_SANDBOX_<NAME>_URL`, `…_TOKEN` | each sandbox; its name in capitals, other signs as `_` |
+| `CLERKSHIP_CLOCK_URL`, `…_TOKEN` | the simulated clock |
+| `CLERKSHIP_PROCESS` | a mark by which its children are found |
+
+A program need not know of messages: if the first line it prints does not begin with `{"`, and it ends with exit code
+0, all it prints is its answer, as text. One that prints nothing and ends with 0 has answered `null`. Another exit
+code, a line that is not JSON or too long, or an end in the middle of a conversation is the agent's error, shown with
+the end of its standard error.
+
+When the trial is over its input is closed; what still runs after 0.25 seconds gets SIGTERM, and 0.3 seconds later
+SIGKILL: the program, its session, and (on Linux) every process that bears its mark. A process that left the session
+and wiped its environment is not found.
+
+## A web server
+
+`--agent https://host/path`: one POST per turn or task, with the message as its body; the reply has status 200 to 299.
+Redirects are not followed. With `CLERKSHIP_WEBHOOK_SECRET` each message is signed as Standard Webhooks has it:
+`webhook-id`, `webhook-timestamp` (seconds), and `webhook-signature: v1,` with the base64 of HMAC-SHA256 over
+`id.timestamp.body`. The secret is taken as it is, or as base64 after `whsec_`. A server that cannot be reached, or
+replies with anything else, is the agent's error. The part of the address after `?` is sent and not kept.
+
+## A model
+
+`--agent openai:model[@address]`: `POST address/chat/completions`. The address is `CLERKSHIP_OPENAI_BASE_URL` or
+`OPENAI_BASE_URL` if none is given, the key `CLERKSHIP_OPENAI_API_KEY` or `OPENAI_API_KEY`. The task's `instruction`
+comes first, then whatever else is in `task_item`; and the simulated time. Tools are the operations of the sandboxes,
+as `<sandbox>__<operation>`, in a conversation without its own sandbox; at work also `finish(answer)` and
+`wait(duration)`. Each call is an `agent.action.executed`. What cannot be called, and what a sandbox refuses, is told
+to the model. After 50 rounds without a word it is the agent's error.
+
+Status 408, 409, 425, 429, 5xx, a timeout and a broken connection are tried again, four times in all, as long apart as
+`Retry-After` says (up to 30 seconds); then the run is errored, as it is at once on any other status. Tokens used are
+kept beside the log.
+"""
 FILTER_WORDS = {
     "upper": "in capitals",
     "lower": "in small letters",
@@ -130,7 +206,7 @@ def _index() -> str:
 | [steps](steps.md) | what a scenario can do, faults included |
 | [events](events.md) | what can be in a log |
 | [simulators](simulators.md) | what can be simulated, and how it is reached |
-| [agents](agents.md) | what an agent in Python gets, and what it may return |
+| [agents](agents.md) | the sorts of agent there are, what each gets, and what it may return |
 | [commands](commands.md) | the command line |
 | [settings](settings.md) | environment variables |
 | [reports](reports.md) | what is in the files for machines |
@@ -286,8 +362,7 @@ handlers and leave the same log. Beside the sandboxes is the clock: `GET /<playg
 
 def _simulator(spec: Spec) -> str:
     routes = "\n".join(
-        f"| `{route.method} {route.path}` | `{route.operation}` | {inspect.getdoc(route.handler) or ''} |"
-        for route in spec.routes
+        f"| `{route.method} {route.path}` | `{route.operation}` | {_what(route)} |" for route in spec.routes
     )
     verbs = "\n".join(f"| `{name}` | {text} |" for name, text in _verbs(spec.handle))
     config = _fields(spec.config) if spec.config.model_fields else "Nothing to configure.\n"
@@ -311,6 +386,14 @@ Config:
 {config}"""
 
 
+def _what(route: Route) -> str:
+    """What an operation does, and what a request for it may have beside its path."""
+    query = [f"`?{name}=`: {about}" for name, about in route.query.items()]
+    body = [] if route.body is None else [f"body: {route.body}" if isinstance(route.body, str) else "body: JSON"]
+    takes = f" ({'; '.join(query + body)})" if query or body else ""
+    return (inspect.getdoc(route.handler) or "") + takes
+
+
 def _verbs(handle: type) -> Iterator[tuple[str, str]]:
     for name, member in inspect.getmembers(handle):
         if not name.startswith("_") and name not in ("request",):
@@ -332,10 +415,12 @@ def _agents() -> str:
     return f"""{HEAD}
 # Agents
 
-`--agent nop` does nothing, `--agent oracle` runs each task's own solution, and `--agent python:module:name` is yours: a
-class (a fresh instance for each trial), an object, or a module with `on_turn` and/or `on_task`; or one function whose
-first parameter is `message` or `task_item`. Sync or async; the second parameter, `sandboxes`, may be left out. What
-it prints goes to standard error.
+{SORTS}
+## In Python
+
+`--agent python:module:name`: a class (a fresh instance for each trial), an object, or a module with `on_turn` and/or
+`on_task`; or one function whose first parameter is `message` or `task_item`. Sync or async; the second parameter,
+`sandboxes`, may be left out. What it prints goes to standard error.
 
 `on_turn(message, sandboxes)` answers a person. It returns text, a `Say`, a map with `text`, a list of those, or
 nothing, which ends the conversation as the agent's silence.
@@ -364,7 +449,8 @@ What an agent may `report` of itself, from `clerkship.events.agent`:
 | payload | event |
 |---|---|
 {reports}
-"""
+
+{OUTSIDE}"""
 
 
 def _commands() -> str:
@@ -385,7 +471,7 @@ def _command(name: str, command: Any) -> str:
 
 def _settings() -> str:
     rows = "\n".join(
-        f"| `CLERKSHIP_{setting.name.upper()}` | {setting.metadata['about']} | `{setting.default}` |"
+        f"| `CLERKSHIP_{setting.name.upper()}` | {setting.metadata['about']} | {_shown(setting.default)} |"
         for setting in dataclass_fields(Settings)
     )
     return f"""{HEAD}
@@ -477,6 +563,10 @@ test with each place. Ctrl-C ends the run, keeps what finished, and ends the ses
 Runs are kept in the test's `tmp_path`. `--clerkship-store FILE`, or `clerkship_store` in pytest's settings, keeps
 them in one place, from pytest's root folder.
 """
+
+
+def _shown(default: object) -> str:
+    return "none" if default == "" else f"`{default}`"
 
 
 def _fields(model: type[BaseModel]) -> str:

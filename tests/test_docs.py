@@ -15,6 +15,7 @@ from scripts.reference import pages, stale
 
 ROOT = Path(__file__).parent.parent
 PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PROSE += sorted((ROOT / "examples").rglob("*.md"))
 GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -27,6 +28,7 @@ def test_every_name_has_its_place_in_the_reference() -> None:
     catalog, text = Registered(), "\n".join(pages().values())
     names = [*catalog.assertions, *catalog.steps, *catalog.simulators, *catalog.events]
     assert [name for name in names if f"`{name}`" not in text and f"## {name}\n" not in text] == []
+    assert [sort for sort in catalog.agents if not re.search(rf"`(--agent )?\"?{sort}[`:]", text)] == []
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda path: path.name)

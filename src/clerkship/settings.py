@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from clerkship.model.problem import InputError
@@ -17,6 +17,18 @@ class Settings:
     timeout: float = field(default=300.0, metadata={"about": "wall seconds per task that sets no timeout"})
     concurrency: int = field(default=4, metadata={"about": "trials at once"})
     seed: int = field(default=0, metadata={"about": "what ids and randomness derive from"})
+    webhook_secret: str = field(
+        default="", repr=False, metadata={"about": "what messages to `http:` agents are signed with, if anything"}
+    )
+    openai_base_url: str = field(
+        default="https://api.openai.com/v1",
+        metadata={"about": "where `openai:` agents are, or `OPENAI_BASE_URL`", "also": "OPENAI_BASE_URL"},
+    )
+    openai_api_key: str = field(
+        default="",
+        repr=False,
+        metadata={"about": "key for `openai:` agents, or `OPENAI_API_KEY`", "also": "OPENAI_API_KEY"},
+    )
 
 
 _EXPECTED = {
@@ -24,7 +36,13 @@ _EXPECTED = {
     "timeout": "seconds, more than 0 and at most 86400",
     "concurrency": "a whole number, at least 1",
     "seed": "a whole number",
+    "openai_base_url": "an address such as https://api.openai.com/v1",
 }
+
+
+def limited(settings: Settings, concurrency: int | None) -> Settings:
+    """With another limit, where one was asked for."""
+    return settings if concurrency is None else replace(settings, concurrency=concurrency)
 
 
 def program(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> str:
@@ -35,6 +53,11 @@ def program(folder: Path | None = None, environ: Mapping[str, str] = os.environ)
     if folder is None or folder.resolve().is_relative_to(project):
         return "uv run clerkship"
     return f"uv run --project {shlex.quote(str(project))} clerkship"
+
+
+def inherited(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What a program that we start gets of our environment: all but our own settings, some of which are secrets."""
+    return {name: value for name, value in environ.items() if not name.startswith("CLERKSHIP_")}
 
 
 _SORTS: dict[str, type[Path] | type[float] | type[int]] = {
@@ -49,13 +72,15 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     """From CLERKSHIP_STORE and so on; a value that does not fit is an input error."""
     given: dict[str, object] = {}
     for setting in fields(Settings):
-        text = environ.get(f"CLERKSHIP_{setting.name.upper()}")
+        text = environ.get(f"CLERKSHIP_{setting.name.upper()}") or environ.get(setting.metadata.get("also", ""))
         if not text:
             continue
-        sort = _SORTS[setting.name]
+        sort = _SORTS.get(setting.name, str)
         try:
             given[setting.name] = sort(text)
             if setting.name in ("timeout", "concurrency") and not 0 < float(text) <= 86_400:
+                raise ValueError
+            if setting.name == "openai_base_url" and not text.startswith(("http://", "https://")):
                 raise ValueError
         except ValueError:
             raise InputError.of(

@@ -10,7 +10,9 @@ from clerkship.actors.contract import Message, Say
 from clerkship.actors.python import PythonSolver, load_python
 from clerkship.actors.reply import parse_replies
 from clerkship.engine.build import build_solver
+from clerkship.engine.catalog import Registered
 from clerkship.model.problem import InputError
+from clerkship.settings import Settings
 from tests.workbench import Workbench
 
 TALK = """
@@ -123,9 +125,13 @@ def test_an_agent_that_cannot_be_loaded_says_why(
 
 def test_unknown_agents_are_refused_with_the_nearest_name() -> None:
     with pytest.raises(InputError, match="did you mean `oracle`"):
-        build_solver("oracel")
-    with pytest.raises(InputError, match="unknown agent"):
-        build_solver("python:")
+        build_solver("oracel", Registered(), Settings())
+    with pytest.raises(InputError, match="unknown agent `pyton:a:b`; did you mean `python`"):
+        build_solver("pyton:a:b", Registered(), Settings())
+    with pytest.raises(InputError, match="no module; write `python:module:name`"):
+        build_solver("python:", Registered(), Settings())
+    with pytest.raises(InputError, match="nop takes nothing more"):
+        build_solver("nop:x", Registered(), Settings())
 
 
 def test_replies_come_in_many_forms() -> None:

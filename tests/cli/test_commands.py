@@ -304,3 +304,27 @@ def test_chaos_is_announced_and_an_unknown_profile_is_refused_with_the_nearest(
     assert "chaos gentle" in capsys.readouterr().out
     assert run(["run", "a.yml", "--agent", "nop", "--chaos", "gentel"]) == 2
     assert "no chaos profile `gentel`; did you mean `gentle`?" in capsys.readouterr().err
+
+
+def test_what_a_program_wrote_to_standard_error_is_shown_and_moves_no_cursor(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("suite").mkdir()
+    Path("suite/a.yml").write_text("task: {name: Work, criteria: []}")
+    Path("noisy.py").write_text(
+        "import sys\n"
+        "for number in range(100): print('complaint', number, file=sys.stderr)\n"
+        "sys.exit('\\x1b[2Jthe [bold]end[/]')\n"
+    )
+    assert run(["run", "suite", "--agent", f"command:{sys.executable} noisy.py"]) == 1
+    text = capsys.readouterr().out
+    assert "it ended with exit code 1" in text
+    assert "complaint 99" in text
+    assert run(["show", "latest", "Work"]) == 0
+    text = capsys.readouterr().out
+    assert "the agent's standard error, last 40 of 101 lines" in text
+    assert "complaint 61\n" in text
+    assert "\N{REPLACEMENT CHARACTER}[2Jthe [bold]end[/]" in text
+    assert "\x1b[2J" not in text
+    [page] = Path(".clerkship/reports").glob("*.html")
+    assert "complaint 99" in page.read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 import pytest
 
 from clerkship.conformance import CHECKS
-from clerkship.conformance.checks import Check, NotConforming, check_simulator
+from clerkship.conformance.checks import Check, NotConforming, check_simulator, every_operation_is_a_tool
 from clerkship.sandbox.exchange import Reply, Request, json_reply
 from clerkship.sandbox.route import Call, Route
 from clerkship.simulators import files
@@ -43,6 +43,19 @@ def test_the_suite_catches_a_route_that_breaks() -> None:
 def test_the_suite_catches_an_exercise_that_leaves_something_out() -> None:
     with pytest.raises(NotConforming, match="leaves out"):
         check_simulator(_changed(exercise=(Request("GET", "/files"),)))
+
+
+def test_the_suite_catches_an_operation_that_a_model_could_not_call() -> None:
+    def nameless(call: Call) -> Reply:
+        return json_reply(200, {"files": []})
+
+    nameless.__doc__ = None
+    routes = (Route("GET", "/files", "list_files", nameless), *ROUTES[1:])
+    with pytest.raises(NotConforming, match="box__list_files does not say what it does"):
+        every_operation_is_a_tool(_changed(routes=routes))
+    routes = (*ROUTES[:2], Route("PUT", "/files/{path*}", "write_file", ROUTES[2].handler, body="text"), ROUTES[3])
+    with pytest.raises(NotConforming, match="box__write_file sends another body"):
+        every_operation_is_a_tool(_changed(routes=routes))
 
 
 def test_the_registry_refuses_a_kind_taken_twice_and_a_spec_that_contradicts_itself() -> None:

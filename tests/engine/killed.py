@@ -57,7 +57,7 @@ def work(command: list[str], store: SqliteStore, suite: Path) -> None:
         request = RunRequest(path=suite, agent=solver, trials=TRIALS, concurrency=WORKERS)
         execute(plan_run(request, Settings(), catalog), store, catalog)
     else:
-        resumed = plan_resume(store, command[1], Settings(), agent=solver, concurrency=WORKERS)
+        resumed = plan_resume(store, command[1], catalog, Settings(concurrency=WORKERS), agent=solver)
         resume(resumed, store, catalog)
 
 

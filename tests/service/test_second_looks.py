@@ -48,7 +48,7 @@ def test_a_rerun_does_the_same_from_the_snapshot_whatever_the_files_say(bench: W
     file = bench.write("a.yml", SUITE)
     first = bench.run(copies, trials=2)
     file.unlink()
-    plan = plan_rerun(bench.store, "latest", Settings(), PythonSolver("agent", copies))
+    plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), PythonSolver("agent", copies))
     execute(plan, bench.store, CATALOG)
     again = bench.store.run("latest")
     assert (again.made_by, again.origin, again.plan) == ("rerun", first[0].run, bench.store.run(first[0].run).plan)
@@ -58,7 +58,7 @@ def test_a_rerun_does_the_same_from_the_snapshot_whatever_the_files_say(bench: W
 def test_a_rerun_with_another_agent_is_that_agents_run(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copies)
-    execute(plan_rerun(bench.store, "latest", Settings(), "nop"), bench.store, CATALOG)
+    execute(plan_rerun(bench.store, "latest", CATALOG, Settings(), "nop"), bench.store, CATALOG)
     run = bench.store.run("latest")
     assert run.solver == "nop"
     comparison = compare_runs(bench.store, run.origin, run.id)
@@ -73,7 +73,7 @@ def test_what_a_run_was_frozen_from_must_still_be_that(bench: Workbench) -> None
     run = bench.store.run("latest")
     bench.store._db.execute("UPDATE blobs SET data = x'7b7d' WHERE sha256 = ?", (run.plan,))
     with pytest.raises(StoreFailed, match="tampered"):
-        plan_rerun(bench.store, "latest", Settings(), "nop")
+        plan_rerun(bench.store, "latest", CATALOG, Settings(), "nop")
 
 
 def test_edited_criteria_are_tried_on_what_happened(bench: Workbench) -> None:
@@ -113,7 +113,7 @@ def test_a_new_grading_version_is_written_down(bench: Workbench, monkeypatch: py
     assert result.run.grading == "2"
     assert show_task(bench.store, result.run.id, "Copy").snapshot.grading == "2"
     with pytest.raises(InputError, match="one run has one"):
-        plan_resume(bench.store, result.run.origin, Settings())
+        plan_resume(bench.store, result.run.origin, CATALOG, Settings())
 
 
 def test_a_log_that_is_not_the_one_that_was_graded_gets_no_verdict(bench: Workbench) -> None:
@@ -164,7 +164,9 @@ def breaking_after(bench: Workbench, finished: int, agent: Callable[..., Any] = 
 
 def go_on(bench: Workbench, run: str, agent: Callable[..., Any] = copies, **options: Any) -> Any:
     """Resume it with the same agent."""
-    resumed = plan_resume(bench.store, run, Settings(timeout=20), agent=PythonSolver("agent", agent), **options)
+    resumed = plan_resume(
+        bench.store, run, CATALOG, Settings(timeout=20), agent=PythonSolver("agent", agent), **options
+    )
     return resume(resumed, bench.store, CATALOG)
 
 
@@ -222,18 +224,20 @@ def test_what_was_stopped_goes_on_too_and_errored_trials_if_asked(bench: Workben
     class Fails:
         name = "agent"
 
-        def open(self, solution: str | None) -> Any:
+        def open(self, solution: str | None, trial: int = 1) -> Any:
             if broken:
                 raise InputError.of("the model is out")
             return PythonSolver("agent", sometimes).open(solution)
 
     assert bench.run_one(Fails()).status == "errored"
     run = bench.store.run("latest").id
-    assert plan_resume(bench.store, run, Settings(), agent=Fails()).left == 0
-    resume(plan_resume(bench.store, run, Settings(), agent=Fails()), bench.store, CATALOG)
+    assert plan_resume(bench.store, run, CATALOG, Settings(), agent=Fails()).left == 0
+    resume(plan_resume(bench.store, run, CATALOG, Settings(), agent=Fails()), bench.store, CATALOG)
     assert len(bench.store.task_runs(run, attempts=True)) == 1
     broken = False
-    result = resume(plan_resume(bench.store, run, Settings(), agent=Fails(), retry_errored=True), bench.store, CATALOG)
+    result = resume(
+        plan_resume(bench.store, run, CATALOG, Settings(), agent=Fails(), retry_errored=True), bench.store, CATALOG
+    )
     assert result.counts.verdicts == {"pass": 1}
     assert result.counts.statuses == {"completed": 1}
     assert [t.attempt for t in bench.store.task_runs(run, attempts=True)] == [1, 2]
@@ -262,7 +266,7 @@ def test_a_run_is_its_agents(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     run = breaking_after(bench, 1)
     with pytest.raises(InputError, match="not other's"):
-        plan_resume(bench.store, run, Settings(), agent=PythonSolver("other", copies))
+        plan_resume(bench.store, run, CATALOG, Settings(), agent=PythonSolver("other", copies))
     rescored = rescore(bench.store, run, CATALOG).run.id
     with pytest.raises(InputError, match="it ran nothing"):
-        plan_resume(bench.store, rescored, Settings())
+        plan_resume(bench.store, rescored, CATALOG, Settings())

@@ -50,7 +50,7 @@ def test_a_full_disk_ends_the_run_and_when_there_is_room_again_it_goes_on(bench:
     kept = whole(bench.store)
     assert 0 < len(kept) < 200
     bench.store._db.execute("PRAGMA max_page_count=1000000")
-    resume(plan_resume(bench.store, plan.run.id, Settings(), agent=solver), bench.store, CATALOG)
+    resume(plan_resume(bench.store, plan.run.id, CATALOG, Settings(), agent=solver), bench.store, CATALOG)
     assert whole(bench.store) == [("Write", trial, "pass") for trial in range(1, 201)]
     assert bench.store.run("latest").status == "completed"
 

@@ -10,6 +10,8 @@ from clerkship.events.event import Event
 from clerkship.sandbox.door import Sandboxes
 
 Entry = Literal["on_turn", "on_task"]
+NOTHING: Mapping[str, JsonValue] = {}
+"""What an agent that holds nothing returns when it is closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +68,24 @@ class Agent(Protocol):
         """It is given work, and says when it is done."""
         ...
 
+    def close(self) -> Mapping[str, JsonValue]:
+        """Let go of everything it holds, from whatever thread; what it returns is kept beside the log.
+
+        Called once, whatever came of the trial. It may take a second, not more, and nothing follows it.
+        """
+        ...
+
 
 class Solver(Protocol):
     """The identity of an agent under test: opens a fresh agent for each trial."""
 
     name: str
 
-    def open(self, solution: str | None) -> Agent:
-        """An agent that remembers nothing; `solution` is the task's reference solution, for those who may see it."""
+    def open(self, solution: str | None, trial: int = 1) -> Agent:
+        """An agent that remembers nothing, for this repetition of a task.
+
+        `solution` is the task's reference solution, for those who may see it.
+        """
         ...
 
 

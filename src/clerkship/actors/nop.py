@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Entry, Message, Say
+from clerkship.actors.contract import NOTHING, Entry, Message, Say
 from clerkship.sandbox.door import Sandboxes
 
 
@@ -14,7 +14,7 @@ class Nop:
     name = "nop"
     entries: frozenset[Entry] = frozenset({"on_turn", "on_task"})
 
-    def open(self, solution: str | None) -> "Nop":
+    def open(self, solution: str | None, trial: int = 1) -> "Nop":
         """It has nothing to remember."""
         return self
 
@@ -25,3 +25,7 @@ class Nop:
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Do nothing."""
         return None
+
+    def close(self) -> Mapping[str, JsonValue]:
+        """It holds nothing."""
+        return NOTHING

@@ -10,7 +10,7 @@ class Oracle:
 
     name = "oracle"
 
-    def open(self, solution: str | None) -> Agent:
+    def open(self, solution: str | None, trial: int = 1) -> Agent:
         """A fresh run of the solution."""
         if solution is None:
             raise InputError.of("the task has no `solution` for oracle to run")

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, Message, Say
+from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, Entry, Message, Say
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError
@@ -57,6 +57,10 @@ class PythonAgent:
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Hand the work over."""
         return await self._call("on_task", (task_item, sandboxes), parse_answer)
+
+    def close(self) -> Mapping[str, JsonValue]:
+        """What it holds in this process ends with it."""
+        return NOTHING
 
     async def _call(self, entry: Entry, arguments: tuple[Any, ...], parse: Callable[[Any], T]) -> T:
         function, arity, is_async = self._entrances[entry]
@@ -102,7 +106,7 @@ class PythonSolver:
         self._is_class = inspect.isclass(target)
         self._entrances = entrances(target, name) if not self._is_class else None
 
-    def open(self, solution: str | None) -> Agent:
+    def open(self, solution: str | None, trial: int = 1) -> Agent:
         """A fresh instance where the target is a class."""
         if self._entrances is not None and not self._is_class:
             return PythonAgent(self._entrances)

@@ -18,7 +18,8 @@ Agent = Annotated[
         "--agent",
         "-a",
         metavar="WHO",
-        help="Who does the work: python:mod:name, oracle (the tasks' own solutions), nop (nobody).",
+        help="Who does the work: python:mod:name, 'command:node agent.mjs', https://host/path, openai:model, "
+        "oracle (the tasks' own solutions), nop (nobody).",
     ),
 ]
 RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start; `latest`, `latest~1`.")]

@@ -21,7 +21,7 @@ from clerkship.report.markdown import SUMMARY
 from clerkship.service.reading import open_store
 from clerkship.service.running import execute
 from clerkship.service.second_looks import plan_rerun
-from clerkship.settings import load_settings
+from clerkship.settings import limited, load_settings
 
 
 def rerun(
@@ -46,11 +46,11 @@ def rerun(
 
         clerkship rerun latest --agent python:my_agent:Agent
     """
-    settings = load_settings()
+    settings = limited(load_settings(), concurrency)
     targets = reports(report, junit, jsonl, markdown, markdown_limit)
     path, catalog = store or settings.store, Registered()
     with open_store(path) as kept:
-        plan = plan_rerun(kept, run, settings, agent, concurrency)
+        plan = plan_rerun(kept, run, catalog, settings, agent)
         show = RunShown(kept, path, settings, targets, json=json)
         show.announce(plan)
         result, _ = show.follow(plan.run.total, lambda watch: execute(plan, kept, catalog, [watch]))

@@ -23,7 +23,7 @@ from clerkship.report.markdown import SUMMARY
 from clerkship.service.reading import open_store
 from clerkship.service.second_looks import plan_resume
 from clerkship.service.second_looks import resume as go_on
-from clerkship.settings import load_settings
+from clerkship.settings import limited, load_settings
 
 
 def resume(
@@ -48,14 +48,14 @@ def resume(
 
         clerkship resume latest
     """
-    settings = load_settings()
+    settings = limited(load_settings(), concurrency)
     targets = reports(report, junit, jsonl, markdown, markdown_limit)
-    path = store or settings.store
+    path, catalog = store or settings.store, Registered()
     with open_store(path) as kept:
-        resumed = plan_resume(kept, run, settings, concurrency=concurrency, retry_errored=errored)
+        resumed = plan_resume(kept, run, catalog, settings, retry_errored=errored)
         show = RunShown(kept, path, settings, targets, json=json)
         if not resumed.left and not json:
             out().print(f"[quiet]{escape(resumed.plan.run.id)} has nothing left to do[/]")
         show.announce(resumed.plan, f"{resumed.left} of {resumed.plan.run.total} trials left")
-        result, _ = show.follow(resumed.left, lambda watch: go_on(resumed, kept, Registered(), [watch]))
+        result, _ = show.follow(resumed.left, lambda watch: go_on(resumed, kept, catalog, [watch]))
     raise typer.Exit(result.exit_code())

@@ -82,6 +82,8 @@ def run(
 
         clerkship run suites/clinic --agent python:my_agent:Agent
 
+        clerkship run suites/clinic --agent "command:node agent.mjs"
+
         clerkship run suites/clinic --agent oracle --tag scheduling -k 5
     """
     settings = load_settings()

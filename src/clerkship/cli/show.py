@@ -18,6 +18,8 @@ from clerkship.service.exporting import Targets, write_reports
 from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task
 from clerkship.settings import load_settings
 
+MOST_LINES = 40
+
 
 def show(
     run: RunReference = "latest",
@@ -85,7 +87,8 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         if text:
             console.print(f"  [fail]{name}:[/] {escape(text)}")
     for line in str(view.sidecar.get("agent_traceback", "")).splitlines():
-        console.print(f"    [quiet]{escape(line)}[/]", soft_wrap=True)
+        _print_line(line)
+    _print_stderr(str(view.sidecar.get("agent_stderr", "")).splitlines())
     if task_run.answer is not None:
         console.print(f"  [quiet]answer[/] {escape(orjson.dumps(task_run.answer).decode())[:500]}")
     for attempt in view.attempts:
@@ -109,6 +112,20 @@ def _print_written(criterion: Criterion) -> None:
     written = criterion.model_dump(mode="json", exclude_defaults=True, exclude={"label"})
     for line in yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=100).splitlines():
         out().print(f"      [quiet]{escape(line)}[/]", soft_wrap=True)
+
+
+def _print_stderr(lines: list[str]) -> None:
+    if lines:
+        cut = f", last {MOST_LINES} of {len(lines)} lines" if len(lines) > MOST_LINES else ""
+        out().print(f"  [quiet]the agent's standard error{cut}[/]")
+    for line in lines[-MOST_LINES:]:
+        _print_line(line)
+
+
+def _print_line(line: str) -> None:
+    """A line of the agent's; not what would move the cursor."""
+    shown = "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in line)
+    out().print(f"    [quiet]{escape(shown)}[/]", soft_wrap=True)
 
 
 def _print_event(event: dict[str, Any]) -> None:

@@ -1,7 +1,12 @@
 """The checks, each a sentence about a simulator that must be true."""
 
+import base64
+import inspect
+import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+
+import orjson
 
 from clerkship.conformance.rig import Rig, exercise, garbage
 from clerkship.events.event import parse_event
@@ -15,7 +20,9 @@ from clerkship.faults.expired import Expired
 from clerkship.faults.latency import Latency
 from clerkship.faults.truncated import Truncated
 from clerkship.playground.playground import replay
-from clerkship.sandbox.exchange import Reply, Request
+from clerkship.sandbox.exchange import Refusal, Reply, Request
+from clerkship.sandbox.route import find_route
+from clerkship.sandbox.tools import Tool, table, tools_of
 from clerkship.simulators.spec import Spec
 
 Check = Callable[[Spec], None]
@@ -158,6 +165,57 @@ def strangers_stay_outside(spec: Spec) -> None:
             _must(reply.status == 404, f"after the end a request got a {reply.status}")
 
 
+def every_operation_is_a_tool(spec: Spec) -> None:
+    """A model can be given each operation, by a name and a schema it may have, and its call reaches that operation."""
+    tools = tools_of("box", spec.routes)
+    _must(len(table(tools)) == len(spec.routes), "two operations make the same tool")
+    for tool in tools:
+        _must(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", tool.name) is not None, f"{tool.name} cannot be a tool's name")
+        _must(bool(inspect.getdoc(tool.route.handler)), f"{tool.name} does not say what it does")
+        known, refs = tool.parameters["properties"], _refs(tool.parameters)
+        _must(set(tool.parameters["required"]) <= known.keys(), f"{tool.name} requires what it does not describe")
+        _must(refs <= tool.parameters.get("$defs", {}).keys(), f"{tool.name}: its schema refers to what is not in it")
+        orjson.dumps(tool.parameters)
+    for request in spec.exercise:
+        _reached_by_tool(spec, tools, request)
+
+
+def _refs(schema: object) -> set[str]:
+    """The names a schema refers to."""
+    if isinstance(schema, dict):
+        own = {schema["$ref"].removeprefix("#/$defs/")} if isinstance(schema.get("$ref"), str) else set()
+        return own.union(*map(_refs, schema.values()))
+    return set().union(*map(_refs, schema)) if isinstance(schema, list) else set()
+
+
+def _reached_by_tool(spec: Spec, tools: Sequence[Tool], request: Request) -> None:
+    """What the exercise asks, asked by a tool, is the same request; as far as the route says what it takes."""
+    try:
+        route, params = find_route(spec.routes, request)
+    except Refusal:
+        return  # an exercise may knock at a wrong door
+    arguments: dict[str, object] = {
+        **params,
+        **{name: request.query[name] for name in route.query & request.query.keys()},
+    }
+    if isinstance(route.body, str):
+        arguments["body_base64" if route.body == "bytes" else "body"] = (
+            base64.b64encode(request.body).decode() if route.body == "bytes" else request.body.decode(errors="replace")
+        )
+    elif route.body is not None:
+        try:
+            arguments["body"] = orjson.loads(request.body)
+        except orjson.JSONDecodeError:
+            return  # nor is every body meant to be taken
+    [tool] = [tool for tool in tools if tool.route is route]
+    called = tool.request(arguments)
+    _must((called.method, called.path) == (request.method, request.path), f"{tool.name} makes another request")
+    if isinstance(route.body, str):
+        _must(called.body == request.body, f"{tool.name} sends another body")
+    elif route.body is not None:
+        _must(orjson.loads(called.body) == arguments["body"], f"{tool.name} sends another body")
+
+
 CHECKS: tuple[Check, ...] = (
     same_seed_gives_the_same_log,
     both_doors_lead_to_the_same_log,
@@ -169,6 +227,7 @@ CHECKS: tuple[Check, ...] = (
     every_operation_is_exercised,
     an_acknowledged_write_has_an_effect,
     strangers_stay_outside,
+    every_operation_is_a_tool,
 )
 
 

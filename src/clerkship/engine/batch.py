@@ -14,6 +14,8 @@ from clerkship.kit.wall import monotonic
 WATCH_EVERY = 0.1
 OPEN_AFTER = 0.002
 STOP_WITHIN = 0.7
+CLOSE_WITHIN = 3.0
+"""Seconds for agents that have stopped to let go of what they hold: a program of theirs may want to be killed."""
 MOST_WAITING = 64
 
 Save = Callable[[list[Finished]], None]
@@ -144,6 +146,8 @@ class Batch:
         while monotonic() < until and any(seat.trial is not None for seat in self._seats):
             for seat in self._seats:
                 seat.overdue()
+            self._take_last(self._next(0.02))
+        while monotonic() < until + CLOSE_WITHIN and any(seat.finishing for seat in self._seats):
             self._take_last(self._next(0.02))
         while self._take_last(self._next(0.05)):
             pass

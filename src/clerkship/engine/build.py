@@ -8,10 +8,7 @@ from typing import Any
 import orjson
 
 from clerkship.actors.contract import SimulatedPerson, Solver
-from clerkship.actors.nop import Nop
-from clerkship.actors.oracle import Oracle
 from clerkship.actors.person_scripted import ScriptedPerson
-from clerkship.actors.python import load_python
 from clerkship.assertions.contract import Assertion
 from clerkship.engine.catalog import Registered
 from clerkship.model.criterion import Criterion
@@ -22,6 +19,7 @@ from clerkship.model.problem import InputError
 from clerkship.model.scenario import Person, Scenario
 from clerkship.model.snapshot import Snapshot
 from clerkship.playground.playground import Room
+from clerkship.settings import Settings
 from clerkship.steps.contract import Step
 
 
@@ -79,16 +77,9 @@ def _place(person: Person, rooms: Mapping[str, Room]) -> str:
     return person.sandbox or next(name for name, room in rooms.items() if room.spec.converses)
 
 
-_SORTS = ("nop", "oracle", "python:module:name")
-
-
-def build_solver(reference: str) -> Solver:
-    """`nop`, `oracle`, or `python:module:name`."""
-    if reference == "nop":
-        return Nop()
-    if reference == "oracle":
-        return Oracle()
+def build_solver(reference: str, catalog: Registered, settings: Settings) -> Solver:
+    """`nop`, `oracle`, or a sort of agent and which one: `python:module:name`, `command:./agent`, `http://…`."""
     sort, _, rest = reference.partition(":")
-    if sort == "python" and rest:
-        return load_python(rest)
-    raise InputError.of(f"unknown agent `{reference}`", hint=did_you_mean(reference, _SORTS))
+    if sort not in catalog.agents:
+        raise InputError.of(f"unknown agent `{reference}`", hint=did_you_mean(sort, catalog.agents))
+    return catalog.agents.get(sort)(rest, settings)

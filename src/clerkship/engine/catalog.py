@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from functools import cached_property
 
+from clerkship.actors.registry import AGENTS, Load
 from clerkship.assertions.contract import Assertion
 from clerkship.assertions.registry import ASSERTIONS
 from clerkship.events.agent import AGENT
@@ -23,6 +24,9 @@ class Registered:
         self.simulators = simulators or load_simulators()
         self.assertions: Registry[type[Assertion]] = Registry("assertion")
         self.steps: Registry[type[Step]] = Registry("step")
+        self.agents: Registry[Load] = Registry("agent")
+        for sort, load in AGENTS.items():
+            self.agents.add(sort, load)
         for assertion in ASSERTIONS:
             self.assertions.add(assertion.name, assertion, assertion.aliases)
         for step in STEPS:

@@ -41,6 +41,8 @@ class Seat:
         self._deadline = math.inf
         self._interrupted = False
         self.retired = False
+        self.finishing = False
+        """Whether it has a trial that is played, and not handed in yet: its agent may be ending."""
         self._ending: Ending = "timed_out"
         """What it is if its trial is cancelled."""
         self._thread = threading.Thread(target=self._run, name=SEAT, daemon=True)
@@ -50,7 +52,7 @@ class Seat:
         try:
             self._loop.run_until_complete(self._serve())
         except (AgentStopped, asyncio.CancelledError):  # delivered too late to be anybody's
-            self.retired = True
+            self.retired, self.finishing = True, False
             self._done(Done(self, None))
         finally:
             self._loop.close()
@@ -64,6 +66,7 @@ class Seat:
         self._task = asyncio.current_task()
         while not self.retired and (job := self._jobs.get()) is not None:
             self._done(await self._perform(job))
+            self.finishing = False
 
     async def _perform(self, job: Job) -> "Done":
         try:
@@ -89,7 +92,7 @@ class Seat:
                 return (ending if monotonic() <= deadline else self._ending), ""
             finally:
                 with self._gate:
-                    self.trial, self._deadline = None, math.inf
+                    self.trial, self._deadline, self.finishing = None, math.inf, True
         except asyncio.CancelledError:
             return self._ending, ""
         except AgentStopped:

@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 import orjson
 
-from clerkship.actors.contract import Agent, AgentError, Entry, Message, Solver
+from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, Message, Solver
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.score import Score, fold, judge, status_of
 from clerkship.events.event import Event, Utterance
@@ -83,6 +83,9 @@ class Trial:
         self._answered = False
         self._agent_error = ""
         self._claim = threading.Lock()
+        self._gate = threading.Lock()
+        self._agent: Agent | None = None
+        self._over = False
 
     def claim(self) -> bool:
         """True for the first who asks."""
@@ -117,7 +120,7 @@ class Trial:
     async def _work(self) -> Ending:
         starts = self.job.built.scenario.starts
         entry: Entry = "on_turn" if starts == "person" else "on_task"
-        agent = self._setting.solver.open(self.job.built.snapshot.solution)
+        agent = self._hold(self._setting.solver.open(self.job.built.snapshot.solution, self.job.trial))
         if entry not in agent.entries:
             raise InputError.of(f"{self._setting.solver.name} has no {entry}, and this task starts with the {starts}")
         sandboxes = open_doors(self._setting.gateway, self.playground, self._setting.base_url)
@@ -131,6 +134,22 @@ class Trial:
         self._answered = True
         self._emit(AgentAnswered(answer=self._answer))
         return "agent_done"
+
+    def _hold(self, agent: Agent) -> Agent:
+        """Keep it for closing; one that comes when the trial was given up already is closed at once."""
+        with self._gate:
+            if not self._over:
+                self._agent = agent
+                return agent
+        agent.close()
+        raise AgentStopped
+
+    def _let_go(self) -> None:
+        """Close the agent, once, and keep what it leaves beside the log."""
+        with self._gate:
+            agent, self._agent, self._over = self._agent, None, True
+        if agent is not None:
+            self.playground.sidecar.facts.update(agent.close())
 
     async def _converse(self, agent: Agent, sandboxes: Sandboxes, task_item: dict[str, Any] | None) -> Ending:
         """The person speaks, the agent answers, until one of them has had enough."""
@@ -168,7 +187,8 @@ class Trial:
         return "agent_failed"
 
     def finish(self, ending: Ending, error: str = "") -> Finished:
-        """Seal what happened and grade it. Every criterion is checked, whatever the ending."""
+        """Close the agent, seal what happened and grade it. Every criterion is checked, whatever the ending."""
+        self._let_go()
         playground = self.playground
         error = error or playground.broken or "; ".join(playground.step_errors)
         if error and ending != "cancelled":

@@ -1,6 +1,6 @@
 """The two doors to a sandbox: in process, and where it is over HTTP."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from clerkship.actors.reply import parse_answer
@@ -10,6 +10,7 @@ from clerkship.playground.gateway import Exchange, Gateway
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.door import Dropped, Sandboxes
 from clerkship.sandbox.exchange import STRAIGHT, Reply, Request
+from clerkship.sandbox.route import Route
 
 BaseUrl = Callable[[], str]
 
@@ -22,6 +23,16 @@ class InProcessDoor:
         self._playground = playground
         self._sandbox = sandbox
         self._base_url = base_url
+
+    @property
+    def kind(self) -> str:
+        """What sort of simulator is behind it."""
+        return self._playground.sandboxes[self._sandbox].spec.kind
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        """What can be asked of it."""
+        return self._playground.sandboxes[self._sandbox].spec.routes
 
     @property
     def url(self) -> str:

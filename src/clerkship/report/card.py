@@ -44,13 +44,18 @@ def body(detail: TaskDetail) -> dict[str, Any]:
         "head": run.head,
         "events": run.events,
         "brief": _brief(detail.snapshot) if detail.snapshot else None,
-        "agent_traceback": str(detail.sidecar.get("agent_traceback", ""))[-VALUE_LIMIT:],
+        "agent_traceback": _last_words(detail.sidecar),
         "facts": {
             name: clip(fact, 400)
             for name, fact in detail.sidecar.items()
-            if not name.startswith("touches") and name != "agent_traceback"
+            if not name.startswith("touches") and name not in ("agent_traceback", "agent_stderr")
         },
     }
+
+
+def _last_words(sidecar: dict[str, Any]) -> str:
+    """Where in its own code an agent failed, or the end of what its program wrote to standard error."""
+    return str(sidecar.get("agent_traceback") or sidecar.get("agent_stderr") or "")[-VALUE_LIMIT:]
 
 
 def _criterion(criterion: CriterionRun) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The agent's end: a door to one sandbox, and the typed handle that stands in it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
@@ -10,6 +10,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.exchange import JSON, Reply, Request
+from clerkship.sandbox.route import Route
 
 H = TypeVar("H", bound="Handle")
 
@@ -38,6 +39,16 @@ class Door(Protocol):
     """A way to one sandbox: in process, or over HTTP."""
 
     @property
+    def kind(self) -> str:
+        """What sort of simulator is behind it."""
+        ...
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        """What can be asked of it."""
+        ...
+
+    @property
     def url(self) -> str:
         """Where the same sandbox is over HTTP."""
         ...
@@ -57,6 +68,16 @@ class Handle:
 
     def __init__(self, door: Door) -> None:
         self._door = door
+
+    @property
+    def kind(self) -> str:
+        """Which simulator it is, such as `files`."""
+        return self._door.kind
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        """Its operations, as requests."""
+        return self._door.routes
 
     @property
     def url(self) -> str:

@@ -3,7 +3,10 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic import BaseModel
 
 from clerkship.sandbox.exchange import Refusal, Reply, Request
 from clerkship.sandbox.state import Act
@@ -21,13 +24,33 @@ class Call:
     act: Act
 
 
-class Route:
-    """A method and a path (`/files/{path*}` takes slashes too) with the operation they mean."""
+Body = type[BaseModel] | Literal["text", "bytes"]
+"""What a request's body is: JSON that fits a model, text, or whatever bytes."""
 
-    def __init__(self, method: str, path: str, operation: str, handler: Callable[[Call], Reply]) -> None:
+
+class Route:
+    """A method and a path (`/files/{path*}` takes slashes too) with the operation they mean, and what else it takes."""
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        operation: str,
+        handler: Callable[[Call], Reply],
+        *,
+        query: Mapping[str, str] = MappingProxyType({}),
+        body: Body | None = None,
+    ) -> None:
         self.method, self.path, self.operation, self.handler = method, path, operation, handler
+        self.query, self.body = query, body
+        self.params = tuple(name for name, _ in _PARAMETER.findall(path))
         pattern = _PARAMETER.sub(lambda m: f"(?P<{m[1]}>{'.+' if m[2] else '[^/]+'})", path)
         self.pattern = re.compile(pattern)
+
+
+def path_of(route: Route, params: Mapping[str, str]) -> str:
+    """The path with these put in, decoded as a Request has it."""
+    return _PARAMETER.sub(lambda found: params[found[1]], route.path)
 
 
 def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mapping[str, str]]:

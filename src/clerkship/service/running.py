@@ -89,7 +89,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     if request.until_sure is not None and not 0 < request.until_sure < 1:
         raise InputError.of("the rate to be sure of lies between 0 and 1")
     library = load(request.path, catalog)
-    solver = build_solver(request.agent) if isinstance(request.agent, str) else request.agent
+    solver = build_solver(request.agent, catalog, settings) if isinstance(request.agent, str) else request.agent
     tasks, benchmark_timeout, benchmark_concurrency = _pick(library, request)
     timeout = request.timeout or benchmark_timeout or settings.timeout
     if request.chaos is not None:

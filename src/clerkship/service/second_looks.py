@@ -27,16 +27,21 @@ KILLED = "its process ended before it did; nothing is left of its log"
 
 
 def plan_rerun(
-    store: Store, reference: str, settings: Settings, agent: str | Solver | None = None, concurrency: int | None = None
+    store: Store,
+    reference: str,
+    catalog: Registered,
+    settings: Settings,
+    agent: str | Solver | None = None,
 ) -> RunPlan:
     """The same frozen tasks, as often and with the same seed; with the same agent, or with another."""
     run = store.run(reference)
-    solver = _solver(agent or run.solver)
+    agent = agent or run.solver
+    solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
     snapshots = tuple(_graded_now(snapshot) for snapshot in _snapshots(store, run))
     plan = _plan(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
     about = run.model_dump(include={"name", "path", "options"})
     new = new_run(plan, solver.name, made_by="rerun", origin=run.id, **about)
-    return RunPlan(new, plan, snapshots, _datasets(store, snapshots), solver, concurrency or settings.concurrency)
+    return RunPlan(new, plan, snapshots, _datasets(store, snapshots), solver, settings.concurrency)
 
 
 @dataclass(frozen=True)
@@ -52,10 +57,10 @@ class Resumed:
 def plan_resume(
     store: Store,
     reference: str,
+    catalog: Registered,
     settings: Settings,
     *,
     agent: Solver | None = None,
-    concurrency: int | None = None,
     retry_errored: bool = False,
 ) -> Resumed:
     """What it takes to finish a run that was killed or stopped."""
@@ -75,8 +80,8 @@ def plan_resume(
         _plan(store, run),
         snapshots,
         _datasets(store, snapshots),
-        agent or _solver(run.solver),
-        concurrency or settings.concurrency,
+        agent or build_solver(run.solver, catalog, settings),
+        settings.concurrency,
     )
     known = store.outcomes(run.id)
     again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
@@ -164,10 +169,6 @@ def _with_criteria(snapshot: Snapshot, criteria: Mapping[str, tuple[Criterion, .
 
 def _graded_now(snapshot: Snapshot) -> Snapshot:
     return snapshot if snapshot.grading == GRADING else snapshot.model_copy(update={"grading": GRADING})
-
-
-def _solver(agent: str | Solver) -> Solver:
-    return build_solver(agent) if isinstance(agent, str) else agent
 
 
 def _plan(store: Store, run: BenchmarkRun) -> Plan:

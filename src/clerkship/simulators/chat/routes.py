@@ -26,6 +26,6 @@ def send_message(call: Call) -> Reply:
 
 ROUTES = (
     Route("GET", "/session", "show_session", show_session),
-    Route("GET", "/messages", "list_messages", list_messages),
-    Route("POST", "/messages", "send_message", send_message),
+    Route("GET", "/messages", "list_messages", list_messages, query={"after": "id of a message; only later ones"}),
+    Route("POST", "/messages", "send_message", send_message, body=wire.NewMessage),
 )

@@ -30,8 +30,8 @@ def delete_file(call: Call) -> Reply:
 
 
 ROUTES = (
-    Route("GET", "/files", "list_files", list_files),
+    Route("GET", "/files", "list_files", list_files, query={"prefix": "a folder; only what is in it"}),
     Route("GET", "/files/{path*}", "read_file", read_file),
-    Route("PUT", "/files/{path*}", "write_file", write_file),
+    Route("PUT", "/files/{path*}", "write_file", write_file, body="bytes"),
     Route("DELETE", "/files/{path*}", "delete_file", delete_file),
 )

@@ -1,0 +1,154 @@
+"""`command:<words>`: an agent that is a program of its own, in whatever language, talked to in lines of JSON.
+
+One process per trial. Each message goes to its standard input as one line; it answers on standard output, with
+`{"say": …}` or `{"answer": …}`, before which it may write any number of `{"report": …}` lines.
+"""
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import JsonValue
+
+from clerkship.actors.contract import Agent, AgentError, Entry, Message, Say
+from clerkship.actors.messages import (
+    Reports,
+    answer_of,
+    parse_object,
+    say_of,
+    task_message,
+    turn_message,
+    variables,
+)
+from clerkship.actors.process import Process
+from clerkship.actors.reply import ANSWER_LIMIT, parse_answer
+from clerkship.model.problem import InputError
+from clerkship.sandbox.door import Sandboxes
+from clerkship.settings import Settings, inherited
+
+TASK_FILE = "CLERKSHIP_TASK_FILE"
+EXIT_WITHIN = 1.0
+"""Seconds to wait for the exit code of a program that has closed its output in the middle of a conversation."""
+_LINE = "a line it wrote"
+
+
+class CommandAgent:
+    """One program in one trial, started when it is first spoken to."""
+
+    entries: frozenset[Entry] = frozenset({"on_turn", "on_task"})
+
+    def __init__(self, words: Sequence[str], folder: Path) -> None:
+        self._process = Process(words, folder)
+        self._reports: Reports | None = None
+
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
+        """Send the message, wait for `say`."""
+        reports = self._send(turn_message(message, sandboxes), sandboxes)
+        try:
+            while (line := await self._process.receive()) is not None:
+                reply = self._take(line, reports)
+                if reply is not None:
+                    return say_of(reply, _LINE)
+            code = await self._process.exit_code(EXIT_WITHIN)
+            end = "closed its output" if code is None else f"ended with exit code {code}"
+            raise AgentError(f"it {end} in the middle of the conversation, in turn {message.turn}")
+        except AgentError as error:
+            raise self._with_last_words(error) from None
+
+    async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
+        """Send the work, wait for `answer`, or for the program's end."""
+        reports = self._send(task_message(task_item, sandboxes), sandboxes)
+        try:
+            line = await self._process.receive()
+            while line is not None and not line.strip():
+                line = await self._process.receive()
+            if line is not None and not line.lstrip().startswith(b'{"'):
+                return await self._plain(line)
+            while line is not None:
+                reply = self._take(line, reports)
+                if reply is not None:
+                    return answer_of(reply, _LINE)
+                line = await self._process.receive()
+            await self._good_end()
+        except AgentError as error:
+            raise self._with_last_words(error) from None
+        return None
+
+    def close(self) -> Mapping[str, JsonValue]:
+        """End the program and all it has started; its standard error is kept."""
+        return self._process.close()
+
+    def _send(self, message: dict[str, Any], sandboxes: Sandboxes) -> Reports:
+        line = orjson.dumps(message)
+        if not self._process.started:
+            files = {TASK_FILE: line} if message["type"] == "task" else {}
+            self._process.start(inherited() | variables(message), files)
+        self._process.send(line)
+        if self._reports is None:
+            self._reports = Reports(sandboxes)
+        return self._reports
+
+    @staticmethod
+    def _take(line: bytes, reports: Reports) -> dict[str, Any] | None:
+        """A reply; or nothing, where a line only reports or is empty."""
+        if not line.strip():
+            return None
+        reply = parse_object(line, _LINE)
+        if "report" in reply:
+            reports.take(reply["report"])
+        return None if reply.keys() == {"report"} else reply
+
+    async def _plain(self, first: bytes) -> JsonValue:
+        """A program that knows nothing of messages: all it prints is its answer, if it ends well."""
+        text = bytearray(first)
+        while (line := await self._process.receive()) is not None:
+            text += b"\n" + line
+            if len(text) > 4 * ANSWER_LIMIT:
+                raise AgentError(f"it printed more than {ANSWER_LIMIT:,} characters, and no message among them")
+        await self._good_end()
+        return parse_answer(text.decode(errors="replace").strip())
+
+    async def _good_end(self) -> None:
+        code = await self._process.exit_code()
+        if code:
+            raise AgentError(f"it ended with exit code {code}")
+
+    def _with_last_words(self, error: AgentError) -> AgentError:
+        words = self._process.last_words()
+        return AgentError(f"{error}\n{words}" if words else str(error))
+
+
+class CommandSolver:
+    """A command line, run anew for each trial, in the folder it was given in."""
+
+    def __init__(self, name: str, words: Sequence[str], folder: Path) -> None:
+        self.name = name
+        self._words, self._folder = words, folder
+
+    def open(self, solution: str | None, trial: int = 1) -> Agent:
+        """Not started yet: its surroundings are known when it is first spoken to."""
+        return CommandAgent(self._words, self._folder)
+
+
+def load_command(rest: str, settings: Settings) -> CommandSolver:
+    """A command line in a shell's words, without a shell."""
+    name = f"command:{rest}"
+    if os.name != "posix":
+        raise InputError.of(f"agent {name}: programs are run on Linux and macOS alone", hint="use `http:`")
+    try:
+        words = shlex.split(rest)
+    except ValueError as error:
+        raise InputError.of(f"agent {name}: {str(error).lower()}") from None
+    if not words:
+        raise InputError.of("agent `command:`: no command", hint='write `--agent "command:node agent.mjs"`')
+    if shutil.which(words[0]) is None:
+        there = Path(words[0]).exists()
+        raise InputError.of(
+            f"agent {name}: {'not a program' if there else 'no program'} `{words[0]}`",
+            hint="make it executable, or name its interpreter first" if there else "is it installed, and in the PATH?",
+        )
+    return CommandSolver(name, words, Path.cwd())

@@ -1,0 +1,132 @@
+"""What an agent outside this process is sent, and how what it sends back is read. The same over pipes and HTTP."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from pydantic import JsonValue, ValidationError
+
+from clerkship.actors.contract import AgentError, Message, Say
+from clerkship.actors.reply import parse_answer, parse_replies
+from clerkship.events.agent import AGENT
+from clerkship.events.event import Payload
+from clerkship.model.names import did_you_mean
+from clerkship.sandbox.door import Sandboxes
+
+REPLY_LIMIT = 8_000_000
+"""Bytes of one line or one body; the limits of an answer and of texts are tighter, and checked when it is read."""
+MOST_REPORTS = 10_000
+_KINDS: dict[str, type[Payload]] = {model.kind: model for model in AGENT}
+
+
+def turn_message(message: Message, sandboxes: Sandboxes) -> dict[str, Any]:
+    """A person talks to it."""
+    return {
+        "type": "turn",
+        "text": message.text,
+        "turn": message.turn,
+        "sandbox": message.sandbox,
+        "task_item": message.task_item,
+        **surroundings(sandboxes),
+    }
+
+
+def task_message(task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> dict[str, Any]:
+    """It is given work."""
+    return {"type": "task", "task_item": task_item, **surroundings(sandboxes)}
+
+
+def surroundings(sandboxes: Sandboxes) -> dict[str, Any]:
+    """Where everything is over HTTP, and the simulated time; asking for it starts the listener."""
+    places = {
+        name: {"kind": handle.kind, "url": handle.url, "token": handle.token} for name, handle in sandboxes.items()
+    }
+    clock = next(
+        ({"url": _beside(place["url"], "clock"), "token": place["token"]} for place in places.values()),
+        None,  # no sandbox, no listener, no clock
+    )
+    return {"sandboxes": places, "clock": clock, "now": sandboxes.now.isoformat()}
+
+
+def _beside(url: str, name: str) -> str:
+    return f"{url.rpartition('/')[0]}/{name}"
+
+
+def variables(message: Mapping[str, Any]) -> dict[str, str]:
+    """The same surroundings as environment variables, for programs that only want to run."""
+    found: dict[str, str] = {}
+    for name, place in message["sandboxes"].items():
+        stem = f"CLERKSHIP_SANDBOX_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
+        found |= {f"{stem}_URL": place["url"], f"{stem}_TOKEN": place["token"]}
+    if message["clock"] is not None:
+        found |= {"CLERKSHIP_CLOCK_URL": message["clock"]["url"], "CLERKSHIP_CLOCK_TOKEN": message["clock"]["token"]}
+    return found
+
+
+def parse_object(data: bytes, what: str) -> dict[str, Any]:
+    """A JSON object, or the agent's error with the beginning of what came instead."""
+    try:
+        found = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        raise AgentError(f"{what} is not JSON: {shown(data)}") from None
+    if not isinstance(found, dict):
+        raise AgentError(f"{what} is not a JSON object: {shown(data)}")
+    return found
+
+
+def shown(data: bytes) -> str:
+    """The beginning of something, for an error."""
+    text = data[:400].decode(errors="replace").strip()
+    return repr(text[:200]) + ("…" if len(text) > 200 else "")
+
+
+def say_of(reply: Mapping[str, Any], what: str) -> list[Say]:
+    """The `say` of a reply to a turn."""
+    _only(reply, "say", what)
+    return parse_replies(reply["say"])
+
+
+def answer_of(reply: Mapping[str, Any], what: str) -> JsonValue:
+    """The `answer` of a reply to a task."""
+    _only(reply, "answer", what)
+    return parse_answer(reply["answer"])
+
+
+def _only(reply: Mapping[str, Any], key: str, what: str) -> None:
+    if key not in reply:
+        raise AgentError(f"{what} has no `{key}`; it has {', '.join(map(repr, sorted(reply)[:10])) or 'nothing'}")
+    extra = sorted(reply.keys() - {key, "report"})
+    if extra:
+        raise AgentError(f"{what} has `{extra[0][:80]}` beside `{key}`; expected that and `report` alone")
+
+
+class Reports:
+    """Takes what an agent reports of its own doings, up to a limit."""
+
+    def __init__(self, sandboxes: Sandboxes) -> None:
+        self._sandboxes = sandboxes
+        self._count = 0
+
+    def take(self, reports: Any) -> None:
+        """One report, or a list of them: `{"kind": "agent.slot.set", "name": …, "value": …}`."""
+        for report in reports if isinstance(reports, list) else [reports]:
+            self._count += 1
+            if self._count > MOST_REPORTS:
+                raise AgentError(f"it reports more than {MOST_REPORTS:,} doings of its own")
+            self._sandboxes.report(parse_report(report))
+
+
+def parse_report(report: Any) -> Payload:
+    """One of the agent's own events."""
+    if not isinstance(report, dict) or not isinstance(report.get("kind"), str):
+        raise AgentError(f"a report is a map with `kind`, not {type(report).__name__} {repr(report)[:60]}")
+    kind = report["kind"]
+    if kind not in _KINDS:
+        raise AgentError(f"a report is of kind `{kind[:80]}`; {did_you_mean(kind[:80], _KINDS)}")
+    try:
+        return _KINDS[kind].model_validate({key: value for key, value in report.items() if key != "kind"})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise AgentError(f"its report of {kind} is wrong: {place}: {first['msg']}") from None

@@ -1,0 +1,53 @@
+"""The processes a program has started, and their end: all of them, as far as the system lets us find them.
+
+A program is started in a session of its own, with a mark in its environment that its children inherit. On Linux both
+are read from /proc, so that a child with a session or a parent of its own is found too; elsewhere its process group
+is all there is. Not found: a process that left the session and wiped its environment, or runs as another user.
+"""
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+MARK = "CLERKSHIP_PROCESS"
+"""Name of the variable that holds the mark."""
+_PROC = Path("/proc")
+_SEEN = (_PROC / "self/stat").exists()
+
+
+def find(session: int, mark: str) -> list[int]:
+    """Everything alive that belongs to a session or bears its mark; empty where there is no /proc.
+
+    The session is 0 where it is not known: a program that was given up while it was being started.
+    """
+    if not _SEEN:
+        return []
+    wanted = f"{MARK}={mark}".encode()
+    pids = (int(entry.name) for entry in os.scandir(_PROC) if entry.name.isdigit())
+    return [pid for pid in pids if _belongs(pid, session, wanted)]
+
+
+def _belongs(pid: int, session: int, wanted: bytes) -> bool:
+    try:
+        # `pid (name) state ppid pgrp session …`, proc(5); a name may have brackets in it.
+        state, _, _, sid = (_PROC / f"{pid}/stat").read_bytes().rpartition(b")")[2].split()[:4]
+        if state in (b"Z", b"X"):
+            return False
+        return (session > 0 and int(sid) == session) or wanted in (_PROC / f"{pid}/environ").read_bytes().split(b"\0")
+    except (OSError, ValueError):  # gone already, or another user's
+        return False
+
+
+def send(number: signal.Signals, session: int, mark: str) -> bool:
+    """Signal all of them; whether any was found."""
+    if not _SEEN:
+        with contextlib.suppress(OSError):
+            if session > 0:
+                os.killpg(session, number)
+        return False
+    found = find(session, mark)
+    for pid in found:
+        with contextlib.suppress(OSError):
+            os.kill(pid, number)
+    return bool(found)

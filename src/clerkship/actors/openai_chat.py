@@ -1,0 +1,226 @@
+"""`openai:<model>[@<address>]`: a model behind a chat-completions endpoint; its tools are the sandboxes' operations."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from pydantic import JsonValue
+
+from clerkship.actors.completions import Completions
+from clerkship.actors.contract import Agent, AgentError, Entry, Message, Say
+from clerkship.actors.reply import parse_answer, parse_replies
+from clerkship.actors.wire import parse_address
+from clerkship.events.agent import ActionExecuted
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError
+from clerkship.sandbox.door import Refused, Sandboxes
+from clerkship.sandbox.exchange import JSON, Reply
+from clerkship.sandbox.tools import BadArguments, Tool, table, tools_of
+from clerkship.settings import Settings
+
+MOST_ROUNDS = 50
+RESULT_LIMIT = 50_000
+"""Characters of a tool's result that the model is shown."""
+_REFERENCE = re.compile(r"(?P<model>\S+?)(?:@(?P<address>https?://\S+))?")
+FINISH: dict[str, Any] = {
+    "name": "finish",
+    "description": "Say that the work is done, with its answer: whatever the instruction asks for, as JSON.",
+    "parameters": {
+        "type": "object",
+        "properties": {"answer": {"description": "the answer; null if none is asked for"}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    },
+}
+WAIT: dict[str, Any] = {
+    "name": "wait",
+    "description": "Let time pass: this long, or without a duration until the next thing happens.",
+    "parameters": {
+        "type": "object",
+        "properties": {"duration": {"type": "string", "description": "such as 90s, 10m, 2h"}},
+        "required": [],
+        "additionalProperties": False,
+    },
+}
+
+
+class Finished(Exception):
+    """The model has called `finish`."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+class ChatAgent:
+    """One conversation with a model. It remembers what was said, and is told what its tools gave."""
+
+    entries: frozenset[Entry] = frozenset({"on_turn", "on_task"})
+
+    def __init__(self, completions: Completions) -> None:
+        self._completions = completions
+        self._history: list[dict[str, Any]] = []
+
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
+        """The model's next words to the person; what it does in between is done."""
+        if not self._history:
+            self._brief(message.task_item or {}, sandboxes)
+        self._history.append({"role": "user", "content": message.text})
+        tools = Toolbox(sandboxes, besides=message.sandbox)
+        return parse_replies(await self._loop(tools))
+
+    async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
+        """Work with the tools until it finishes; plain words are an answer too."""
+        self._brief({}, sandboxes)
+        self._history.append({"role": "user", "content": _told(task_item)})
+        try:
+            return parse_answer(await self._loop(Toolbox(sandboxes, works=True)))
+        except Finished as finished:
+            return parse_answer(finished.answer)
+
+    def close(self) -> Mapping[str, JsonValue]:
+        """It holds no connection between messages; the tokens it has used are kept."""
+        return {"model_usage": dict(self._completions.usage())}
+
+    def _brief(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> None:
+        time = f"It is {sandboxes.now:%A %Y-%m-%d %H:%M %Z}."
+        self._history.append({"role": "system", "content": "\n\n".join(filter(None, (_told(task_item), time)))})
+
+    async def _loop(self, tools: "Toolbox") -> str | None:
+        """Ask, do what it calls for, tell it what came of that; until it says something."""
+        async with self._completions.client() as client:
+            for _ in range(MOST_ROUNDS):
+                message = await self._completions.ask(client, self._history, tools.definitions)
+                calls = message.get("tool_calls") or []
+                text = _text(message)
+                self._history.append({"role": "assistant", "content": text} | ({"tool_calls": calls} if calls else {}))
+                if not calls:
+                    return text
+                for call in calls:
+                    self._history.append(tools.call(call))
+        raise AgentError(f"it called tools {MOST_ROUNDS} times in a row without saying anything")
+
+
+class Toolbox:
+    """The tools a model is given, and what comes of calling them."""
+
+    def __init__(self, sandboxes: Sandboxes, *, besides: str | None = None, works: bool = False) -> None:
+        self._sandboxes = sandboxes
+        found = [
+            tool for name, handle in sandboxes.items() if name != besides for tool in tools_of(name, handle.routes)
+        ]
+        self._tools = table(found)
+        self._own = ("finish", "wait") if works else ()
+        described = [_described(name, tool) for name, tool in self._tools.items()] + ([FINISH, WAIT] if works else [])
+        self.definitions = [{"type": "function", "function": function} for function in described]
+
+    def call(self, call: Any) -> dict[str, Any]:
+        """Do what it calls for; the message that tells it what came of that."""
+        try:
+            name, text = call["function"]["name"], call["function"].get("arguments")
+            result = self._do(str(name), _parse(text))
+        except BadArguments as error:
+            result = f"error: {error}"
+        except (KeyError, TypeError, AttributeError):
+            result = "error: not a function call"
+        told = result if len(result) <= RESULT_LIMIT else f"{result[:RESULT_LIMIT]}\n… and {len(result):,} in all"
+        return {"role": "tool", "tool_call_id": call.get("id", "") if isinstance(call, dict) else "", "content": told}
+
+    def _do(self, name: str, arguments: dict[str, Any]) -> str:
+        if name in self._own:
+            return self._finish(arguments) if name == "finish" else self._wait(arguments)
+        if name not in self._tools:
+            raise BadArguments(f"no tool `{name[:80]}`; {did_you_mean(name[:80], [*self._tools, *self._own])}")
+        tool = self._tools[name]
+        request = tool.request(arguments)
+        self._sandboxes.report(ActionExecuted(name=name, arguments=arguments))
+        try:
+            media = request.headers.get("content-type", JSON)
+            handle = self._sandboxes[tool.sandbox]
+            reply = handle.request(request.method, request.path, query=request.query, body=request.body, media=media)
+        except Refused as refused:
+            reply = refused.reply
+        return _shown(reply)
+
+    def _finish(self, arguments: dict[str, Any]) -> str:
+        if arguments.keys() != {"answer"}:
+            raise BadArguments("finish takes `answer`, and nothing else")
+        raise Finished(arguments["answer"])
+
+    def _wait(self, arguments: dict[str, Any]) -> str:
+        duration = arguments.get("duration")
+        if arguments.keys() - {"duration"} or not isinstance(duration, str | int | float | None):
+            raise BadArguments("wait takes `duration`, such as 10m, or nothing")
+        try:
+            waited = self._sandboxes.wait(duration)
+        except (ValueError, OverflowError) as error:
+            raise BadArguments(str(error)) from None
+        self._sandboxes.report(ActionExecuted(name="wait", arguments=arguments))
+        return f"It is {self._sandboxes.now.isoformat()}." if waited else "Nothing more is going to happen by itself."
+
+
+def _described(name: str, tool: Tool) -> dict[str, Any]:
+    return {"name": name, "description": tool.description, "parameters": tool.parameters}
+
+
+def _parse(text: Any) -> dict[str, Any]:
+    if text in (None, ""):
+        return {}
+    try:
+        found = orjson.loads(text) if isinstance(text, str) else text
+    except orjson.JSONDecodeError as error:
+        raise BadArguments(f"the arguments are not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise BadArguments("the arguments are not a JSON object")
+    return found
+
+
+def _shown(reply: Reply) -> str:
+    try:
+        body = reply.body.decode()
+    except UnicodeDecodeError:
+        body = f"({len(reply.body):,} bytes that are not text)"
+    if not reply.ok:
+        return f"refused with status {reply.status}: {body}"
+    return body or f"done ({reply.status})"
+
+
+def _told(task_item: Mapping[str, JsonValue]) -> str:
+    """The instruction as it is, then whatever else the task says."""
+    instruction = task_item.get("instruction")
+    rest = {key: value for key, value in task_item.items() if key != "instruction" or not isinstance(value, str)}
+    parts = [instruction] if isinstance(instruction, str) else []
+    return "\n\n".join([*parts, orjson.dumps(rest, option=orjson.OPT_INDENT_2).decode()] if rest else parts)
+
+
+def _text(message: Mapping[str, Any]) -> str | None:
+    content = message.get("content") or message.get("refusal")
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        content = "".join(part.get("text", "") for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) and content else None
+
+
+class ChatSolver:
+    """A model at an address, asked anew for each trial."""
+
+    def __init__(self, model: str, base_url: str, key: str) -> None:
+        self.name = f"openai:{model}@{base_url}"
+        self._model, self._base_url, self._key = model, base_url, key
+
+    def open(self, solution: str | None, trial: int = 1) -> Agent:
+        """A conversation of its own."""
+        return ChatAgent(Completions(self._model, self._base_url, self._key))
+
+
+def load_openai(rest: str, settings: Settings) -> ChatSolver:
+    """`model`, or `model@https://host/v1`; the key comes from the settings alone."""
+    found = _REFERENCE.fullmatch(rest)
+    if found is None:
+        raise InputError.of(
+            f"agent `openai:{rest}`: no model", hint="write openai:model or openai:model@https://host/v1"
+        )
+    address = found["address"] or settings.openai_base_url
+    if "?" in address:
+        raise InputError.of(f"agent `openai:{found['model']}`: the address has a query", hint="end it before the `?`")
+    return ChatSolver(found["model"], parse_address(address, f"openai:{rest}"), settings.openai_api_key)

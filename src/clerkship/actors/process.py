@@ -1,0 +1,327 @@
+"""One program at work for one trial: its pipes, its last words, and an end that leaves nothing behind.
+
+The pipes are read by whoever waits for an answer, in that loop and without a thread; what nobody waits for stays in
+the pipe and holds the program up, so that no flood can fill the memory. It may be closed from any thread.
+"""
+
+import asyncio
+import atexit
+import contextlib
+import errno
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from signal import Signals
+
+from pydantic import JsonValue
+
+from clerkship.actors import offspring
+from clerkship.actors.contract import AgentError, AgentStopped
+from clerkship.actors.messages import REPLY_LIMIT
+from clerkship.kit.secrets import new_name
+from clerkship.kit.wall import monotonic
+from clerkship.model.problem import PlatformError
+
+STDERR_LIMIT = 65_536
+CHUNK = 65_536
+LOOK_EVERY = 0.05
+"""Seconds between looks at whether the program still runs: its children may hold its pipes open after it."""
+END_WITHIN = 0.25
+"""Seconds to end in, once its standard input is closed."""
+TERM_GRACE = 0.3
+"""Seconds from SIGTERM to SIGKILL."""
+_LIVE: set["Process"] = set()
+
+
+class Process:
+    """A program, started once, ended once."""
+
+    def __init__(self, words: Sequence[str], folder: Path) -> None:
+        self._words, self._folder = words, folder
+        self._lock = threading.Lock()
+        self._mark = new_name("agent")
+        self._child: subprocess.Popen[bytes] | None = None
+        self._private: Path | None = None
+        self._closed = False
+        self._pending = bytearray()
+        self._out, self._err = bytearray(), bytearray()
+        self._searched = 0
+        self._out_ended = self._err_ended = False
+
+    @property
+    def started(self) -> bool:
+        """Whether it was."""
+        return self._child is not None
+
+    def start(self, environ: Mapping[str, str], files: Mapping[str, bytes]) -> None:
+        """Start it; each file is written where only we can read it, and its variable says where."""
+        with self._lock:
+            if self._closed:
+                raise AgentStopped
+            _LIVE.add(self)  # from here on it can be found by its mark, whatever strikes in between
+            given = {**environ, **self._keep(files), offspring.MARK: self._mark}
+            try:
+                self._child = _popen(self._words, self._folder, given)
+            except OSError as error:
+                raise _not_started(self._words[0], error) from None
+            for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
+                assert pipe is not None
+                os.set_blocking(pipe.fileno(), False)
+
+    def _keep(self, files: Mapping[str, bytes]) -> dict[str, str]:
+        if not files:
+            return {}
+        self._private = Path(tempfile.mkdtemp(prefix="clerkship-"))  # 0700
+        places = {variable: self._private / f"{variable.lower()}.json" for variable in files}
+        for variable, place in places.items():
+            place.touch(mode=0o600)
+            place.write_bytes(files[variable])
+        return {variable: str(place) for variable, place in places.items()}
+
+    def send(self, line: bytes) -> None:
+        """Have a line written, as fast as the program reads."""
+        self._pending += line + b"\n"
+
+    async def receive(self) -> bytes | None:
+        """The next line it writes, without its end; None when it writes no more."""
+        while True:
+            line = self._take_line()
+            if line is not None:
+                return line
+            if self._out_ended:
+                return None
+            await self._wait()
+            self._pump()
+
+    async def exit_code(self, within: float | None = None) -> int | None:
+        """How it ended; None if it has not, within so many seconds."""
+        until = None if within is None else monotonic() + within
+        while self._running() and (until is None or monotonic() < until):
+            await self._wait()
+            self._pump()
+        return None if self._child is None else self._child.poll()
+
+    def last_words(self) -> str:
+        """The end of what it wrote to standard error, for an error message: no sign that would move a cursor."""
+        with self._lock:
+            if not self._closed:
+                self._drain_err()
+        lines = self._err.decode(errors="replace").strip().splitlines()[-6:]
+        plain = ("".join(sign if sign.isprintable() else " " for sign in line) for line in lines)
+        return "\n".join(plain)[-1000:]
+
+    def _running(self) -> bool:
+        return self._child is not None and self._child.poll() is None
+
+    def _take_line(self) -> bytes | None:
+        end = self._out.find(b"\n", self._searched)
+        if end < 0:
+            self._searched = len(self._out)
+            if len(self._out) > REPLY_LIMIT:
+                raise AgentError(f"it wrote a line of more than {REPLY_LIMIT:,} bytes")
+            if not self._out_ended or not self._out:
+                return None
+            end = len(self._out)  # the last line may lack its end
+        line = bytes(self._out[:end])
+        del self._out[: end + 1]
+        self._searched = 0
+        return line
+
+    async def _wait(self) -> None:
+        """Until something can be read or written, or it is time to see whether it still runs."""
+        loop = asyncio.get_running_loop()
+        woken: asyncio.Future[None] = loop.create_future()
+
+        def wake() -> None:
+            if not woken.done():
+                woken.set_result(None)
+
+        reading, writing = self._fds()
+        for fd in reading:
+            loop.add_reader(fd, wake)
+        for fd in writing:
+            loop.add_writer(fd, wake)
+        timer = loop.call_later(LOOK_EVERY, wake)
+        try:
+            await woken
+        finally:
+            timer.cancel()
+            for fd in reading:
+                loop.remove_reader(fd)
+            for fd in writing:
+                loop.remove_writer(fd)
+
+    def _fds(self) -> tuple[list[int], list[int]]:
+        with self._lock:
+            child = self._child
+            if self._closed or child is None:
+                raise AgentStopped
+            assert child.stdin is not None
+            assert child.stdout is not None
+            assert child.stderr is not None
+            reading = [child.stdout.fileno()] * (not self._out_ended) + [child.stderr.fileno()] * (not self._err_ended)
+            return reading, [child.stdin.fileno()] if self._pending and not child.stdin.closed else []
+
+    def _pump(self) -> None:
+        """Write and read what can be, a little of each."""
+        with self._lock:
+            if self._closed or self._child is None:
+                raise AgentStopped
+            gone = self._child.poll() is not None  # asked first: what it wrote before is then in the pipe
+            self._write()
+            self._read_err()
+            assert self._child.stdout is not None
+            data = _read(self._child.stdout.fileno()) if not self._out_ended else b""
+            self._out += data or b""
+            self._out_ended = self._out_ended or data == b"" or (gone and data is None)
+
+    def _write(self) -> None:
+        assert self._child is not None
+        stdin = self._child.stdin
+        assert stdin is not None
+        if not self._pending or stdin.closed:
+            return
+        try:
+            del self._pending[: os.write(stdin.fileno(), self._pending[:CHUNK])]
+        except BlockingIOError:
+            pass
+        except OSError:  # it reads no more, which is its right
+            self._pending.clear()
+            stdin.close()
+
+    def _read_err(self) -> bool:
+        """Whether there was any."""
+        assert self._child is not None
+        assert self._child.stderr is not None
+        data = _read(self._child.stderr.fileno()) if not self._err_ended else b""
+        self._err_ended = data == b""
+        self._err += data or b""
+        del self._err[:-STDERR_LIMIT]
+        return bool(data)
+
+    def _drain_err(self) -> None:
+        """What is in the pipe; not what a flood puts there meanwhile."""
+        for _ in range(16):
+            if self._child is None or not self._read_err():
+                return
+
+    def close(self) -> Mapping[str, JsonValue]:
+        """End it and all it has started; what it left behind."""
+        with self._lock:  # whoever pumps is done, and sees that it is closed
+            if self._closed:
+                return {}
+            self._closed = True
+        try:
+            ended_by = self._end()
+            return self._facts(ended_by)
+        finally:
+            self._release()
+
+    def _end(self) -> str | None:
+        """Ask by closing its input, then by SIGTERM, then not any more; which of them it took."""
+        if self not in _LIVE:
+            return None
+        session = 0 if self._child is None else self._child.pid
+        if self._child is not None and self._child.stdin is not None:
+            self._child.stdin.close()
+            self._settle(END_WITHIN)
+        own_end = not self._running()
+        if not offspring.send(Signals.SIGTERM, session, self._mark) and own_end:
+            return None
+        until = monotonic() + TERM_GRACE
+        while monotonic() < until and (self._running() or offspring.find(session, self._mark)):
+            self._settle(0.02, at_least=True)
+        hard = self._kill(session)
+        if own_end:
+            return None
+        return "SIGKILL" if hard else "SIGTERM"
+
+    def _kill(self, session: int) -> bool:
+        """Until there is nobody left to kill: one that is forking may be a moment late."""
+        running, rounds = self._running(), 0
+        while (offspring.send(Signals.SIGKILL, session, self._mark) or self._running()) and rounds < 100:
+            rounds += 1
+            self._settle(0.01, at_least=True)
+        return running
+
+    def _settle(self, within: float, *, at_least: bool = False) -> None:
+        """Give it so long to end, reading what it still has to say."""
+        until, nap = monotonic() + within, 0.0005
+        while monotonic() < until and (at_least or self._running()):
+            self._drain()
+            time.sleep(nap)
+            nap = min(nap * 2, 0.01)
+
+    def _drain(self) -> None:
+        if self._child is None or self._child.stdout is None:
+            return
+        self._drain_err()
+        if not self._out_ended:
+            self._out_ended = _read(self._child.stdout.fileno()) == b""
+
+    def _facts(self, ended_by: str | None) -> dict[str, JsonValue]:
+        if self._child is None:
+            return {}
+        self._drain_err()
+        facts: dict[str, JsonValue] = {"agent_stderr": self._err.decode(errors="replace")} if self._err else {}
+        code = self._child.poll()
+        return facts | ({"agent_ended_by": ended_by} if ended_by else {"agent_exit_code": code})
+
+    def _release(self) -> None:
+        _LIVE.discard(self)
+        for pipe in (self._child.stdin, self._child.stdout, self._child.stderr) if self._child else ():
+            if pipe is not None:
+                pipe.close()
+        if self._private is not None:
+            shutil.rmtree(self._private, ignore_errors=True)
+
+    def abandon(self) -> None:
+        """End it without any grace: this process is about to end itself."""
+        session = 0 if self._child is None else self._child.pid
+        offspring.send(Signals.SIGKILL, session, self._mark)
+        if self._private is not None:
+            shutil.rmtree(self._private, ignore_errors=True)
+
+
+def _popen(words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        words,
+        cwd=folder,
+        env=environ,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        bufsize=0,
+        start_new_session=True,
+    )
+
+
+def _not_started(word: str, error: OSError) -> Exception:
+    text = f"{word} could not be started: {error.strerror}"
+    if error.errno in (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM):
+        return PlatformError(f"{text}; too many agents at once for this machine")
+    return AgentError(text)
+
+
+def _read(fd: int) -> bytes | None:
+    """What is there; empty at the end, None if there is nothing now."""
+    try:
+        return os.read(fd, CHUNK)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
+
+
+@atexit.register
+def _leave_nobody() -> None:
+    """A second Ctrl-C, or an error of ours, ends this process at once; those it started must not outlive it."""
+    for process in list(_LIVE):
+        with contextlib.suppress(Exception):
+            process.abandon()

@@ -1,0 +1,45 @@
+"""The sorts of agent there are: the first word of `--agent`, and what makes a solver of the rest."""
+
+from collections.abc import Callable, Mapping
+
+from clerkship.actors.command import load_command
+from clerkship.actors.contract import Solver
+from clerkship.actors.nop import Nop
+from clerkship.actors.openai_chat import load_openai
+from clerkship.actors.oracle import Oracle
+from clerkship.actors.python import load_python
+from clerkship.actors.webhook import load_http, load_https
+from clerkship.model.problem import InputError
+from clerkship.settings import Settings
+
+Load = Callable[[str, Settings], Solver]
+"""Takes what follows the sort and its colon, and the settings."""
+
+
+def _nop(rest: str, settings: Settings) -> Solver:
+    return Nop() if not rest else _too_much("nop", rest)
+
+
+def _oracle(rest: str, settings: Settings) -> Solver:
+    return Oracle() if not rest else _too_much("oracle", rest)
+
+
+def _too_much(sort: str, rest: str) -> Solver:
+    raise InputError.of(f"agent `{sort}:{rest}`: {sort} takes nothing more", hint=f"write `{sort}`")
+
+
+def _python(rest: str, settings: Settings) -> Solver:
+    if not rest:
+        raise InputError.of("agent `python:`: no module", hint="write `python:module:name`")
+    return load_python(rest)
+
+
+AGENTS: Mapping[str, Load] = {
+    "nop": _nop,
+    "oracle": _oracle,
+    "python": _python,
+    "command": load_command,
+    "http": load_http,
+    "https": load_https,
+    "openai": load_openai,
+}

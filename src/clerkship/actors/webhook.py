@@ -1,0 +1,147 @@
+"""`http:<address>`: an agent behind an address, sent one POST per turn or task.
+
+With a secret, each message is signed as Standard Webhooks has it: HMAC-SHA256 over `id.timestamp.body`.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+import orjson
+from pydantic import JsonValue
+
+from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, Message, Say
+from clerkship.actors.messages import (
+    REPLY_LIMIT,
+    Reports,
+    answer_of,
+    parse_object,
+    say_of,
+    shown,
+    task_message,
+    turn_message,
+)
+from clerkship.actors.wire import CONNECT_WITHIN, TooLarge, open_client, parse_address, post
+from clerkship.kit.secrets import new_name
+from clerkship.kit.wall import now
+from clerkship.model.problem import InputError
+from clerkship.sandbox.door import Sandboxes
+from clerkship.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
+
+_REPLY = "its reply"
+
+
+class WebhookAgent:
+    """One trial's conversation with an agent elsewhere. It holds nothing between messages."""
+
+    entries: frozenset[Entry] = frozenset({"on_turn", "on_task"})
+
+    def __init__(self, address: str, key: bytes, trial: int) -> None:
+        self._address, self._key, self._trial = address, key, trial
+        self._conversation = new_name("conversation")
+        self._reports: Reports | None = None
+
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
+        """Post the message; the reply's `say` is what it says."""
+        return say_of(await self._ask(turn_message(message, sandboxes), sandboxes), _REPLY)
+
+    async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
+        """Post the work; the reply's `answer` is the answer."""
+        return answer_of(await self._ask(task_message(task_item, sandboxes), sandboxes), _REPLY)
+
+    def close(self) -> Mapping[str, JsonValue]:
+        """Each message had a connection of its own."""
+        return NOTHING
+
+    async def _ask(self, message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
+        body = orjson.dumps(message | {"conversation": self._conversation, "trial": self._trial})
+        response, data = await self._post(body)
+        _refuse_status(response, data)
+        reply = parse_object(data, _REPLY)
+        if self._reports is None:
+            self._reports = Reports(sandboxes)
+        if "report" in reply:
+            self._reports.take(reply["report"])
+        return reply
+
+    async def _post(self, body: bytes) -> "tuple[httpx.Response, bytes]":
+        import httpx  # noqa: PLC0415  (most agents need no HTTP)
+
+        headers = sign(self._key, body) if self._key else {}
+        try:
+            async with open_client(self._address, read_within=None) as client:  # the task's own timeout ends it
+                return await post(client, self._address, headers, body, REPLY_LIMIT)
+        except TooLarge:
+            raise AgentError(f"its reply has more than {REPLY_LIMIT:,} bytes") from None
+        except httpx.ConnectTimeout:
+            raise AgentError(f"{_host(self._address)} did not answer within {CONNECT_WITHIN:g} seconds") from None
+        except httpx.ConnectError as error:
+            raise AgentError(f"{_host(self._address)} cannot be reached: {error}") from None
+        except httpx.HTTPError as error:
+            words = str(error) or type(error).__name__
+            raise AgentError(f"{_host(self._address)} broke off the conversation: {words}") from None
+
+
+def _refuse_status(response: "httpx.Response", data: bytes) -> None:
+    status = response.status_code
+    if 200 <= status < 300:
+        return
+    if 300 <= status < 400:
+        there = response.headers.get("location", "nowhere")[:200]
+        raise AgentError(f"it redirects ({status}) to {there}; redirects are not followed: give that address")
+    raise AgentError(f"it replied with status {status}: {shown(data)}")
+
+
+def _host(address: str) -> str:
+    return urlsplit(address).netloc
+
+
+def sign(key: bytes, body: bytes) -> dict[str, str]:
+    """The headers of Standard Webhooks: what was sent, when, and proof of who sent it."""
+    name, moment = new_name("msg"), str(int(now().timestamp()))
+    digest = hmac.digest(key, f"{name}.{moment}.".encode() + body, hashlib.sha256)
+    signature = f"v1,{base64.b64encode(digest).decode()}"
+    return {"webhook-id": name, "webhook-timestamp": moment, "webhook-signature": signature}
+
+
+def parse_secret(text: str) -> bytes:
+    """`whsec_` and base64, as Standard Webhooks writes secrets; anything else is taken as it is."""
+    if not text.startswith("whsec_"):
+        return text.encode()
+    try:
+        return base64.b64decode(text.removeprefix("whsec_"), validate=True)
+    except (binascii.Error, ValueError):
+        raise InputError.of(
+            "CLERKSHIP_WEBHOOK_SECRET starts with whsec_ and is not base64 after it", hint="copy it again"
+        ) from None
+
+
+class WebhookSolver:
+    """An address, and what messages to it are signed with."""
+
+    def __init__(self, address: str, key: bytes) -> None:
+        # A query may hold a key of somebody's; the name is shown and kept.
+        self.name = f"http:{urlunsplit(urlsplit(address)._replace(query='', fragment=''))}"
+        self._address, self._key = address, key
+
+    def open(self, solution: str | None, trial: int = 1) -> Agent:
+        """A conversation of its own."""
+        return WebhookAgent(self._address, self._key, trial)
+
+
+def load_http(rest: str, settings: Settings) -> WebhookSolver:
+    """`http:https://host/path`, or the rest of `http://host/path`."""
+    address = f"http:{rest}" if rest.startswith("//") else rest
+    return WebhookSolver(parse_address(address, f"http:{rest}"), parse_secret(settings.webhook_secret))
+
+
+def load_https(rest: str, settings: Settings) -> WebhookSolver:
+    """The rest of `https://host/path`."""
+    return load_http(f"https:{rest}", settings)

@@ -1,0 +1,371 @@
+"""Agents that are programs: what they are sent, what they may answer, and that nothing of them is left behind."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from clerkship.actors.command import load_command
+from clerkship.actors.contract import AgentStopped
+from clerkship.actors.messages import MOST_REPORTS
+from clerkship.actors.process import STDERR_LIMIT
+from clerkship.kit.wall import monotonic
+from clerkship.model.problem import InputError
+from clerkship.model.run import TaskRun
+from clerkship.settings import Settings, inherited
+from tests.actors.programs import TALK, WORK, gone, program, suite
+from tests.workbench import Workbench
+
+
+def sidecar(bench: Workbench, task_run: TaskRun) -> dict[str, Any]:
+    """What is kept beside the log."""
+    found: dict[str, Any] = orjson.loads(bench.store.sidecar(task_run))
+    return found
+
+
+def test_a_conversation_goes_in_lines(bench: Workbench, tmp_path: Path) -> None:
+    agent = program(
+        tmp_path,
+        """
+        for line in sys.stdin:
+            message = json.loads(line)
+            say({"report": {"kind": "agent.slot.set", "name": "turn", "value": message["turn"]}})
+            print(file=sys.stderr, *sorted(message))
+            say({"say": None if message["turn"] > 3 else
+                 ["first", {"text": "bye", "utter_name": "utter_bye"}] if message["turn"] == 3 else "go on"})
+        """,
+    )
+    suite(bench, TALK)
+    task_run = bench.run_one(agent)
+    assert (task_run.verdict, task_run.agent_error, task_run.ending) == ("pass", "", "person_done")
+    slots = [e["payload"]["value"] for e in bench.events(task_run) if e["kind"] == "agent.slot.set"]
+    assert slots == [1, 2, 3]
+    facts = sidecar(bench, task_run)
+    assert facts["agent_stderr"].splitlines()[0] == "clock now sandbox sandboxes task_item text turn type"
+    assert facts["agent_exit_code"] == 0
+
+
+def test_work_is_sent_with_everything_needed_to_do_it_over_http(bench: Workbench, tmp_path: Path) -> None:
+    agent = program(
+        tmp_path,
+        """
+        from urllib.request import Request, urlopen
+        message = json.loads(sys.stdin.readline())
+        assert message["type"] == "task" and message["task_item"]["instruction"].startswith("What")
+        place = os.environ["CLERKSHIP_TASK_FILE"]
+        assert json.load(open(place)) == message
+        assert os.stat(place).st_mode & 0o777 == 0o600 and os.stat(os.path.dirname(place)).st_mode & 0o777 == 0o700
+        drop, clock = message["sandboxes"]["drop"], message["clock"]
+        assert drop["kind"] == "files"
+        assert os.environ["CLERKSHIP_SANDBOX_DROP_URL"] == drop["url"]
+        assert os.environ["CLERKSHIP_CLOCK_URL"] == clock["url"]
+        bearer = {"Authorization": "Bearer " + os.environ["CLERKSHIP_SANDBOX_DROP_TOKEN"]}
+        urlopen(Request(drop["url"] + "/files/out.txt", b"done", bearer, method="PUT"))
+        bearer = {"Authorization": "Bearer " + os.environ["CLERKSHIP_CLOCK_TOKEN"]}
+        later = json.load(urlopen(Request(clock["url"] + "/advance?by=10m", b"", bearer, method="POST")))
+        assert later["now"] > message["now"]
+        print(place, file=sys.stderr)
+        say({"report": [{"kind": "agent.action.executed", "name": "multiply", "arguments": {"by": 7}}]})
+        say({"answer": 42})
+        """,
+    )
+    suite(bench, WORK)
+    task_run = bench.run_one(agent)
+    assert (task_run.verdict, task_run.agent_error) == ("pass", "")
+    assert {"files.file.written", "agent.action.executed"} <= set(bench.kinds(task_run))
+    place = Path(sidecar(bench, task_run)["agent_stderr"].strip())
+    assert not place.exists()
+    assert not place.parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "answer"),
+    [
+        ("", None),
+        ("say({'answer': None})", None),
+        ("say({'answer': {'a': [1]}})", {"a": [1]}),
+        ("print(); say({'answer': 1}); time.sleep(60)", 1),
+        ("sys.stdout.write(json.dumps({'answer': 'no end of line'}))", "no end of line"),
+        ("print('  The answer'); print(); print('is 42.  ')", "The answer\n\nis 42."),
+        ("print(42)", "42"),
+        ("print('{'); print('}')", "{\n}"),
+        ("os.close(0); say({'answer': 'reads nothing'})", "reads nothing"),
+        ("say({'report': {'kind': 'agent.flow.started', 'flow_id': 'f'}})", None),
+        ("subprocess.Popen(['sleep', '60']); print('a child holds the pipe')", "a child holds the pipe"),
+    ],
+)
+def test_an_answer_is_a_line_or_all_that_was_printed(
+    bench: Workbench, tmp_path: Path, source: str, answer: Any
+) -> None:
+    suite(bench, WORK)
+    task_run = bench.run_one(program(tmp_path, source))
+    assert (task_run.agent_error, task_run.ending, task_run.answer) == ("", "agent_done", answer)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("print('oh no', file=sys.stderr); sys.exit(3)", "it ended with exit code 3\noh no"),
+        ("print('half an answer'); sys.exit(4)", "it ended with exit code 4"),
+        ("1/0", "ZeroDivisionError: division by zero"),
+        ("print('{\"answer\": NaN}'); print('mind', file=sys.stderr)", "is not JSON: '{\"answer\": NaN}'\nmind"),
+        ("say({'answer': 1, 'mood': 2})", "has `mood` beside `answer`"),
+        ("say({'say': 'hello'})", "has no `answer`; it has 'say'"),
+        ("say({'answer': 'x' * 2_000_000})", "2,000,000 characters"),
+        ("print('{\"' + 'x' * 9_000_000)", "a line of more than 8,000,000 bytes"),
+        ("print(('x' * 999 + '\\n') * 5_000)", "it printed more than 1,000,000 characters"),
+        ("say({'report': {'kind': 'agent.slot.sett', 'name': 'x'}})", "did you mean `agent.slot.set`"),
+        ("say({'report': {'kind': 'agent.slot.set', 'nam': 'x'}})", "its report of agent.slot.set is wrong: nam"),
+        ("say({'report': 5})", "a report is a map with `kind`, not int 5"),
+        ("os.kill(os.getpid(), 9)", "exit code -9"),
+        (
+            f"r = {{'kind': 'agent.slot.set', 'name': 'x'}}\nsay({{'report': [r] * {MOST_REPORTS + 1}}})",
+            "more than 10,000 doings",
+        ),
+    ],
+)
+def test_what_is_no_answer_is_the_agents_error(bench: Workbench, tmp_path: Path, source: str, said: str) -> None:
+    suite(bench, WORK)
+    task_run = bench.run_one(program(tmp_path, source))
+    assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
+    assert said in task_run.agent_error
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("sys.stdin.readline()", "ended with exit code 0 in the middle of the conversation, in turn 1"),
+        ("say({'say': 'a'}); print('tired', file=sys.stderr); sys.exit(5)", "exit code 5 in the middle of the conv"),
+        ("os.close(1); time.sleep(60)", "closed its output in the middle of the conversation"),
+        ("print('hello')", "a line it wrote is not JSON: 'hello'"),
+        ("print('[1]')", "a line it wrote is not a JSON object"),
+        ("say({'answer': 1})", "has no `say`"),
+        ("say({'say': 5})", "on_turn returned int 5"),
+    ],
+)
+def test_an_end_in_the_middle_of_a_conversation_is_the_agents_error(
+    bench: Workbench, tmp_path: Path, source: str, said: str
+) -> None:
+    suite(bench, TALK)
+    task_run = bench.run_one(program(tmp_path, source))
+    assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
+    assert said in task_run.agent_error
+
+
+FAMILY = """
+    me = os.path.abspath(__file__)
+    def child(sort):
+        subprocess.Popen([sys.executable, "-I", "-S", me, sort], stdin=subprocess.DEVNULL,
+                         start_new_session=sort == "setsid")
+    def born(sort):
+        with open(os.path.join(os.path.dirname(me), sort + ".pid.tmp"), "w") as file:
+            file.write(str(os.getpid()))
+        os.rename(file.name, file.name[:-4])
+    sorts = ["plain", "deaf", "setsid", "daemon"]
+    sort = sys.argv[1] if len(sys.argv) > 1 else "main"
+    if sort in ("deaf", "main", "daemon"):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if sort == "daemon":
+        if os.fork(): os._exit(0)
+        os.setsid()
+        if os.fork(): os._exit(0)
+    born(sort)
+    if sort == "main":
+        for each in sorts: child(each)
+        folder = os.path.dirname(me)
+        while not all(os.path.exists(os.path.join(folder, each + ".pid")) for each in sorts): time.sleep(0.01)
+        print("all there", file=sys.stderr, flush=True)
+        with open(os.path.join(folder, "ready"), "w"): pass
+    while True: time.sleep(60)
+"""
+
+
+def pids(folder: Path) -> list[int]:
+    """Of the whole family."""
+    return [int(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.pid"))]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="other systems have process groups alone")
+def test_a_timeout_ends_the_program_and_all_its_offspring(bench: Workbench, tmp_path: Path) -> None:
+    suite(bench, WORK, timeout=3)
+    began = monotonic()
+    task_run = bench.run_one(program(tmp_path, FAMILY))
+    assert (task_run.status, task_run.verdict, task_run.agent_error) == ("timed_out", "fail", "")
+    assert len(pids(tmp_path)) == 5
+    assert gone(pids(tmp_path))
+    assert monotonic() - began < 12
+    facts = sidecar(bench, task_run)
+    assert (facts["agent_stderr"], facts["agent_ended_by"]) == ("all there\n", "SIGKILL")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="other systems have process groups alone")
+@pytest.mark.parametrize("strokes", [1, 2])
+def test_ctrl_c_leaves_nobody_behind(tmp_path: Path, strokes: int) -> None:
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "a.yml").write_text("task: {name: Wait, criteria: []}\n", encoding="utf-8")
+    reference = program(tmp_path, FAMILY)
+    command = [sys.executable, "-m", "clerkship", "run", "suite", "-a", reference, "--store", "s.db", "-k", "3"]
+    with subprocess.Popen([*command, "-c", "1"], cwd=tmp_path, stdout=-1, stderr=-1, text=True) as process:
+        until = monotonic() + 30
+        while not (tmp_path / "ready").exists():
+            assert process.poll() is None
+            assert monotonic() < until
+        for _ in range(strokes):
+            process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=30)
+    assert process.returncode in (130, -signal.SIGINT), output + errors
+    assert len(pids(tmp_path)) == 5
+    assert gone(pids(tmp_path))
+    if strokes == 1:
+        assert "cancelled" in output
+        assert "2 not run" in output
+
+
+def test_a_program_that_ends_when_asked_is_not_killed(bench: Workbench, tmp_path: Path) -> None:
+    agent = program(
+        tmp_path,
+        """
+        def leave(*_):
+            print("farewell", file=sys.stderr, flush=True)
+            sys.exit(0)
+        signal.signal(signal.SIGTERM, leave)
+        say({"answer": 42})
+        while True: time.sleep(60)
+        """,
+    )
+    suite(bench, WORK)
+    task_run = bench.run_one(agent)
+    assert task_run.verdict == "pass"
+    facts = sidecar(bench, task_run)
+    assert (facts["agent_stderr"], facts["agent_ended_by"]) == ("farewell\n", "SIGTERM")
+
+
+def test_floods_are_held_back(bench: Workbench, tmp_path: Path) -> None:
+    """Of standard error the end is kept; standard output that nobody waits for stays in the pipe."""
+    agent = program(
+        tmp_path,
+        """
+        for number in range(200_000): print("complaint", number, file=sys.stderr)
+        sys.stderr.flush()
+        say({"answer": 42})
+        while True: print("x" * 1000)
+        """,
+    )
+    suite(bench, WORK)
+    task_run = bench.run_one(agent)
+    assert task_run.verdict == "pass"
+    kept = sidecar(bench, task_run)["agent_stderr"]
+    assert "complaint 199999\n" in kept
+    assert len(kept) <= STDERR_LIMIT
+
+
+def test_a_program_that_does_not_read_is_not_waited_for(bench: Workbench, tmp_path: Path) -> None:
+    bench.write("a.yml", WORK.replace("{timeout}", "20").replace("What is", "x" * 300_000))
+    task_run = bench.run_one(program(tmp_path, "say({'answer': 42}); time.sleep(60)"))
+    assert task_run.verdict == "pass"
+
+
+def test_it_gets_our_environment_but_none_of_our_settings(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLERKSHIP_WEBHOOK_SECRET", "hush")
+    monkeypatch.setenv("CLERKSHIP_OPENAI_API_KEY", "hush")
+    monkeypatch.setenv("A_SETTING_OF_THE_AGENTS", "here")
+    names = "sorted(n for n in os.environ if n.startswith(('CLERKSHIP', 'A_SETTING')) and 'SANDBOX' not in n)"
+    suite(bench, WORK)
+    task_run = bench.run_one(program(tmp_path, f"say({{'answer': {names}}})"))
+    assert task_run.answer == [
+        "A_SETTING_OF_THE_AGENTS",
+        "CLERKSHIP_CLOCK_TOKEN",
+        "CLERKSHIP_CLOCK_URL",
+        "CLERKSHIP_PROCESS",
+        "CLERKSHIP_TASK_FILE",
+    ]
+    assert inherited({"CLERKSHIP_SEED": "1", "PATH": "p"}) == {"PATH": "p"}
+
+
+def test_each_trial_has_a_program_of_its_own_and_they_run_at_once(bench: Workbench, tmp_path: Path) -> None:
+    agent = program(
+        tmp_path,
+        """
+        folder = os.path.dirname(os.path.abspath(__file__))
+        open(os.path.join(folder, f"{os.getpid()}.here"), "w").close()
+        until = time.monotonic() + 15
+        while sum(name.endswith(".here") for name in os.listdir(folder)) < 4 and time.monotonic() < until:
+            time.sleep(0.01)
+        say({"answer": 42 if time.monotonic() < until else "alone"})
+        """,
+    )
+    suite(bench, WORK)
+    assert [t.verdict for t in bench.run(agent, trials=4, concurrency=4)] == ["pass"] * 4
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        ("", "no command"),
+        ("no-such-program-at-all --x", "no program `no-such-program-at-all`"),
+        ("./not_executable.py", "make it executable"),
+        ("node 'unclosed", "no closing quotation"),
+    ],
+)
+def test_what_cannot_be_run_is_said_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "not_executable.py").touch()
+    with pytest.raises(InputError, match=said):
+        load_command(rest, Settings())
+
+
+def test_a_program_that_the_system_will_not_start_is_the_agents_error(bench: Workbench, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"\x7fELF nonsense")
+    broken.chmod(0o755)
+    suite(bench, WORK)
+    task_run = bench.run_one(f"command:{broken}")
+    assert task_run.ending == "agent_failed"
+    assert "could not be started: Exec format error" in task_run.agent_error
+
+
+def test_closed_from_another_thread_it_answers_nobody_any_more(tmp_path: Path) -> None:
+    agent: Any = load_command(program(tmp_path, "time.sleep(60)").removeprefix("command:"), Settings()).open(None)
+    agent._process.start(os.environ, {})
+    found: list[type[BaseException]] = []
+
+    def waits() -> None:
+        try:
+            asyncio.run(agent._process.receive())
+        except BaseException as error:
+            found.append(type(error))
+
+    thread = threading.Thread(target=waits)
+    thread.start()
+    agent.close()
+    thread.join(10)
+    assert found == [AgentStopped]
+    with pytest.raises(AgentStopped):
+        agent._process.start(os.environ, {})
+
+
+def test_it_may_be_closed_twice_and_from_another_thread(tmp_path: Path) -> None:
+    solver = load_command(program(tmp_path, "time.sleep(60)").removeprefix("command:"), Settings())
+    agent: Any = solver.open(None)
+    agent._process.start(os.environ, {})
+    child = agent._process._child.pid
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(agent.close()))
+    thread.start()
+    thread.join(10)
+    assert found == [{"agent_ended_by": "SIGTERM"}]
+    assert gone([child])
+    assert agent.close() == {}
+    assert json.dumps(solver.open(None).close()) == "{}"

@@ -1,0 +1,296 @@
+"""Models behind a chat-completions endpoint: the loop over tools, patience with a busy server, and no key anywhere."""
+
+import json
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from clerkship.actors.completions import Completions
+from clerkship.actors.contract import Agent
+from clerkship.actors.openai_chat import MOST_ROUNDS, ChatAgent, ChatSolver, load_openai
+from clerkship.model.problem import InputError
+from clerkship.model.run import TaskRun
+from clerkship.settings import Settings, load_settings
+from tests.actors.programs import TALK, WORK, suite
+from tests.actors.servers import Answered, Asked, Served
+from tests.workbench import Workbench
+
+KEY = "sk-this-must-never-be-seen"
+Script = Callable[[list[dict[str, Any]]], dict[str, Any]]
+
+
+def says(text: str | None) -> dict[str, Any]:
+    """A message."""
+    return {"role": "assistant", "content": text}
+
+
+def calls(*wanted: tuple[str, Any]) -> dict[str, Any]:
+    """A message that calls tools; arguments as text are sent as they are."""
+    functions = [
+        {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)} for name, given in wanted
+    ]
+    made = [{"id": f"c{n}", "type": "function", "function": function} for n, function in enumerate(functions)]
+    return {"role": "assistant", "content": None, "tool_calls": made}
+
+
+def model(script: Script) -> Callable[[Asked], Answered]:
+    """An endpoint that follows a script over the messages so far."""
+
+    def answer(asked: Asked) -> Answered:
+        message = script(json.loads(asked.body)["messages"])
+        usage = {"prompt_tokens": 10, "completion_tokens": 2}
+        return 200, {}, json.dumps({"choices": [{"message": message}], "usage": usage}).encode()
+
+    return answer
+
+
+class Quick(ChatSolver):
+    """Waits a millisecond between attempts where the server does not say how long."""
+
+    def open(self, solution: str | None, trial: int = 1) -> Agent:
+        """As it is, in less time."""
+        return ChatAgent(Completions(self._model, self._base_url, self._key, backoff=0.001))
+
+
+def solver(url: str) -> ChatSolver:
+    """A model there, with our key."""
+    return Quick("some-model", f"{url}/v1", KEY)
+
+
+def results(messages: list[dict[str, Any]]) -> list[str]:
+    """What the tools gave."""
+    return [message["content"] for message in messages if message["role"] == "tool"]
+
+
+def nowhere_is_the_key(bench: Workbench) -> None:
+    """In no file of the store."""
+    bench.store.close()
+    files = [path for path in bench.folder.parent.rglob("*") if path.is_file()]
+    assert any(path.name == "store.db" for path in files)
+    assert [path.name for path in files if KEY.encode() in path.read_bytes()] == []
+
+
+def test_work_is_a_loop_over_tools_until_it_finishes(bench: Workbench) -> None:
+    steps = [
+        calls(("drop__write_file", {"path": "a/b.txt", "body": "six"}), ("drop__list_files", {"prefix": "a"})),
+        calls(("drop__read_file", {"path": "a/b.txt"}), ("wait", {"duration": "10m"})),
+        calls(("finish", {"answer": 42})),
+    ]
+    seen: list[list[dict[str, Any]]] = []
+
+    def script(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        seen.append(messages)
+        return steps[len(seen) - 1]
+
+    suite(bench, WORK)
+    with Served(model(script)) as served:
+        task_run = bench.run_one(solver(served.url))
+    assert (task_run.verdict, task_run.agent_error, task_run.error) == ("pass", "", "")
+    asked = json.loads(served.asked[0].body)
+    assert (served.asked[0].path, asked["model"]) == ("/v1/chat/completions", "some-model")
+    assert served.asked[0].headers["authorization"] == f"Bearer {KEY}"
+    names = [tool["function"]["name"] for tool in asked["tools"]]
+    assert {"chat__send_message", "drop__write_file", "finish", "wait"} <= set(names)
+    assert asked["messages"][1] == {"role": "user", "content": "What is six times seven?"}
+    assert results(seen[-1])[0] == "done (201)"
+    assert json.loads(results(seen[-1])[1]) == {"files": [{"path": "a/b.txt", "size": 3}]}
+    assert results(seen[-1])[2] == "six"
+    done = [e["payload"] for e in bench.events(task_run) if e["kind"] == "agent.action.executed"]
+    assert [payload["name"] for payload in done] == ["drop__write_file", "drop__list_files", "drop__read_file", "wait"]
+    assert done[0]["arguments"] == {"path": "a/b.txt", "body": "six"}
+    usage = orjson.loads(bench.store.sidecar(task_run))["model_usage"]
+    assert usage == {"model": "some-model", "calls": 3, "prompt_tokens": 30, "completion_tokens": 6}
+    nowhere_is_the_key(bench)
+
+
+def test_a_conversation_keeps_its_history_and_its_own_sandbox_is_no_tool(bench: Workbench) -> None:
+    seen: list[Any] = []
+
+    def script(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        seen.append(messages)
+        spoken = [message["role"] for message in messages]
+        if spoken.count("user") == 2 and spoken[-1] != "tool":
+            return calls(("drop__write_file", {"path": "note.txt", "body": "x"}))
+        return says("bye" if spoken.count("user") == 2 else "Yes?")
+
+    suite(bench, TALK)
+    with Served(model(script)) as served:
+        task_run = bench.run_one(solver(served.url))
+    assert (task_run.verdict, task_run.ending) == ("pass", "person_done")
+    assert [message["role"] for message in seen[-1]] == ["system", "user", "assistant", "user", "assistant", "tool"]
+    assert seen[-1][0]["content"].startswith("Be brief.\n\nIt is ")
+    assert [message["content"] for message in seen[-1] if message["role"] == "user"] == ["Hello", "Go on"]
+    names = [tool["function"]["name"] for tool in json.loads(served.asked[0].body)["tools"]]
+    assert names == ["drop__list_files", "drop__read_file", "drop__write_file", "drop__delete_file"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("drop__read_flie", {"path": "x"}, "error: no tool `drop__read_flie`; did you mean `drop__read_file`?"),
+        ("drop__read_file", "{nonsense", "error: the arguments are not JSON"),
+        ("drop__read_file", "[1]", "error: the arguments are not a JSON object"),
+        ("drop__read_file", {}, "error: `path` is missing"),
+        ("drop__read_file", {"path": ""}, "error: path: not a value that fits /files/{path*}"),
+        ("drop__read_file", {"path": ["x"]}, "error: `path` must be text, not list"),
+        ("drop__read_file", {"path": "x", "mood": "good"}, "error: unknown argument `mood`; known: path"),
+        ("drop__read_file", {"path": "nowhere.txt"}, "refused with status 404: "),
+        ("drop__read_file", {"path": "../../x"}, "refused with status 400: "),
+        ("drop__write_file", {"path": "x", "body_base64": "???"}, "error: `body_base64` is not base64"),
+        ("chat__send_message", {"body": {"text": "hello"}}, "refused with status 409: "),
+        ("chat__send_message", {"body": {"txt": "hello"}}, "refused with status 422: "),
+        ("wait", {"duration": "soon"}, "error: "),
+        ("wait", {}, "Nothing more is going to happen by itself."),
+        ("finish", {"anser": 1}, "error: finish takes `answer`"),
+    ],
+)
+def test_a_call_that_goes_wrong_is_told_to_the_model(bench: Workbench, name: str, arguments: Any, said: str) -> None:
+    told: list[str] = []
+
+    def script(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        told.extend(results(messages))
+        return calls(("finish", {"answer": 42})) if told else calls((name, arguments))
+
+    suite(bench, WORK)
+    with Served(model(script)) as served:
+        task_run = bench.run_one(solver(served.url))
+    assert told[0].startswith(said)
+    assert task_run.verdict == "pass"
+
+
+def test_a_call_that_is_none_at_all_is_told_to_the_model(bench: Workbench) -> None:
+    def script(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        if results(messages):
+            assert results(messages) == ["error: not a function call"] * 2
+            return calls(("finish", {"answer": 42}))
+        return {"role": "assistant", "tool_calls": [{"id": "c"}, 5]}
+
+    suite(bench, WORK)
+    with Served(model(script)) as served:
+        assert bench.run_one(solver(served.url)).verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        (says("It is 42."), "It is 42."),
+        (says(None), None),
+        (
+            {"role": "assistant", "content": [{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]},
+            "in parts",
+        ),
+        ({"role": "assistant", "content": None, "refusal": "I would rather not."}, "I would rather not."),
+    ],
+)
+def test_plain_words_are_an_answer(bench: Workbench, message: dict[str, Any], answer: Any) -> None:
+    suite(bench, WORK)
+    with Served(model(lambda messages: message)) as served:
+        task_run = bench.run_one(solver(served.url))
+    assert (task_run.ending, task_run.answer) == ("agent_done", answer)
+
+
+def test_a_model_that_only_ever_calls_tools_is_stopped(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(model(lambda messages: calls(("wait", {"duration": "1s"})))) as served:
+        task_run = bench.run_one(solver(served.url))
+    assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
+    assert f"called tools {MOST_ROUNDS} times" in task_run.agent_error
+    assert len(served.asked) == MOST_ROUNDS
+
+
+@pytest.mark.parametrize("trouble", [(429, {"Retry-After": "0"}), (503, {}), (529, {}), None])
+def test_a_busy_server_is_asked_again(bench: Workbench, trouble: tuple[int, dict[str, str]] | None) -> None:
+    good = model(lambda messages: calls(("finish", {"answer": 42})))
+    asked_before: list[Asked] = []
+
+    def busy_twice(asked: Asked) -> Answered | None:
+        asked_before.append(asked)
+        if len(asked_before) > 2:
+            return good(asked)
+        return None if trouble is None else (*trouble, b'{"error": {"message": "busy"}}')
+
+    suite(bench, WORK)
+    with Served(busy_twice) as served:
+        task_run = bench.run_one(solver(served.url))
+    assert (task_run.verdict, len(served.asked)) == ("pass", 3)
+
+
+def errored(bench: Workbench, served: Served) -> TaskRun:
+    """A run that is errored, without a verdict and without blame."""
+    suite(bench, WORK)
+    task_run = bench.run_one(solver(served.url))
+    assert (task_run.status, task_run.verdict, task_run.agent_error) == ("errored", None, "")
+    assert bench.exit_code() == 2
+    return task_run
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_an_outage_is_not_the_agents_fault(bench: Workbench, status: int) -> None:
+    body = json.dumps({"error": {"message": f"sorry, {KEY}, all busy"}}).encode()
+    with Served(lambda asked: (status, {"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}, body)) as served:
+        task_run = errored(bench, served)
+    assert f"the model cannot be asked: status {status}: sorry, [key], all busy, in 4 attempts" in task_run.error
+    assert len(served.asked) == 4
+    nowhere_is_the_key(bench)
+
+
+def test_nobody_there_is_an_outage(bench: Workbench) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    suite(bench, WORK)
+    task_run = bench.run_one(solver(f"http://127.0.0.1:{port}"))
+    assert task_run.status == "errored"
+    assert "the model cannot be asked: All connection attempts failed" in task_run.error
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (
+            401,
+            b'{"error": {"message": "bad key %s"}}' % KEY.encode(),
+            "status 401: bad key [key]; set CLERKSHIP_OPENAI",
+        ),
+        (404, b"no such model", "refuses model `some-model` with status 404: no such model; is the model's name right"),
+        (307, b"", "with status 307"),
+        (200, b"<html>", "answers what is not JSON: '<html>'"),
+        (200, b'{"choices": []}', 'answers without a message: {"choices":[]}'),
+        (200, b"[]", "answers without a message: []"),
+    ],
+)
+def test_a_mistake_in_the_setup_is_said_in_words(bench: Workbench, status: int, body: bytes, said: str) -> None:
+    with Served(lambda asked: (status, {}, body)) as served:
+        task_run = errored(bench, served)
+    assert said in task_run.error
+    assert len(served.asked) == 1
+    nowhere_is_the_key(bench)
+
+
+def test_a_model_that_writes_the_key_back_does_not_get_it_into_the_log(bench: Workbench) -> None:
+    suite(bench, TALK)
+    with Served(model(lambda messages: says(f"bye, and my key is {KEY}"))) as served:
+        task_run = bench.run_one(solver(served.url))
+    assert "bye, and my key is [key]" in [event["payload"].get("text") for event in bench.events(task_run)]
+    nowhere_is_the_key(bench)
+
+
+def test_model_and_address_come_from_the_reference_or_the_settings() -> None:
+    given = Settings(openai_base_url="http://here/v1")
+    assert load_openai("m", given).name == "openai:m@http://here/v1"
+    assert load_openai("@cf/meta/m@https://there/v1", given).name == "openai:@cf/meta/m@https://there/v1"
+    for rest, said in (("", "no model"), ("m@https://u:p@h/v1", "password"), ("m@https://h/v1?key=x", "has a query")):
+        with pytest.raises(InputError, match=said):
+            load_openai(rest, given)
+
+
+def test_the_settings_of_others_are_taken_where_ours_are_not_set() -> None:
+    theirs = {"OPENAI_API_KEY": "k1", "OPENAI_BASE_URL": "http://theirs"}
+    found = load_settings(theirs)
+    assert (found.openai_api_key, found.openai_base_url) == ("k1", "http://theirs")
+    found = load_settings(theirs | {"CLERKSHIP_OPENAI_API_KEY": "k2", "CLERKSHIP_OPENAI_BASE_URL": "http://ours"})
+    assert (found.openai_api_key, found.openai_base_url) == ("k2", "http://ours")
+    with pytest.raises(InputError, match="CLERKSHIP_OPENAI_BASE_URL is 'here'; expected an address"):
+        load_settings({"CLERKSHIP_OPENAI_BASE_URL": "here"})

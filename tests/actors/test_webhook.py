@@ -1,0 +1,167 @@
+"""Agents behind an address: what they are sent, that it is signed, and every way a reply can be none."""
+
+import base64
+import hashlib
+import hmac
+import json
+import socket
+import threading
+from typing import Any
+
+import pytest
+
+from clerkship.actors.webhook import load_http, parse_secret
+from clerkship.engine.build import build_solver
+from clerkship.engine.catalog import Registered
+from clerkship.kit.wall import monotonic, now
+from clerkship.model.problem import InputError
+from clerkship.settings import Settings
+from tests.actors.programs import TALK, WORK, suite
+from tests.actors.servers import Answer, Answered, Asked, Served
+from tests.workbench import Workbench
+
+
+def replies(data: Any, status: int = 200) -> Answer:
+    """Always the same."""
+    body = data if isinstance(data, bytes) else json.dumps(data).encode()
+    return lambda asked: (status, {}, body)
+
+
+def talk(asked: Asked) -> Answered:
+    """Says bye in the third turn."""
+    message = json.loads(asked.body)
+    slot = {"kind": "agent.slot.set", "name": "turn", "value": message["turn"]}
+    said = {"say": "bye" if message["turn"] == 3 else "go on", "report": [slot]}
+    return 200, {"Content-Type": "application/json"}, json.dumps(said).encode()
+
+
+def test_one_post_per_turn_with_one_name_for_the_conversation(bench: Workbench) -> None:
+    suite(bench, TALK)
+    with Served(talk) as served:
+        task_runs = bench.run(f"{served.url}/hook?key=k", trials=2, concurrency=1)
+    assert [(t.verdict, t.agent_error) for t in task_runs] == [("pass", "")] * 2
+    sent = [json.loads(asked.body) for asked in served.asked]
+    assert [(m["type"], m["turn"], m["trial"]) for m in sent] == [("turn", n, k) for k in (1, 2) for n in (1, 2, 3)]
+    assert sent[0]["sandboxes"]["drop"]["kind"] == "files"
+    names = [message["conversation"] for message in sent]
+    assert names[0] == names[1] == names[2] != names[3] == names[5]
+    assert bench.kinds(task_runs[0]).count("agent.slot.set") == 3
+    assert names[0].encode() not in b"".join(bench.store.log(task_runs[0]))
+    assert served.asked[0].path == "/hook?key=k"
+    assert bench.result is not None
+    assert bench.result.run.solver == f"http:{served.url}/hook"
+    assert "webhook-signature" not in served.asked[0].headers
+
+
+def test_work_is_one_post_and_its_answer(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(replies({"answer": 42})) as served:
+        task_run = bench.run_one(f"http:{served.url}")
+    assert (task_run.verdict, task_run.agent_error) == ("pass", "")
+    assert json.loads(served.asked[0].body)["task_item"] == {"instruction": "What is six times seven?"}
+
+
+@pytest.mark.parametrize("secret", ["plain words", "whsec_" + base64.b64encode(b"of 24 to 64 random bytes").decode()])
+def test_with_a_secret_each_message_is_signed(bench: Workbench, secret: str) -> None:
+    suite(bench, WORK)
+    with Served(replies({"answer": 42})) as served:
+        solver = load_http(served.url, Settings(webhook_secret=secret))
+        assert bench.run_one(solver).verdict == "pass"
+    [asked] = served.asked
+    head = f"{asked.headers['webhook-id']}.{asked.headers['webhook-timestamp']}."
+    expected = hmac.new(parse_secret(secret), head.encode() + asked.body, hashlib.sha256).digest()
+    assert asked.headers["webhook-signature"] == f"v1,{base64.b64encode(expected).decode()}"
+    assert abs(int(asked.headers["webhook-timestamp"]) - now().timestamp()) < 60
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (replies({"answer": 1}, 500), "it replied with status 500: "),
+        (replies(b"<html>sign in", 403), "it replied with status 403: '<html>sign in'"),
+        (replies(b"<html>"), "its reply is not JSON: '<html>'"),
+        (replies([1]), "its reply is not a JSON object"),
+        (replies({"say": "hello"}), "its reply has no `answer`; it has 'say'"),
+        (replies({"answer": 1, "report": [{"kind": "nonsense"}]}), "a report is of kind `nonsense`"),
+        (replies(b"{" + b"x" * 9_000_000), "its reply has more than 8,000,000 bytes"),
+        (replies({"answer": "x" * 2_000_000}), "2,000,000 characters"),
+        (lambda asked: None, "broke off the conversation"),
+        (lambda asked: (200, {"Content-Length": "100"}, b"{}"), "broke off the conversation"),
+    ],
+)
+def test_what_is_no_reply_is_the_agents_error(bench: Workbench, answer: Answer, said: str) -> None:
+    suite(bench, WORK)
+
+    def once(asked: Asked) -> Answered | None:
+        found = answer(asked)
+        return found if found is None else (found[0], {**found[1], "Connection": "close"}, found[2])
+
+    with Served(once) as served:
+        task_run = bench.run_one(f"http:{served.url}")
+    assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
+    assert said in task_run.agent_error
+
+
+def test_a_reply_without_end_is_not_read_to_its_end(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(lambda asked: (200, {"Content-Length": "900000000"}, b"x" * 9_000_000)) as served:
+        task_runs = bench.run(f"http:{served.url}", trials=2, concurrency=1)
+    assert ["more than 8,000,000 bytes" in task_run.agent_error for task_run in task_runs] == [True, True]
+
+
+def test_redirects_are_not_followed(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(replies({"answer": 42})) as other:
+        with Served(lambda asked: (307, {"Location": f"{other.url}/there"}, b"")) as served:
+            task_run = bench.run_one(f"http:{served.url}")
+        assert other.asked == []
+    assert f"it redirects (307) to {other.url}/there" in task_run.agent_error
+
+
+def test_nobody_there_is_the_agents_error(bench: Workbench) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    suite(bench, WORK)
+    task_run = bench.run_one(f"http://127.0.0.1:{port}/")
+    assert task_run.ending == "agent_failed"
+    assert f"127.0.0.1:{port} cannot be reached" in task_run.agent_error
+
+
+def test_one_that_does_not_answer_times_out_and_is_let_go(bench: Workbench) -> None:
+    released = threading.Event()
+
+    def hangs(asked: Asked) -> None:
+        released.wait(30)
+
+    suite(bench, WORK, timeout=0.5)
+    began = monotonic()
+    with Served(hangs) as served:
+        task_runs = bench.run(f"http:{served.url}", trials=2, concurrency=1)
+        taken = monotonic() - began
+        released.set()
+    assert [(t.status, t.agent_error) for t in task_runs] == [("timed_out", "")] * 2
+    assert taken < 8
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("http:", "is no address"),
+        ("http:ftp://host/", "is no address"),
+        ("http:nonsense", "is no address"),
+        ("http://host:port/", "is no address"),
+        ("https://me:hush@host/", "has a password in it"),
+    ],
+)
+def test_what_is_no_address_is_said_before_the_run(reference: str, said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        build_solver(reference, Registered(), Settings())
+    assert "hush" not in str(caught.value)
+
+
+def test_addresses_are_taken_with_and_without_the_sort() -> None:
+    for reference in ("https://host/a", "http:https://host/a"):
+        assert build_solver(reference, Registered(), Settings()).name == "http:https://host/a"
+    with pytest.raises(InputError, match="not base64"):
+        build_solver("http://host/a", Registered(), Settings(webhook_secret="whsec_???"))
+    assert "hush" not in repr(Settings(webhook_secret="hush", openai_api_key="hush"))

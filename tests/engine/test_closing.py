@@ -1,0 +1,109 @@
+"""Whoever finishes a trial closes its agent: once, before the log is sealed, whatever came of it."""
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import pytest
+from pydantic import JsonValue
+
+from clerkship.actors.contract import Agent, AgentError, Entry, Message, Say
+from clerkship.kit.wall import monotonic
+from clerkship.sandbox.door import Sandboxes
+from tests.workbench import Workbench
+
+WORK = "task: {name: Work, timeout: {timeout}, criteria: [{label: answers, assertion: {answer_matches: 42}}]}"
+
+
+class Holder:
+    """An agent that holds something, and its solver too."""
+
+    name = "holder"
+    entries: frozenset[Entry] = frozenset({"on_task"})
+
+    def __init__(self, way: str) -> None:
+        self.way = way
+        self.closed_by: list[str] = []
+        self.opening = threading.Event()
+        self.trials: list[int] = []
+
+    def open(self, solution: str | None, trial: int = 1) -> Agent:
+        """Slow to open, one way."""
+        self.trials.append(trial)
+        if self.way == "opens late":
+            try:
+                self.opening.wait(30)
+            except BaseException:
+                self.opening.wait(30)
+        if self.way == "cannot be opened":
+            raise AgentError("no")
+        return self
+
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
+        """Never."""
+        raise NotImplementedError
+
+    async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
+        """One of the ways there are."""
+        match self.way:
+            case "fails":
+                raise AgentError("it fell over")
+            case "breaks":
+                raise ZeroDivisionError("a bug of ours")
+            case "waits":
+                await asyncio.sleep(60)
+            case "blocks":
+                threading.Event().wait(60)
+        return 42
+
+    def close(self) -> Mapping[str, JsonValue]:
+        """Take down who asked."""
+        self.closed_by.append(threading.current_thread().name)
+        if self.way == "cannot be closed":
+            raise OSError("stuck")
+        return {"held": self.way}
+
+
+@pytest.mark.parametrize(
+    ("way", "status", "by"),
+    [
+        ("answers", "completed", ["clerkship-seat"]),
+        ("fails", "completed", ["clerkship-seat"]),
+        ("breaks", "errored", ["clerkship-seat"]),
+        ("waits", "timed_out", ["clerkship-seat"]),
+        ("blocks", "timed_out", ["MainThread"]),
+        ("cannot be opened", "completed", []),
+        ("cannot be closed", "errored", ["clerkship-seat"]),
+    ],
+)
+def test_an_agent_is_closed_once_by_whoever_finishes_its_trial(
+    bench: Workbench, way: str, status: str, by: list[str]
+) -> None:
+    bench.write("a.yml", WORK.replace("{timeout}", "0.3" if status == "timed_out" else "20"))
+    holder: Any = Holder(way)
+    task_run = bench.run_one(holder)
+    assert (task_run.status, holder.closed_by) == (status, by)
+    if by and way != "cannot be closed":
+        assert orjson.loads(bench.store.sidecar(task_run))["held"] == way
+
+
+def test_an_agent_that_opens_when_its_trial_is_over_is_closed_at_once(bench: Workbench) -> None:
+    bench.write("a.yml", WORK.replace("{timeout}", "0.2"))
+    holder: Any = Holder("opens late")
+    task_run = bench.run_one(holder)
+    assert (task_run.status, holder.closed_by) == ("timed_out", [])
+    holder.opening.set()
+    until = monotonic() + 10
+    while not holder.closed_by:
+        assert monotonic() < until
+    assert holder.closed_by == ["clerkship-seat"]
+
+
+def test_a_solver_is_told_which_repetition_it_is(bench: Workbench) -> None:
+    bench.write("a.yml", WORK.replace("{timeout}", "20"))
+    holder: Any = Holder("answers")
+    bench.run(holder, trials=3, concurrency=1)
+    assert holder.trials == [1, 2, 3]
+    assert len(holder.closed_by) == 3

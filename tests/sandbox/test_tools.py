@@ -1,0 +1,96 @@
+"""A sandbox's operations as tools: names a model may call, schemas that hold, calls that go where they should."""
+
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.exchange import Reply
+from clerkship.sandbox.route import Call, Route
+from clerkship.sandbox.tools import BadArguments, Tool, table, tool_name, tools_of
+from clerkship.simulators.registry import SPECS
+from clerkship.simulators.spec import Spec
+
+
+class Line(Frozen):
+    """A model inside a model."""
+
+    amount: int
+
+
+class Order(Frozen):
+    """A body with another model in it."""
+
+    lines: tuple[Line, ...]
+
+
+def handler(call: Call) -> Reply:
+    """Do it."""
+    return Reply(200)
+
+
+ROUTES = (
+    Route("GET", "/orders/special", "read_special", handler),
+    Route("GET", "/orders/{id}", "read_order", handler, query={"expand": "what to show with it"}),
+    Route("POST", "/orders", "place_order", handler, body=Order),
+    Route("PUT", "/notes/{name*}", "write_note", handler, body="text"),
+)
+TOOLS = {tool.route.operation: tool for tool in tools_of("shop", ROUTES)}
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.kind)
+def test_every_simulators_tools_are_schemas_that_a_validator_takes(spec: Spec) -> None:
+    for tool in tools_of("box", spec.routes):
+        jsonschema.Draft202012Validator.check_schema(tool.parameters)
+
+
+def test_a_schema_inside_a_schema_is_found() -> None:
+    validator = jsonschema.Draft202012Validator(TOOLS["place_order"].parameters)
+    assert validator.is_valid({"body": {"lines": [{"amount": 1}]}})
+    assert not validator.is_valid({"body": {"lines": [{"amount": "many"}]}})
+    assert not validator.is_valid({})
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments", "method", "path", "query", "body"),
+    [
+        ("read_order", {"id": 7, "expand": "lines"}, "GET", "/orders/7", {"expand": "lines"}, b""),
+        ("read_order", {"id": "a b", "expand": None}, "GET", "/orders/a b", {}, b""),
+        ("place_order", {"body": {"lines": []}}, "POST", "/orders", {}, b'{"lines":[]}'),
+        ("write_note", {"name": "a/b", "body": "für"}, "PUT", "/notes/a/b", {}, "für".encode()),
+        ("write_note", {"name": "a"}, "PUT", "/notes/a", {}, b""),
+    ],
+)
+def test_a_call_is_a_request(
+    operation: str, arguments: dict[str, Any], method: str, path: str, query: dict[str, str], body: bytes
+) -> None:
+    request = TOOLS[operation].request(arguments)
+    assert (request.method, request.path, request.query, request.body) == (method, path, query, body)
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments", "said"),
+    [
+        ("read_order", {"id": "7/../8"}, "not a value that fits /orders/{id}"),
+        ("read_order", {"id": "special"}, "not a value that fits"),
+        ("read_order", {"id": ""}, "not a value that fits"),
+        ("read_order", {"id": True}, "`id` must be text, not bool"),
+        ("read_order", {"id": "\ud83d"}, "`id` is not Unicode"),
+        ("read_order", {"id": "7", "expand": {}}, "`expand` must be text"),
+        ("place_order", {"body": {"n": 2**70}}, "cannot be written as JSON"),
+    ],
+)
+def test_a_value_that_leads_elsewhere_is_no_call(operation: str, arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadArguments, match=re.escape(said)):
+        TOOLS[operation].request(arguments)
+
+
+def test_names_are_short_plain_and_different() -> None:
+    assert tool_name("drop", "read_file") == "drop__read_file"
+    long = [tool_name("x" * 60, f"operation_{number}") for number in range(3)]
+    assert len(set(long)) == 3
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in (*long, tool_name("a", "$every.thing")))
+    twins: list[Tool] = [*tools_of("a.b", ROUTES[:1]), *tools_of("a$b", ROUTES[:1])]
+    assert list(table(twins)) == ["a_b__read_special", "a_b__read_special_2"]

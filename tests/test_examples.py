@@ -1,0 +1,118 @@
+"""The examples, each run as it is against the practice that `clerkship init` writes."""
+
+import base64
+import hashlib
+import hmac
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from clerkship.service.scaffold import init
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+PYTHON = shlex.quote(sys.executable)
+
+
+@pytest.fixture
+def practice(tmp_path: Path) -> Path:
+    """The practice, in a folder of its own."""
+    init(tmp_path / "mine")
+    return tmp_path / "mine"
+
+
+def clerkship(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """The command line, as somebody types it."""
+    command = [sys.executable, "-m", "clerkship", *arguments]
+    given = {name: value for name, value in os.environ.items() if "OPENAI" not in name} | environ
+    return subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, check=False, timeout=60)
+
+
+def passes(done: "subprocess.CompletedProcess[str]") -> None:
+    """Both tasks of the practice."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("✓ pass") == 3, done.stdout  # two tasks, and their sum
+
+
+@contextmanager
+def serving(script: Path, **environ: str) -> Iterator[str]:
+    """A server of the examples, on a port of its own; its address is the first thing it says."""
+    command = [sys.executable, str(script), "--port", "0"]
+    with subprocess.Popen(command, env=os.environ | environ, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def test_a_program_in_python(practice: Path) -> None:
+    agent = f"command:{PYTHON} {shlex.quote(str(EXAMPLES / 'command_python' / 'agent.py'))}"
+    passes(clerkship(practice, "run", "practice", "--agent", agent))
+    shown = clerkship(practice, "show", "latest", "Book a visit", "--events").stdout
+    assert "the agent's standard error\n    got a turn\n" in shown
+    assert "agent.action.executed" in shown
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_a_program_for_node(practice: Path) -> None:
+    agent = f"command:node {shlex.quote(str(EXAMPLES / 'node_agent' / 'agent.mjs'))}"
+    passes(clerkship(practice, "run", "practice", "--agent", agent))
+    shown = clerkship(practice, "show", "latest", "Add up the orders").stdout
+    assert "got a task" in shown
+
+
+def test_a_web_server_that_checks_signatures(practice: Path) -> None:
+    with serving(EXAMPLES / "webhook" / "agent.py", WEBHOOK_SECRET="a secret of ours") as address:
+        good = clerkship(practice, "run", "practice", "--agent", address, CLERKSHIP_WEBHOOK_SECRET="a secret of ours")
+        other = clerkship(practice, "run", "practice", "--agent", address, CLERKSHIP_WEBHOOK_SECRET="another")
+        none = clerkship(practice, "run", "practice", "--agent", address)
+        assert _signed(address, "a secret of ours", age=0) == 400
+        assert _signed(address, "a secret of ours", age=1000) == 401
+    passes(good)
+    for refused in (other, none):
+        assert refused.returncode == 1
+        assert "it replied with status 401" in refused.stdout
+    stored = b"".join(path.read_bytes() for path in practice.rglob("*") if path.is_file())
+    assert b"a secret of ours" not in stored
+
+
+def _signed(address: str, secret: str, age: int) -> int:
+    """The status that a message of some age gets; it has no `type`, and so it is not taken in the end."""
+    moment, body = int(time.time()) - age, b'{"type": null}'
+    digest = hmac.new(secret.encode(), f"id.{moment}.".encode() + body, hashlib.sha256).digest()
+    headers = {"webhook-id": "id", "webhook-timestamp": str(moment)}
+    headers["webhook-signature"] = f"v1,{base64.b64encode(digest).decode()}"
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, body, headers), timeout=10) as reply:
+            return int(reply.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_a_model_that_follows_a_script(practice: Path) -> None:
+    with serving(EXAMPLES / "openai_chat" / "server.py") as address:
+        agent = f"openai:scripted@{address}"
+        passes(clerkship(practice, "run", "practice", "--agent", agent, CLERKSHIP_OPENAI_API_KEY="sk-of-ours"))
+    shown = clerkship(practice, "show", "latest", "Book a visit", "--events").stdout
+    assert "drop__write_file" in shown
+    stored = b"".join(path.read_bytes() for path in practice.rglob("*") if path.is_file())
+    assert b"completion_tokens" in stored
+    assert b"sk-of-ours" not in stored
+
+
+def test_every_example_has_a_readme_that_the_list_names() -> None:
+    listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    folders = [path for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "__pycache__"]
+    assert len(folders) >= 4
+    assert [folder.name for folder in folders if f"({folder.name}/README.md)" not in listed] == []
+    assert all((folder / "README.md").exists() for folder in folders)
