@@ -264,3 +264,14 @@ def test_rates_are_never_rounded_up_to_all() -> None:
 
 def test_a_run_in_which_nothing_was_graded_has_no_rate() -> None:
     assert "no trial was graded" in page_of([])
+
+
+def test_repetition_and_flaky_tasks_stand_in_the_header() -> None:
+    trials = [made_up.task_run("coin <b>", trial=n, verdict="pass" if n % 2 else "fail") for n in (1, 2, 3, 4)]
+    details = [made_up.detail(trial) for trial in trials]
+    run = made_up.RUN.model_copy(update={"trials": 4, "made_by": "rerun", "origin": "run-1"})
+    page = render_html(run, made_up.counts(details), details)
+    assert "<b>pass^k</b> 50 % at 1, 16.6 % at 2, 0 % at 4" in page
+    assert "<b>Flaky</b> “coin &lt;b&gt;”" in page
+    assert "rerun of <code>run-1</code>" in page
+    assert "pass^k" not in render_html(made_up.RUN, made_up.counts(details[:1]), details[:1])

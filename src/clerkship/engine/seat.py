@@ -93,6 +93,7 @@ class Seat:
             finally:
                 with self._gate:
                     self.trial, self._deadline, self.finishing = None, math.inf, True
+                    self._take_back()
         except asyncio.CancelledError:
             return self._ending, ""
         except AgentStopped:
@@ -154,10 +155,19 @@ class Seat:
             return
         try:
             self._interrupted = True
-            stopped = ctypes.py_object(AgentStopped)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), stopped)
+            _raise_in(self._thread.ident, ctypes.py_object(AgentStopped))
         finally:
             trial.playground.lock.release()
+
+    def _take_back(self) -> None:
+        """What was raised in this thread and has not struck yet must not strike later, when nobody expects it."""
+        if self._interrupted and self._thread.ident is not None:
+            _raise_in(self._thread.ident, None)
+            self._interrupted = False
+
+
+def _raise_in(thread: int, exception: Any) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:

@@ -9,18 +9,20 @@ from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.report.command import run_again
 from clerkship.report.outcome import ENDINGS, GRADED, OUTCOMES, outcome, tally
+from clerkship.report.repeats import Repeats
 
 ROWS_WITHOUT_SCRIPT = 2_000
+MOST_NAMED = 12
 _RARE = ("invalid_person",)
 
 
-def render_header(run: BenchmarkRun, counts: Counts) -> str:
+def render_header(run: BenchmarkRun, counts: Counts, repeated: Repeats | None = None) -> str:
     """The run, its verdicts and its facts."""
     return f"""<header>
 <div class="title"><p class="kicker">Run report</p><h1>{escape(run.name)}</h1>
 <p class="agent">Agent <code>{escape(run.solver)}</code></p></div>
 <section class="summary" aria-label="Verdicts">
-{_rate(counts)}{_bar(counts)}{_tally(counts)}{_notes(run, counts)}
+{_rate(counts)}{_bar(counts)}{_tally(counts)}{_repeated(repeated)}{_notes(run, counts)}
 </section>
 {_facts(run)}
 </header>"""
@@ -70,14 +72,42 @@ def _as_read(found: dict[str, int]) -> Iterable[tuple[str, int]]:
     return [(name, found[name]) for name in (*GRADED, *reversed([name for name in found if name not in GRADED]))]
 
 
+def _repeated(found: Repeats | None) -> str:
+    """What repetition tells, and who is flaky, by name."""
+    if found is None:
+        return ""
+    curves = (
+        ("pass@k", "at least one of k trials passes", found.pass_at),
+        ("pass^k", "all of k trials pass", found.pass_hat),
+    )
+    told = " ".join(
+        f'<span title="{meaning}"><b>{name}</b> {_points(curve)}</span>'
+        for name, meaning, curve in curves
+        if len(curve) > 1
+    )
+    named = ", ".join(f"“{escape(task)}”" for task in found.flaky[:MOST_NAMED])
+    more = f" and {len(found.flaky) - MOST_NAMED:,} more" if len(found.flaky) > MOST_NAMED else ""
+    flaky = f"<span><b>Flaky</b> {named}{more}</span>" if found.flaky else ""
+    return f'<p class="repeats">{told} {flaky}</p>' if told or flaky else ""
+
+
+def _points(curve: dict[int, float]) -> str:
+    return ", ".join(f"{render_percent(share)} at {k}" for k, share in curve.items())
+
+
 def _notes(run: BenchmarkRun, counts: Counts) -> str:
     left_out = [f"{n:,} {OUTCOMES[name][0].lower()}" for name, n in _as_read(tally(counts)) if n and name not in GRADED]
     timed_out = counts.statuses.get("timed_out", 0)
+    sure_early = run.until_sure is not None and run.status == "completed"
     notes = [
         f"Left out of the rate: {', '.join(left_out)}." if left_out else "",
         f"{timed_out:,} failed {_trials(timed_out)} ran out of time." if timed_out else "",
         f"In {counts.agent_errors:,} {_trials(counts.agent_errors)} the agent crashed." if counts.agent_errors else "",
-        f"{counts.done:,} of {run.total:,} trials are done." if counts.done < run.total else "",
+        f"{counts.done:,} of {run.total:,} trials are done." if counts.done < run.total and not sure_early else "",
+        "Tasks were repeated until their rate was clear of "
+        f"{render_percent(run.until_sure or 0)}, at most {run.trials:,} times."
+        if sure_early
+        else "",
         "The run was cancelled." if run.status == "cancelled" else "",
     ]
     text = " ".join(filter(None, notes)) or "Every trial is in the rate."
@@ -97,6 +127,7 @@ def _facts(run: BenchmarkRun) -> str:
         "Trials per task": f"{run.trials:,}",
         "Grading": escape(run.grading),
         "Clerkship": escape(run.clerkship),
+        **({"From": f"{run.made_by} of <code>{escape(run.origin)}</code>"} if run.origin else {}),
         "Run it again": f'<code class="copy">{escape(run_again(run))}</code>',
     }
     return f'<dl class="facts">{"".join(f"<div><dt>{k}</dt><dd>{v}</dd></div>" for k, v in facts.items())}</dl>'

@@ -14,6 +14,7 @@ from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import render_json
 from clerkship.report.header import render_header, render_table
 from clerkship.report.outcome import OUTCOMES, urgency
+from clerkship.report.repeats import Repeats, rates, repeats
 
 _PARTS = Path(__file__).parent / "page"
 _SCRIPTS = ("dom", "value", "list", "criteria", "conversation", "timeline", "trial", "start")
@@ -29,11 +30,15 @@ def render_html(run: BenchmarkRun, counts: Counts, details: Iterable[TaskDetail]
         title=escape(f"{run.name}: {run.solver}"),
         style=style,
         icons=_read("icons.svg"),
-        header=render_header(run, counts),
+        header=render_header(run, counts, _repeats(run, urgent_first)),
         table=render_table([detail.task_run for detail in urgent_first]),
         data=render_json(data).decode(),
         script=script,
     )
+
+
+def _repeats(run: BenchmarkRun, details: list[TaskDetail]) -> Repeats | None:
+    return repeats(rates(detail.task_run for detail in details).values()) if run.trials > 1 else None
 
 
 def _policy(style: str, script: str) -> str:
