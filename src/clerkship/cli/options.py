@@ -23,3 +23,6 @@ RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, t
 Concurrency = Annotated[
     int | None, typer.Option("--concurrency", "-c", metavar="N", help="Trials at once.", min=1, max=1000)
 ]
+PlaygroundName = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="Which playground, if several are up.")
+]

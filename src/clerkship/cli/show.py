@@ -1,7 +1,7 @@
 """`clerkship show`: a run, or one task of it, with its evidence."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 import typer
@@ -9,6 +9,7 @@ import yaml
 from rich.markup import escape
 
 from clerkship.cli.console import err, out, print_json
+from clerkship.cli.event_line import print_event
 from clerkship.cli.options import Json, StorePath
 from clerkship.cli.verdicts import print_criterion, print_run
 from clerkship.cli.words import ending, verdict
@@ -82,7 +83,7 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
     if events:
         console.print()
         for event in view.events:
-            _print_event(event)
+            print_event(console, event)
     state = "[pass]intact[/]" if view.intact else "[fail]NOT the log that was graded[/]"
     console.print(f"\n[quiet]log[/] {task_run.events} events, {state}, head {task_run.head}")
 
@@ -92,14 +93,3 @@ def _print_written(criterion: Criterion) -> None:
     written = criterion.model_dump(mode="json", exclude_defaults=True, exclude={"label"})
     for line in yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=100).splitlines():
         out().print(f"      [quiet]{escape(line)}[/]", soft_wrap=True)
-
-
-def _print_event(event: dict[str, Any]) -> None:
-    because = f" [quiet]because of #{event['cause']}[/]" if event["cause"] else ""
-    payload = orjson.dumps(event["payload"] | event.get("blobs", {})).decode()
-    text = payload if len(payload) <= 160 else payload[:160] + "…"
-    at = event["at"].replace("T", " ").removesuffix("Z")
-    out().print(
-        f"[quiet]#{event['seq']:<3} {at}[/] [place]{escape(event['source'])}[/] {escape(event['kind'])} "
-        f"[quiet]{escape(event['actor'])}[/] {escape(text)}{because}"
-    )
