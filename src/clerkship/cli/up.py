@@ -94,13 +94,12 @@ class Tail:
             self._news.put(0)
             signal.signal(number, signal.default_int_handler)
 
-        names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-        before = {number: signal.signal(number, wish) for number in (getattr(signal, name) for name in names)}
+        before = {number: signal.signal(number, wish) for number in _stopping()}
         try:
             yield
         finally:
             for number, handler in before.items():
-                signal.signal(number, handler)
+                signal.signal(number, handler or signal.SIG_DFL)
 
     def follow(self, playground: Playground, console: Console | None) -> None:
         """Until somebody stops it."""
@@ -112,11 +111,19 @@ class Tail:
                 continue
             if seq and console is not None:
                 print_event(console, orjson.loads(playground.log.lines[seq - 1]))
+        self._look_after(playground)
 
     def _look_after(self, playground: Playground) -> None:
         if playground.broken is not None and not self._complained:
             self._complained = True
             err().print(f"[fail]✗ broken, and not by the agent:[/] {escape(playground.broken)}; stop it and start anew")
+
+
+def _stopping() -> list[int]:
+    """The signals that stop it: Ctrl-C, a plain kill, and a terminal that is closed unless that is not to matter."""
+    hang_up = getattr(signal, "SIGHUP", None)  # not everywhere
+    matters = hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([hang_up] if hang_up is not None and matters else [])]
 
 
 def print_play(console: Console, play: Play) -> None:
