@@ -9,8 +9,10 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from clerkship.cli.up import Tail
+from clerkship.library.load import load
+from clerkship.model.problem import InputError
 from clerkship.sandbox.exchange import Request
-from clerkship.service.playing import PlayRequest, open_play
+from clerkship.service.playing import PlayRequest, open_play, pick_place
 from clerkship.service.remote import Remote
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
@@ -51,7 +53,7 @@ def test_the_same_requests_leave_the_same_bytes_as_in_a_run(bench: Workbench) ->
                 sandboxes[name]._door.send(request)
 
     task_run = bench.run_one(agent, seed=7)
-    kept = bench.store.log(task_run)
+    kept = list(bench.store.log(task_run))
     request = PlayRequest(path=bench.folder, task="A", seed=7)
     with open_play(request, Settings(store=bench.folder / "store.db"), CATALOG) as play:
         for name, asked in REQUESTS:
@@ -59,7 +61,7 @@ def test_the_same_requests_leave_the_same_bytes_as_in_a_run(bench: Workbench) ->
             send(play.url, name, asked, token)
         with Remote(play.where.url, play.where.token) as remote:
             lines = list(remote.lines())
-    assert lines == list(kept[: len(lines)])
+    assert lines == kept[: len(lines)]
     assert len(kept) - len(lines) == 2, "the run also says that the agent answered, and that it ended"
 
 
@@ -85,3 +87,12 @@ def test_a_simulator_that_broke_is_said_to_have(
         tail.follow(play.playground, None)
     assert "broken, and not by the agent: drop: KeyError: x" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_file_means_the_place_of_its_tasks(bench: Workbench) -> None:
+    bench.write("places.yml", "environments: [{name: a}, {name: b}]")
+    file = bench.write("task.yml", "task: {name: B, environment: b}")
+    library = load(bench.folder, CATALOG)
+    assert pick_place(library, PlayRequest(path=file))[1].name == "b"
+    with pytest.raises(InputError, match="there are a, b"):
+        pick_place(library, PlayRequest(path=bench.folder))

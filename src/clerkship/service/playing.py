@@ -125,9 +125,16 @@ def pick_place(library: Library, request: PlayRequest) -> tuple[LoadedTask | Non
         if wanted not in (None, loaded.environment.name):
             raise InputError.of(f"`{loaded.task.name}` takes place in {loaded.environment.name}, not in {wanted}")
         return loaded, loaded.environment
-    if wanted is None and len(known) > 1:
-        raise InputError.of("name the environment", hint=f"there are {', '.join(sorted(known))}")
-    return None, known[wanted or next(iter(known))]
+    meant = [wanted] if wanted is not None else _of_file(library, request.path) or sorted(known)
+    if len(meant) > 1:
+        raise InputError.of("name the environment", hint=f"there are {', '.join(meant)}")
+    return None, known[meant[0]]
+
+
+def _of_file(library: Library, path: Path) -> list[str]:
+    """Where the tasks of one file take place, if it is one file that is meant."""
+    tasks = library.select(file=path) if path.is_file() else ()
+    return sorted({loaded.environment.name for loaded in tasks})
 
 
 def _instead(wanted: str, known: Mapping[str, Environment]) -> str:
