@@ -355,7 +355,8 @@ def _simulators(catalog: Registered) -> str:
 Over HTTP a sandbox is at `/<playground>/<sandbox>`, with a bearer token of its own; an agent in Python has both as
 `sandboxes["drop"].url` and `.token`, or uses the typed handle and no HTTP at all. Both doors lead to the same list of
 handlers and leave the same log. Beside the sandboxes is the clock: `GET /<playground>/clock/`,
-`POST …/clock/advance?by=10m`, `POST …/clock/skip`.
+`POST …/clock/advance?by=10m`, `POST …/clock/skip`. A playground that `clerkship up` started also has
+`/<playground>/control`, which `events` and `check` read its log through; runs have none.
 
 {sections}"""
 

@@ -3,8 +3,11 @@
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ import pytest
 from clerkship.engine.catalog import Registered
 from clerkship.library.yaml import parse
 from scripts.reference import pages, stale
+from tests.cli.terminal import until
 
 ROOT = Path(__file__).parent.parent
 PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -35,15 +39,35 @@ def test_every_name_has_its_place_in_the_reference() -> None:
 def test_what_a_guide_shows_runs(page: Path, tmp_path: Path) -> None:
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     here = tmp_path
-    for language, body in BLOCK.findall(page.read_text(encoding="utf-8")):
-        first, _, rest = body.partition("\n")
-        if first.startswith("# file: "):
-            target = here / first.removeprefix("# file: ").strip()
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(rest, encoding="utf-8")
-        elif language == "sh":
-            for line in body.splitlines():
-                here = _run_line(line, here, environment)
+    with ExitStack() as background:
+        for language, body in BLOCK.findall(page.read_text(encoding="utf-8")):
+            first, _, rest = body.partition("\n")
+            if first.startswith("# file: "):
+                target = here / first.removeprefix("# file: ").strip()
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(rest, encoding="utf-8")
+            elif language == "sh":
+                for line in body.splitlines():
+                    if line.endswith(" &"):
+                        background.enter_context(_in_background(line, here, environment))
+                    else:
+                        here = _run_line(line, here, environment)
+
+
+@contextmanager
+def _in_background(line: str, here: Path, environment: dict[str, str]) -> Iterator[None]:
+    """`command > file &`: goes on once it has written something, and is stopped by Ctrl-C where the page ends."""
+    command, _, target = line.removesuffix(" &").rpartition(" > ")
+    with (here / target).open("wb") as written:
+        process = subprocess.Popen(shlex.split(command), cwd=here, env=environment, stdout=written)
+    try:
+        until(lambda: (here / target).stat().st_size or process.poll() is not None, line)
+        yield
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0, line
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _run_line(line: str, here: Path, environment: dict[str, str]) -> Path:

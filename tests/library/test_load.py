@@ -368,6 +368,10 @@ ENVIRONMENTS = [
     ),
     ("simulators: {clock: {kind: chat}}", "environment.simulators.clock: `clock` is the name of the playground's own"),
     (
+        "simulators: {control: {kind: chat}}",
+        "environment.simulators.control: `control` is the name of the playground's",
+    ),
+    (
         "simulators: {A b: {kind: chat}}",
         "environment.simulators.A b: expected a lower-case letter, then lower-case letters, digits, - and _, not 'A b'",
     ),

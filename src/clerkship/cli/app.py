@@ -5,9 +5,11 @@ import traceback
 import typer
 from rich.markup import escape
 
+from clerkship.cli.check import check
 from clerkship.cli.compare import compare
 from clerkship.cli.console import err, print_json
 from clerkship.cli.demo import demo
+from clerkship.cli.events import events
 from clerkship.cli.init import init
 from clerkship.cli.list_runs import list_runs
 from clerkship.cli.rerun import rerun
@@ -16,6 +18,7 @@ from clerkship.cli.resume import resume
 from clerkship.cli.run import run as run_command
 from clerkship.cli.schema import schema
 from clerkship.cli.show import show
+from clerkship.cli.up import up
 from clerkship.cli.validate import print_problem, validate
 from clerkship.model.problem import ClerkshipError, InputError, Problem
 
@@ -38,6 +41,9 @@ app.command()(resume)
 app.command()(rerun)
 app.command()(rescore)
 app.command(name="list")(list_runs)
+app.command()(up)
+app.command()(events)
+app.command()(check)
 app.command()(schema)
 
 

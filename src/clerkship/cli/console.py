@@ -101,6 +101,12 @@ def print_json(data: Any) -> None:
     sys.stdout.buffer.flush()
 
 
+def print_json_line(data: Any) -> None:
+    """A JSON document on a line of its own, out at once: for whoever reads while this goes on."""
+    sys.stdout.buffer.write(orjson.dumps(data, default=_plain) + b"\n")
+    sys.stdout.buffer.flush()
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")

@@ -40,3 +40,6 @@ MarkdownLimit = Annotated[
     int,
     typer.Option("--markdown-limit", metavar="BYTES", help="Most it may have; a comment takes 65000.", min=LEAST),
 ]
+PlaygroundName = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="Which playground, if several are up.")
+]

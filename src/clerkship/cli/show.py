@@ -1,6 +1,6 @@
 """`clerkship show`: a run, or one task of it, with its evidence."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 import typer
@@ -8,6 +8,7 @@ import yaml
 from rich.markup import escape
 
 from clerkship.cli.console import err, out, print_json
+from clerkship.cli.event_line import print_event
 from clerkship.cli.options import Json, Jsonl, Junit, Markdown, MarkdownLimit, Report, RunReference, StorePath
 from clerkship.cli.shown import say_written
 from clerkship.cli.verdicts import print_criterion, print_run
@@ -102,7 +103,7 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
     if events:
         console.print()
         for event in view.events:
-            _print_event(event)
+            print_event(console, event)
     state = "[pass]intact[/]" if view.intact else "[fail]NOT the log that was graded[/]"
     console.print(f"\n[quiet]log[/] {task_run.events} events, {state}, head {task_run.head}")
 
@@ -126,14 +127,3 @@ def _print_line(line: str) -> None:
     """A line of the agent's; not what would move the cursor."""
     shown = "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in line)
     out().print(f"    [quiet]{escape(shown)}[/]", soft_wrap=True)
-
-
-def _print_event(event: dict[str, Any]) -> None:
-    because = f" [quiet]because of #{event['cause']}[/]" if event["cause"] else ""
-    payload = orjson.dumps(event["payload"] | event.get("blobs", {})).decode()
-    text = payload if len(payload) <= 160 else payload[:160] + "…"
-    at = event["at"].replace("T", " ").removesuffix("Z")
-    out().print(
-        f"[quiet]#{event['seq']:<3} {at}[/] [place]{escape(event['source'])}[/] {escape(event['kind'])} "
-        f"[quiet]{escape(event['actor'])}[/] {escape(text)}{because}"
-    )

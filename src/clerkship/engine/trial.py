@@ -9,10 +9,11 @@ import orjson
 
 from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, Message, Solver
 from clerkship.engine.build import BuiltTask
+from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.engine.score import Score, fold, judge, status_of
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted, RunStarted
+from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted
 from clerkship.events.log import Log, Subscriber
 from clerkship.kit.rng import derive
 from clerkship.kit.wall import perf_counter
@@ -93,7 +94,7 @@ class Trial:
 
     async def play(self) -> Ending:
         """Set the scene and let the agent work until it is done, the person leaves, or a limit is reached."""
-        self._set_up()
+        set_scene(self.playground, self.job.built)
         if self.playground.step_errors:
             return "errored"
         try:
@@ -103,19 +104,6 @@ class Trial:
             if error.trace:
                 self.playground.sidecar.facts["agent_traceback"] = error.trace
             return self._agent_failed(str(error))
-
-    def _set_up(self) -> None:
-        built, playground = self.job.built, self.playground
-        task, environment = built.snapshot.task, built.snapshot.environment
-        playground.emit("run", RunStarted(task=task.name, environment=environment.name, seed=playground.seed), "run")
-        person = built.person()
-        if person is not None and built.person_at is not None:
-            playground.seat(person, built.person_at)
-        for at, step in built.steps:
-            if at is not None:
-                playground.schedule(at, step)
-            elif not playground.step_errors:
-                playground.run_step(step)
 
     async def _work(self) -> Ending:
         starts = self.job.built.scenario.starts
@@ -156,9 +144,7 @@ class Trial:
         built, playground = self.job.built, self.playground
         place = cast(str, built.person_at)
         state = cast(Conversation, playground.sandboxes[place].state)
-        with playground.lock:
-            playground.speak(place, playground.people[place].open())
-            playground.listen()
+        open_conversation(playground, place)
         turns = heard = 0
         while state.open:
             message, heard = _next_of_person(state, heard)

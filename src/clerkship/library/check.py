@@ -14,7 +14,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
 from clerkship.model.call import AssertionCall, StepCall
-from clerkship.model.environment import Reaction, Simulator
+from clerkship.model.environment import RESERVED, Reaction, Simulator
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import split
 from clerkship.model.scenario import Person
@@ -71,8 +71,8 @@ class Checker:
                 self.note(["datasets", number], f"unknown dataset `{name}`", did_you_mean(name, datasets))
         for name, written in _map(data.get("simulators")).items():
             simulator = _read(Simulator, written)
-            if name == "clock":
-                message = "`clock` is the name of the playground's own clock"
+            if name in RESERVED:
+                message = f"`{name}` is the name of {RESERVED[name]}"
                 self.note(["simulators", name], message, "call the sandbox something else", key=True)
             if simulator is not None:
                 self._check_simulator(simulator, ["simulators", name], [name for _, name in named])

@@ -68,6 +68,7 @@ class Loader:
 
     folder: Folder
     catalog: Catalog
+    needs_task: bool = True
     environments: dict[str, Environment] = field(default_factory=dict)
     datasets: dict[str, Dataset] = field(default_factory=dict)
     benchmarks: dict[str, Benchmark] = field(default_factory=dict)
@@ -84,7 +85,7 @@ class Loader:
         self._each(pieces, "benchmark", self._benchmark)
         self._each(pieces, "task", self._task)
         problems = self.folder.report.sorted()
-        if not self.tasks and not problems:
+        if self.needs_task and not self.tasks and not problems:
             problems = [
                 Problem(
                     file=str(self.folder.root),
@@ -319,8 +320,8 @@ class Loader:
         return None
 
 
-def load(path: Path, catalog: Catalog) -> Library:
-    """The library in a folder, or around a file."""
+def load(path: Path, catalog: Catalog, *, needs_task: bool = True) -> Library:
+    """The library in a folder, or around a file; a folder without a task is a mistake where tasks are wanted."""
     try:
         if not path.exists():
             raise InputError.of("there is no such file or folder", file=str(path))
@@ -329,4 +330,4 @@ def load(path: Path, catalog: Catalog) -> Library:
         raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
     if not is_folder and path.suffix not in SUFFIXES:
         raise InputError.of("it is not a YAML file", file=str(path), hint=f"its name should end in {SUFFIXES[0]}")
-    return Loader(Folder(path if is_folder else path.parent), catalog).load()
+    return Loader(Folder(path if is_folder else path.parent), catalog, needs_task).load()

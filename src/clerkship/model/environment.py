@@ -19,6 +19,11 @@ from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen
 
 SandboxName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=60)]
+RESERVED = {
+    "clock": "the playground's own clock",
+    "control": "the playground's own door for whoever watches it",
+}
+"""Paths beside the sandboxes: no sandbox may have such a name."""
 _ARROW = re.compile(r"^\s*([a-z][a-z0-9_-]*)\.([a-z0-9_.*]+)\s*->\s*([a-z][a-z0-9_-]*)\s*$")
 
 

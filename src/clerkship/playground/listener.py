@@ -1,14 +1,15 @@
 """The HTTP door: one listener on loopback for every playground of this process."""
 
 import asyncio
+import os
 import socket
 import threading
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import parse_qsl, unquote
 
 from clerkship.model.problem import PlatformError
-from clerkship.playground.gateway import BODY_LIMIT, Exchange, Gateway, SimulatorBroken
+from clerkship.playground.gateway import BODY_LIMIT, Exchange, SimulatorBroken
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 
 if TYPE_CHECKING:
@@ -29,11 +30,24 @@ class ClientGone(Exception):
     """Whoever was sending has gone before the end."""
 
 
+class PortTaken(ListenerFailed):
+    """Somebody else listens where the HTTP door was to be."""
+
+
+class Answers(Protocol):
+    """The gateway, or what stands before it."""
+
+    def handle(self, exchange: Exchange) -> Reply:
+        """One request."""
+        ...
+
+
 class Listener:
     """Runs in a thread of its own, from the first time somebody asks for its address."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Answers, port: int = 0) -> None:
         self._gateway = gateway
+        self._port = port
         self._lock = threading.Lock()
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
@@ -52,7 +66,7 @@ class Listener:
     def _open(self) -> None:
         import uvicorn  # noqa: PLC0415  (most runs never listen, and it takes a fifth of a second)
 
-        listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        listening = _bind(self._port)
         # asyncio does not set it on connections of a socket it did not make; without it each reply waits 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         config = uvicorn.Config(
@@ -74,14 +88,21 @@ class Listener:
         self._server = server
         self._url = f"http://127.0.0.1:{listening.getsockname()[1]}"
 
-    def close(self) -> None:
-        """Stop listening."""
+    def close(self, within: float = START_LIMIT) -> None:
+        """Stop listening; whoever is in the middle of a request is waited for, but not longer than this."""
         with self._lock:
             self._closed = True
             if self._server is not None and self._thread is not None:
                 self._server.should_exit = True
-                self._thread.join(START_LIMIT)
+                self._thread.join(within)
             self._server = None
+
+
+def _bind(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port), backlog=1024)
+    except OSError as error:
+        raise PortTaken(f"nothing can listen on port {port}: {os.strerror(error.errno or 0).lower()}") from None
 
 
 def _serve(server: "uvicorn.Server", listening: socket.socket, started: threading.Event) -> None:
@@ -110,7 +131,7 @@ def _breakable() -> "type[H11Protocol]":
 class GatewayApp:
     """HTTP to an exchange and back (ASGI)."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Answers) -> None:
         self._gateway = gateway
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:

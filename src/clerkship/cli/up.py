@@ -1,0 +1,186 @@
+"""`clerkship up`: one playground, for writing an agent against."""
+
+import queue
+import shlex
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from clerkship.cli.console import err, out, print_json_line
+from clerkship.cli.event_line import print_event
+from clerkship.engine.catalog import Registered
+from clerkship.events.event import Event
+from clerkship.playground.playground import Playground
+from clerkship.service.playing import Play, PlayRequest, Way, open_play
+from clerkship.settings import load_settings, program
+
+LOOK_EVERY = 0.2
+
+
+def up(
+    environment: Annotated[
+        str | None, typer.Argument(help="Name of an environment; may be left out where there is only one.")
+    ] = None,
+    source: Annotated[Path, typer.Option("--from", metavar="PATH", help="Folder of YAML files, or one file of it.")] = (
+        Path()
+    ),
+    task: Annotated[
+        str | None,
+        typer.Option("--task", metavar="NAME", help="Set the scene of this task; by name or a part of its name."),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(metavar="N", help="Listen on this port. [default: any]", min=0, max=65535, show_default=False)
+    ] = 0,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What `events` and `check` know it by. [default: environment]")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="What ids and randomness derive from.")] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document on one line, and no events; for scripts.")
+    ] = False,
+) -> None:
+    """Start a playground and leave it up, to write an agent against in any language.
+
+    Prints where each sandbox is, with its token, then every event as it happens. With --task, what a run would set up
+    is set up: steps, those that come later, the person. Other commands find it from the same folder: `events`
+    prints its log, `check` says what a task's criteria make of it so far. Ctrl-C stops it, and nothing is kept. Exit
+    code: 0 stopped · 2 it could not be started.
+
+    Examples:
+
+        clerkship up clinic --from suites/clinic
+
+        clerkship up --from suites/clinic --task "Move an appointment" --port 8080
+    """
+    request = PlayRequest(path=source, environment=environment, task=task, name=name, port=port, seed=seed)
+    tail = Tail()
+    with tail.ending_by_signal(), open_play(request, load_settings(), Registered(), tail.add) as play:
+        if json:
+            print_json_line(_document(play))
+        else:
+            print_play(out(), play)
+        tail.follow(play.playground, None if json else out())
+    if not json:
+        out().print(f"[quiet]stopped after {len(play.playground.log.events)} events; nothing is kept[/]")
+
+
+class Tail:
+    """Events as they happen. Whoever does something only leaves a number here; printing waits for nobody but itself."""
+
+    def __init__(self) -> None:
+        # A SimpleQueue may be put to from a signal handler, whatever it interrupts.
+        self._news: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._over = False
+        self._complained = False
+
+    def add(self, event: Event) -> None:
+        """An event has happened."""
+        self._news.put(event.seq)
+
+    @contextmanager
+    def ending_by_signal(self) -> Iterator[None]:
+        """In here, Ctrl-C and a plain kill are wishes: what was opened is closed. The second Ctrl-C is meant."""
+
+        def wish(number: int, frame: object) -> None:
+            self._over = True
+            self._news.put(0)
+            signal.signal(number, signal.default_int_handler)
+
+        before = {number: signal.signal(number, wish) for number in _stopping()}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler or signal.SIG_DFL)
+
+    def follow(self, playground: Playground, console: Console | None) -> None:
+        """Until somebody stops it."""
+        while not self._over:
+            try:
+                seq = self._news.get(timeout=LOOK_EVERY)
+            except queue.Empty:
+                self._look_after(playground)
+                continue
+            if seq and console is not None:
+                print_event(console, orjson.loads(playground.log.lines[seq - 1]))
+        self._look_after(playground)
+
+    def _look_after(self, playground: Playground) -> None:
+        if playground.broken is not None and not self._complained:
+            self._complained = True
+            err().print(f"[fail]✗ broken, and not by the agent:[/] {escape(playground.broken)}; stop it and start anew")
+
+
+def _stopping() -> list[int]:
+    """The signals that stop it: Ctrl-C, a plain kill, and a terminal that is closed unless that is not to matter."""
+    hang_up = getattr(signal, "SIGHUP", None)  # not everywhere
+    matters = hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([hang_up] if hang_up is not None and matters else [])]
+
+
+def print_play(console: Console, play: Play) -> None:
+    """Where everything is, with lines to paste."""
+    environment = play.playground.environment
+    about = f"{play.playground.started_at:%Y-%m-%d %H:%M:%S} UTC, {environment.time}  seed {play.seed}"
+    _print(console, f"[bold]{escape(environment.name)}[/] is up  [quiet]{about}[/]")
+    if play.task is not None:
+        _print(console, f"[quiet]task[/]  {escape(play.task.name)}")
+    if play.task_item is not None:
+        told = orjson.dumps(play.task_item, option=orjson.OPT_INDENT_2).decode()
+        _print(console, f"[quiet]the agent is told[/]  {escape(told)}")
+    for name, way in play.sandboxes.items():
+        _print_way(console, name, way)
+    _print_way(console, "clock", play.clock, "any sandbox's")
+    console.print()
+    for what, line in _commands(play).items():
+        _print(console, f"[quiet]{what:<7}[/]{escape(line)}")
+    console.print()
+
+
+def _print_way(console: Console, name: str, way: Way, token: str = "") -> None:
+    kind = f"  [quiet]{way.kind}[/]" if way.kind != name else ""
+    console.print()
+    _print(console, f"[place]{name}[/]{kind}  {escape(way.url)}")
+    _print(console, f"  [quiet]token[/]  {escape(token or way.token)}")
+    _print(console, f"  {escape(way.curl)}")
+
+
+def _print(console: Console, markup: str) -> None:
+    console.print(markup, soft_wrap=True)  # what is to be pasted must not be broken
+
+
+def _commands(play: Play) -> dict[str, str]:
+    """What to type in a second terminal."""
+    which = "" if play.alone else f" --name {shlex.quote(play.where.name)}"
+    return {
+        "events": f"{program()} events --follow{which}",
+        "check": f"{program()} check{' TASK' if play.task is None else ''}{which}",
+        "stop": f"Ctrl-C, or kill {play.where.pid}",
+    }
+
+
+def _document(play: Play) -> dict[str, Any]:
+    environment = play.playground.environment
+    return {
+        "name": play.where.name,
+        "playground": play.where.playground,
+        "environment": environment.name,
+        "now": play.playground.started_at,
+        "time": environment.time,
+        "seed": play.seed,
+        "task": play.task.name if play.task is not None else None,
+        "task_item": play.task_item,
+        "url": play.url,
+        "sandboxes": {name: asdict(way) for name, way in play.sandboxes.items()},
+        "clock": asdict(play.clock),
+        "commands": _commands(play),
+        "pid": play.where.pid,
+    }

@@ -1,0 +1,86 @@
+"""The control door: the log of a playground that is up, for whoever started it. It only reads.
+
+It stands before the gateway, so that nothing of it goes through the list of handlers: no event, no touch, no tick of
+the clock. A playground has one only if it was opened with one.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from clerkship.kit.secrets import new_token, same
+from clerkship.playground.gateway import Exchange, Gateway
+from clerkship.playground.playground import Playground
+from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
+
+CONTROL = "control"
+"""A path beside the sandboxes. No sandbox may have its name."""
+PAGE_EVENTS = 1000
+PAGE_BYTES = 2_000_000
+LINES = "application/x-ndjson"
+
+
+class ControlDoor:
+    """Answers for `/{playground}/control/…` with a token of its own, and leaves the rest to the gateway."""
+
+    def __init__(self, gateway: Gateway, playground: Playground, about: Mapping[str, Any]) -> None:
+        self._gateway = gateway
+        self._playground = playground
+        self._about = about
+        self.token = new_token("clk_ctl")
+
+    def handle(self, exchange: Exchange) -> Reply:
+        """One request."""
+        if (exchange.playground_id, exchange.sandbox_name) != (self._playground.id, CONTROL):
+            return self._gateway.handle(exchange)
+        try:
+            return self._answer(exchange)
+        except Refusal as refusal:
+            return refuse_as_json(refusal)
+
+    def _answer(self, exchange: Exchange) -> Reply:
+        request = exchange.request
+        if not same(self.token, exchange.token):
+            raise Refusal(401, "unauthorized", "the bearer token is missing, wrong, or a sandbox's")
+        if request.method not in ("GET", "HEAD"):
+            raise Refusal(405, "method_not_allowed", "nothing is changed here: GET is all there is")
+        first, _, rest = request.path.strip("/").partition("/")
+        if first == "blob":
+            return self._blob(rest)
+        if first == "log" and not rest:
+            return self._page(request)
+        if first:
+            raise Refusal(404, "no_such_route", "control has GET /, /log?after= and /blob/{sha256}")
+        return self._tell()
+
+    def _tell(self) -> Reply:
+        """What it is, and how far it has come."""
+        playground = self._playground
+        with playground.lock:
+            now = {
+                "now": playground.now.isoformat(),
+                "events": len(playground.log.lines),
+                "head": playground.log.head,
+                "left": dict(playground.left),
+                "error": playground.broken or "; ".join(playground.step_errors),
+            }
+        return json_reply(200, {**self._about, **now})
+
+    def _page(self, request: Request) -> Reply:
+        """The lines of the log as they are kept, after a place in it: as many as fit a page, and none at the end."""
+        after = request.query.get("after", "0")
+        if not (after.isascii() and after.isdigit()) or len(after) > 18:
+            raise Refusal(400, "bad_after", "`after` is the number of an event, or 0")
+        page: list[bytes] = []
+        room = PAGE_BYTES
+        for line in self._playground.log.lines[int(after) : int(after) + PAGE_EVENTS]:
+            room -= len(line) + 1
+            if page and room < 0:
+                break
+            page.append(line)
+        return Reply(200, b"".join(line + b"\n" for line in page), media=LINES)
+
+    def _blob(self, digest: str) -> Reply:
+        data = self._playground.log.blobs.get(digest)
+        if data is None:
+            raise Refusal(404, "no_such_blob", "no event of this log has a body with that hash")
+        return Reply(200, data, media="application/octet-stream")

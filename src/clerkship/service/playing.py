@@ -1,0 +1,245 @@
+"""One playground for somebody who is writing an agent: up over HTTP until it is stopped, found by other commands."""
+
+import hashlib
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from clerkship.engine.build import BuiltTask, build_rooms, build_task
+from clerkship.engine.catalog import Registered
+from clerkship.engine.scene import open_conversation, set_scene
+from clerkship.events.lifecycle import AgentStarted, RunStarted
+from clerkship.events.log import Subscriber
+from clerkship.kit.rng import derive
+from clerkship.kit.wall import now
+from clerkship.library.library import Library, LoadedTask
+from clerkship.library.load import load
+from clerkship.model.dataset import Dataset
+from clerkship.model.environment import CONVERSATION, Environment
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError
+from clerkship.model.task import Task
+from clerkship.playground.control import CONTROL, ControlDoor
+from clerkship.playground.gateway import CLOCK, Gateway
+from clerkship.playground.listener import Listener, PortTaken
+from clerkship.playground.pacer import paced
+from clerkship.playground.playground import Playground, Sandbox
+from clerkship.service.whereabouts import Whereabouts, check_name, folder_of, others, posted
+from clerkship.settings import Settings
+
+STOP_WITHIN = 0.3
+"""Wall seconds that whoever is in the middle of a request is waited for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayRequest:
+    """What somebody wants up."""
+
+    path: Path
+    environment: str | None = None
+    task: str | None = None
+    name: str | None = None
+    port: int = 0
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Way:
+    """How an agent reaches one sandbox."""
+
+    kind: str
+    url: str
+    token: str
+    curl: str
+    """A command to try it with."""
+
+
+@dataclass(frozen=True)
+class Play:
+    """A playground that is up, and all the ways into it."""
+
+    where: Whereabouts
+    playground: Playground
+    task: Task | None
+    seed: int
+    url: str
+    sandboxes: Mapping[str, Way]
+    clock: Way
+    alone: bool
+    """Whether it is the only one that is up from here."""
+
+    @property
+    def task_item(self) -> Any:
+        """What an agent would be told."""
+        return self.task.task_item if self.task is not None else None
+
+
+@contextmanager
+def open_play(
+    request: PlayRequest, settings: Settings, catalog: Registered, subscriber: Subscriber | None = None
+) -> Iterator[Play]:
+    """Set the scene, open the doors, and let others find it; at the end nothing is left of it."""
+    if request.name is not None:
+        check_name(request.name)
+    library = load(request.path, catalog, needs_task=request.task is not None)
+    loaded, environment = pick_place(library, request)
+    seed = settings.seed if request.seed is None else request.seed
+    built = build_task(library.snapshot(loaded, settings.timeout), library.datasets, catalog) if loaded else None
+    rooms = built.rooms if built is not None else build_rooms(environment, library.datasets, catalog)
+    # As the first trial of a run has it: the same seed, the same ids.
+    seeded = derive(seed, loaded.task.name, 1) if loaded else derive(seed, environment.name)
+    playground = Playground(environment, rooms, seeded)
+    if subscriber is not None:
+        playground.log.subscribe(subscriber)
+    gateway = Gateway()
+    gateway.admit(playground)
+    about = describe(playground, loaded, library.datasets)
+    control = ControlDoor(gateway, playground, about)
+    listener = Listener(control, request.port)
+    try:
+        _begin(playground, built)
+        url = f"{_url(listener)}/{playground.id}"
+        with _found(request, settings, url, control.token, about) as where, paced(playground):
+            alone = not others(folder_of(settings), where.name)
+            yield _play(where, playground, loaded.task if loaded else None, seed, url, alone=alone)
+    finally:
+        gateway.dismiss(playground)
+        listener.close(STOP_WITHIN)
+
+
+def pick_place(library: Library, request: PlayRequest) -> tuple[LoadedTask | None, Environment]:
+    """The task that is asked for, and the environment: the task's, the one of that name, or the only one."""
+    known = dict(library.environments) or {CONVERSATION.name: CONVERSATION}
+    wanted = request.environment
+    if wanted is not None and wanted not in known:
+        raise InputError.of(f"no environment `{wanted}` in {request.path}", hint=_instead(wanted, known))
+    if request.task is not None:
+        loaded = pick_task(library, request.task)
+        if wanted not in (None, loaded.environment.name):
+            raise InputError.of(f"`{loaded.task.name}` takes place in {loaded.environment.name}, not in {wanted}")
+        return loaded, loaded.environment
+    meant = [wanted] if wanted is not None else _of_file(library, request.path) or sorted(known)
+    if len(meant) > 1:
+        raise InputError.of("name the environment", hint=f"there are {', '.join(meant)}")
+    return None, known[meant[0]]
+
+
+def _of_file(library: Library, path: Path) -> list[str]:
+    """Where the tasks of one file take place, if it is one file that is meant."""
+    tasks = library.select(file=path) if path.is_file() else ()
+    return sorted({loaded.environment.name for loaded in tasks})
+
+
+def _instead(wanted: str, known: Mapping[str, Environment]) -> str:
+    if Path(wanted).exists():
+        return f"it is a place for files: `clerkship up --from {shlex.quote(wanted)}`"
+    return did_you_mean(wanted, known)
+
+
+def pick_task(library: Library, name: str) -> LoadedTask:
+    """By its name, or by a part of it that only it has."""
+    if name in library.tasks:
+        return library.tasks[name]
+    fitting = [known for known in library.tasks if name.lower() in known.lower()]
+    if len(fitting) == 1:
+        return library.tasks[fitting[0]]
+    hint = f"it fits {'; '.join(fitting[:5])}" if fitting else did_you_mean(name, library.tasks)
+    raise InputError.of(f"no task is called `{name}`", hint=hint)
+
+
+def _begin(playground: Playground, built: BuiltTask | None) -> None:
+    """Everything that happens in a run before the agent does anything."""
+    if built is None:
+        started = RunStarted(task="", environment=playground.environment.name, seed=playground.seed)
+        playground.emit("run", started, "run")
+        playground.listen()
+        return
+    set_scene(playground, built)
+    if playground.step_errors:
+        raise InputError.of("; ".join(playground.step_errors), file=built.snapshot.source)
+    speaks_first = built.scenario.starts == "person"
+    entry = "on_turn" if speaks_first else "on_task"
+    playground.emit("run", AgentStarted(entry=entry, task_item=built.snapshot.task.task_item), "agent")
+    if speaks_first and built.person_at is not None:
+        open_conversation(playground, built.person_at)
+    else:
+        playground.listen()
+
+
+def describe(playground: Playground, loaded: LoadedTask | None, datasets: Mapping[str, Dataset]) -> dict[str, Any]:
+    """What its control door tells of it that does not change."""
+    environment = playground.environment
+    return {
+        "playground": playground.id,
+        "environment": environment.name,
+        "place": place_hash(environment, datasets),
+        "task": loaded.task.name if loaded else None,
+        "scene": scene_hash(loaded.task) if loaded else None,
+    }
+
+
+def place_hash(environment: Environment, datasets: Mapping[str, Dataset]) -> str:
+    """Changes with anything that a log of the environment has to be read over."""
+    used = {name: datasets[name].hash for name in environment.datasets}
+    return _hash([environment.model_dump(mode="json", exclude={"description"}), used])
+
+
+def scene_hash(task: Task) -> str:
+    """Changes with what is set up for a task, and with what the agent is told."""
+    return _hash(task.model_dump(mode="json", include={"scenario", "task_item"}))
+
+
+def _hash(data: Any) -> str:
+    return hashlib.sha256(orjson.dumps(data, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _url(listener: Listener) -> str:
+    try:
+        return listener.url()
+    except PortTaken as taken:
+        raise InputError.of(str(taken), hint="choose another --port, or leave it out") from None
+
+
+@contextmanager
+def _found(
+    request: PlayRequest, settings: Settings, url: str, token: str, about: Mapping[str, Any]
+) -> Iterator[Whereabouts]:
+    def as_posted(name: str) -> Whereabouts:
+        return Whereabouts(
+            name=name,
+            url=f"{url}/{CONTROL}",
+            token=token,
+            playground=about["playground"],
+            environment=about["environment"],
+            task=about["task"],
+            path=str(request.path.resolve()),
+            pid=os.getpid(),
+            started=now().isoformat(),
+        )
+
+    with posted(folder_of(settings), request.name, about["environment"], as_posted) as where:
+        yield where
+
+
+def _play(where: Whereabouts, playground: Playground, task: Task | None, seed: int, url: str, *, alone: bool) -> Play:
+    ways = {name: _way(sandbox, f"{url}/{name}") for name, sandbox in playground.sandboxes.items()}
+    clock_url = f"{url}/{CLOCK}/"
+    token = next((way.token for way in ways.values()), "")  # any sandbox's opens it
+    clock = Way(CLOCK, clock_url, token, _curl(token, f"{clock_url}advance?by=10m", "-X", "POST"))
+    return Play(where, playground, task, seed, url, ways, clock, alone)
+
+
+def _way(sandbox: Sandbox, url: str) -> Way:
+    plain = [route.path for route in sandbox.spec.routes if route.method == "GET" and not re.search("[{*]", route.path)]
+    return Way(sandbox.spec.kind, url, sandbox.token, _curl(sandbox.token, url + (plain[0] if plain else "/")))
+
+
+def _curl(token: str, url: str, *options: str) -> str:
+    return shlex.join(["curl", "-sS", *options, "-H", f"Authorization: Bearer {token}", url])

@@ -1,0 +1,140 @@
+"""Look at a playground that is up in another process: its events, and what a task's criteria say of them now."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, Self, cast
+
+import orjson
+
+from clerkship.engine.build import build_task
+from clerkship.engine.catalog import Registered
+from clerkship.engine.regrade import grade, parse_log
+from clerkship.engine.score import Score
+from clerkship.events.event import Event
+from clerkship.events.lifecycle import AgentAnswered
+from clerkship.events.log import chain_head
+from clerkship.events.query import is_kind
+from clerkship.library.library import LoadedTask
+from clerkship.library.load import load
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError, PlatformError
+from clerkship.model.run import CriterionRun, Ending
+from clerkship.service.playing import pick_task, place_hash, scene_hash
+from clerkship.service.remote import Remote
+from clerkship.service.whereabouts import Whereabouts
+from clerkship.settings import Settings
+
+
+class Answer(NamedTuple):
+    """What the agent answered: nothing runs it here, so it has to be said."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the criteria of a task say of a playground, as it is now."""
+
+    task: str
+    criteria: tuple[CriterionRun, ...]
+    score: Score
+    error: str
+    notes: tuple[str, ...]
+    events: int
+    head: str
+
+    @property
+    def outcome(self) -> str:
+        """The verdict; without one, something else than the agent was at fault."""
+        return self.score.verdict or "errored"
+
+    def exit_code(self) -> int:
+        """As for a run of this one trial."""
+        return {"pass": 0, "ungraded": 0, "partial": 1, "fail": 1}.get(self.outcome, 2)
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Which events somebody wants to see; all, if none is named."""
+
+    wanted: tuple[str, ...]
+
+    def check(self, catalog: Registered) -> Self:
+        """A kind that there is not is a mistake: it would be waited for in vain."""
+        for kind in self.wanted:
+            if not any(is_kind(known, kind) for known in catalog.events):
+                families = {f"{known.split('.')[0]}.*" for known in catalog.events}
+                hint = did_you_mean(kind, catalog.events) or f"there are {', '.join(sorted(families))}"
+                raise InputError.of(f"no event is like `{kind}`", hint=hint)
+        return self
+
+    def __contains__(self, event: dict[str, Any]) -> bool:
+        """Whether it is one of them."""
+        return not self.wanted or any(is_kind(event["kind"], kind) for kind in self.wanted)
+
+
+def read_events(remote: Remote, after: int = 0) -> Iterator[dict[str, Any]]:
+    """The events of a log from a place on, up to where it is now."""
+    return map(orjson.loads, remote.lines(after))
+
+
+def check_now(
+    where: Whereabouts,
+    settings: Settings,
+    catalog: Registered,
+    *,
+    task: str | None = None,
+    path: Path | None = None,
+    answer: Answer | None = None,
+) -> Checked:
+    """Grade what has happened so far, by a task's criteria as the files have them now."""
+    library = load(path or Path(where.path), catalog)
+    with Remote(where.url, where.token) as remote:
+        about = remote.about()
+        loaded = pick_task(library, _named(task, about["task"]))
+        if about["place"] != place_hash(loaded.environment, library.datasets):
+            raise InputError.of(_elsewhere(loaded, where), hint="criteria may be edited while it is up, not the place")
+        lines = list(islice(remote.lines(), about["events"]))
+        if chain_head(lines) != about["head"]:
+            raise PlatformError(f"the log of `{where.name}` came over damaged; try again")
+        events = parse_log(lines, catalog.events, remote.blob)
+    if answer is not None:
+        events.append(_answered(events[-1], answer))
+    built = build_task(library.snapshot(loaded, settings.timeout), library.datasets, catalog)
+    ending = "errored" if about["error"] else next(iter(about["left"].values()), "agent_done")
+    criteria, score = grade(built, events, cast(Ending, ending))
+    notes = tuple(_notes(loaded, about, answered=answer is not None))
+    return Checked(loaded.task.name, criteria, score, about["error"], notes, len(lines), about["head"])
+
+
+def _named(task: str | None, set_up: str | None) -> str:
+    if task is None and set_up is None:
+        raise InputError.of("name the task to check by", hint="the playground was started without one")
+    return task or set_up or ""
+
+
+def _elsewhere(loaded: LoadedTask, where: Whereabouts) -> str:
+    if loaded.environment.name != where.environment:
+        place = f"`{loaded.task.name}` takes place in {loaded.environment.name}"
+        return f"{place}, and the playground `{where.name}` is one of {where.environment}"
+    return f"{where.environment} has changed since `{where.name}` was started: stop it, and start it again"
+
+
+def _answered(last: Event, answer: Answer) -> Event:
+    """As a run takes it down, at the end of its log."""
+    payload = AgentAnswered(answer=answer.value)
+    return Event(last.seq + 1, last.at, "run", payload.kind, "agent", None, payload)
+
+
+def _notes(loaded: LoadedTask, about: dict[str, Any], *, answered: bool) -> Iterator[str]:
+    """What somebody should know who reads the verdict."""
+    task = loaded.task
+    if about["task"] != task.name:
+        if task.scenario is not None:
+            yield f"the scenario of this task was not run: the playground was started for {about['task'] or 'no task'}"
+    elif about["scene"] != scene_hash(task):
+        yield "the scenario or the task item has been changed; what happened is what it was at the start"
+    if not answered and any(criterion.assertion.name == "answer_matches" for criterion in task.criteria):
+        yield "no answer was given; say what the agent answered with --answer"

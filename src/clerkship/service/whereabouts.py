@@ -1,0 +1,170 @@
+"""Where playgrounds that are up can be found: a small file for each, beside the store, for as long as it is up."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from clerkship.model.frozen import Frozen
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError, PlatformError
+from clerkship.service.remote import NotThere, Remote, Silent
+from clerkship.settings import Settings, program
+
+MOST_NAMES = 1000
+OURS = ".clerkship"
+"""A folder of this name is nobody else's, and goes when it is empty."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class Whereabouts(Frozen):
+    """How to reach one playground; only who may read the file can."""
+
+    name: str
+    url: str
+    """Of its control door."""
+    token: str
+    playground: str
+    environment: str
+    task: str | None = None
+    path: str
+    pid: int
+    started: str
+
+    def fault(self) -> NotThere | None:
+        """Why it cannot be reached, if it cannot."""
+        try:
+            with Remote(self.url, self.token) as remote:
+                if remote.about().get("playground") != self.playground:
+                    return NotThere("somebody else answers there")
+        except NotThere as fault:
+            return fault
+        return None
+
+
+class NoPlayground(PlatformError):
+    """None is up, or not the one that is meant."""
+
+
+def folder_of(settings: Settings) -> Path:
+    """Beside the store."""
+    return settings.store.parent / "up"
+
+
+@contextmanager
+def posted(
+    folder: Path, wanted: str | None, plain: str, describe: Callable[[str], Whereabouts]
+) -> Iterator[Whereabouts]:
+    """Let others find it under a name for as long as this is open: the name that is wanted, or one like the plain."""
+    where, path = _post(folder, wanted, plain, describe)
+    try:
+        yield where
+    finally:
+        path.unlink(missing_ok=True)
+        for empty in (folder, folder.parent) if folder.parent.name == OURS else (folder,):
+            with suppress(OSError):  # something is in it
+                empty.rmdir()
+
+
+def check_name(name: str) -> str:
+    """A name that can be a file's."""
+    if not _NAME.fullmatch(name):
+        raise InputError.of(f"`{name[:60]}` cannot be a name", hint="letters, digits, `.`, `_` and `-`, at most 100")
+    return name
+
+
+def _post(
+    folder: Path, wanted: str | None, plain: str, describe: Callable[[str], Whereabouts]
+) -> tuple[Whereabouts, Path]:
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("-._")[:80] or "playground"
+    names = [check_name(wanted)] if wanted is not None else [plain, *(f"{plain}-{n}" for n in range(2, MOST_NAMES))]
+    try:
+        _sweep(folder)
+        for name in names:
+            where, path = describe(name), folder / f"{name}.json"
+            if _write(path, where.model_dump_json().encode()):
+                return where, path
+    except OSError as error:
+        raise PlatformError(f"{folder} cannot be written: {error.strerror}; CLERKSHIP_STORE says where it is") from None
+    raise InputError.of(f"a playground called `{names[0]}` is up already", hint="stop it, or choose another --name")
+
+
+def _write(path: Path, data: bytes) -> bool:
+    """Make the file, for the owner's eyes only; false if it is there."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return False
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    return True
+
+
+def _sweep(folder: Path) -> None:
+    """Take away what playgrounds left that were killed."""
+    for where in _read(folder):
+        fault = where.fault()
+        if fault is not None and not isinstance(fault, Silent):
+            (folder / f"{where.name}.json").unlink(missing_ok=True)
+
+
+def _read(folder: Path) -> list[Whereabouts]:
+    found: list[Whereabouts] = []
+    for path in folder.glob("*.json"):
+        with suppress(OSError, ValidationError):  # going, or just being written
+            found.append(Whereabouts.model_validate_json(path.read_bytes()))
+    return sorted(found, key=lambda where: where.started)
+
+
+def others(folder: Path, name: str) -> bool:
+    """Whether another than this one is up."""
+    return any(where.name != name for where in _read(folder))
+
+
+def find(folder: Path, name: str | None = None) -> Whereabouts:
+    """The playground that is up, or the one of this name; what is in the way of reaching it is said."""
+    known = _read(folder)
+    if name is not None and name not in [where.name for where in known]:
+        raise NoPlayground(f"no playground `{name}` is up; {did_you_mean(name, [w.name for w in known]) or _start()}")
+    meant = [(where, where.fault()) for where in known if name in (None, where.name)]
+    up = [where for where, fault in meant if fault is None]
+    if len(up) == 1:
+        return up[0]
+    if up:
+        told = "; ".join(f"{where.name} ({_of(where)})" for where in up)
+        raise NoPlayground(f"{len(up)} playgrounds are up: {told}; choose with --name")
+    if meant:
+        told = "; ".join(_epitaph(where, fault) for where, fault in meant if fault is not None)
+        raise NoPlayground(f"{told}; {_start()}")
+    raise NoPlayground(f"no playground is up, as far as {folder} knows; {_start()}")
+
+
+def _start() -> str:
+    return f"`{program()} up` starts one"
+
+
+def _of(where: Whereabouts) -> str:
+    return f"{where.environment}, {where.task}" if where.task else where.environment
+
+
+def _epitaph(where: Whereabouts, fault: NotThere) -> str:
+    if _has_ended(where.pid):
+        return f"the playground `{where.name}` is gone: its process {where.pid} was killed"
+    return f"the playground `{where.name}` does not answer: {fault} (process {where.pid})"
+
+
+def _has_ended(pid: int) -> bool:
+    if sys.platform == "win32":  # there, signal 0 is Ctrl-C
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

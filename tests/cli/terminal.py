@@ -1,0 +1,138 @@
+"""A second terminal: real processes of the command line, started, read, and stopped by signals."""
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self, TypeVar
+
+T = TypeVar("T")
+COMMAND = [sys.executable, "-m", "clerkship"]
+LIMIT = 30.0
+
+
+class Stopped(NamedTuple):
+    """How a process ended."""
+
+    code: int
+    seconds: float
+    out: str
+    err: str
+
+
+def clerkship(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """One command, to its end."""
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=folder, env=_environment(), capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def until(found: Callable[[], T | None], what: str) -> T:
+    """Look again until there is something."""
+    deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
+        value = found()
+        if value:
+            return value
+        threading.Event().wait(0.01)
+    raise AssertionError(f"it never came to this: {what}")
+
+
+class Process:
+    """A command that goes on until it is stopped. Its lines come as it writes them."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self._process = subprocess.Popen(
+            [*COMMAND, *arguments],
+            cwd=folder,
+            env=_environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.pid = self._process.pid
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+
+    def __enter__(self) -> Self:
+        """Running already."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Whatever happens, it does not outlive the test."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        for stream in (self._process.stdout, self._process.stderr):
+            assert stream is not None
+            stream.close()
+
+    def line(self) -> str:
+        """Its next line."""
+        try:
+            return self._lines.get(timeout=LIMIT)
+        except queue.Empty:
+            self._process.kill()
+            assert self._process.stderr is not None
+            raise AssertionError(f"it wrote nothing: {self._process.stderr.read()}") from None
+
+    def stop(self, number: int = signal.SIGINT) -> Stopped:
+        """Send it a signal and see how it takes it."""
+        began = time.monotonic()
+        self._process.send_signal(number)
+        return self.wait(began)
+
+    def wait(self, began: float | None = None) -> Stopped:
+        """How it ends by itself."""
+        began = time.monotonic() if began is None else began
+        code = self._process.wait(LIMIT)
+        seconds = time.monotonic() - began
+        self._reader.join()
+        rest = ""
+        while not self._lines.empty():
+            rest += self._lines.get()
+        assert self._process.stderr is not None
+        return Stopped(code, seconds, rest, self._process.stderr.read())
+
+
+class Up(Process):
+    """`clerkship up --json`, up."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        super().__init__(folder, "up", *arguments, "--json")
+        self.folder = folder
+        try:
+            self.document: dict[str, Any] = json.loads(self.line())
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+
+    def way(self, sandbox: str) -> tuple[str, str]:
+        """Address and token of a sandbox."""
+        found = self.document["sandboxes"][sandbox]
+        return found["url"], found["token"]
+
+    def control(self) -> tuple[str, str]:
+        """Address and token of its control door, from the file that the second terminal reads."""
+        found = json.loads((self.folder / ".clerkship" / "up" / f"{self.document['name']}.json").read_text())
+        return found["url"], found["token"]
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("CLERKSHIP_", "UV_"))}

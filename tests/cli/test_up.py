@@ -1,0 +1,441 @@
+"""`clerkship up`, `events` and `check` as somebody uses them who is writing an agent: real processes, real curl."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+
+from clerkship.cli.app import run
+from tests.cli.terminal import Process, Up, clerkship, until
+
+needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+SUITE = """
+    environment:
+      name: clinic
+      simulators: {drop: {kind: files}, chat: {kind: chat}}
+    tasks:
+      - name: File the referral
+        task_item: {instruction: "File what lies in inbox/."}
+        scenario:
+          steps:
+            - files.drop: {path: inbox/a.txt, text: REFERRAL}
+            - {at: +20m, files.drop: {path: inbox/late.txt, text: LATE}}
+        criteria:
+          - {label: filed, gate: true, assertion: {file_present: {path: filed/a.txt, text: {contains: REFERRAL}}}}
+          - {label: scanned, assertion: {file_present: {path: filed/scan.bin}}}
+          - {label: said so, assertion: {answer_matches: {fields: [{path: filed, expected: 2}]}}}
+      - name: Calm the father
+        scenario:
+          starts: person
+          person:
+            opening: I need the inhaler.
+            script: [{when: (?i)birth, say: "2018-05-04"}]
+            fallback: Pardon?
+            end: {when: (?i)ready, say: Bye!}
+        criteria:
+          - label: asked
+            assertion: {event_occurred: {event: chat.message.sent, actor: agent, where: {text: {contains: birth}}}}
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    """A folder with a suite in it."""
+    write(tmp_path, SUITE)
+    return tmp_path
+
+
+def write(folder: Path, text: str) -> None:
+    (folder / "suite").mkdir(exist_ok=True)
+    (folder / "suite" / "clinic.yml").write_text(dedent(text), encoding="utf-8")
+
+
+class Said(NamedTuple):
+    """What came of a command."""
+
+    code: int
+    out: str
+    err: str
+
+
+Typed = Callable[..., Said]
+
+
+@pytest.fixture
+def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typed:
+    """The second terminal without a process of its own: most of these tests are about the first."""
+    monkeypatch.chdir(tmp_path)
+
+    def type_in(*arguments: str) -> Said:
+        code = run(list(arguments))
+        output = capsys.readouterr()
+        return Said(code, output.out, output.err)
+
+    return type_in
+
+
+def ask(method: str, url: str, token: str, body: bytes = b"") -> tuple[int, bytes]:
+    """One request, by the standard library's own client."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=20)
+    try:
+        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        connection.request(method, path, body or None, {"Authorization": f"Bearer {token}"})
+        reply = connection.getresponse()
+        return reply.status, reply.read()
+    finally:
+        connection.close()
+
+
+def about(up: Up) -> dict[str, Any]:
+    """What its control door tells of it."""
+    status, body = ask("GET", *up.control())
+    assert status == 200
+    found: dict[str, Any] = json.loads(body)
+    return found
+
+
+def events(up: Up) -> list[dict[str, Any]]:
+    """Its log so far, through its control door."""
+    url, token = up.control()
+    return [json.loads(line) for line in ask("GET", f"{url}/log", token)[1].splitlines()]
+
+
+@needs_curl
+def test_an_agent_is_written_against_it_with_curl_and_checked_from_a_second_terminal(desk: Path, typed: Typed) -> None:
+    scan = desk / "scan.bin"
+    scan.write_bytes(bytes(range(256)) * 4000)
+    with Up(desk, "clinic", "--from", "suite", "--task", "File the") as up:
+        assert up.document["environment"] == "clinic"
+        assert up.document["task"] == "File the referral"
+        assert up.document["task_item"] == {"instruction": "File what lies in inbox/."}
+        [file] = (desk / ".clerkship" / "up").iterdir()
+        assert (file.name, stat.S_IMODE(file.stat().st_mode)) == ("clinic.json", 0o600)
+        listed = subprocess.run(up.document["sandboxes"]["drop"]["curl"], shell=True, capture_output=True, check=True)
+        assert [found["path"] for found in json.loads(listed.stdout)["files"]] == ["inbox/a.txt"]
+
+        before = typed("check")
+        assert before.code == 1
+        assert "✗ filed (gate)" in before.out
+        assert "expected at least 1" in before.out
+
+        url, token = up.way("drop")
+        assert ask("GET", f"{url}/files/inbox/a.txt", token) == (200, b"REFERRAL")
+        assert ask("PUT", f"{url}/files/filed/a.txt", token, b"REFERRAL")[0] == 201
+        curl = ["curl", "-sSf", "-H", f"Authorization: Bearer {token}", "-T", str(scan), f"{url}/files/filed/scan.bin"]
+        subprocess.run(curl, check=True, timeout=20)
+
+        done = clerkship(desk, "check", "file the referral", "--json")
+        found = json.loads(done.stdout)
+        assert done.returncode == found["exit_code"] == 1
+        assert {c["label"]: c["passed"] for c in found["criteria"]} == {
+            "filed": True,
+            "scanned": True,
+            "said so": False,
+        }
+        assert "no answer" in found["criteria"][2]["detail"]
+        assert "--answer" in found["notes"][0]
+        told = clerkship(desk, "check", "--answer", '{"filed": 2}')
+        assert told.returncode == 0, told.stdout
+        assert "✓ said so" in told.stdout
+        assert typed("check", "--answer", '{"filed": 3}').code == 1
+        assert "is not JSON" in typed("check", "--answer", "done").err
+
+        kinds = [event["kind"] for event in json.loads(typed("events", "--json", "--kind", "files.*").out)["events"]]
+        assert kinds == ["files.file.written", "files.folder.listed", "files.file.read"] + ["files.file.written"] * 2
+        seq = events(up)[-1]["seq"]
+        assert typed("events", "--after", str(seq - 1)).out.startswith(f"#{seq} ")
+        assert "files.file.read agent" in clerkship(desk, "events").stdout
+
+        stopped = up.stop()
+    assert (stopped.code, stopped.out, stopped.err) == (0, "", "")
+    assert not (desk / ".clerkship").exists()
+
+
+@needs_curl
+def test_the_clock_moves_by_touches_and_by_waiting_and_brings_what_is_scheduled(desk: Path) -> None:
+    with Up(desk, "--from", "suite", "--task", "File the referral") as up:
+        url, token = up.way("drop")
+        assert ask("GET", f"{url}/files/inbox/late.txt", token)[0] == 404
+        subprocess.run([*_words(up.document["clock"]["curl"])], check=True, timeout=20, capture_output=True)
+        subprocess.run([*_words(up.document["clock"]["curl"])], check=True, timeout=20, capture_output=True)
+        assert ask("GET", f"{url}/files/inbox/late.txt", token) == (200, b"LATE")
+
+
+def _words(curl: str) -> list[str]:
+    done = subprocess.run(f"printf '%s\\n' {curl}", shell=True, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def test_a_paced_playground_keeps_its_appointments_though_nobody_touches_it(desk: Path) -> None:
+    write(
+        desk,
+        """
+        environment: {name: clinic, time: paced, simulators: {drop: {kind: files}}}
+        task: {name: A, scenario: [{at: +1s, files.drop: {path: a.txt, text: now}}]}
+        """,
+    )
+    with Up(desk, "--from", "suite", "--task", "A") as up:
+        until(lambda: about(up)["events"] == 4, "the file arrived by itself")
+        assert [event["kind"] for event in events(up)][2:] == ["files.file.written", "scenario.step.ran"]
+
+
+def test_a_person_talks_with_an_agent_that_speaks_http(desk: Path, typed: Typed) -> None:
+    with Up(desk, "--from", "suite", "--task", "Calm the father") as up:
+        url, token = up.way("chat")
+        assert _said(url, token) == [("person", "I need the inhaler.")]
+        assert ask("POST", f"{url}/messages", token, b'{"text": "The date of birth?"}')[0] == 201
+        assert _said(url, token)[1:] == [("agent", "The date of birth?"), ("person", "2018-05-04")]
+        assert ask("POST", f"{url}/messages", token, b'{"text": "It is ready."}')[0] == 201
+        assert _said(url, token)[3:] == [("agent", "It is ready."), ("person", "Bye!")]
+        assert ask("POST", f"{url}/messages", token, b'{"text": "Hello?"}')[0] == 409
+        assert about(up)["left"] == {"chat": "person_done"}
+        assert typed("check").code == 0
+
+
+def _said(url: str, token: str) -> list[tuple[str, str]]:
+    status, body = ask("GET", f"{url}/messages", token)
+    assert status == 200
+    return [(message["from"], message["text"]) for message in json.loads(body)["messages"]]
+
+
+def test_the_control_door_takes_its_own_token_alone_and_leaves_no_trace(desk: Path) -> None:
+    with Up(desk, "--from", "suite") as up:
+        control, own = up.control()
+        drop, sandbox = up.way("drop")
+        first = about(up)
+        for path in ("/", "/log", "/blob/00", "/nothing"):
+            assert ask("GET", control + path, "wrong")[0] == 401
+            assert ask("GET", control + path, sandbox)[0] == 401
+        assert ask("GET", f"{drop}/files", own)[0] == 401
+        assert ask("GET", up.document["clock"]["url"], own)[0] == 401
+        assert ask("POST", f"{control}/log", own)[0] == 405
+        assert ask("GET", f"{control}/log?after=-1", own)[0] == 400
+        assert ask("GET", f"{control}/blob/../../clinic.json", own)[0] == 404
+        assert ask("GET", f"{control}/nothing", own)[0] == 404
+        assert ask("GET", f"{control}/log?after=999999", own) == (200, b"")
+        status, lines = ask("GET", f"{control}/log", own)
+        assert (status, lines.count(b"\n")) == (200, 1)
+        assert about(up) == first
+        assert own not in json.dumps(up.document)
+
+
+def test_criteria_are_edited_while_it_is_up_and_the_place_is_not(desk: Path, typed: Typed) -> None:
+    with Up(desk, "--from", "suite", "--task", "File the referral") as up:
+        url, token = up.way("drop")
+        ask("PUT", f"{url}/files/filed/b.txt", token, b"REFERRAL")
+        assert typed("check").code == 1
+        edited = SUITE.replace("path: filed/a.txt", "path: filed/b.txt").replace(
+            "path: filed/scan.bin", "path: inbox/*"
+        )
+        write(desk, edited.replace("- {label: said so", "- {label: said so, weight: 0.001"))
+        passed = typed("check")
+        assert passed.code == 0, passed.out + passed.err
+        assert "has been changed" not in passed.out
+
+        write(desk, edited.replace("text: LATE", "text: VERY LATE"))
+        assert "scenario or the task item has been changed" in typed("check").out
+        other = typed("check", "Calm")
+        assert "the scenario of this task was not run" in other.out
+
+        write(desk, edited.replace("drop: {kind: files}", "drop: {kind: files, config: {quota: 5000}}"))
+        refused = typed("check")
+        assert refused.code == 2
+        assert "clinic has changed since `clinic` was started" in refused.err
+
+        write(desk, edited.replace("criteria:", "critera:"))
+        mistaken = typed("check", "--json")
+        assert mistaken.code == 2
+        assert "did you mean `criteria`?" in json.loads(mistaken.out)["problems"][0]["hint"]
+
+
+def test_what_broke_is_not_the_agents_fault(desk: Path, typed: Typed) -> None:
+    late = "scenario: [{at: +1m, files.drop: {path: a.txt, text: too long}}]"
+    write(
+        desk,
+        f"""
+        environment: {{name: clinic, simulators: {{drop: {{kind: files, config: {{max_file: 3}}}}}}}}
+        task: {{name: A, {late}, criteria: [{{label: x, assertion: {{never: {{event: files.file.read}}}}}}]}}
+        """,
+    )
+    with Up(desk, "--from", "suite", "--task", "A") as up:
+        assert typed("check").code == 0
+        ask("POST", f"{up.document['clock']['url']}skip", up.document["clock"]["token"])
+        done = typed("check")
+        assert done.code == 2
+        assert "! errored  A" in done.out
+        assert "not the agent's fault: step files.drop: a file may have 3 bytes" in done.out
+    write(desk, (desk / "suite" / "clinic.yml").read_text().replace("at: +1m, ", ""))
+    assert "step files.drop: a file may have 3 bytes" in typed("up", "--from", "suite", "--task", "A").err
+
+
+def test_on_a_terminal_it_says_where_everything_is_and_what_happens(desk: Path) -> None:
+    with Process(desk, "up", "--from", "suite", "--task", "File") as up:
+        lines = [up.line() for _ in range(5)]
+        while "agent.started" not in lines[-1]:
+            lines.append(up.line())
+        text = "".join(lines)
+        assert text.startswith("clinic is up  2026-03-02 14:00:00 UTC, stepped  seed 0\n")
+        assert '"instruction": "File what lies in inbox/."' in text
+        assert "drop  files  http://127.0.0.1:" in text
+        assert "clock  http://127.0.0.1:" in text
+        assert "clerkship events --follow" in text
+        assert "#2   2026-03-02 14:00:00 drop files.file.written scenario" in text
+        [curl] = [line.strip() for line in lines if line.startswith("  curl") and line.endswith("/drop/files\n")]
+        if shutil.which("curl"):
+            subprocess.run(curl, shell=True, check=True, capture_output=True, timeout=20)
+            assert "drop files.folder.listed agent" in up.line()
+        stopped = up.stop(signal.SIGTERM)
+    assert stopped.code == 0
+    assert stopped.out.startswith("stopped after ")
+    assert not (desk / ".clerkship").exists()
+
+
+def test_events_are_followed_until_the_playground_ends(desk: Path) -> None:
+    with Up(desk, "--from", "suite") as up, Process(desk, "events", "-f", "--json", "--kind", "*.read") as tail:
+        url, token = up.way("drop")
+        ask("PUT", f"{url}/files/a.txt", token, b"x")
+        ask("GET", f"{url}/files/a.txt", token)
+        assert json.loads(tail.line())["payload"]["path"] == "a.txt"
+        ask("GET", f"{url}/files/a.txt", token)
+        assert json.loads(tail.line())["seq"] == 4
+        with Process(desk, "events", "--follow") as other:
+            assert "run.started" in other.line()
+            assert other.stop().code == 0
+        assert up.stop().code == 0
+        ended = tail.wait()
+    assert (ended.code, ended.out) == (0, "")
+    assert "the playground clinic has ended" in ended.err
+
+
+def test_ctrl_c_is_heard_within_a_second_though_clients_hang_on(desk: Path) -> None:
+    fastest = 99.0
+    for _ in range(3):  # a busy machine may be slow once
+        with Up(desk, "--from", "suite") as up:
+            url, token = up.way("drop")
+            parts = urlsplit(url)
+            idle = http.client.HTTPConnection(parts.netloc, timeout=20)
+            idle.request("GET", f"{parts.path}/files", headers={"Authorization": f"Bearer {token}"})
+            assert idle.getresponse().status == 200
+            with socket.create_connection((parts.hostname, parts.port or 0), timeout=20) as half:
+                half.sendall(b"PUT /x/y/files/a HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
+                stopped = up.stop()
+            idle.close()
+        assert (stopped.code, stopped.err) == (0, "")
+        assert not (desk / ".clerkship").exists()
+        fastest = min(fastest, stopped.seconds)
+        if fastest < 1:
+            return
+    raise AssertionError(f"it took {fastest:.1f} seconds")
+
+
+def test_several_at_once_have_names_and_one_must_be_chosen(desk: Path, typed: Typed) -> None:
+    with Up(desk, "--from", "suite") as one, Up(desk, "--from", "suite", "--task", "Calm the father") as two:
+        assert (one.document["name"], two.document["name"]) == ("clinic", "clinic-2")
+        assert "--name clinic-2" in two.document["commands"]["check"]
+        unsure = typed("events")
+        assert unsure.code == 2
+        assert "2 playgrounds are up: clinic (clinic); clinic-2 (clinic, Calm the father)" in unsure.err
+        assert len(events(one)) == 1
+        assert len(events(two)) == 4
+        assert "did you mean `clinic-2`?" in typed("check", "--name", "clinic-3").err
+        taken = typed("up", "--from", "suite", "--name", "clinic")
+        assert taken.code == 2
+        assert "a playground called `clinic` is up already" in taken.err
+        one.stop()
+        assert "chat.session.started" in typed("events").out
+        two.stop()
+    assert not (desk / ".clerkship").exists()
+
+
+def test_what_a_killed_one_leaves_is_known_for_what_it_is_and_swept_up(desk: Path, typed: Typed) -> None:
+    with Up(desk, "--from", "suite", "--name", "mine") as up:
+        assert up.stop(signal.SIGKILL).code == -signal.SIGKILL
+    assert (desk / ".clerkship" / "up" / "mine.json").exists()
+    gone = typed("events")
+    assert gone.code == 2
+    assert f"the playground `mine` is gone: its process {up.pid} was killed; `clerkship up` starts one" in gone.err
+    with Up(desk, "--from", "suite", "--name", "mine") as again:
+        assert events(again)
+        assert again.stop().code == 0
+    assert not (desk / ".clerkship").exists()
+
+
+def test_a_file_that_leads_to_somebody_else_is_said_to(desk: Path, typed: Typed) -> None:
+    with Up(desk, "--from", "suite") as up:
+        file = desk / ".clerkship" / "up" / "clinic.json"
+        told = json.loads(file.read_text())
+        (file.parent / "other.json").write_text(json.dumps(told | {"name": "other", "token": "x", "pid": os.getpid()}))
+        done = typed("events", "--name", "other")
+        assert done.code == 2
+        assert "the playground `other` does not answer: somebody else answers there: 401" in done.err
+        assert typed("events").code == 0
+        up.stop()
+
+
+def test_a_port_that_is_taken_is_said_to_be(desk: Path, typed: Typed) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = typed("up", "--from", "suite", "--port", str(port))
+    assert done.code == 2
+    assert f"nothing can listen on port {port}: address already in use; choose another --port" in done.err
+    assert not (desk / ".clerkship").exists()
+    with Up(desk, "--from", "suite", "--port", str(port)) as up:
+        assert f":{port}/" in up.document["url"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["up", "clinik", "--from", "suite"], "no environment `clinik` in suite; did you mean `clinic`?"),
+        (["up", "suite"], "no environment `suite` in .; it is a place for files: `clerkship up --from suite`"),
+        (["up", "--from", "nowhere"], "nowhere: there is no such file or folder"),
+        (["up", "--from", "suite", "--task", "Calm the fahter"], "did you mean `Calm the father`?"),
+        (["up", "--from", "suite", "--task", "the"], "it fits File the referral; Calm the father"),
+        (["up", "--from", "suite", "--name", "../x"], "`../x` cannot be a name"),
+        (["up", "--from", "suite", "--port", "70000"], "less than or equal to 65535"),
+        (["up", "--from", "two"], "name the environment; there are a, b"),
+        (["up", "b", "--from", "two", "--task", "A"], "`A` takes place in a, not in b"),
+        (["events"], "no playground is up, as far as .clerkship/up knows; `clerkship up` starts one"),
+        (["events", "--kind", "file.*"], "no event is like `file.*`; there are agent.*, chat.*"),
+        (["check", "A"], "no playground is up"),
+    ],
+)
+def test_a_mistake_gets_a_sentence(
+    desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    (desk / "two").mkdir()
+    (desk / "two" / "a.yml").write_text("environments: [{name: a}, {name: b}]\ntask: {name: A, environment: a}")
+    monkeypatch.chdir(desk)
+    if arguments == ["up", "suite"]:
+        shutil.rmtree(desk / "two")
+    assert run(arguments) == 2
+    output = capsys.readouterr()
+    assert said in " ".join((output.out + output.err).split()).replace("│ ", "")
+    assert not (desk / ".clerkship").exists()
+
+
+def test_a_folder_needs_no_task_and_no_environment(tmp_path: Path, typed: Typed) -> None:
+    (tmp_path / "place.yml").write_text("environment: {name: Büro 1, simulators: {drop: {kind: files}}}")
+    with Up(tmp_path) as up:
+        assert up.document["name"] == "B-ro-1"
+        assert up.document["task"] is None
+        unnamed = typed("check")
+        assert unnamed.code == 2
+    (tmp_path / "place.yml").write_text("task: {name: A}")
+    with Up(tmp_path) as up:
+        assert list(up.document["sandboxes"]) == ["chat"]
+        assert "name the task to check by" in typed("check").err
+        ungraded = typed("check", "A")
+        assert (ungraded.code, ungraded.out.split()[1]) == (0, "ungraded")

@@ -1,0 +1,98 @@
+"""A playground that is up is what a run has: the same scene, the same ids, the same bytes."""
+
+import http.client
+import signal
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from clerkship.cli.up import Tail
+from clerkship.library.load import load
+from clerkship.model.problem import InputError
+from clerkship.sandbox.exchange import Request
+from clerkship.service.playing import PlayRequest, open_play, pick_place
+from clerkship.service.remote import Remote
+from clerkship.settings import Settings
+from tests.workbench import CATALOG, Workbench
+
+TASK = """
+    environment:
+      name: desk
+      simulators: {drop: {kind: files}, archive: {kind: files}, chat: {kind: chat}}
+      reactions: [drop.file.written -> archive]
+    task:
+      name: A
+      task_item: {instruction: Do it.}
+      scenario:
+        person: {name: Ada, fallback: I see.}
+        steps:
+          - files.drop: {sandbox: drop, path: inbox/a.txt, text: first}
+          - {at: +5m, files.drop: {sandbox: drop, path: inbox/b.txt, text: second}}
+          - {at: +6m, chat.say: {text: Are you there?}}
+"""
+REQUESTS = (
+    ("drop", Request("GET", "/files")),
+    ("drop", Request("PUT", "/files/out.bin", body=bytes(range(256)) * 100)),
+    ("drop", Request("GET", "/files/nothing.txt")),
+    ("clock", Request("POST", "/advance", {"by": "10m"})),
+    ("chat", Request("POST", "/messages", body=b'{"text": "Hello"}')),
+    ("archive", Request("GET", "/files/out.bin")),
+)
+
+
+def test_the_same_requests_leave_the_same_bytes_as_in_a_run(bench: Workbench) -> None:
+    bench.write("a.yml", TASK)
+
+    def agent(task_item: Any, sandboxes: Any) -> None:
+        for name, request in REQUESTS:
+            if name == "clock":
+                sandboxes.wait("10m")
+            else:
+                sandboxes[name]._door.send(request)
+
+    task_run = bench.run_one(agent, seed=7)
+    kept = list(bench.store.log(task_run))
+    request = PlayRequest(path=bench.folder, task="A", seed=7)
+    with open_play(request, Settings(store=bench.folder / "store.db"), CATALOG) as play:
+        for name, asked in REQUESTS:
+            token = play.clock.token if name == "clock" else play.sandboxes[name].token
+            send(play.url, name, asked, token)
+        with Remote(play.where.url, play.where.token) as remote:
+            lines = list(remote.lines())
+    assert lines == kept[: len(lines)]
+    assert len(kept) - len(lines) == 2, "the run also says that the agent answered, and that it ended"
+
+
+def send(url: str, sandbox: str, request: Request, token: str) -> None:
+    """Over the real listener."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=20)
+    path = f"{parts.path}/{sandbox}{request.path}?{urlencode(request.query)}"
+    connection.request(request.method, path, request.body or None, {"Authorization": f"Bearer {token}"})
+    connection.getresponse().read()
+    connection.close()
+
+
+def test_a_simulator_that_broke_is_said_to_have(
+    bench: Workbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.write("a.yml", TASK)
+    tail = Tail()
+    request = PlayRequest(path=bench.folder, environment="desk")
+    with tail.ending_by_signal(), open_play(request, Settings(store=tmp_path / "s.db"), CATALOG, tail.add) as play:
+        play.playground.broken = "drop: KeyError: x"
+        signal.raise_signal(signal.SIGINT)
+        tail.follow(play.playground, None)
+    assert "broken, and not by the agent: drop: KeyError: x" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_file_means_the_place_of_its_tasks(bench: Workbench) -> None:
+    bench.write("places.yml", "environments: [{name: a}, {name: b}]")
+    file = bench.write("task.yml", "task: {name: B, environment: b}")
+    library = load(bench.folder, CATALOG)
+    assert pick_place(library, PlayRequest(path=file))[1].name == "b"
+    with pytest.raises(InputError, match="there are a, b"):
+        pick_place(library, PlayRequest(path=bench.folder))
