@@ -33,7 +33,10 @@ docs: setup ## Write the reference pages anew from the code
 bench: setup ## Measure, and print the table of docs/performance.md
 	@$(RUN) python benchmarks/overhead.py
 
+bench-peers: setup ## Install other harnesses under .cache/peers and measure them beside us: minutes, gigabytes
+	@$(RUN) python benchmarks/peers.py $(ARGS)
+
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test check format docs bench pins
+.PHONY: help setup test check format docs bench bench-peers pins
