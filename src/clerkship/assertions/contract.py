@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from pydantic import model_validator
 
@@ -15,7 +15,7 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 
 
-class Check(Frozen):
+class Check(NamedTuple):
     """How a check came out: a sentence, and each expectation beside what was found."""
 
     passed: bool

@@ -1,6 +1,6 @@
 """Names to objects, once per task: everything a trial needs that does not differ between trials."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -22,6 +22,8 @@ from clerkship.playground.playground import Room
 from clerkship.settings import Settings
 from clerkship.steps.contract import Step
 
+NOTHING = Scenario()
+
 
 @dataclass(frozen=True)
 class BuiltTask:
@@ -42,10 +44,25 @@ class BuiltTask:
         return ScriptedPerson(script) if script is not None else None
 
 
+def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], catalog: Registered) -> list[BuiltTask]:
+    """Resolve everything snapshots name; those of one environment share its rooms."""
+    rooms: dict[int, dict[str, Room]] = {}
+    built = []
+    for snapshot in snapshots:
+        place = snapshot.environment
+        if id(place) not in rooms:
+            rooms[id(place)] = build_rooms(place, datasets, catalog)
+        built.append(_build(snapshot, rooms[id(place)], catalog))
+    return built
+
+
 def build_task(snapshot: Snapshot, datasets: Mapping[str, Dataset], catalog: Registered) -> BuiltTask:
     """Resolve everything a snapshot names."""
-    scenario = snapshot.task.scenario or Scenario()
-    rooms = build_rooms(snapshot.environment, datasets, catalog)
+    return _build(snapshot, build_rooms(snapshot.environment, datasets, catalog), catalog)
+
+
+def _build(snapshot: Snapshot, rooms: Mapping[str, Room], catalog: Registered) -> BuiltTask:
+    scenario = snapshot.task.scenario or NOTHING
     return BuiltTask(
         snapshot=snapshot,
         rooms=rooms,

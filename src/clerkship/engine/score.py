@@ -59,9 +59,9 @@ def fold(criteria: Sequence[CriterionRun], status: Status) -> Score:
     if not criteria:
         return Score("ungraded", None, {})
     score = _mean(judged)
-    if any(criterion.gate and not criterion.passed for criterion in judged):
+    if [criterion for criterion in judged if criterion.gate and not criterion.passed]:
         return Score("fail", score, axes)
-    if any(criterion.status == "error" for criterion in criteria):
+    if [criterion for criterion in criteria if criterion.status == "error"]:
         if judged and score == 0:
             return Score("fail", score, axes)
         return Score("inconclusive", None, axes)
@@ -71,16 +71,22 @@ def fold(criteria: Sequence[CriterionRun], status: Status) -> Score:
 
 
 def _mean(criteria: Sequence[CriterionRun]) -> float | None:
-    weight = sum(criterion.weight for criterion in criteria)
-    return sum(criterion.score * criterion.weight for criterion in criteria) / weight if weight else None
+    earned = weight = 0.0
+    for criterion in criteria:
+        earned += criterion.score * criterion.weight
+        weight += criterion.weight
+    return earned / weight if weight else None
 
 
 def _axes(judged: Sequence[CriterionRun]) -> dict[str, AxisScore]:
-    totals: dict[str, tuple[float, float]] = {}
+    found: dict[str, list[CriterionRun]] = {}
     for criterion in judged:
-        earned, weight = totals.get(criterion.axis or DEFAULT_AXIS, (0.0, 0.0))
-        totals[criterion.axis or DEFAULT_AXIS] = earned + criterion.score * criterion.weight, weight + criterion.weight
-    return {axis: AxisScore(score=earned / weight, weight=weight) for axis, (earned, weight) in sorted(totals.items())}
+        found.setdefault(criterion.axis or DEFAULT_AXIS, []).append(criterion)
+    return {axis: _axis(found[axis]) for axis in sorted(found)}
+
+
+def _axis(criteria: Sequence[CriterionRun]) -> AxisScore:
+    return AxisScore(score=_mean(criteria) or 0.0, weight=sum(criterion.weight for criterion in criteria))
 
 
 def status_of(ending: Ending) -> Status:

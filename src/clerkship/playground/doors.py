@@ -37,7 +37,7 @@ class InProcessDoor:
     @property
     def url(self) -> str:
         """Where the sandbox is over HTTP; asking starts the listener if it is not up."""
-        return f"{self._base_url()}/{self._playground.id}/{self._sandbox}"
+        return f"{self._base_url()}/{self._gateway.admit(self._playground)}/{self._sandbox}"
 
     @property
     def token(self) -> str:
@@ -46,7 +46,9 @@ class InProcessDoor:
 
     def send(self, request: Request) -> Reply:
         """Ask, and be answered. What takes wall time over HTTP moves a paced clock on here."""
-        reply = self._gateway.handle(Exchange(self._playground.id, self._sandbox, request, self.token))
+        reply = self._gateway.handle(
+            Exchange(self._gateway.admit(self._playground), self._sandbox, request, self.token)
+        )
         if reply.way is not STRAIGHT:
             self._playground.advance(timedelta(seconds=reply.way.delay + reply.way.over))
         if reply.lost:
@@ -56,7 +58,6 @@ class InProcessDoor:
 
 def open_doors(gateway: Gateway, playground: Playground, base_url: BaseUrl) -> Sandboxes:
     """A typed handle to every sandbox, as an agent in this process gets them."""
-    gateway.admit(playground)
     handles = {
         name: sandbox.spec.handle(InProcessDoor(gateway, playground, name, base_url))
         for name, sandbox in playground.sandboxes.items()

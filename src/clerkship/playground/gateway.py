@@ -69,10 +69,15 @@ class Gateway:
         self.handlers: tuple[Handler, ...] = (self.identify, authenticate, find_route_of, inject_faults, route)
         self.closing: tuple[Handler, ...] = (record_refusal, repeat, spoil_reply, record_touch)
 
-    def admit(self, playground: Playground) -> None:
-        """Let requests for it in, under an unguessable name."""
-        playground.id = self._names.new("pg")
-        self.playgrounds[playground.id] = playground
+    def admit(self, playground: Playground) -> str:
+        """Let requests for it in, under an unguessable name; made once, when first asked for."""
+        if not playground.id:
+            with playground.lock:
+                if not playground.id and not playground.closed:
+                    name = self._names.new("pg")
+                    self.playgrounds[name] = playground
+                    playground.id = name
+        return playground.id
 
     def dismiss(self, playground: Playground) -> None:
         """Let none in any more."""

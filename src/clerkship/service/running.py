@@ -9,7 +9,7 @@ from typing import Any
 from clerkship import __version__
 from clerkship.actors.contract import Solver
 from clerkship.engine.batch import Batch
-from clerkship.engine.build import BuiltTask, build_solver, build_task
+from clerkship.engine.build import build_solver, build_tasks
 from clerkship.engine.catalog import Registered
 from clerkship.engine.schedule import Schedule
 from clerkship.engine.trial import Finished, Setting
@@ -177,15 +177,10 @@ def _pick(library: Library, request: RunRequest) -> tuple[list[LoadedTask], floa
 
 def execute(plan: RunPlan, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:
     """Run a plan to its end, or until Ctrl-C; each finished trial is kept before anyone hears of it."""
-    built = build_tasks(plan, catalog)
+    built = build_tasks(plan.snapshots, plan.datasets, catalog)
     with store.hold(plan.run.id) as hold:
         store.open_run(plan.run, plan.frozen())
         return carry_out(plan, Schedule(built, plan.plan, plan.run.id), store, hold, watch)
-
-
-def build_tasks(plan: RunPlan, catalog: Registered) -> list[BuiltTask]:
-    """Every task of a plan with its names resolved."""
-    return [build_task(snapshot, plan.datasets, catalog) for snapshot in plan.snapshots]
 
 
 def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch: Iterable[Watch] = ()) -> RunResult:

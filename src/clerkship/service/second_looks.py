@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clerkship.actors.contract import Solver
-from clerkship.engine.build import BuiltTask, build_solver, build_task
+from clerkship.engine.build import BuiltTask, build_solver, build_tasks
 from clerkship.engine.catalog import Registered
 from clerkship.engine.regrade import regrade
 from clerkship.engine.schedule import Schedule
@@ -19,7 +19,7 @@ from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
 from clerkship.model.run import Attempt, BenchmarkRun, Outcome, Status
 from clerkship.model.snapshot import GRADING, Snapshot
-from clerkship.service.running import RunPlan, RunResult, Watch, build_tasks, carry_out, new_run
+from clerkship.service.running import RunPlan, RunResult, Watch, carry_out, new_run
 from clerkship.settings import Settings
 from clerkship.store.contract import Store, StoreFailed
 
@@ -92,7 +92,7 @@ def plan_resume(
 def resume(resumed: Resumed, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:
     """Finish it. What had begun and was never kept is taken down as an attempt that was cut short."""
     plan, run = resumed.plan, resumed.plan.run
-    built = build_tasks(plan, catalog)
+    built = build_tasks(plan.snapshots, plan.datasets, catalog)
     with store.hold(run.id) as hold:
         cut_short = _cut_short(plan, built, hold.begun, store.outcomes(run.id))
         if cut_short:
@@ -132,7 +132,7 @@ def rescore(
     frozen = {task_run.task: task_run.snapshot for task_run in trials}
     snapshots = {task: _with_criteria(_snapshot(store, address), criteria) for task, address in frozen.items()}
     datasets = _datasets(store, snapshots.values())
-    built = {task: build_task(snapshot, datasets, catalog) for task, snapshot in snapshots.items()}
+    built = dict(zip(snapshots, build_tasks(snapshots.values(), datasets, catalog), strict=True))
     new = _open_rescored(store, run, len(trials), snapshots.values())
     with store.hold(new.id):
         for task_run in trials:

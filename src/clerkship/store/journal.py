@@ -1,10 +1,12 @@
 """The trials a process has begun in a run: a file beside the store, locked for as long as the process lives.
 
 A line is written before an agent is called. Whatever kills the process, the lines stay and the lock goes, so that
-whoever resumes the run knows which attempts were under way, and that nobody is at them any more.
+whoever resumes the run knows which attempts were under way, and that nobody is at them any more. The file is mapped
+into memory: to write a line is to copy it, without asking the system, and it is there all the same if the process dies.
 """
 
 import contextlib
+import mmap
 import os
 import sys
 import threading
@@ -22,6 +24,10 @@ if sys.platform != "win32":
     import fcntl
 
 
+ROOM = 1 << 12
+"""Bytes that the file has at first; it doubles."""
+
+
 class Journal:
     """Held by one process at a time."""
 
@@ -29,12 +35,26 @@ class Journal:
         self._path = path
         self._gate = threading.Lock()
         self._file = _locked(path, run_id)
-        self.begun = tuple(_parse(self._file.readall()))
+        known = self._file.readall().rstrip(b"\0")
+        self.begun = tuple(_parse(known))
+        self._end = len(known)
+        self._room = self._more_room()
 
     def begin(self, attempt: Attempt) -> None:
-        """One write, appended whole. A run that is let go of takes no more: its file may be another's by then."""
+        """Take a line down. A run that is let go of takes no more."""
+        line = orjson.dumps(list(attempt)) + b"\n"
         with self._gate:
-            self._file.write(orjson.dumps(list(attempt)) + b"\n")
+            if self._end + len(line) > len(self._room):
+                self._room.close()
+                self._room = self._more_room()
+            self._room[self._end : self._end + len(line)] = line
+            self._end += len(line)
+
+    def _more_room(self) -> mmap.mmap:
+        """Written, not only promised: on a full disk this fails, where a mapping of a hole would end the process."""
+        self._file.seek(0, os.SEEK_END)
+        self._file.write(bytes(max(ROOM, self._end)))
+        return mmap.mmap(self._file.fileno(), 0)
 
     def __enter__(self) -> Self:
         """In hand."""
@@ -45,6 +65,7 @@ class Journal:
         with self._gate:
             if kind is None:
                 self._path.unlink(missing_ok=True)
+            self._room.close()
             self._file.close()
 
 

@@ -141,32 +141,25 @@ class SqliteStore:
     def save(self, finished: Sequence[Kept]) -> None:
         """One transaction for all of them."""
         with _told(self.path), self._writing():
+            numbered = list(enumerate(finished, self._new_row()))
+            rows = [_row(number, kept.task_run, kept.sidecar) for number, kept in numbered]
+            self._db.executemany(_NEW_TRIAL, rows)
+            logs = [(number * SEGMENTS + line, data) for number, kept in numbered for line, data in _segments(kept.log)]
+            self._db.executemany("INSERT INTO log_segments VALUES (?, ?)", logs)
             for kept in finished:
-                self._save_one(kept)
+                if kept.blobs:
+                    self._keep_blobs(kept.blobs)
+
+    def _new_row(self) -> int:
+        return int(self._db.execute("SELECT ifnull(max(id), 0) + 1 FROM task_runs").fetchone()[0])
 
     def save_regraded(self, task_run: TaskRun, graded: TaskRun) -> None:
         """The record alone, and where the rest is."""
         of = self._row_of(graded)
         with _told(self.path), self._writing():
-            new = self._save_record(task_run, self._read("SELECT sidecar FROM task_runs WHERE id = ?", (of,))[0][0])
+            new, sidecar = self._new_row(), self._read("SELECT sidecar FROM task_runs WHERE id = ?", (of,))[0][0]
+            self._db.execute(_NEW_TRIAL, _row(new, task_run, sidecar))
             self._db.execute("INSERT INTO regraded VALUES (?, ?)", (new, self._log_of(of)))
-
-    def _save_one(self, kept: Kept) -> None:
-        new = self._save_record(kept.task_run, kept.sidecar)
-        for first, data in _segments(kept.log):
-            self._db.execute("INSERT INTO log_segments VALUES (?, ?)", (new * SEGMENTS + first, data))
-        if kept.blobs:
-            self._keep_blobs(kept.blobs)
-
-    def _save_record(self, run: TaskRun, sidecar: bytes) -> int:
-        record = orjson.dumps(run.__dict__, default=_plain)
-        outcome = (run.status, run.verdict, bool(run.agent_error))
-        cursor = self._db.execute(
-            "INSERT INTO task_runs (run_id, task, trial, attempt, status, verdict, agent_error, record, sidecar)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (run.run, run.task, run.trial, run.attempt, *outcome, record, sidecar),
-        )
-        return cursor.lastrowid or 0
 
     def _keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
         self._db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", blobs.items())
@@ -307,6 +300,18 @@ _COUNT_AGAIN = (
     " ON task_runs.run_id = later.run_id AND task_runs.task = later.task AND task_runs.trial = later.trial"
     " AND task_runs.attempt = later.attempt - 1 WHERE later.run_id = ? AND later.attempt > 1"
 )
+
+
+_NEW_TRIAL = (
+    "INSERT INTO task_runs (id, run_id, task, trial, attempt, status, verdict, agent_error, record, sidecar)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def _row(number: int, run: TaskRun, sidecar: bytes) -> tuple[Any, ...]:
+    record = orjson.dumps(run.__dict__, default=_plain)
+    outcome = (run.status, run.verdict, bool(run.agent_error))
+    return (number, run.run, run.task, run.trial, run.attempt, *outcome, record, sidecar)
 
 
 def _segments(log: bytes) -> Iterator[tuple[int, bytes]]:
