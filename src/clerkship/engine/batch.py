@@ -39,6 +39,7 @@ class Batch:
     _taken: threading.Event = field(default_factory=threading.Event)
     _seats: list[Seat] = field(default_factory=list)
     _open: int = 0
+    _watch_at: float = 0.0
 
     def run(self) -> None:
         """Until every job is done, or somebody stops it. What finished is kept, whatever ends it."""
@@ -129,6 +130,10 @@ class Batch:
             self._waiting.put(job)
 
     def _watch(self) -> None:
+        """Now and then: to look at every seat for each result would cost more than the trials, where there are many."""
+        if monotonic() < self._watch_at:
+            return
+        self._watch_at = monotonic() + WATCH_EVERY
         for seat in list(self._seats):
             trial = seat.overdue()
             if trial is not None and trial.claim():

@@ -10,6 +10,7 @@ import ctypes
 import math
 import queue
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -36,7 +37,8 @@ class Seat:
         self._loop = _new_loop()
         self._loop.set_task_factory(self._make_task)
         self._task: asyncio.Task[None] | None = None
-        self._made_tasks = False
+        self._made: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
+        """Tasks of this loop; asyncio itself only knows those of all loops together."""
         self.trial: Trial | None = None
         self._deadline = math.inf
         self._interrupted = False
@@ -58,8 +60,9 @@ class Seat:
             self._loop.close()
 
     def _make_task(self, loop: asyncio.AbstractEventLoop, work: Any, **how: Any) -> asyncio.Task[Any]:
-        self._made_tasks = True
-        return asyncio.Task(work, loop=loop, **how)
+        task = asyncio.Task(work, loop=loop, **how)
+        self._made.add(task)
+        return task
 
     async def _serve(self) -> None:
         """All of a seat's trials in one task: what an agent does not wait for costs no turn of the loop."""
@@ -106,10 +109,9 @@ class Seat:
         """Forget that the trial was cancelled, if it was, and cancel what its agent left running."""
         while self._task is not None and self._task.cancelling():
             self._task.uncancel()
-        if not self._made_tasks:
-            return  # most agents make none, and to look for them is slow
-        self._made_tasks = False
-        left = asyncio.all_tasks(self._loop) - {self._task}
+        if len(self._made) == 1:
+            return  # its own: most agents make none
+        left = [task for task in self._made if task is not self._task and not task.done()]
         for task in left:
             task.cancel()
         if left:
