@@ -1,9 +1,12 @@
 """What a machine can do to a store: a clear error, and no damage."""
 
+import os
 import resource
 import sqlite3
 import subprocess
 import sys
+import warnings
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -152,3 +155,55 @@ def test_a_log_of_any_length_is_read_a_part_at_a_time(bench: Workbench, monkeypa
         assert list(bench.store.log(task_run, after)) == lines[after:]
     found = view_task(bench.store, task_run, Wanted(kind="files.*", after=20, limit=3)).events
     assert [event["seq"] for event in found] == [21, 22, 23]
+
+
+def as_nobody(work: Callable[[], object]) -> str:
+    """What comes of it in a process that may not do everything; root may, so it becomes somebody else."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # pytest may have threads; the child needs none of them
+        child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgid(65534)
+                os.setuid(65534)
+            os.write(writing, repr(work()).encode())
+        except BaseException as error:
+            os.write(writing, f"{type(error).__name__}: {error}".encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with os.fdopen(reading, "rb") as said:
+        return said.read().decode()
+
+
+def test_a_store_that_may_only_be_read_is_read_and_told_from_one_that_may_be_written(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    for folder in tmp_path.parents:
+        if folder.name.startswith("pytest-"):
+            folder.chmod(0o755)
+    bench = Workbench(tmp_path)
+    bench.write("a.yml", TASK)
+    bench.run(writes)
+    path = bench.store.path
+    bench.store.close()
+    assert not path.with_name(f"{path.name}-wal").exists()
+    path.chmod(0o444)
+    tmp_path.chmod(0o555)
+
+    def look() -> object:
+        with SqliteStore(path, create=False) as store:
+            return whole(store)
+
+    def write() -> object:
+        with SqliteStore(path, create=False) as store:
+            store.mark("x", "completed", "now")
+        return "written"
+
+    assert as_nobody(look) == "[('Write', 1, 'pass')]"
+    assert "choose a writable place with --store" in as_nobody(write)
+    assert "choose a writable place with --store" in as_nobody(lambda: SqliteStore(path))
+    assert "choose a writable place with --store" in as_nobody(lambda: SqliteStore(tmp_path / "new.db"))
+    tmp_path.chmod(0o755)

@@ -64,14 +64,23 @@ class SqliteStore:
                 path.parent.mkdir(parents=True, exist_ok=True)
             elif not path.exists():
                 raise StoreFailed(f"there is no store at {path}; `clerkship run` makes one")
-            self._db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+            self._db = _connect(path)
             try:
-                self._db.execute("PRAGMA journal_mode=WAL")
-                self._db.execute("PRAGMA synchronous=NORMAL")
-                self._prepare()
+                self._set_up(create=create)
             except BaseException:
                 self._db.close()
                 raise
+
+    def _set_up(self, *, create: bool) -> None:
+        try:
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._prepare()
+        except sqlite3.OperationalError as error:
+            if create or not _is_readonly(error):
+                raise
+            self._db.close()
+            self._db = _connect_to_read(self.path)  # who only looks need not be able to write
 
     def __enter__(self) -> Self:
         """Open as it is."""
@@ -283,6 +292,34 @@ class SqliteStore:
     def close(self) -> None:
         """Let go of it."""
         self._db.close()
+
+
+def _connect(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False, uri=uri)
+
+
+def _is_readonly(error: sqlite3.OperationalError) -> bool:
+    return "readonly" in str(error) or "unable to open" in str(error)
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """Where nothing may be written, not even SQLite's own files beside it. What is still in its log would not be seen."""
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise StoreFailed(
+            f"{path} cannot be written, and its last changes are not settled; copy {path.name}* elsewhere"
+        )
+    database = _connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        found = database.execute("PRAGMA user_version").fetchone()[0]
+        if found != VERSION:
+            raise StoreFailed(
+                f"{path} is of version {found}, this is made for {VERSION}; copy it where it can be written"
+            )
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 _LATEST = re.compile(r"latest(?:~(\d{1,9}))?")
