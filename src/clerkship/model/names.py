@@ -25,3 +25,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if 0 < len(names) <= 12:
         return "known: " + ", ".join(names)
     return ""
+
+
+def fitting(part: str, names: Iterable[str]) -> list[str]:
+    """The name itself if there is one; else those it is a part of, small letters or large."""
+    known = list(names)
+    return [part] if part in known else [name for name in known if part.lower() in name.lower()]

@@ -99,10 +99,8 @@ def repeats(found: Iterable[TaskRate]) -> Repeats:
 
 
 def _steps(most: int) -> list[int]:
-    """1, 2, 4, 8 … and the last: enough to see the curve."""
-    return sorted(
-        {*(1 << power for power in range(most.bit_length()) if 1 << power <= most), *([most] if most else [])}
-    )
+    """1, 2, 4, 8 and the last: enough to see the curve."""
+    return sorted({k for k in (1, 2, 4, 8, most) if 0 < k <= most})
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -23,7 +23,7 @@ from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION, Environment
-from clerkship.model.names import did_you_mean
+from clerkship.model.names import did_you_mean, fitting
 from clerkship.model.problem import InputError
 from clerkship.model.task import Task
 from clerkship.playground.control import CONTROL, ControlDoor
@@ -145,12 +145,10 @@ def _instead(wanted: str, known: Mapping[str, Environment]) -> str:
 
 def pick_task(library: Library, name: str) -> LoadedTask:
     """By its name, or by a part of it that only it has."""
-    if name in library.tasks:
-        return library.tasks[name]
-    fitting = [known for known in library.tasks if name.lower() in known.lower()]
-    if len(fitting) == 1:
-        return library.tasks[fitting[0]]
-    hint = f"it fits {'; '.join(fitting[:5])}" if fitting else did_you_mean(name, library.tasks)
+    found = fitting(name, library.tasks)
+    if len(found) == 1:
+        return library.tasks[found[0]]
+    hint = f"it fits {'; '.join(found[:5])}" if found else did_you_mean(name, library.tasks)
     raise InputError.of(f"no task is called `{name}`", hint=hint)
 
 

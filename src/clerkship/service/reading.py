@@ -9,7 +9,7 @@ import orjson
 
 from clerkship.events.log import Chain
 from clerkship.events.query import is_kind
-from clerkship.model.names import did_you_mean
+from clerkship.model.names import did_you_mean, fitting
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.comparison import Comparison, compare
@@ -84,10 +84,10 @@ def compare_runs(store: Store, before: str, after: str) -> Comparison:
 
 def _by_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:
     names = sorted({task_run.task for task_run in task_runs})
-    fitting = [name for name in names if part.lower() in name.lower()]
-    if len(fitting) == 1:
-        return [task_run for task_run in task_runs if task_run.task == fitting[0]]
-    said = f"fits {len(fitting)} tasks: {'; '.join(fitting[:5])}" if fitting else did_you_mean(part, names)
+    found = fitting(part, names)
+    if len(found) == 1:
+        return [task_run for task_run in task_runs if task_run.task == found[0]]
+    said = f"fits {len(found)} tasks: {'; '.join(found[:5])}" if found else did_you_mean(part, names)
     raise UnknownRun(f"no task is called {part!r}; {said}")
 
 

@@ -303,7 +303,7 @@ def _is_readonly(error: sqlite3.OperationalError) -> bool:
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
-    """Where nothing may be written, not even SQLite's own files beside it. What is still in its log would not be seen."""
+    """Where nothing may be written, not even SQLite's own files beside it; what is in its log would not be seen."""
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
         raise StoreFailed(
