@@ -33,10 +33,13 @@ docs: setup ## Write the reference pages anew from the code
 bench: setup ## Measure, and print the table of docs/performance.md
 	@$(RUN) python benchmarks/overhead.py
 
+bench-load: setup ## Measure under load, and draw docs/load.svg: two minutes
+	@$(RUN) python -m benchmarks.load --picture docs/load.svg
+
 bench-peers: setup ## Install other harnesses under .cache/peers and measure them beside us: minutes, gigabytes
 	@$(RUN) python benchmarks/peers.py $(ARGS)
 
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test check format docs bench bench-peers pins
+.PHONY: help setup test check format docs bench bench-load bench-peers pins

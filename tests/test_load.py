@@ -1,0 +1,37 @@
+"""The load benchmark, small: what it measures must work, and its picture be one."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from benchmarks.load import CASES
+from benchmarks.picture import Curve, draw
+
+
+@pytest.mark.parametrize(
+    ("case", "values"),
+    [
+        ("busy", ("40", "20")),
+        ("waiting", ("400", "200")),
+        ("playgrounds", ("20",)),
+        ("long_log", ("300",)),
+        ("stopped", ("8",)),
+    ],
+)
+def test_a_case_says_what_it_took(case: str, values: tuple[str, ...], tmp_path: Path) -> None:
+    found = CASES[case](tmp_path, *values)
+    assert all(value >= 0 for value in found.values())
+    if case == "stopped":
+        assert found["seconds"] < 3  # one on a quiet machine, which this may not be
+    if case == "waiting":
+        assert found["seconds"] < 20  # one after the other would take 40
+
+
+def test_the_picture_is_an_svg_with_a_panel_for_each_curve() -> None:
+    curves = [Curve("a < b", "trials", "ms", {1: 0.5, 10: 0.6}), Curve("flat", "events", "MB", {1: 50.0, 1000: 50.0})]
+    root = ElementTree.fromstring(draw(curves))
+    space = "{http://www.w3.org/2000/svg}"
+    assert len(root.findall(f"{space}g")) == 2
+    assert [path.get("d", "").count("L") for path in root.iter(f"{space}path")] == [1, 1]
+    assert "a < b" in "".join(root.itertext())
