@@ -6,10 +6,13 @@ import typer
 from rich.markup import escape
 
 from clerkship.cli.compare import compare
+from clerkship.cli.conformance import conformance
 from clerkship.cli.console import err, print_json
 from clerkship.cli.demo import demo
 from clerkship.cli.init import init
 from clerkship.cli.list_runs import list_runs
+from clerkship.cli.new import new
+from clerkship.cli.plugins import plugins
 from clerkship.cli.rerun import rerun
 from clerkship.cli.rescore import rescore
 from clerkship.cli.resume import resume
@@ -30,6 +33,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(init)
+app.add_typer(new)
 app.command()(validate)
 app.command(name="run")(run_command)
 app.command()(show)
@@ -39,6 +43,8 @@ app.command()(rerun)
 app.command()(rescore)
 app.command(name="list")(list_runs)
 app.command()(schema)
+app.command()(plugins)
+app.command()(conformance)
 
 
 @app.callback()
