@@ -17,7 +17,7 @@ from clerkship.simulators.registry import SPECS
 
 HOUSE = Path(clerkship.__file__).parent / "simulators"
 _FACE = re.compile(r"^from clerkship\.plugin import (.+)$", re.MULTILINE)
-_IMPORTED = re.compile(r"^from clerkship\.simulators import \(?([\w, \n]+?),?\n?\)?$", re.MULTILINE)
+_IMPORTED = re.compile(r"^from clerkship\.simulators import (?:\(([^)]*?),?\s*\)|([^\n(]+))$", re.MULTILINE)
 _LISTED = re.compile(r"^SPECS: tuple\[Spec, \.\.\.\] = \((.*?),?\s*\)$", re.MULTILINE | re.DOTALL)
 
 
@@ -40,7 +40,9 @@ def at_home(text: str) -> str:
 
 def register(text: str, name: str) -> str:
     """The registry's text with one more line in each of its two lists."""
-    text, once = _IMPORTED.subn(lambda found: f"from clerkship.simulators import {found[1]}, {name}", text)
+    text, once = _IMPORTED.subn(
+        lambda found: f"from clerkship.simulators import ({found[1] or found[2]}, {name})", text
+    )
     text, twice = _LISTED.subn(lambda found: f"SPECS: tuple[Spec, ...] = ({found[1]}, {name}.SPEC)", text)
     if (once, twice) != (1, 1):
         raise InputError.of("simulators/registry.py is not as this script knows it", hint="register it by hand")

@@ -97,7 +97,7 @@ class Registered:
         broken = [str(plugin) for plugin in self.broken if plugin.prefix == prefix]
         if broken:
             return "; ".join(broken)
-        if not dot or nearest(prefix, self._first_words()):
+        if not dot or nearest(prefix, self._first_words() - set(self.agents)):
             return ""
         return "plug-ins are turned off, by CLERKSHIP_PLUGINS" if self._off else f"no plug-in `{prefix}` is installed"
 
