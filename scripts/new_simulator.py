@@ -4,6 +4,7 @@ python scripts/new_simulator.py pager    `make new-simulator NAME=pager` also so
 """
 
 import ast
+import keyword
 import re
 import sys
 from collections.abc import Sequence
@@ -52,7 +53,7 @@ def register(text: str, name: str) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Write the folder and register it."""
     name = arguments[0] if len(arguments) == 1 else ""
-    if not re.fullmatch(r"[a-z][a-z0-9_]{1,29}", name):
+    if not re.fullmatch(r"[a-z][a-z0-9_]{1,29}", name) or keyword.iskeyword(name):
         print("say what it is called, in small letters: make new-simulator NAME=pager", file=sys.stderr)
         return 2
     values = simulator_values(name, kind=name, folder=f"clerkship.simulators.{name}", assertion=f"{name}_message_sent")

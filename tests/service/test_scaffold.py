@@ -1,6 +1,7 @@
 """What `init` and `new` write works as it is, and never stands in for what was there."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -105,6 +106,7 @@ def test_every_key_of_a_new_task_is_explained() -> None:
         (["simulator", "Acme.pager"], "write your prefix and a name in small letters"),
         (["simulator", "acme.pager.night"], "is not a prefix and a name"),
         (["simulator", "clerkship.pager"], "the prefix `clerkship` is taken"),
+        (["simulator", "acme.class"], "is not a prefix and a name"),
         (["assertion", "paged"], "is not a prefix and a name"),
         (["assertion", "acme.x", "--in", "odd"], "it cannot be read"),
         (["assertion", "acme.x", "--in", "theirs"], "call it globex.x"),
@@ -147,6 +149,33 @@ def test_a_new_assertion_is_a_package_that_passes_its_tests(tmp_path: Path) -> N
         command, cwd=project, env={"PYTHONPATH": str(project / "src"), "PATH": ""}, capture_output=True, check=False
     )
     assert b"2 passed" in tested.stdout, tested.stdout
+
+
+@pytest.mark.parametrize("name", ["spec", "message_sent", "receive", "handle", "null", "clock", "on", "state", "x1"])
+def test_no_simulators_name_gets_in_the_templates_way(name: str, tmp_path: Path) -> None:
+    new_simulator(f"acme.{name}", tmp_path)
+    new_assertion(f"globex.{name}", tmp_path)
+    for package in (f"acme_{name}", f"globex_{name}"):
+        lay_down(tmp_path / package / "src", package, None, package.partition("_")[0])
+    code = "from pathlib import Path; from clerkship.engine.catalog import Registered as R; c = R()\n"
+    code += "from clerkship.library.load import load\n"
+    code += "assert len(c.plugins) == 2, c.broken; [load(Path(p) / 'practice', c) for p in (P, Q)]\n"
+    code = f"P, Q = 'acme_{name}', 'globex_{name}'\n{code}"
+    paths = os.pathsep.join(str(tmp_path / f"{prefix}_{name}" / "src") for prefix in ("acme", "globex"))
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": paths}, check=True, timeout=60)
+
+
+@pytest.mark.parametrize("name", ["check", "assertion", "evidence", "field", "expected", "class_var"])
+def test_no_assertions_name_is_one_that_its_file_imports(name: str, tmp_path: Path) -> None:
+    new_assertion(f"acme.{name}", tmp_path)
+    source = (tmp_path / f"acme_{name}" / "src" / f"acme_{name}" / f"{name}.py").read_text(encoding="utf-8")
+    made: dict[str, object] = {}
+    exec(source, made)
+    [found] = [
+        thing for thing in made.values() if isinstance(thing, type) and getattr(thing, "name", "") == f"acme.{name}"
+    ]
+    assert issubclass(found, Assertion)
+    assert found.model_validate({"text": "x"}) is not None
 
 
 def test_a_new_assertion_in_a_package_is_a_file_and_two_lines(

@@ -1,11 +1,13 @@
 """New packages for elsewhere: a simulator, or an assertion, installable, with its prefix, its task and its tests."""
 
+import keyword
 import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import clerkship.plugin
 from clerkship.model.names import canonical
 from clerkship.model.problem import InputError
 from clerkship.plugin.load import GROUP
@@ -13,6 +15,7 @@ from clerkship.service.scaffold import Files, Values, render, write
 
 LONGEST_NAME = 40
 _WORD = re.compile(r"[a-z][a-z0-9_]*")
+_IMPORTED = frozenset({*clerkship.plugin.__all__, "Annotated", "ClassVar", "Field"})
 _KEPT = frozenset({"clerkship", "pytest", "tests", "pydantic"})
 
 
@@ -29,7 +32,7 @@ class Named:
         plain = canonical(text)
         prefix, _, name = plain.partition(".") if "." in plain else plain.partition("_")
         words = all(_WORD.fullmatch(part) and not part.endswith("_") for part in (prefix, name))
-        if not words or len(plain) > LONGEST_NAME:
+        if not words or keyword.iskeyword(name) or len(plain) > LONGEST_NAME:
             raise InputError.of(
                 f"`{text}` is not a prefix and a name",
                 hint="write your prefix and a name in small letters, such as acme.pager",
@@ -52,6 +55,12 @@ class Named:
 def class_name(name: str) -> str:
     """`NightPager` for `night_pager`."""
     return "".join(part.capitalize() for part in name.split("_"))
+
+
+def assertion_class(name: str) -> str:
+    """Likewise, but none that its file imports."""
+    found = class_name(name)
+    return f"{found}Assertion" if found in _IMPORTED else found
 
 
 def simulator_values(name: str, *, kind: str, folder: str, assertion: str) -> Values:
@@ -101,7 +110,7 @@ def new_assertion(text: str, target: Path) -> NewAssertion:
     values = {
         **_package_values(named, f"An assertion for Clerkship, {named.full}."),
         "name": named.name,
-        "Name": class_name(named.name),
+        "Name": assertion_class(named.name),
     }
     project = target / "pyproject.toml"
     if project.is_file():
