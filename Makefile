@@ -7,7 +7,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo 2>/dev/null)
 install = { command -v apt-get >/dev/null && $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq $(1); } || echo "$(1) is missing: tests that need it are skipped"
 
 help: ## List the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
 setup: ## Install what the tests need: Python packages, and programs where it may
 	@command -v $(UV) >/dev/null || pip install --quiet uv
@@ -30,6 +30,12 @@ format: setup ## Put the code in its one format
 docs: setup ## Write the reference pages anew from the code
 	@$(RUN) python scripts/reference.py
 
+new-simulator: setup ## Start a simulator of ours: make new-simulator NAME=pager
+	@$(RUN) python scripts/new_simulator.py $(NAME)
+	@$(RUN) ruff check --quiet --fix --select I src/clerkship/simulators
+	@$(RUN) ruff format --quiet src/clerkship/simulators
+	@$(RUN) python scripts/reference.py
+
 bench: setup ## Measure, and print the table of docs/performance.md
 	@$(RUN) python benchmarks/overhead.py
 
@@ -42,4 +48,4 @@ bench-peers: setup ## Install other harnesses under .cache/peers and measure the
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test check format docs bench bench-load bench-peers pins
+.PHONY: help setup test check format docs new-simulator bench bench-load bench-peers pins

@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 
 from clerkship.actors.contract import Message, Say
 from clerkship.cli.app import app
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import Registered, only_ours
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
 from clerkship.faults.chaos import PROFILES
@@ -42,6 +42,9 @@ from clerkship.sandbox.route import Route
 from clerkship.service.testing import Result
 from clerkship.settings import Settings
 from clerkship.simulators.spec import Spec
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # it is run as a script, and imported by a test
+from scripts.reference_plugins import plugins_page
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 HEAD = "<!-- Written by `make docs` from the code. Change the code, not this page. -->\n"
@@ -175,7 +178,7 @@ FILTER_WORDS = {
 
 def pages() -> dict[str, str]:
     """Every page by its file name."""
-    catalog = Registered()
+    catalog = only_ours()
     return {
         "README.md": _index(),
         "files.md": _files(),
@@ -190,6 +193,7 @@ def pages() -> dict[str, str]:
         "settings.md": _settings(),
         "reports.md": _reports(),
         "pytest.md": _pytest(),
+        "plugins.md": plugins_page(HEAD),
     }
 
 
@@ -211,6 +215,7 @@ def _index() -> str:
 | [settings](settings.md) | environment variables |
 | [reports](reports.md) | what is in the files for machines |
 | [pytest](pytest.md) | the `clerkship` fixture |
+| [plug-ins](plugins.md) | what a package from elsewhere may bring, and what it imports |
 """
 
 
@@ -456,9 +461,17 @@ What an agent may `report` of itself, from `clerkship.events.agent`:
 
 def _commands() -> str:
     group: Any = typer.main.get_command(app)
-    sections = "\n".join(_command(name, command) for name, command in group.commands.items())
+    sections = "\n".join(_command(name, command) for name, command in _flat(group))
     codes = "Exit codes: 0 passed · 1 not passed · 2 something else broke · 130 stopped."
     return f"{HEAD}\n# Commands\n\n{codes}\n\n{sections}"
+
+
+def _flat(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command by its whole name, those of a group of commands too."""
+    for name, command in group.commands.items():
+        yield from (
+            _flat(command, f"{before}{name} ") if hasattr(command, "commands") else [(f"{before}{name}", command)]
+        )
 
 
 def _command(name: str, command: Any) -> str:

@@ -20,6 +20,7 @@ LAYERS: list[set[str]] = [
     {"assertions", "faults"},
     {"steps"},
     {"simulators", "actors"},
+    {"plugin"},
     {"playground"},
     {"engine", "store", "report", "conformance"},
     {"service"},

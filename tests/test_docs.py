@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.engine.catalog import Registered
+from clerkship.engine.catalog import only_ours
 from clerkship.library.yaml import parse
 from scripts.reference import pages, stale
 from tests.cli.terminal import until
@@ -29,7 +29,7 @@ def test_the_reference_is_current() -> None:
 
 
 def test_every_name_has_its_place_in_the_reference() -> None:
-    catalog, text = Registered(), "\n".join(pages().values())
+    catalog, text = only_ours(), "\n".join(pages().values())
     names = [*catalog.assertions, *catalog.steps, *catalog.simulators, *catalog.events]
     assert [name for name in names if f"`{name}`" not in text and f"## {name}\n" not in text] == []
     assert [sort for sort in catalog.agents if not re.search(rf"`(--agent )?\"?{sort}[`:]", text)] == []
@@ -38,6 +38,7 @@ def test_every_name_has_its_place_in_the_reference() -> None:
 @pytest.mark.parametrize("page", GUIDES, ids=lambda path: path.name)
 def test_what_a_guide_shows_runs(page: Path, tmp_path: Path) -> None:
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment |= {"PYTHONPATH": str(tmp_path / "site")}
     here = tmp_path
     with ExitStack() as background:
         for language, body in BLOCK.findall(page.read_text(encoding="utf-8")):
@@ -75,6 +76,8 @@ def _run_line(line: str, here: Path, environment: dict[str, str]) -> Path:
     words = shlex.split(command)
     if words[0] == "cd":
         return here / words[1]
+    if words[:2] == ["pip", "install"]:  # into a folder of the test's own, instead of what the tests run in
+        words = ["uv", "pip", "install", "--quiet", "--no-deps", "--target", environment["PYTHONPATH"], *words[2:]]
     expected = int(comment.removeprefix("exits ")) if comment.startswith("exits ") else 0
     done = subprocess.run(words, cwd=here, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == expected, f"{line}\n{done.stdout}\n{done.stderr}"

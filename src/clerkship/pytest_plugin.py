@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clerkship.service.testing import Practice, Result
 
 _USED = pytest.StashKey["Clerkship"]()
+_WARNINGS = pytest.StashKey[dict[str, None]]()
 
 
 class Limits(TypedDict, total=False):
@@ -100,6 +101,7 @@ def clerkship(request: pytest.FixtureRequest) -> Iterator[Clerkship]:
     request.node.stash[_USED] = used
     yield used
     practice.close()
+    config.stash.setdefault(_WARNINGS, {}).update(dict.fromkeys(practice.warnings))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -111,3 +113,9 @@ def pytest_runtest_makereport(
     if used is not None and call.excinfo is not None and isinstance(call.excinfo.value, AssertionError):
         used.amend(call.excinfo.value)
     return (yield)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Plug-ins of ours that are broken, once for the session: no test fails of that alone."""
+    for warning in config.stash.get(_WARNINGS, {}):
+        terminalreporter.write_line(f"clerkship: {warning}", yellow=True)

@@ -17,6 +17,7 @@ class Settings:
     timeout: float = field(default=300.0, metadata={"about": "wall seconds per task that sets no timeout"})
     concurrency: int = field(default=4, metadata={"about": "trials at once"})
     seed: int = field(default=0, metadata={"about": "what ids and randomness derive from"})
+    plugins: str = field(default="on", metadata={"about": "whether plug-ins are loaded: `on` or `off`"})
     webhook_secret: str = field(
         default="", repr=False, metadata={"about": "what messages to `http:` agents are signed with, if anything"}
     )
@@ -36,6 +37,7 @@ _EXPECTED = {
     "timeout": "seconds, more than 0 and at most 86400",
     "concurrency": "a whole number, at least 1",
     "seed": "a whole number",
+    "plugins": "`on` or `off`",
     "openai_base_url": "an address such as https://api.openai.com/v1",
 }
 
@@ -79,6 +81,8 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         try:
             given[setting.name] = sort(text)
             if setting.name in ("timeout", "concurrency") and not 0 < float(text) <= 86_400:
+                raise ValueError
+            if setting.name == "plugins" and text not in ("on", "off"):
                 raise ValueError
             if setting.name == "openai_base_url" and not text.startswith(("http://", "https://")):
                 raise ValueError

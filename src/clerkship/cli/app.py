@@ -7,11 +7,14 @@ from rich.markup import escape
 
 from clerkship.cli.check import check
 from clerkship.cli.compare import compare
+from clerkship.cli.conformance import conformance
 from clerkship.cli.console import err, print_json
 from clerkship.cli.demo import demo
 from clerkship.cli.events import events
 from clerkship.cli.init import init
 from clerkship.cli.list_runs import list_runs
+from clerkship.cli.new import new
+from clerkship.cli.plugins import plugins
 from clerkship.cli.rerun import rerun
 from clerkship.cli.rescore import rescore
 from clerkship.cli.resume import resume
@@ -33,6 +36,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(init)
+app.add_typer(new)
 app.command()(validate)
 app.command(name="run")(run_command)
 app.command()(show)
@@ -45,6 +49,8 @@ app.command()(up)
 app.command()(events)
 app.command()(check)
 app.command()(schema)
+app.command()(plugins)
+app.command()(conformance)
 
 
 @app.callback()

@@ -7,11 +7,11 @@ import orjson
 import typer
 from rich.markup import escape
 
+from clerkship.cli.catalog import registered
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json, PlaygroundName
 from clerkship.cli.verdicts import print_criterion
 from clerkship.cli.words import styled
-from clerkship.engine.catalog import Registered
 from clerkship.model.problem import InputError
 from clerkship.service.watching import Answer, Checked, check_now
 from clerkship.service.whereabouts import find, folder_of
@@ -44,7 +44,7 @@ def check(
     """
     settings = load_settings()
     where = find(folder_of(settings), name)
-    checked = check_now(where, settings, Registered(), task=task, path=source, answer=_parse(answer))
+    checked = check_now(where, settings, registered(), task=task, path=source, answer=_parse(answer))
     if json:
         print_json(_document(checked))
     else:

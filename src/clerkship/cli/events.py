@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from clerkship.cli.catalog import registered
 from clerkship.cli.console import err, out, print_json, print_json_line
 from clerkship.cli.event_line import print_event
 from clerkship.cli.options import PlaygroundName
-from clerkship.engine.catalog import Registered
 from clerkship.service.remote import NotThere, Remote
 from clerkship.service.watching import Kinds, read_events
 from clerkship.service.whereabouts import Whereabouts, find, folder_of
@@ -38,7 +38,7 @@ def events(
 
         clerkship events --follow --kind "files.*"
     """
-    kinds = Kinds(tuple(kind or ())).check(Registered())
+    kinds = Kinds(tuple(kind or ())).check(registered())
     where = find(folder_of(load_settings()), name)
     with Remote(where.url, where.token) as remote:
         if follow:

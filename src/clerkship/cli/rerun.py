@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from clerkship.cli.catalog import registered
 from clerkship.cli.options import (
     Concurrency,
     Json,
@@ -16,7 +17,6 @@ from clerkship.cli.options import (
     StorePath,
 )
 from clerkship.cli.shown import RunShown, reports
-from clerkship.engine.catalog import Registered
 from clerkship.report.markdown import SUMMARY
 from clerkship.service.reading import open_store
 from clerkship.service.running import execute
@@ -48,10 +48,10 @@ def rerun(
     """
     settings = limited(load_settings(), concurrency)
     targets = reports(report, junit, jsonl, markdown, markdown_limit)
-    path, catalog = store or settings.store, Registered()
+    path, catalog = store or settings.store, registered()
     with open_store(path) as kept:
         plan = plan_rerun(kept, run, catalog, settings, agent)
-        show = RunShown(kept, path, settings, targets, json=json)
+        show = RunShown(kept, path, settings, targets, json=json, warnings=catalog.warnings())
         show.announce(plan)
         result, _ = show.follow(plan.run.total, lambda watch: execute(plan, kept, catalog, [watch]))
     raise typer.Exit(result.exit_code())

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
+from clerkship.cli.catalog import registered
 from clerkship.cli.comparison import print_comparison
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json, RunReference, StorePath
 from clerkship.cli.progress import RunProgress
-from clerkship.engine.catalog import Registered
 from clerkship.service.reading import compare_runs, open_store, show_run
 from clerkship.service.second_looks import rescore as grade_again
 from clerkship.settings import load_settings
@@ -37,7 +37,7 @@ def rescore(
     with open_store(store or load_settings().store) as kept:
         before = show_run(kept, run)
         with RunProgress(out(), before.counts.done, quiet=True) as progress:
-            result = grade_again(kept, before.run.id, Registered(), by, [progress])
+            result = grade_again(kept, before.run.id, registered(), by, [progress])
         comparison = compare_runs(kept, before.run.id, result.run.id)
     if json:
         print_json({"run": result.run, "counts": result.counts, "comparison": comparison.data()})

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from clerkship.cli.catalog import registered
 from clerkship.cli.console import out
 from clerkship.cli.options import (
     Concurrency,
@@ -18,7 +19,6 @@ from clerkship.cli.options import (
     StorePath,
 )
 from clerkship.cli.shown import RunShown, reports
-from clerkship.engine.catalog import Registered
 from clerkship.report.markdown import SUMMARY
 from clerkship.service.reading import open_store
 from clerkship.service.second_looks import plan_resume
@@ -50,10 +50,10 @@ def resume(
     """
     settings = limited(load_settings(), concurrency)
     targets = reports(report, junit, jsonl, markdown, markdown_limit)
-    path, catalog = store or settings.store, Registered()
+    path, catalog = store or settings.store, registered()
     with open_store(path) as kept:
         resumed = plan_resume(kept, run, catalog, settings, retry_errored=errored)
-        show = RunShown(kept, path, settings, targets, json=json)
+        show = RunShown(kept, path, settings, targets, json=json, warnings=catalog.warnings())
         if not resumed.left and not json:
             out().print(f"[quiet]{escape(resumed.plan.run.id)} has nothing left to do[/]")
         show.announce(resumed.plan, f"{resumed.left} of {resumed.plan.run.total} trials left")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from clerkship.cli.catalog import registered
 from clerkship.cli.options import (
     Agent,
     Concurrency,
@@ -17,7 +18,6 @@ from clerkship.cli.options import (
     StorePath,
 )
 from clerkship.cli.shown import RunShown, reports
-from clerkship.engine.catalog import Registered
 from clerkship.faults.chaos import PROFILES
 from clerkship.report.markdown import SUMMARY
 from clerkship.service.exporting import Targets
@@ -110,9 +110,9 @@ def run_and_show(
     request: RunRequest, settings: Settings, store_path: Path, targets: Targets, *, json: bool
 ) -> tuple[RunResult, RunView]:
     """Plan, execute with progress, keep, show, report."""
-    catalog = Registered()
+    catalog = registered()
     plan = plan_run(request, settings, catalog)
     with open_store(store_path, create=True) as store:
-        show = RunShown(store, store_path, settings, targets, json=json)
+        show = RunShown(store, store_path, settings, targets, json=json, warnings=catalog.warnings())
         show.announce(plan)
         return show.follow(plan.run.total, lambda watch: execute(plan, store, catalog, [watch]))

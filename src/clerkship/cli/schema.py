@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
+from clerkship.cli.catalog import registered
 from clerkship.cli.console import print_json
 from clerkship.cli.options import Json
-from clerkship.engine.catalog import Registered
 from clerkship.service.schemas import FILES
 from clerkship.service.schemas import schema as schema_of
 
@@ -21,4 +21,4 @@ def schema(
 
         clerkship schema task > task.schema.json
     """
-    print_json(schema_of(sort, Registered()))
+    print_json(schema_of(sort, registered()))

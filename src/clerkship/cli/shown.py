@@ -1,7 +1,7 @@
 """A run under way and then done, on the terminal or as JSON: what every command that runs something shows."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
@@ -40,6 +40,7 @@ class RunShown:
     targets: Targets
     _: KW_ONLY
     json: bool = False
+    warnings: Sequence[str] = ()
 
     def announce(self, plan: RunPlan, what: str = "") -> None:
         """What is about to run."""
@@ -67,7 +68,10 @@ class RunShown:
         written = write_reports(self.store, result.run.id, replace(self.targets, html=page))
         if self.json:
             found = {"run": view.run, "counts": view.counts, "exit_code": result.exit_code(), "report": page}
-            print_json(found | {"reports": written, "repeats": view.repeats(), "tasks": view.task_runs})
+            print_json(
+                found
+                | {"reports": written, "repeats": view.repeats(), "tasks": view.task_runs, "warnings": self.warnings}
+            )
         else:
             say_written(console, written)
         return result, view

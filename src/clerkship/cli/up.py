@@ -14,9 +14,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from clerkship.cli.catalog import registered
 from clerkship.cli.console import err, out, print_json_line
 from clerkship.cli.event_line import print_event
-from clerkship.engine.catalog import Registered
 from clerkship.events.event import Event
 from clerkship.playground.playground import Playground
 from clerkship.service.playing import Play, PlayRequest, Way, open_play
@@ -62,7 +62,7 @@ def up(
     """
     request = PlayRequest(path=source, environment=environment, task=task, name=name, port=port, seed=seed)
     tail = Tail()
-    with tail.ending_by_signal(), open_play(request, load_settings(), Registered(), tail.add) as play:
+    with tail.ending_by_signal(), open_play(request, load_settings(), registered(), tail.add) as play:
         if json:
             print_json_line(_document(play))
         else:

@@ -7,9 +7,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from clerkship.cli.catalog import registered
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
-from clerkship.engine.catalog import Registered
 from clerkship.model.problem import Problem
 from clerkship.service.checking import Validation
 from clerkship.service.checking import validate as check
@@ -28,11 +28,11 @@ def validate(
 
         clerkship validate suites/clinic
     """
-    validation = check(path, Registered())
+    catalog = registered()
+    validation = check(path, catalog)
     if json:
-        print_json(
-            {"problems": validation.problems, "tasks": sorted(validation.library.tasks) if validation.library else []}
-        )
+        tasks = sorted(validation.library.tasks) if validation.library else []
+        print_json({"problems": validation.problems, "tasks": tasks, "warnings": catalog.warnings()})
     else:
         _show(validation)
     raise typer.Exit(validation.exit_code())

@@ -98,5 +98,17 @@ def build_solver(reference: str, catalog: Registered, settings: Settings) -> Sol
     """`nop`, `oracle`, or a sort of agent and which one: `python:module:name`, `command:./agent`, `http://…`."""
     sort, _, rest = reference.partition(":")
     if sort not in catalog.agents:
-        raise InputError.of(f"unknown agent `{reference}`", hint=did_you_mean(sort, catalog.agents))
+        hint = catalog.missing(sort) or did_you_mean(sort, catalog.agents)
+        raise InputError.of(f"unknown agent `{reference}`", hint=hint)
     return catalog.agents.get(sort)(rest, settings)
+
+
+def plugins_used(snapshots: Iterable[Snapshot], solver: str, catalog: Registered) -> dict[str, str]:
+    """The packages that some tasks and their agent need beside this one, with their versions."""
+    owners = [catalog.owner("agent", solver.partition(":")[0])]
+    for snapshot in snapshots:
+        scenario = snapshot.task.scenario or Scenario()
+        owners += [catalog.owner("simulator", simulator.kind) for simulator in snapshot.environment.simulators.values()]
+        owners += [catalog.owner("step", call.name) for call in scenario.steps]
+        owners += [catalog.owner("assertion", criterion.assertion.name) for criterion in snapshot.task.criteria]
+    return dict(sorted({(owner.package, owner.version) for owner in owners if owner is not None}))

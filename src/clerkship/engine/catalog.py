@@ -1,7 +1,8 @@
 """Everything that is registered, in one place: what files may name and what build turns into objects."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import Any
 
 from clerkship.actors.registry import AGENTS, Load
 from clerkship.assertions.contract import Assertion
@@ -10,21 +11,30 @@ from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.kit.registry import Registry
+from clerkship.model.names import canonical, nearest
 from clerkship.playground.playground import ON_TURN
+from clerkship.plugin.contract import Claim, Sort
+from clerkship.plugin.load import NONE, Broken, Installed, Loaded, discover
+from clerkship.settings import load_settings
 from clerkship.simulators.registry import load_simulators
 from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
 from clerkship.steps.registry import STEPS
 
+OFF = Installed(off=True)
+
 
 class Registered:
-    """The catalog of what this process knows. Made once, then only read."""
+    """The catalog of what this process knows: ours, and what plug-ins bring. Made once, then only read."""
 
-    def __init__(self, simulators: Registry[Spec] | None = None) -> None:
+    def __init__(self, simulators: Registry[Spec] | None = None, plugins: Installed | None = None) -> None:
         self.simulators = simulators or load_simulators()
         self.assertions: Registry[type[Assertion]] = Registry("assertion")
         self.steps: Registry[type[Step]] = Registry("step")
         self.agents: Registry[Load] = Registry("agent")
+        self.plugins: list[Loaded] = []
+        self.broken: list[Broken] = []
+        self._owners: dict[tuple[Sort, str], Loaded] = {}
         for sort, load in AGENTS.items():
             self.agents.add(sort, load)
         for assertion in ASSERTIONS:
@@ -36,6 +46,70 @@ class Registered:
                 self.assertions.add(assertion.name, assertion, assertion.aliases)
             for step in spec.steps:
                 self.steps.add(step.name, step, step.aliases)
+        self._take_in(plugins if plugins is not None else _installed())
+
+    # Plug-ins.
+
+    def _take_in(self, installed: Installed) -> None:
+        self._off = installed.off
+        ours = self._first_words() if installed.found else set()
+        for found in installed.found:
+            reason = found.reason if isinstance(found, Broken) else self._refusal(found, ours)
+            if reason:
+                self.broken.append(Broken(found.prefix, found.package, found.version, reason))
+            elif isinstance(found, Loaded):
+                self._add(found)
+        self.__dict__.pop("events", None)  # there are more of them now
+        for table in self._tables.values():
+            table.missing = self.missing
+
+    def _first_words(self) -> set[str]:
+        """What names start with: of ours, what no plug-in may have as its prefix."""
+        tables: list[Iterable[str]] = [self.simulators, self.steps, self.agents, self.events]
+        return {name.partition(".")[0] for table in tables for name in table} | {"clerkship"}
+
+    @property
+    def _tables(self) -> Mapping[Sort, Registry[Any]]:
+        return {"simulator": self.simulators, "assertion": self.assertions, "step": self.steps, "agent": self.agents}
+
+    def _refusal(self, loaded: Loaded, ours: Collection[str]) -> str:
+        """Why it cannot be taken in beside what there is, if it cannot: all of it is, or none."""
+        if loaded.prefix in ours:
+            return f"the prefix `{loaded.prefix}` is Clerkship's own"
+        seen: set[tuple[Sort, str]] = set()
+        for sort, name in _names(loaded.claims):
+            owner = self._owners.get((sort, name))
+            if (sort, name) in seen or name in self._tables[sort]:
+                return f"the {sort} `{name}` is there already" + (f", from {owner}" if owner else "")
+            seen.add((sort, name))
+        return ""
+
+    def _add(self, loaded: Loaded) -> None:
+        for claim in loaded.claims:
+            self._tables[claim.sort].add(claim.name, claim.thing, claim.aliases)
+        self._owners |= dict.fromkeys(_names(loaded.claims), loaded)
+        self.plugins.append(loaded)
+
+    def missing(self, name: str) -> str:
+        """Why something of this name is not here, where that is known: its plug-in is broken, off, or not installed."""
+        name = canonical(name)
+        prefix, dot, _ = name.removeprefix("fault.").partition(".")
+        broken = [str(plugin) for plugin in self.broken if plugin.prefix == prefix]
+        if broken:
+            return "; ".join(broken)
+        if not dot or nearest(prefix, self._first_words() - set(self.agents)):
+            return ""
+        return "plug-ins are turned off, by CLERKSHIP_PLUGINS" if self._off else f"no plug-in `{prefix}` is installed"
+
+    def owner(self, sort: Sort, name: str) -> Loaded | None:
+        """The plug-in that something comes from, if it comes from one."""
+        return self._owners.get((sort, canonical(name)))
+
+    def warnings(self) -> list[str]:
+        """What is wrong with this installation, and breaks nothing else."""
+        return [str(plugin) for plugin in self.broken]
+
+    # Names.
 
     def simulator(self, kind: str) -> Spec:
         """A kind of simulator."""
@@ -75,3 +149,18 @@ class Registered:
     def payloads(self) -> Mapping[str, Collection[str]]:
         """Every kind of event there is, with the fields of its payload."""
         return {kind: model.model_fields.keys() for kind, model in self.events.items()}
+
+
+def _installed() -> Installed:
+    return discover() if load_settings().plugins == "on" else OFF
+
+
+def only_ours() -> Registered:
+    """Without plug-ins: what the reference is written from."""
+    return Registered(plugins=NONE)
+
+
+def _names(claims: Iterable[Claim]) -> Iterator[tuple[Sort, str]]:
+    """Every name in one spelling, with its sort."""
+    for claim in claims:
+        yield from ((claim.sort, canonical(name)) for name in (claim.name, *claim.aliases))

@@ -1,6 +1,6 @@
 """A table of names that fails loudly: taken twice, or not there, with the nearest name."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from clerkship.model.names import canonical, did_you_mean
@@ -16,9 +16,9 @@ class NameTaken(ClerkshipError):
 class UnknownName(ClerkshipError):
     """Nothing has this name."""
 
-    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, what: str, name: str, known: Iterable[str], reason: str = "") -> None:
         self.what, self.name = what, name
-        self.hint = did_you_mean(name, known)
+        self.hint = reason or did_you_mean(name, known)
         super().__init__(f"unknown {what} `{name}`" + (f"; {self.hint}" if self.hint else ""))
 
 
@@ -29,6 +29,8 @@ class Registry(Generic[T]):
         self.what = what
         self._things: dict[str, T] = {}
         self._aliases: dict[str, str] = {}
+        self.missing: Callable[[str], str] = lambda name: ""
+        """Why something of this name is not here, where somebody knows; else the nearest name is said."""
 
     def add(self, name: str, thing: T, aliases: Iterable[str] = ()) -> None:
         """Take a name, and other names for the same thing."""
@@ -43,7 +45,7 @@ class Registry(Generic[T]):
         key = canonical(name)
         key = self._aliases.get(key, key)
         if key not in self._things:
-            raise UnknownName(self.what, name, self._things)
+            raise UnknownName(self.what, name, self._things, self.missing(name))
         return self._things[key]
 
     def __contains__(self, name: str) -> bool:

@@ -64,3 +64,7 @@ class Catalog(Protocol):
     def payloads(self) -> Mapping[str, Collection[str]]:
         """Every kind of event there is, with the fields of its payload."""
         ...
+
+    def missing(self, name: str) -> str:
+        """Why something of this name is not here, where that is known."""
+        ...

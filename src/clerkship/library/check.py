@@ -103,7 +103,7 @@ class Checker:
         if not known:
             return
         source, target = simulators[reaction.source], simulators[reaction.target]
-        kinds = [kind.partition(".")[2] for kind in self.catalog.event_kinds(source)]
+        kinds = [kind.removeprefix(f"{source}.") for kind in self.catalog.event_kinds(source)]
         meant = [kind for kind in kinds if fnmatchcase(kind, reaction.event)]
         taken = self.catalog.reactions(target)
         if not meant:
@@ -187,9 +187,11 @@ class Checker:
         meant = [kind for kind in payloads if kind == name or ("*" in name and fnmatchcase(kind, name))]
         if not meant and "*" in name:
             known = {f"{kind.split('.')[0]}.*" for kind in payloads}
-            self.note([*path, "event"], f"no event is like `{name}`", did_you_mean(name, known))
+            hint = self.catalog.missing(name) or did_you_mean(name, known)
+            self.note([*path, "event"], f"no event is like `{name}`", hint)
         elif not meant:
-            self.note([*path, "event"], f"unknown event `{name}`", did_you_mean(name, payloads))
+            hint = self.catalog.missing(name) or did_you_mean(name, payloads)
+            self.note([*path, "event"], f"unknown event `{name}`", hint)
         fields = {field for kind in meant for field in payloads[kind]}
         for key in where if meant else ():
             first = next(iter(split(key)), "")

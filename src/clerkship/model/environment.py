@@ -17,6 +17,7 @@ from pydantic import (
 
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen
+from clerkship.model.names import canonical
 
 SandboxName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=60)]
 RESERVED = {
@@ -30,7 +31,7 @@ _ARROW = re.compile(r"^\s*([a-z][a-z0-9_-]*)\.([a-z0-9_.*]+)\s*->\s*([a-z][a-z0-
 class Simulator(Frozen):
     """The definition of one simulated interface."""
 
-    kind: Annotated[str, Field(description="which simulator, such as chat or files")]
+    kind: Annotated[str, AfterValidator(canonical), Field(description="which simulator, such as chat or files")]
     config: Annotated[dict[str, JsonValue], Field(description="as that simulator's page says")] = {}
     datasets: Annotated[tuple[str, ...] | None, Field(description="which of the datasets; all that fit")] = None
 

@@ -126,6 +126,8 @@ class BenchmarkRun(Frozen):
     total: int
     grading: str
     clerkship: str
+    plugins: dict[str, str] = {}
+    """Packages from elsewhere that its tasks and its agent need, with their versions."""
 
 
 class Counts(Frozen):

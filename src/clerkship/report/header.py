@@ -128,6 +128,7 @@ def _facts(run: BenchmarkRun) -> str:
         "Grading": escape(run.grading),
         "Clerkship": escape(run.clerkship),
         **({"From": f"{run.made_by} of <code>{escape(run.origin)}</code>"} if run.origin else {}),
+        **({"Plug-ins": escape(", ".join(map(" ".join, run.plugins.items())))} if run.plugins else {}),
         "Run it again": f'<code class="copy">{escape(run_again(run))}</code>',
     }
     return f'<dl class="facts">{"".join(f"<div><dt>{k}</dt><dd>{v}</dd></div>" for k, v in facts.items())}</dl>'

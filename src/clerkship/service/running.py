@@ -9,7 +9,7 @@ from typing import Any
 from clerkship import __version__
 from clerkship.actors.contract import Solver
 from clerkship.engine.batch import Batch
-from clerkship.engine.build import build_solver, build_tasks
+from clerkship.engine.build import build_solver, build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
 from clerkship.engine.schedule import Schedule
 from clerkship.engine.trial import Finished, Setting
@@ -109,6 +109,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         name=request.benchmark or request.path.resolve().name,
         path=str(request.path),
         options=_options(request),
+        plugins=plugins_used(snapshots, solver.name, catalog),
     )
     return RunPlan(
         run,

@@ -1,25 +1,66 @@
-"""A new project: an environment, a conversation, a piece of work, and an agent that passes both."""
+"""Files from templates: names put in, all of them written or none, and never over what exists."""
 
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from clerkship.model.problem import InputError
 
 TEMPLATES = Path(__file__).parent / "templates"
+_MARK = re.compile(r"«(\w+)»")
+_ONLY = re.compile(r"^#\? (.+)\n", re.MULTILINE)
+Values = Mapping[str, str]
+Files = dict[Path, str]
+_CORE = ("agent.py", "practice", "tests")
+"""What a project needs to be ours; the rest of it may be there already."""
 
 
-def init(target: Path) -> list[Path]:
-    """Write the files; none that exists is touched."""
-    sources = sorted(path for path in TEMPLATES.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    planned = [(path, target / path.relative_to(TEMPLATES).with_suffix(_suffix(path))) for path in sources]
-    taken = [str(place) for _, place in planned if place.exists()]
+def init(target: Path) -> tuple[list[Path], list[Path]]:
+    """A new project: an environment, a conversation, a piece of work, an agent that passes both, and files for CI.
+
+    Returns what was written, and what was there and stays as it is.
+    """
+    files = render("project", target, {})
+    kept = [path for path in files if path.exists() and path.relative_to(target).parts[0] not in _CORE]
+    return write({path: text for path, text in files.items() if path not in kept}), kept
+
+
+def render(template: str, target: Path, values: Values, only: Collection[str] = ()) -> Files:
+    """A folder of templates as the files it stands for.
+
+    `«name»` is replaced, and so are NAME and PACKAGE in paths; `#? this` begins lines for who asked for `this`, up
+    to `#? always`. Code is kept as `.txt`, and what is hidden as `dot.…`, so that nothing mistakes them for ours.
+    """
+    root = TEMPLATES / template
+    sources = sorted(path for path in root.rglob("*") if path.is_file())
+    return {
+        target / _path(source.relative_to(root), values): fill(source.read_text(encoding="utf-8"), values, only)
+        for source in sources
+    }
+
+
+def fill(text: str, values: Values, only: Collection[str] = ()) -> str:
+    """A template's text with its names put in."""
+    first, *rest = _ONLY.split(text)
+    kept = [body for wanted, body in zip(rest[::2], rest[1::2], strict=True) if wanted in ("always", *only)]
+    return _MARK.sub(lambda found: values[found[1]], first + "".join(kept))
+
+
+def _path(path: Path, values: Values) -> Path:
+    parts = [re.sub("NAME|PACKAGE", lambda found: values[found[0].lower()], part) for part in path.parts]
+    parts = [f".{part.removeprefix('dot.')}" if part.startswith("dot.") else part for part in parts]
+    return Path(*parts[:-1], parts[-1].removesuffix(".txt"))
+
+
+def write(files: Files) -> list[Path]:
+    """Write them, if none is there."""
+    taken = [str(path) for path in files if path.exists()]
     if taken:
-        raise InputError.of(f"{', '.join(taken)} exists already", hint="choose an empty folder")
-    for source, place in planned:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
-    return [place for _, place in planned]
-
-
-def _suffix(path: Path) -> str:
-    """Python templates are kept as text, so that nothing mistakes them for code of ours."""
-    return ".py" if path.suffix == ".txt" else path.suffix
+        raise InputError.of(f"{', '.join(taken)} exists already", hint="nothing was written")
+    try:
+        for path, text in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError.of(f"it cannot be written: {error.strerror}", file=str(error.filename)) from None
+    return list(files)

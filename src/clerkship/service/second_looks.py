@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clerkship.actors.contract import Solver
-from clerkship.engine.build import BuiltTask, build_solver, build_tasks
+from clerkship.engine.build import BuiltTask, build_solver, build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
 from clerkship.engine.regrade import regrade
 from clerkship.engine.schedule import Schedule
@@ -40,6 +40,7 @@ def plan_rerun(
     snapshots = tuple(_graded_now(snapshot) for snapshot in _snapshots(store, run))
     plan = _plan(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
     about = run.model_dump(include={"name", "path", "options"})
+    about |= {"plugins": plugins_used(snapshots, solver.name, catalog)}
     new = new_run(plan, solver.name, made_by="rerun", origin=run.id, **about)
     return RunPlan(new, plan, snapshots, _datasets(store, snapshots), solver, settings.concurrency)
 
@@ -75,6 +76,12 @@ def plan_resume(
     if agent is not None and agent.name != run.solver:
         raise InputError.of(f"{run.id} is {run.solver}'s run, not {agent.name}'s", hint="`rerun` takes another agent")
     snapshots = tuple(_snapshots(store, run))
+    plugins = plugins_used(snapshots, run.solver, catalog)
+    if plugins != run.plugins and not catalog.broken:  # a broken one is missed by name when the tasks are built
+        raise InputError.of(
+            f"{run.id} was begun with {_packages(run.plugins)}, and here is {_packages(plugins)}: one run has one",
+            hint=f"`clerkship rerun {run.id}` does all of it anew",
+        )
     plan = RunPlan(
         run,
         _plan(store, run),
@@ -87,6 +94,10 @@ def plan_resume(
     again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
     settled = sum(outcome.status not in again for outcome in known)
     return Resumed(plan, known, run.total - settled, again)
+
+
+def _packages(plugins: Mapping[str, str]) -> str:
+    return ", ".join(f"{package} {version}" for package, version in plugins.items()) or "no plug-in"
 
 
 def resume(resumed: Resumed, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:
@@ -133,7 +144,8 @@ def rescore(
     snapshots = {task: _with_criteria(_snapshot(store, address), criteria) for task, address in frozen.items()}
     datasets = _datasets(store, snapshots.values())
     built = dict(zip(snapshots, build_tasks(snapshots.values(), datasets, catalog), strict=True))
-    new = _open_rescored(store, run, len(trials), snapshots.values())
+    plugins = plugins_used(snapshots.values(), run.solver, catalog)
+    new = _open_rescored(store, run.model_copy(update={"plugins": plugins}), len(trials), snapshots.values())
     with store.hold(new.id):
         for task_run in trials:
             again = regrade(built[task_run.task], task_run, list(store.log(task_run)), catalog.events, store.blob)
@@ -147,7 +159,7 @@ def rescore(
 
 def _open_rescored(store: Store, run: BenchmarkRun, total: int, snapshots: Collection[Snapshot]) -> BenchmarkRun:
     plan = Plan(snapshots=tuple(snapshot.hash for snapshot in snapshots), seed=run.seed, trials=run.trials)
-    about = run.model_dump(include={"name", "path", "options"})
+    about = run.model_dump(include={"name", "path", "options", "plugins"})
     new = new_run(plan, run.solver, made_by="rescore", origin=run.id, **about).model_copy(update={"total": total})
     store.open_run(new, {part.hash: part.data for part in (plan, *snapshots)})
     return new

@@ -93,10 +93,13 @@ class Practice:
         self._places = list(dict.fromkeys(places))
         self._store: SqliteStore | None = None
         self.results: list[Result] = []
+        self.warnings: list[str] = []
+        """What is wrong with this installation, and no reason to fail a test."""
 
     def run(self, path: str | os.PathLike[str], agent: object, **options: Any) -> Result:
         """Run what is at a path with an agent; the options are those of a `RunRequest`."""
         catalog = Registered()
+        self.warnings = catalog.warnings()
         request = RunRequest(path=self._find(Path(path)), agent=as_agent(agent), **options)
         plan = plan_run(request, load_settings(), catalog)
         if self._store is None:

@@ -18,12 +18,13 @@ def load_simulators(specs: Iterable[Spec] = SPECS) -> Registry[Spec]:
     """Check each SPEC and table them by kind."""
     registry: Registry[Spec] = Registry("simulator")
     for spec in specs:
-        _check(spec)
+        check_spec(spec)
         registry.add(spec.kind, spec)
     return registry
 
 
-def _check(spec: Spec) -> None:
+def check_spec(spec: Spec) -> None:
+    """Whether it agrees with itself; raises BrokenSimulator with all that does not."""
     operations = [route.operation for route in spec.routes]
     complaints = [
         *(f"operation `{name}` is routed twice" for name in set(operations) if operations.count(name) > 1),

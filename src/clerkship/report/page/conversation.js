@@ -4,7 +4,7 @@ const MOST_NOTES = 3;
 const MOST_SAID = 100;
 
 function isMessage(event) {
-  return event.kind.endsWith(".message.sent");
+  return event.kind.endsWith(".message.sent") && "turn" in event.payload;
 }
 
 function conversationSection(trial) {

@@ -1,0 +1,129 @@
+"""The page for authors of plug-ins: the entry point, the names, and every name they may import."""
+
+import ast
+import inspect
+from dataclasses import fields
+from pathlib import Path
+
+import clerkship.plugin
+from clerkship.plugin.contract import CONTRACT, Plugin
+from clerkship.plugin.load import GROUP
+from clerkship.simulators.spec import Spec
+
+FIELD_WORDS = {
+    "contract": f"required: the version of this contract that it was written for, {CONTRACT}",
+    "simulators": "each a `Spec`, with its own assertions and steps; its kind is `prefix.name`",
+    "assertions": "classes of assertions that belong to no simulator: `prefix.name`",
+    "steps": "likewise",
+    "faults": "classes of faults: `prefix.name` is the step `fault.prefix.name`",
+    "agents": "a sort, `prefix` or `prefix.name`, and a function of the rest of `--agent` and the settings: a `Solver`",
+}
+SPEC_WORDS = {
+    "kind": "required: what an environment calls it, `prefix.name`",
+    "summary": "required: a sentence for the reference",
+    "state": "required: a class of `State`, whose verbs emit and whose `apply` alone changes anything",
+    "events": "required: every `Payload` it may emit, each of a kind that starts with its own",
+    "routes": "required: its operations",
+    "handle": "required: a class of `Handle`, for agents in Python",
+    "exercise": "required: requests that touch every operation, for the conformance suite",
+    "config": "what may be set in the environment's file",
+    "dataset": "the type of dataset it is loaded from",
+    "refuse": "how a `Refusal` is said in its protocol; JSON if not given",
+    "assertions": "checks on its state: `prefix.name`",
+    "steps": "what a scenario may do to it, `prefix.kind.verb`",
+    "reactions": "kinds of events of other sandboxes that it takes in, and how",
+    "converses": "whether a person can sit on it: its state is a `Conversation`",
+}
+CONSTANTS = {
+    "CONTRACT": "the version of this contract",
+    "JSON": "`application/json`",
+    "MISSING": "what `lookup` gives where there is nothing",
+    "NOTHING": "what an agent that holds nothing returns when it is closed",
+    "NO_REPLY": "a reply that never arrives: the connection breaks",
+    "Duration": "a field's type: `10m`, `+2h`, seconds",
+    "Entry": "`on_turn` or `on_task`",
+    "Expected": "a field's type: a literal or a matcher",
+    "Flag": "a field's type: true or false, and nothing that looks like it",
+    "Load": "what makes a solver: takes what follows the sort and its colon, and the settings",
+    "Number": "a field's type: a number",
+    "React": "what a simulator does about another one's event",
+    "Whole": "a field's type: a whole number",
+}
+
+
+def plugins_page(head: str) -> str:
+    """The page."""
+    return f"""{head}
+# Plug-ins
+
+A package brings simulators, assertions, steps, faults and sorts of agent by an entry point in the group `{GROUP}`:
+
+```toml
+[project.entry-points."{GROUP}"]
+acme = "acme_pager:PLUGIN"
+```
+
+The entry point's name is the prefix. Every name that the plug-in brings starts with it: the kind `acme.pager`, its
+events `acme.pager.message.sent`, its steps `acme.pager.receive`, assertions `acme.paged`, faults `acme.static` (the
+step `fault.acme.static`), agents `--agent acme:…` or `acme.bot:…`. Small letters, digits and `_`. Several packages may
+share a prefix, as long as no name is there twice; the first word of any name of ours is no prefix.
+
+A plug-in that cannot be imported, breaks a rule or wants a name that is taken is broken: all of it is left out, it is
+said once, on standard error (with `--json` under `warnings`), and nothing else is affected. A file that names something
+of it gets an error with the reason. `clerkship plugins` lists what is installed. `CLERKSHIP_PLUGINS=off` leaves all of
+them out. A run's record has the packages it used, with their versions, under `plugins`.
+
+## Plugin
+
+What the entry point leads to.
+
+{_fields(Plugin, FIELD_WORDS)}
+## Spec
+
+One simulator. `clerkship conformance acme.pager` checks that it does what all must; so does
+`clerkship.conformance.check_simulator(SPEC)` in a test, or each of `clerkship.conformance.CHECKS`.
+
+{_fields(Spec, SPEC_WORDS)}
+## What to import
+
+All of it is in `clerkship.plugin`. What is not there may change without notice.
+
+{_names()}
+"""
+
+
+def _fields(model: type, words: dict[str, str]) -> str:
+    rows = "\n".join(f"| `{field.name}` | {words[field.name]} |" for field in fields(model))
+    return f"| | |\n|---|---|\n{rows}\n"
+
+
+def _names() -> str:
+    """By the room they come from, each with its first sentence."""
+    tree = ast.parse(Path(clerkship.plugin.__file__).read_text(encoding="utf-8"))
+    groups: dict[str, list[str]] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            groups.setdefault(_about(node.module), []).extend(alias.name for alias in node.names)
+    return "\n".join(
+        f"| {about} | |\n|---|---|\n" + "\n".join(f"| `{name}` | {_sentence(name)} |" for name in sorted(names)) + "\n"
+        for about, names in sorted(groups.items())
+    ).rstrip("\n")
+
+
+def _about(module: str) -> str:
+    room = module.split(".")[1]
+    return {
+        "actors": "agents",
+        "events": "events and evidence",
+        "kit": "time, ids, chance",
+        "model": "fields and values",
+        "plugin": "the plug-in",
+        "sandbox": "sandboxes",
+        "settings": "settings",
+    }.get(room, room)
+
+
+def _sentence(name: str) -> str:
+    if name in CONSTANTS:
+        return CONSTANTS[name]
+    return (inspect.getdoc(getattr(clerkship.plugin, name)) or "").split("\n")[0].removesuffix(".")

@@ -1,0 +1,39 @@
+"""`clerkship conformance`: does a simulator do what every simulator must?"""
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import out, print_json
+from clerkship.cli.options import Json
+from clerkship.service.conforming import conform
+
+
+def conformance(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="A kind of simulator, such as files or acme.pager.")],
+    json: Json = False,
+) -> None:
+    """Run the conformance suite on a simulator, ours or a plug-in's.
+
+    Each check is a sentence about it that must be true. Exit code: 0 all are · 1 one is not · 2 there is no such kind.
+
+    Example:
+
+        clerkship conformance files
+    """
+    console, found = out(), []
+    for outcome in conform(registered().simulator(kind)):
+        found.append(outcome)
+        if not json:
+            mark = "[fail]✗[/]" if outcome.reason else "[pass]✓[/]"
+            console.print(f"{mark} {outcome.check}: {escape(outcome.sentence)}", soft_wrap=True)
+            if outcome.reason:
+                console.print(f"    {escape(outcome.reason)}", soft_wrap=True)
+    failed = [outcome for outcome in found if outcome.reason]
+    if json:
+        print_json({"kind": kind, "checks": [outcome._asdict() for outcome in found]})
+    else:
+        console.print(f"\n{len(found) - len(failed)} of {len(found)} hold")
+    raise typer.Exit(1 if failed else 0)

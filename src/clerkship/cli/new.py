@@ -1,0 +1,97 @@
+"""`clerkship new`: a task, a simulator or an assertion to start from, that works as it is."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from clerkship.cli.console import out, print_json
+from clerkship.cli.options import Json
+from clerkship.service.scaffold_plugin import new_assertion, new_simulator
+from clerkship.service.scaffold_task import new_task
+from clerkship.settings import program
+
+new = typer.Typer(
+    name="new",
+    help="Start something that works as it is: a task, a simulator, an assertion. Nothing that exists is overwritten.",
+    no_args_is_help=True,
+)
+PluginName = Annotated[
+    str, typer.Argument(metavar="NAME", help="Your prefix and a name, such as acme.pager; acme_pager is the same.")
+]
+In = Annotated[Path, typer.Option("--in", metavar="FOLDER", help="Where to.")]
+
+
+@new.command()
+def task(
+    name: Annotated[str, typer.Argument(metavar="NAME", help='What it is called, such as "Refill a prescription".')],
+    folder: In = Path("practice"),
+    environment: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which environment, where the folder has several.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write a task with every key explained, and a solution that passes it.
+
+    It takes place in the folder's environment; if there is none, a small one is written too.
+
+    Example:
+
+        clerkship new task "Refill a prescription" --in practice
+    """
+    written = new_task(name, folder, environment)
+    _say(written, [f"{program()} run {quote(str(folder))} --task {quote(name)} --agent oracle"], json=json)
+
+
+@new.command()
+def simulator(name: PluginName, folder: In = Path(), json: Json = False) -> None:
+    """Write a package with a simulator of your own: it installs, conforms, and has a task and tests.
+
+    Every name in it starts with your prefix. Example:
+
+        clerkship new simulator acme.pager
+    """
+    written = new_simulator(name, folder)
+    there = [f"cd {quote(str(_root(written)))}", "pip install -e .", f"{program()} run practice --agent oracle"]
+    _say(written, there, json=json)
+
+
+@new.command()
+def assertion(name: PluginName, folder: In = Path(), json: Json = False) -> None:
+    """Write an assertion of your own: a package, or a file more in the package that the folder is.
+
+    Example:
+
+        clerkship new assertion acme.patient_was_paged
+    """
+    made = new_assertion(name, folder)
+    if json:
+        print_json({"written": made.written, "to_do": made.to_do})
+        return
+    installed = ["pip install -e .", f"{program()} run practice --agent oracle"]
+    _say(made.written, [] if made.to_do else [f"cd {quote(str(_root(made.written)))}", *installed], json=False)
+    if made.to_do:
+        console = out()
+        console.print("\n[quiet]Add to your Plugin, and to pyproject.toml if it has no entry point yet:[/]")
+        for lines in made.to_do:
+            console.print(escape("  " + lines.replace("\n", "\n  ")), soft_wrap=True)
+
+
+def _root(written: Iterable[Path]) -> Path:
+    return next(path for path in written if path.name == "pyproject.toml").parent
+
+
+def _say(written: list[Path], next_lines: list[str], *, json: bool) -> None:
+    if json:
+        print_json({"written": written})
+        return
+    console = out()
+    for path in written:
+        console.print(f"[pass]+[/] {escape(str(path))}", soft_wrap=True)
+    if next_lines:
+        console.print("\n[quiet]Next:[/]")
+    for line in next_lines:
+        console.print(f"  {escape(line)}", soft_wrap=True)

@@ -1,0 +1,49 @@
+"""`clerkship plugins`: what is installed beside us, what it brings, and what is broken."""
+
+import typer
+from rich.markup import escape
+
+from clerkship.cli.console import out, print_json
+from clerkship.cli.options import Json
+from clerkship.engine.catalog import Registered
+from clerkship.plugin.load import Broken, Loaded
+
+
+def plugins(json: Json = False) -> None:
+    """List the plug-ins that are installed: the names each brings, or why it is broken.
+
+    A broken one breaks nothing else. Exit code: 0 all can be used · 2 one is broken. `CLERKSHIP_PLUGINS=off` turns all
+    of them off.
+    """
+    catalog = Registered()
+    both: list[Loaded | Broken] = [*catalog.plugins, *catalog.broken]
+    found = sorted(both, key=lambda plugin: (plugin.prefix, plugin.package))
+    if json:
+        print_json({"plugins": [_data(plugin) for plugin in found]})
+    else:
+        _show(found)
+    raise typer.Exit(2 if catalog.broken else 0)
+
+
+def _brings(plugin: Loaded) -> dict[str, list[str]]:
+    sorts = dict.fromkeys(claim.sort for claim in plugin.claims)
+    return {f"{sort}s": [claim.name for claim in plugin.claims if claim.sort == sort] for sort in sorts}
+
+
+def _data(plugin: Loaded | Broken) -> dict[str, object]:
+    about = {"prefix": plugin.prefix, "package": plugin.package, "version": plugin.version}
+    return about | ({"broken": plugin.reason} if isinstance(plugin, Broken) else {"brings": _brings(plugin)})
+
+
+def _show(found: list[Loaded | Broken]) -> None:
+    console = out()
+    if not found:
+        console.print("[quiet]no plug-in is installed, or they are turned off[/]")
+    for plugin in found:
+        about = f"[bold]{escape(plugin.prefix)}[/]  {escape(plugin.package)} {escape(plugin.version)}"
+        if isinstance(plugin, Broken):
+            console.print(f"[fail]✗[/] {about}\n    {escape(plugin.reason)}", soft_wrap=True)
+            continue
+        console.print(f"[pass]✓[/] {about}")
+        for sort, names in _brings(plugin).items():
+            console.print(f"    [quiet]{sort}[/] {escape(', '.join(names))}", soft_wrap=True)

@@ -1,0 +1,87 @@
+"""All that the author of a plug-in imports: the contracts, and what they are made of. What is not here may change."""
+
+from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, Message, Say, Solver
+from clerkship.actors.registry import Load
+from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
+from clerkship.events.event import Event, Payload, Utterance
+from clerkship.events.evidence import Evidence
+from clerkship.faults.contract import Fault, Spoiled
+from clerkship.kit.ids import Ids
+from clerkship.kit.rng import Rng
+from clerkship.model.duration import Duration, parse_duration
+from clerkship.model.frozen import Flag, Frozen, Number, Whole
+from clerkship.model.matcher import describe, holds
+from clerkship.model.path import MISSING, lookup
+from clerkship.model.problem import InputError, PlatformError
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import EventMatch, Expected
+from clerkship.plugin.contract import CONTRACT, Plugin
+from clerkship.sandbox.door import Dropped, Handle, Refused, Sandboxes
+from clerkship.sandbox.exchange import JSON, NO_REPLY, Refusal, Reply, Request, json_reply, refuse_as_json
+from clerkship.sandbox.route import Call, Route
+from clerkship.sandbox.state import Act, Conversation, State
+from clerkship.settings import Settings
+from clerkship.simulators.spec import NoConfig, React, Spec
+from clerkship.steps.contract import Stage, Step
+
+__all__ = [
+    "CONTRACT",
+    "JSON",
+    "MISSING",
+    "NOTHING",
+    "NO_REPLY",
+    "Act",
+    "Agent",
+    "AgentError",
+    "Assertion",
+    "Call",
+    "Check",
+    "Conversation",
+    "Dropped",
+    "Duration",
+    "Entry",
+    "Event",
+    "EventMatch",
+    "Evidence",
+    "Expected",
+    "Fault",
+    "FieldCheck",
+    "FieldMatch",
+    "Flag",
+    "Frozen",
+    "Handle",
+    "Ids",
+    "InputError",
+    "Load",
+    "Message",
+    "NoConfig",
+    "Number",
+    "Payload",
+    "PlatformError",
+    "Plugin",
+    "React",
+    "Refusal",
+    "Refused",
+    "Reply",
+    "Request",
+    "Rng",
+    "Route",
+    "Sandboxes",
+    "Say",
+    "Settings",
+    "Solver",
+    "Spec",
+    "Spoiled",
+    "Stage",
+    "State",
+    "Step",
+    "Utterance",
+    "Whole",
+    "compared",
+    "describe",
+    "holds",
+    "json_reply",
+    "lookup",
+    "parse_duration",
+    "refuse_as_json",
+]

@@ -1,0 +1,118 @@
+"""What a package from elsewhere brings, and the rules its names keep."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from clerkship.actors.registry import Load
+from clerkship.assertions.contract import Assertion
+from clerkship.faults.contract import Fault
+from clerkship.simulators.registry import check_spec
+from clerkship.simulators.spec import Spec
+from clerkship.steps.contract import Step
+from clerkship.steps.fault_step import fault_step
+
+CONTRACT = 1
+"""Raised whenever a plug-in written for the one before could break."""
+Sort = Literal["simulator", "assertion", "step", "agent"]
+_PREFIX = re.compile(r"[a-z][a-z0-9_]*")
+_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
+_KINDS: Mapping[str, type] = {"assertion": Assertion, "step": Step, "fault": Fault}
+
+
+class BadPlugin(Exception):
+    """A plug-in that breaks a rule, and which."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plugin:
+    """What an entry point in the group `clerkship.plugins` leads to; its name is the prefix of all that is in here."""
+
+    contract: int
+    """The version of the contract it was written for: 1."""
+    simulators: tuple[Spec, ...] = ()
+    """Each with its own assertions and steps. A kind is `prefix.name`."""
+    assertions: tuple[type[Assertion], ...] = ()
+    """Those that belong to no simulator."""
+    steps: tuple[type[Step], ...] = ()
+    """Likewise."""
+    faults: tuple[type[Fault], ...] = ()
+    """A fault `prefix.name` is the step `fault.prefix.name`."""
+    agents: Mapping[str, Load] = field(default_factory=dict)
+    """A sort of agent, `prefix` or `prefix.name`, and what makes a solver of the rest of `--agent`."""
+
+
+class Claim(NamedTuple):
+    """A name that a plug-in wants, and for what."""
+
+    sort: Sort
+    name: str
+    thing: Any
+    aliases: tuple[str, ...] = ()
+
+
+def claims(plugin: object, prefix: str) -> tuple[Claim, ...]:
+    """Every name it wants; raises BadPlugin, or whatever its own code does, if it breaks a rule."""
+    if not _PREFIX.fullmatch(prefix):
+        raise BadPlugin(f"its prefix `{prefix}` is not small letters, digits and `_`")
+    if not isinstance(plugin, Plugin):
+        raise BadPlugin(f"its entry point leads to a {type(plugin).__name__}, not to a clerkship.plugin.Plugin")
+    if plugin.contract != CONTRACT:
+        raise BadPlugin(f"it is written for version {plugin.contract} of the contract, and this is {CONTRACT}")
+    found = tuple(_claims(plugin, prefix))
+    for claim in found:
+        _check_names(claim, prefix)
+    return found
+
+
+def _claims(plugin: Plugin, prefix: str) -> Iterator[Claim]:
+    for spec in plugin.simulators:
+        if not isinstance(spec, Spec):
+            raise BadPlugin(f"one of its simulators is {_what(spec)}, not a Spec")
+        if spec.kind.count(".") != 1:
+            raise BadPlugin(f"simulator `{spec.kind}` is not called `{prefix}.` and one word more")
+        check_spec(spec)
+        yield Claim("simulator", spec.kind, spec)
+        yield from _models("assertion", spec.assertions)
+        yield from _models("step", spec.steps)
+    yield from _models("assertion", plugin.assertions)
+    yield from _models("step", plugin.steps)
+    for fault in plugin.faults:
+        _check_model("fault", fault)
+        step = fault_step(fault)
+        yield Claim("step", step.name, step)
+    for sort, load in plugin.agents.items():
+        if not callable(load):
+            raise BadPlugin(f"what makes agents of the sort `{sort}` is {_what(load)}, not a function")
+        yield Claim("agent", sort, load)
+
+
+def _models(sort: Literal["assertion", "step"], models: Iterable[Any]) -> Iterator[Claim]:
+    for model in models:
+        _check_model(sort, model)
+        yield Claim(sort, model.name, model, tuple(model.aliases))
+
+
+def _check_model(sort: str, model: object) -> None:
+    wanted = _KINDS[sort]
+    if not isinstance(model, type) or not issubclass(model, wanted):
+        raise BadPlugin(f"one of its {sort}s is {_what(model)}, not a subclass of {wanted.__name__}")
+    if not isinstance(getattr(model, "name", None), str):
+        raise BadPlugin(f"{sort} {model.__name__} has no `name`")
+    if not (model.__doc__ or "").strip():
+        raise BadPlugin(f"{sort} {model.__name__} has no docstring to say what it does")
+
+
+def _check_names(claim: Claim, prefix: str) -> None:
+    for name in (claim.name, *claim.aliases):
+        own = name.removeprefix("fault.") if claim.sort == "step" else name
+        alone = claim.sort == "agent" and own == prefix
+        if not alone and not own.startswith(f"{prefix}."):
+            raise BadPlugin(f"{claim.sort} `{name}` does not start with its prefix, `{prefix}.`")
+        if not _NAME.fullmatch(own):
+            raise BadPlugin(f"{claim.sort} `{name}` is not small letters, digits and `_` between dots")
+
+
+def _what(thing: object) -> str:
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"

@@ -1,0 +1,149 @@
+"""New packages for elsewhere: a simulator, or an assertion, installable, with its prefix, its task and its tests."""
+
+import keyword
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import clerkship.plugin
+from clerkship.model.names import canonical
+from clerkship.model.problem import InputError
+from clerkship.plugin.load import GROUP
+from clerkship.service.scaffold import Files, Values, render, write
+
+LONGEST_NAME = 40
+_WORD = re.compile(r"[a-z][a-z0-9_]*")
+_IMPORTED = frozenset({*clerkship.plugin.__all__, "Annotated", "ClassVar", "Field"})
+_KEPT = frozenset({"clerkship", "pytest", "tests", "pydantic"})
+
+
+@dataclass(frozen=True)
+class Named:
+    """`acme.pager`: whose it is, and what it is called."""
+
+    prefix: str
+    name: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Named":
+        """Read `acme.pager`, or `acme_pager`."""
+        plain = canonical(text)
+        prefix, _, name = plain.partition(".") if "." in plain else plain.partition("_")
+        words = all(_WORD.fullmatch(part) and not part.endswith("_") for part in (prefix, name))
+        if not words or keyword.iskeyword(name) or len(plain) > LONGEST_NAME:
+            raise InputError.of(
+                f"`{text}` is not a prefix and a name",
+                hint="write your prefix and a name in small letters, such as acme.pager",
+            )
+        if prefix in _KEPT:
+            raise InputError.of(f"the prefix `{prefix}` is taken", hint="choose one of your own")
+        return cls(prefix, name)
+
+    @property
+    def package(self) -> str:
+        """`acme_pager`."""
+        return f"{self.prefix}_{self.name}"
+
+    @property
+    def full(self) -> str:
+        """`acme.pager`."""
+        return f"{self.prefix}.{self.name}"
+
+
+def class_name(name: str) -> str:
+    """`NightPager` for `night_pager`."""
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def assertion_class(name: str) -> str:
+    """Likewise, but none that its file imports."""
+    found = class_name(name)
+    return f"{found}Assertion" if found in _IMPORTED else found
+
+
+def simulator_values(name: str, *, kind: str, folder: str, assertion: str) -> Values:
+    """What the templates of a simulator's folder ask for."""
+    return {"name": name, "Name": class_name(name), "kind": kind, "folder": folder, "assertion": assertion}
+
+
+def new_simulator(text: str, target: Path) -> list[Path]:
+    """A package with a simulator that conforms, an assertion, a step, a task and tests."""
+    named = Named.parse(text)
+    values = {
+        **simulator_values(
+            named.name,
+            kind=named.full,
+            folder=f"{named.package}.{named.name}",
+            assertion=f"{named.full}_message_sent",
+        ),
+        **_package_values(named, f"A simulator for Clerkship, {named.full}."),
+    }
+    root = target / named.package
+    folder = root / "src" / named.package / named.name
+    files = render("package", root, values) | render("package_simulator", root, values)
+    return write(files | render("simulator", folder, values))
+
+
+def _package_values(named: Named, summary: str) -> Values:
+    return {
+        "prefix": named.prefix,
+        "package": named.package,
+        "project": named.package.replace("_", "-"),
+        "summary": summary,
+        "thing": named.full,
+    }
+
+
+@dataclass(frozen=True)
+class NewAssertion:
+    """What was written, and what is left for the author to write."""
+
+    written: list[Path]
+    to_do: list[str]
+
+
+def new_assertion(text: str, target: Path) -> NewAssertion:
+    """A package with an assertion; or, where there is a package, its file, and the lines that make it known."""
+    named = Named.parse(text)
+    values = {
+        **_package_values(named, f"An assertion for Clerkship, {named.full}."),
+        "name": named.name,
+        "Name": assertion_class(named.name),
+    }
+    project = target / "pyproject.toml"
+    if project.is_file():
+        return _into_package(named, values, project)
+    root = target / named.package
+    files = render("package", root, values) | render("package_assertion", root, values)
+    return NewAssertion(write(files | render("assertion_file", root / "src" / named.package, values)), [])
+
+
+def _into_package(named: Named, values: Values, project: Path) -> NewAssertion:
+    data = _read(project)
+    known: dict[str, str] = data.get("entry-points", {}).get(GROUP, {})
+    if known and named.prefix not in known:
+        raise InputError.of(
+            f"its plug-in has the prefix {', '.join(known)}, not `{named.prefix}`",
+            file=str(project),
+            hint=f"call it {next(iter(known))}.{named.name}",
+        )
+    place = known.get(named.prefix, f"{canonical(str(data.get('name', named.package)))}:PLUGIN")
+    package = place.partition(":")[0]
+    folder = project.parent.joinpath("src", *package.split("."))
+    if not folder.is_dir():
+        folder = project.parent.joinpath(*package.split("."))
+    files: Files = render("assertion_file", folder, values)
+    to_do = [f"from {package}.{named.name} import {values['Name']}", f"assertions=({values['Name']},)"]
+    if not known:
+        to_do.append(f'[project.entry-points."{GROUP}"]\n{named.prefix} = "{place}"')
+    return NewAssertion(write(files), to_do)
+
+
+def _read(project: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = tomllib.loads(project.read_text(encoding="utf-8")).get("project", {})
+    except (OSError, ValueError) as error:
+        raise InputError.of(f"it cannot be read: {error}", file=str(project)) from None
+    return found

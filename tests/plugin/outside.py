@@ -1,0 +1,57 @@
+"""Packages from elsewhere, laid down as an installer would: the code, and a dist-info with its entry points."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from clerkship.service.scaffold_plugin import new_simulator
+
+HEALTHY = """
+from typing import ClassVar
+from clerkship.plugin import Assertion, Check, Evidence, Plugin
+
+class Fine(Assertion):
+    "Always holds."
+    name: ClassVar[str] = "{prefix}.fine"
+
+    def check(self, evidence: Evidence) -> Check:
+        return Check.of(True, "fine")
+
+PLUGIN = Plugin(contract=1, assertions=(Fine,))
+"""
+
+
+def lay_down(
+    site: Path, package: str, source: str | None, prefix: str = "acme", value: str = "", version: str = "0.1.0"
+) -> None:
+    """Put a package there; without a source, only what the installer says of it."""
+    if source is not None:
+        (site / package).mkdir(parents=True)
+        (site / package / "__init__.py").write_text(source, encoding="utf-8")
+    project = package.replace("_", "-")
+    about = site / f"{package}-{version}.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n", encoding="utf-8")
+    point = f"[clerkship.plugins]\n{prefix} = {value or f'{package}:PLUGIN'}\n"
+    (about / "entry_points.txt").write_text(point, encoding="utf-8")
+
+
+def lay_down_simulator(site: Path, name: str = "acme.pager", more: str = "") -> Path:
+    """What `clerkship new simulator` writes, laid down; `more` is added to where its SPEC is. Returns its project."""
+    package = name.replace(".", "_")
+    new_simulator(name, site.parent / "work")
+    project = site.parent / "work" / package
+    shutil.copytree(project / "src" / package, site / package)
+    spec = site / package / name.partition(".")[2] / "__init__.py"
+    spec.write_text(spec.read_text(encoding="utf-8") + more, encoding="utf-8")
+    lay_down(site, package, None, name.partition(".")[0])
+    return project
+
+
+def clerkship(site: Path, *arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The command line where these packages are installed."""
+    environment = os.environ | {"PYTHONPATH": str(site), **variables}
+    command = [sys.executable, "-m", "clerkship", *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=120)

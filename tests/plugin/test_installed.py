@@ -1,0 +1,87 @@
+"""For real: our own wheel and somebody's package, installed in a fresh environment; and what CI would run there."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clerkship.library.yaml import parse
+
+ROOT = Path(__file__).parent.parent.parent
+Shell = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A shell in an environment that has our wheel and pytest, and nothing of this one."""
+    if shutil.which("uv") is None:
+        pytest.skip("uv is not installed")
+    folder = tmp_path_factory.mktemp("fresh")
+    inherited = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    uv = ["uv", "--quiet"]
+
+    def install(*words: str) -> None:
+        done = subprocess.run([*uv, *words], cwd=ROOT, env=inherited, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    install("build", "--wheel", "--out-dir", str(folder / "dist"))
+    install("venv", "--seed", "--python", sys.executable, str(folder / "venv"))
+    [wheel] = (folder / "dist").glob("*.whl")
+    install("pip", "install", "--python", str(folder / "venv"), str(wheel), "pytest")
+    environment = inherited | {
+        "PATH": f"{folder / 'venv' / 'bin'}{os.pathsep}{inherited['PATH']}",
+        "VIRTUAL_ENV": str(folder / "venv"),
+    }
+
+    def run(command: str, cwd: Path, code: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
+        line = ["bash", "-e", "-o", "pipefail", "-c", command]
+        done = subprocess.run(
+            line, cwd=cwd, env=environment | variables, capture_output=True, text=True, check=False, timeout=120
+        )
+        assert done.returncode == code, f"{command}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    return run
+
+
+def test_a_simulator_from_its_scaffold_is_installed_tested_used_and_taken_away(shell: Shell, tmp_path: Path) -> None:
+    shell("clerkship new simulator acme_pager", tmp_path)
+    project = tmp_path / "acme_pager"
+    shell("uv pip install --quiet -e .", project)
+    assert "✓ acme  acme-pager 0.1.0" in shell("clerkship plugins", project).stdout
+    assert "13 passed" in shell("python -m pytest -q", project).stdout
+    shell("clerkship run practice --agent oracle", project)
+    state = project / "src" / "acme_pager" / "pager" / "state.py"
+    state.write_text("oops\n" + state.read_text(encoding="utf-8"), encoding="utf-8")
+    assert "NameError: name 'oops' is not defined (state.py:1)" in shell("clerkship plugins", project, code=2).stdout
+    assert shell("clerkship demo", tmp_path).stderr.count("plug-in `acme` (acme-pager 0.1.0) is broken") == 1
+    shell("uv pip uninstall --quiet acme-pager", project)
+    said = shell("clerkship validate practice", project, code=2).stdout
+    assert "unknown simulator `acme.pager`; no plug-in `acme` is installed" in said
+
+
+def test_what_ci_would_run_in_a_new_project(shell: Shell, tmp_path: Path) -> None:
+    shell("clerkship init", tmp_path)
+    workflow = parse((tmp_path / ".github/workflows/practice.yml").read_text(encoding="utf-8"), "practice.yml").data
+    steps = workflow["jobs"]["practice"]["steps"]
+    commands = [step["run"] for step in steps if "run" in step]
+    assert [step["uses"].partition("@")[0] for step in steps if "uses" in step] == [
+        "actions/checkout",
+        "actions/setup-python",
+        "actions/upload-artifact",
+    ]
+    summary = tmp_path / "summary.md"
+    for command in commands:  # the first finds the package installed already: it is this one
+        shell(command, tmp_path, GITHUB_STEP_SUMMARY=str(summary))
+    assert commands[0] == "pip install clerkship"
+    assert "Book a visit" in summary.read_text(encoding="utf-8")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["junit.xml", "report.html", "summary.md"]
+    shutil.rmtree(tmp_path / "out")
+    job = parse((tmp_path / ".gitlab-ci.yml").read_text(encoding="utf-8"), ".gitlab-ci.yml").data["practice"]
+    for command in job["script"]:
+        shell(command, tmp_path)
+    assert (tmp_path / job["artifacts"]["reports"]["junit"]).exists()

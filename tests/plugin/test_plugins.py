@@ -1,0 +1,344 @@
+"""Plug-ins: what they bring works everywhere, and what is broken is said and breaks nothing else."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clerkship.cli.demo import SUITE
+from clerkship.engine.catalog import Registered
+from clerkship.kit.registry import UnknownName
+from clerkship.model.problem import InputError
+from clerkship.plugin.load import Installed
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.second_looks import plan_rerun, plan_resume, rescore
+from clerkship.settings import Settings
+from clerkship.store.sqlite import SqliteStore
+from tests.plugin.outside import HEALTHY, clerkship, lay_down, lay_down_simulator
+
+ALL_SORTS = '''
+from collections.abc import Mapping
+from typing import ClassVar
+from clerkship.plugin import NOTHING, Fault, Plugin, Refusal, Request, Spoiled, Stage, Step
+from acme_pager.pager import SPEC
+
+class Static(Fault):
+    "Nothing can be heard."
+    name: ClassVar[str] = "acme.static"
+
+    def before(self, request: Request, rng):
+        return Spoiled(refusal=Refusal(503, "static", "noise on the line"))
+
+class Wait(Step):
+    "Does nothing at all."
+    name: ClassVar[str] = "acme.rest"
+    aliases: ClassVar[tuple[str, ...]] = ("acme.repose",)
+
+    def run(self, stage: Stage) -> None:
+        """Do it."""
+
+class Bot:
+    entries = frozenset({"on_task"})
+
+    async def on_turn(self, message, sandboxes):
+        return []
+
+    async def on_task(self, task_item, sandboxes):
+        sandboxes["ward"].send("ward 3", "We call you.")
+        return "done"
+
+    def close(self):
+        return NOTHING
+
+class Solver:
+    def __init__(self, name):
+        self.name = name
+
+    def open(self, solution, trial=1):
+        return Bot()
+
+PLUGIN = Plugin(contract=1, simulators=(SPEC,), faults=(Static,), steps=(Wait,),
+                agents={"acme": lambda rest, settings: Solver(f"acme:{rest}")})
+'''
+REACTS = """
+from dataclasses import replace
+
+def forward(state, act, event):
+    state.receive(act, event.source, event.payload.text)
+
+SPEC = replace(SPEC, reactions={"acme.pager.message.sent": forward})
+"""
+TASK = """
+environment:
+  name: two
+  simulators: {ward: {kind: acme.pager, config: {longest: 50}}, desk: {kind: acme.pager}}
+  reactions: [ward.message.sent -> desk]
+task:
+  name: Pass it on
+  scenario:
+    - acme.pager.receive: {sandbox: ward, sender: ward 3, text: Call us.}
+    - acme.repose: {}
+    - fault.acme.static: {sandbox: desk, operation: read_message}
+  criteria:
+    - {label: sent, assertion: {acme.pager-message-sent: {sandbox: ward, to: ward 3, text: {contains: call}}}}
+    - {label: passed on, assertion: {event_occurred: {event: acme.pager.message.received, sandbox: desk}}}
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder to install into, on the path of this process; what is imported from it is forgotten afterwards."""
+    folder, before = tmp_path / "site", set(sys.modules)
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    yield folder
+    for name in set(sys.modules) - before:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder)):
+            del sys.modules[name]
+
+
+def _lay_down_all_sorts(site: Path) -> None:
+    lay_down_simulator(site, more=REACTS)
+    (site / "acme_pager" / "__init__.py").write_text(ALL_SORTS, encoding="utf-8")
+
+
+def test_a_plugins_things_work_wherever_a_name_can_stand(site: Path, tmp_path: Path) -> None:
+    _lay_down_all_sorts(site)
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "two.yml").write_text(TASK, encoding="utf-8")
+    catalog = Registered()
+    assert catalog.broken == []
+    plan = plan_run(RunRequest(path=tmp_path / "suite", agent="acme:one"), Settings(), catalog)
+    store = SqliteStore(tmp_path / "store.db")
+    result = execute(plan, store, catalog)
+    [task_run] = store.task_runs(plan.run.id)
+    assert result.exit_code() == 0, task_run
+    assert store.run(plan.run.id).plugins == {"acme-pager": "0.1.0"}
+    assert rescore(store, plan.run.id, catalog).exit_code() == 0
+    assert plan_rerun(store, plan.run.id, catalog, Settings()).run.plugins == {"acme-pager": "0.1.0"}
+    newer = Registered(plugins=Installed(tuple(replace(plugin, version="0.2.0") for plugin in catalog.plugins)))
+    with pytest.raises(InputError, match=r"begun with acme-pager 0\.1\.0, and here is acme-pager 0\.2\.0"):
+        plan_resume(store, plan.run.id, newer, Settings())
+    store.close()
+
+
+def test_a_run_without_plugins_names_none(site: Path, tmp_path: Path) -> None:
+    lay_down(site, "globex_one", HEALTHY.format(prefix="globex"), "globex")
+    plan = plan_run(RunRequest(path=SUITE, agent="oracle"), Settings(), Registered())
+    assert plan.run.plugins == {}
+
+
+def test_hyphens_in_a_kind_and_a_wrong_event_in_a_reaction(site: Path, tmp_path: Path) -> None:
+    lay_down_simulator(site, "acme.night_pager")
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "a.yml").write_text(
+        "environment:\n  name: e\n  simulators: {a: {kind: acme.night-pager}, b: {kind: acme.night_pager}}\n"
+        "  reactions: [a.message.snt -> b, a.message.sent -> b]\n"
+        "task: {name: T, scenario: [{acme.night-pager.receive: {sandbox: a, sender: x, text: y}}]}\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(InputError) as caught:
+        plan_run(RunRequest(path=tmp_path / "suite", agent="nop"), Settings(), Registered())
+    [wrong, untaken] = caught.value.problems
+    assert "acme.night_pager has no event `message.snt`; did you mean `message.sent`?" in str(wrong)
+    assert "acme.night_pager does not take in acme.night_pager.message.sent" in str(untaken)
+
+
+BROKEN = {
+    "an import that fails": ("import no_such_module_anywhere", "No module named 'no_such_module_anywhere'"),
+    "an exception": ("print('hello')\n1 / 0", r"ZeroDivisionError: division by zero \(__init__.py:2\)"),
+    "an end": ("raise SystemExit(3)", "SystemExit: 3"),
+    "no such object": ("", "has no attribute 'PLUGIN'"),
+    "something else": ("PLUGIN = 5", "leads to a int, not to a clerkship.plugin.Plugin"),
+    "another contract": (
+        "from clerkship.plugin import Plugin\nPLUGIN = Plugin(contract=2)",
+        "written for version 2 of the contract, and this is 1",
+    ),
+    "no contract": ("from clerkship.plugin import Plugin\nPLUGIN = Plugin()", "TypeError: .*contract"),
+    "a key too many": ("from clerkship.plugin import Plugin\nPLUGIN = Plugin(contract=1, x=2)", "unexpected keyword"),
+    "no prefix": (HEALTHY.replace("{prefix}.fine", "fine"), "assertion `fine` does not start with its prefix, `acme.`"),
+    "another's prefix": (HEALTHY.format(prefix="globex"), "assertion `globex.fine` does not start with its prefix"),
+    "a bad name": (HEALTHY.format(prefix="acme.It is"), "`acme.It is.fine` is not small letters"),
+    "a name twice": (
+        HEALTHY.format(prefix="acme").replace("(Fine,)", "(Fine, Fine)"),
+        "the assertion `acme.fine` is there already",
+    ),
+    "no docstring": (HEALTHY.format(prefix="acme").replace('"Always holds."', ""), "Fine has no docstring"),
+    "no name": (HEALTHY.format(prefix="acme").replace("name: Cl", "nmae: Cl"), "assertion Fine has no `name`"),
+    "no class": (HEALTHY.format(prefix="acme").replace("(Fine,)", "(5,)"), "is a int, not a subclass of Assertion"),
+    "no spec": (HEALTHY.format(prefix="acme").replace("assertions", "simulators"), "is the class Fine, not a Spec"),
+    "no function": (
+        HEALTHY.format(prefix="acme").replace("assertions=(Fine,)", "agents={'acme': 1}"),
+        "not a function",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "reason"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_plugin_is_said_with_its_reason_and_harms_nobody(
+    site: Path, source: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_down(site, "acme_broken", source)
+    lay_down(site, "globex_one", HEALTHY.format(prefix="globex"), "globex")
+    catalog = Registered()
+    assert capsys.readouterr().out == ""
+    assert len(catalog.broken) == 1
+    with pytest.raises(UnknownName, match=reason) as caught:
+        catalog.assertion("acme.anything")
+    assert "plug-in `acme` (acme-broken 0.1.0) is broken" in str(caught.value)
+    assert catalog.assertion("globex.fine").name == "globex.fine"
+    assert [plugin.prefix for plugin in catalog.plugins] == ["globex"]
+    assert catalog.missing("fault.acme.x").startswith("plug-in `acme`")
+    assert not any(name.startswith("acme") for name in (*catalog.assertions, *catalog.steps, *catalog.simulators))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            ('kind="acme.pager"', 'kind="acme.paging"'),
+            "event `acme.pager.message.sent` does not start with `acme.paging.`",
+        ),
+        (
+            ('kind="acme.pager"', 'kind="acme.pager.night"'),
+            "`acme.pager.night` is not called `acme.` and one word more",
+        ),
+        (('kind="acme.pager"', 'kind="files"'), "`files` is not called `acme.` and one word more"),
+        (("exercise=EXERCISE", "exercise=()"), "it has no exercise for the conformance suite"),
+        (("summary=", "sumary="), "unexpected keyword argument 'sumary'"),
+    ],
+)
+def test_a_spec_that_contradicts_itself_is_a_broken_plugin(site: Path, change: tuple[str, str], reason: str) -> None:
+    lay_down_simulator(site)
+    spec = site / "acme_pager" / "pager" / "__init__.py"
+    spec.write_text(spec.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
+    catalog = Registered()
+    assert [plugin.prefix for plugin in catalog.broken] == ["acme"]
+    assert reason in catalog.broken[0].reason
+    assert "files" in catalog.simulators
+
+
+@pytest.mark.parametrize("prefix", ["files", "fault", "agent", "python", "run", "clerkship"])
+def test_our_own_first_words_are_no_prefix(site: Path, prefix: str) -> None:
+    lay_down(site, "greedy", HEALTHY.format(prefix=prefix), prefix)
+    [broken] = Registered().broken
+    assert broken.reason == f"the prefix `{prefix}` is Clerkship's own"
+
+
+def test_a_prefix_with_capitals_is_none(site: Path) -> None:
+    lay_down(site, "greedy", HEALTHY.format(prefix="Acme"), "Acme")
+    assert "its prefix `Acme` is not small letters" in Registered().broken[0].reason
+
+
+def test_two_packages_share_a_prefix_as_long_as_no_name_is_there_twice(site: Path) -> None:
+    lay_down(site, "acme_one", HEALTHY.format(prefix="acme"))
+    lay_down(site, "acme_two", HEALTHY.format(prefix="acme").replace("acme.fine", "acme.better"))
+    lay_down(site, "acme_zero", HEALTHY.format(prefix="acme"))
+    catalog = Registered()
+    assert [plugin.package for plugin in catalog.plugins] == ["acme-one", "acme-two"]
+    [broken] = catalog.broken
+    assert str(broken) == (
+        "plug-in `acme` (acme-zero 0.1.0) is broken: the assertion `acme.fine` is there already, "
+        "from plug-in `acme` (acme-one 0.1.0)"
+    )
+
+
+def test_what_is_not_installed_is_said_to_be_so(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnknownName, match="no plug-in `acme` is installed"):
+        Registered().simulator("acme.pager")
+    with pytest.raises(UnknownName, match=r"did you mean `files\.drop`"):
+        Registered().step("file.drop")
+    lay_down(site, "acme_one", "raise RuntimeError('never imported')")
+    monkeypatch.setenv("CLERKSHIP_PLUGINS", "off")
+    assert Registered().broken == []
+    with pytest.raises(UnknownName, match="turned off, by CLERKSHIP_PLUGINS"):
+        Registered().simulator("acme.pager")
+    monkeypatch.setenv("CLERKSHIP_PLUGINS", "maybe")
+    with pytest.raises(InputError, match="expected `on` or `off`"):
+        Registered()
+
+
+def test_the_command_line_with_a_broken_plugin_beside_one_that_works(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    lay_down(site, "globex_broken", "print('chatter')\nraise RuntimeError('it is [bold]late[/]')", "globex")
+    project = lay_down_simulator(site)
+    warning = "plug-in `globex` (globex-broken 0.1.0) is broken: RuntimeError: it is [bold]late[/] (__init__.py:2)"
+    done = clerkship(site, "run", "practice", "-a", "oracle", "--json", cwd=project)
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    assert shown["warnings"] == [warning]
+    assert shown["run"]["plugins"] == {"acme-pager": "0.1.0"}
+    assert done.stderr.count("globex-broken") == 1
+    assert "chatter" in done.stderr
+    page = Path(project / shown["report"]).read_text(encoding="utf-8")
+    assert "<dt>Plug-ins</dt><dd>acme-pager 0.1.0</dd>" in page
+    (tmp_path / "names.yml").write_text("task: {name: T, criteria: [{label: l, assertion: {globex.paged: {}}}]}")
+    done = clerkship(site, "validate", str(tmp_path / "names.yml"), cwd=project)
+    assert done.returncode == 2
+    assert f"unknown assertion `globex.paged`; {warning}" in done.stdout
+    done = clerkship(site, "run", "practice", "-a", "globex:x", cwd=project)
+    assert done.returncode == 2
+    assert f"unknown agent `globex:x`; {warning}" in done.stderr
+    done = clerkship(site, "plugins", cwd=project)
+    assert done.returncode == 2
+    assert "✓ acme  acme-pager 0.1.0" in done.stdout
+    assert "simulators acme.pager" in done.stdout
+    assert "✗ globex  globex-broken 0.1.0\n    RuntimeError: it is [bold]late[/]" in done.stdout
+    done = clerkship(site, "plugins", "--json", cwd=project, CLERKSHIP_PLUGINS="off")
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"plugins": []})
+    done = clerkship(site, "schema", "environment", cwd=project)
+    assert '"acme.pager"' in done.stdout
+
+
+def test_pytest_says_once_what_is_broken_and_fails_nothing(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    lay_down(site, "globex_broken", "1 / 0", "globex")
+    test = f"def test_one(clerkship, run=1):\n    assert clerkship.run({str(SUITE)!r}, agent='oracle').passed\n"
+    (tmp_path / "test_it.py").write_text(test + test.replace("one", "two"), encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(site)}
+    command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "test_it.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert "2 passed" in done.stdout, done.stdout
+    assert done.stdout.count("clerkship: plug-in `globex` (globex-broken 0.1.0) is broken: ZeroDivisionError") == 1
+
+
+def test_the_conformance_suite_as_a_command(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    lay_down_simulator(site)
+    done = clerkship(site, "conformance", "acme.pager", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "11 of 11 hold" in done.stdout
+    state = site / "acme_pager" / "pager" / "state.py"
+    text = state.read_text(encoding="utf-8")
+    broken = text.replace(
+        "        self._fits(text)\n        number = len(self.messages) + 1\n        act.emit",
+        "        return 1\n        act.emit",
+    )
+    assert broken != text
+    state.write_text(broken, encoding="utf-8")
+    done = clerkship(site, "conformance", "acme.pager", "--json", cwd=tmp_path)
+    assert done.returncode == 1
+    reasons = {check["check"]: check["reason"] for check in json.loads(done.stdout)["checks"]}
+    assert "acknowledged and left no event" in reasons["an_acknowledged_write_has_an_effect"]
+    assert reasons["same_seed_gives_the_same_log"] == ""
+    done = clerkship(site, "conformance", "acme.bell", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "unknown simulator `acme.bell`; did you mean `acme.pager`?" in done.stderr
+
+
+def test_plugins_cost_nothing_where_they_are_not_used() -> None:
+    code = (
+        "import sys, time; sys.argv = ['clerkship', '--version']\n"
+        "from clerkship.__main__ import main; main()\n"
+        "assert 'importlib.metadata' not in sys.modules\n"
+        "from clerkship.engine.catalog import Registered\n"
+        "Registered()\n"
+        "start = time.perf_counter(); Registered(); spent = time.perf_counter() - start\n"
+        "assert spent < 0.05, spent\n"  # three milliseconds on a quiet machine
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,209 @@
+"""What `init` and `new` write works as it is, and never stands in for what was there."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clerkship.cli.app import run
+from clerkship.engine.catalog import Registered
+from clerkship.library.load import load
+from clerkship.model.problem import InputError
+from clerkship.plugin import Assertion
+from clerkship.service.scaffold import fill
+from clerkship.service.scaffold_plugin import new_assertion, new_simulator
+from tests.plugin.outside import clerkship, lay_down
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    sys.modules.pop("agent", None)
+
+
+def _verdicts(capsysbinary: pytest.CaptureFixture[bytes], *arguments: str) -> list[str]:
+    capsysbinary.readouterr()
+    run(["run", *arguments, "--json"])
+    return [task["verdict"] for task in json.loads(capsysbinary.readouterr().out)["tasks"]]
+
+
+def test_a_new_project_validates_passes_and_is_tested(
+    capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(["init", "mine"]) == 0
+    monkeypatch.chdir("mine")
+    assert run(["validate", "practice"]) == 0
+    assert _verdicts(capsysbinary, "practice", "-a", "python:agent:Agent") == ["pass", "pass"]
+    assert _verdicts(capsysbinary, "practice", "-a", "oracle") == ["pass", "pass"]
+    assert _verdicts(capsysbinary, "practice", "-a", "nop") == ["fail", "fail"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert "3 passed" in done.stdout, done.stdout
+
+
+def test_a_project_goes_beside_what_is_there_and_over_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("README.md").write_text("mine", encoding="utf-8")
+    Path(".gitlab-ci.yml").write_text("mine: {}", encoding="utf-8")
+    assert run(["init"]) == 0
+    assert "README.md stays as it is" in capsys.readouterr().out
+    assert Path("README.md").read_text(encoding="utf-8") == "mine"
+    assert Path(".gitlab-ci.yml").read_text(encoding="utf-8") == "mine: {}"
+    assert Path(".github/workflows/practice.yml").exists()
+    Path("other").mkdir()
+    Path("other/agent.py").write_text("mine", encoding="utf-8")
+    assert run(["init", "other"]) == 2
+    assert "exists already; nothing was written" in capsys.readouterr().err
+    assert [path.name for path in Path("other").iterdir()] == ["agent.py"]
+
+
+ENVIRONMENTS = {
+    "none": "",
+    "files": "environment: {name: desk, simulators: {inbox: {kind: files}}}",
+    "two drops": "environment: {name: desk, simulators: {a: {kind: files}, b: {kind: files}}}",
+    "no drop": "environment: {name: desk, simulators: {talk: {kind: chat}}}",
+    "in a list": 'environments: [{name: "front desk: 1", simulators: {in-box: {kind: files}}}]',
+}
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS.values(), ids=ENVIRONMENTS)
+@pytest.mark.parametrize("name", ["Refill a prescription", 'Ärztin: "jetzt" #1 {{ x }} *'])
+def test_a_new_task_passes_with_its_solution_and_not_by_doing_nothing(
+    environment: str, name: str, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    if environment:
+        Path("practice").mkdir()
+        Path("practice/place.yml").write_text(environment, encoding="utf-8")
+    assert run(["new", "task", name]) == 0
+    assert run(["validate", "practice"]) == 0
+    assert list(load(Path("practice"), Registered()).tasks) == [name]
+    assert _verdicts(capsysbinary, "practice", "-a", "oracle") == ["pass"]
+    assert _verdicts(capsysbinary, "practice", "-a", "nop") == ["fail"]
+    assert run(["new", "task", name]) == 2
+    assert b"already" in capsysbinary.readouterr().err
+
+
+def test_every_key_of_a_new_task_is_explained() -> None:
+    assert run(["new", "task", "One"]) == 0
+    lines = Path("practice/tasks/one.yml").read_text(encoding="utf-8").splitlines()
+    keys = [number for number, line in enumerate(lines) if line.startswith("  ") and line[2].isalpha()]
+    assert len(keys) == 8
+    assert [lines[number] for number in keys if not lines[number - 1].startswith("  # ")] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["task", "***"], "cannot be a task's name"),
+        (["task", "a\nb"], "cannot be a task's name"),
+        (["task", "x", "--in", "several"], "say --environment with one of east, north"),
+        (["task", "x", "--in", "several", "--environment", "eest"], "did you mean `east`?"),
+        (["simulator", "pager"], "`pager` is not a prefix and a name"),
+        (["simulator", "Acme.pager"], "write your prefix and a name in small letters"),
+        (["simulator", "acme.pager.night"], "is not a prefix and a name"),
+        (["simulator", "clerkship.pager"], "the prefix `clerkship` is taken"),
+        (["simulator", "acme.class"], "is not a prefix and a name"),
+        (["assertion", "paged"], "is not a prefix and a name"),
+        (["assertion", "acme.x", "--in", "odd"], "it cannot be read"),
+        (["assertion", "acme.x", "--in", "theirs"], "call it globex.x"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused_and_nothing_is_written(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder, file, text in (
+        ("several", "a.yml", "environments: [{name: east}, {name: north}]"),
+        ("odd", "pyproject.toml", "["),
+        ("theirs", "pyproject.toml", '[project.entry-points."clerkship.plugins"]\nglobex = "g:PLUGIN"'),
+    ):
+        Path(folder).mkdir()
+        Path(folder, file).write_text(text, encoding="utf-8")
+    before = sorted(Path().rglob("*"))
+    assert run(["new", *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_a_task_goes_to_the_environment_that_was_named() -> None:
+    Path("practice").mkdir()
+    Path("practice/a.yml").write_text("environments: [{name: east}, {name: west}]", encoding="utf-8")
+    assert run(["new", "task", "x", "--environment", "west"]) == 0
+    assert load(Path("practice"), Registered()).tasks["x"].environment.name == "west"
+
+
+def test_a_new_assertion_is_a_package_that_passes_its_tests(tmp_path: Path) -> None:
+    made = new_assertion("acme.patient_was_paged", tmp_path)
+    assert made.to_do == []
+    project = tmp_path / "acme_patient_was_paged"
+    lay_down(project / "src", "acme_patient_was_paged", None)
+    done = clerkship(project / "src", "plugins", cwd=project)
+    assert "assertions acme.patient_was_paged" in done.stdout
+    done = clerkship(project / "src", "run", "practice", "-a", "oracle", cwd=project)
+    assert done.returncode == 0, done.stdout
+    command = [sys.executable, "-c", "import pytest, sys; sys.exit(pytest.main(['-q']))"]
+    tested = subprocess.run(
+        command, cwd=project, env={"PYTHONPATH": str(project / "src"), "PATH": ""}, capture_output=True, check=False
+    )
+    assert b"2 passed" in tested.stdout, tested.stdout
+
+
+@pytest.mark.parametrize("name", ["spec", "message_sent", "receive", "handle", "null", "clock", "on", "state", "x1"])
+def test_no_simulators_name_gets_in_the_templates_way(name: str, tmp_path: Path) -> None:
+    new_simulator(f"acme.{name}", tmp_path)
+    new_assertion(f"globex.{name}", tmp_path)
+    for package in (f"acme_{name}", f"globex_{name}"):
+        lay_down(tmp_path / package / "src", package, None, package.partition("_")[0])
+    code = "from pathlib import Path; from clerkship.engine.catalog import Registered as R; c = R()\n"
+    code += "from clerkship.library.load import load\n"
+    code += "assert len(c.plugins) == 2, c.broken; [load(Path(p) / 'practice', c) for p in (P, Q)]\n"
+    code = f"P, Q = 'acme_{name}', 'globex_{name}'\n{code}"
+    paths = os.pathsep.join(str(tmp_path / f"{prefix}_{name}" / "src") for prefix in ("acme", "globex"))
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": paths}, check=True, timeout=60)
+
+
+@pytest.mark.parametrize("name", ["check", "assertion", "evidence", "field", "expected", "class_var"])
+def test_no_assertions_name_is_one_that_its_file_imports(name: str, tmp_path: Path) -> None:
+    new_assertion(f"acme.{name}", tmp_path)
+    source = (tmp_path / f"acme_{name}" / "src" / f"acme_{name}" / f"{name}.py").read_text(encoding="utf-8")
+    made: dict[str, object] = {}
+    exec(source, made)
+    [found] = [
+        thing for thing in made.values() if isinstance(thing, type) and getattr(thing, "name", "") == f"acme.{name}"
+    ]
+    assert issubclass(found, Assertion)
+    assert found.model_validate({"text": "x"}) is not None
+
+
+def test_a_new_assertion_in_a_package_is_a_file_and_two_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new_simulator("acme.pager", tmp_path)
+    assert run(["new", "assertion", "acme.was_quick", "--in", "acme_pager"]) == 0
+    text = capsys.readouterr().out
+    assert "from acme_pager.was_quick import WasQuick" in text
+    assert "assertions=(WasQuick,)" in text
+    made: dict[str, object] = {}
+    exec(Path("acme_pager/src/acme_pager/was_quick.py").read_text(encoding="utf-8"), made)
+    assert isinstance(made["WasQuick"], type)
+    assert issubclass(made["WasQuick"], Assertion)
+    Path("bare").mkdir()
+    Path("bare/pyproject.toml").write_text('[project]\nname = "some-thing"\n', encoding="utf-8")
+    found = new_assertion("acme.was_quick", Path("bare"))
+    assert found.written == [Path("bare/some_thing/was_quick.py")]
+    assert found.to_do[-1] == '[project.entry-points."clerkship.plugins"]\nacme = "some_thing:PLUGIN"'
+
+
+def test_a_template_with_a_name_that_nobody_gives_is_an_error() -> None:
+    assert fill("a «b»\n#? x\nonly x\n#? y\nonly y\n#? always\nend\n", {"b": "c"}, ["y"]) == "a c\nonly y\nend\n"
+    with pytest.raises(KeyError):
+        fill("«nobody»", {})
+
+
+def test_nothing_is_written_where_it_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(InputError, match="it cannot be written"):
+        new_simulator("acme.pager", tmp_path / "file")

@@ -1,0 +1,90 @@
+"""`make new-simulator`: a simulator in a copy of the house, at home there at once."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.new_simulator import register
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """A copy of what the checks look at."""
+    ignore = shutil.ignore_patterns("__pycache__")
+    for name in ("src", "scripts", "tests"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignore)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def _run(house: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": f"{house / 'src'}{os.pathsep}{house}"}
+    return subprocess.run(words, cwd=house, env=environment, capture_output=True, text=True, check=False, timeout=180)
+
+
+def _do(house: Path, *words: str) -> str:
+    done = _run(house, sys.executable, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_new_simulator_conforms_and_keeps_the_rules_of_the_house(house: Path) -> None:
+    assert "+ src/clerkship/simulators/night_bell/state.py" in _do(house, "scripts/new_simulator.py", "night_bell")
+    _do(house, "-m", "ruff", "check", "--quiet", "--fix", "--select", "I", "src/clerkship/simulators")
+    _do(house, "-m", "ruff", "format", "--quiet", "src/clerkship/simulators")
+    _do(house, "-m", "ruff", "check", "--quiet", "src/clerkship/simulators")
+    said = _do(
+        house,
+        "-m",
+        "pytest",
+        "-q",
+        "tests/conformance",
+        "tests/test_architecture.py",
+        "-k",
+        "night_bell or not a_simulator_conforms",
+    )
+    assert " passed" in said
+    assert "11 of 11 hold" in _do(house, "-m", "clerkship", "conformance", "night_bell")
+    written = "".join(path.read_text() for path in (house / "src/clerkship/simulators/night_bell").rglob("*.py"))
+    assert "clerkship.plugin" not in written
+    again = _run(house, sys.executable, "scripts/new_simulator.py", "night_bell")
+    assert (again.returncode, again.stderr) == (2, "there is a `night_bell` already\n")
+
+
+@pytest.mark.parametrize("name", ["", "Pager", "acme.pager", "registry", "files"])
+def test_a_name_that_cannot_be_is_refused(name: str) -> None:
+    before = sorted((ROOT / "src/clerkship/simulators").iterdir())
+    done = _run(ROOT, sys.executable, "scripts/new_simulator.py", name)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert sorted((ROOT / "src/clerkship/simulators").iterdir()) == before
+
+
+ONE_LINE = "from clerkship.simulators import chat, files\n\nSPECS: tuple[Spec, ...] = (chat.SPEC, files.SPEC)\n"
+SEVERAL = """from clerkship.simulators import (
+    chat,
+    files,
+)
+
+SPECS: tuple[Spec, ...] = (
+    chat.SPEC,
+    files.SPEC,
+)
+"""
+
+
+@pytest.mark.parametrize("text", [ONE_LINE, SEVERAL])
+def test_the_registry_is_read_on_one_line_and_on_several(text: str) -> None:
+    [imported, listed] = ast.parse(register(text, "bell")).body
+    assert isinstance(imported, ast.ImportFrom)
+    assert [alias.name for alias in imported.names] == ["chat", "files", "bell"]
+    assert isinstance(listed, ast.AnnAssign)
+    assert listed.value is not None
+    assert ast.unparse(listed.value) == "(chat.SPEC, files.SPEC, bell.SPEC)"
