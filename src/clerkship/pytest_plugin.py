@@ -28,6 +28,8 @@ class Limits(TypedDict, total=False):
     timeout: float | None
     concurrency: int | None
     shuffle: bool
+    until_sure: float | None
+    chaos: str | None
 
 
 class Clerkship:

@@ -36,7 +36,7 @@ _EXPECTED = {
     "store": "a path",
     "timeout": "seconds, more than 0 and at most 86400",
     "concurrency": "a whole number, at least 1",
-    "seed": "a whole number",
+    "seed": "a whole number of 64 bits",
     "plugins": "`on` or `off`",
     "openai_base_url": "an address such as https://api.openai.com/v1",
 }
@@ -77,6 +77,9 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         text = environ.get(f"CLERKSHIP_{setting.name.upper()}") or environ.get(setting.metadata.get("also", ""))
         if not text:
             continue
+        if not setting.repr:
+            given[setting.name] = _secret(setting.name, text)
+            continue
         sort = _SORTS.get(setting.name, str)
         try:
             given[setting.name] = sort(text)
@@ -86,8 +89,18 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
                 raise ValueError
             if setting.name == "openai_base_url" and not text.startswith(("http://", "https://")):
                 raise ValueError
+            if setting.name == "seed" and not -(2**63) <= int(text) < 2**63:
+                raise ValueError
         except ValueError:
             raise InputError.of(
                 f"CLERKSHIP_{setting.name.upper()} is {text!r}", hint=f"expected {_EXPECTED[setting.name]}"
             ) from None
     return Settings(**given)  # type: ignore[arg-type]
+
+
+def _secret(name: str, text: str) -> str:
+    """What can stand in a header; the message about one that cannot does not say what it is."""
+    text = text.strip()
+    if not (text.isascii() and text.isprintable()):
+        raise InputError.of(f"CLERKSHIP_{name.upper()} has a sign in it that no key has", hint="was it copied whole?")
+    return text

@@ -49,7 +49,9 @@ def test_one_post_per_turn_with_one_name_for_the_conversation(bench: Workbench) 
     assert names[0].encode() not in b"".join(bench.store.log(task_runs[0]))
     assert served.asked[0].path == "/hook?key=k"
     assert bench.result is not None
-    assert bench.result.run.solver == f"http:{served.url}/hook"
+    assert bench.result.run.solver == f"http:{served.url}/hook?…"
+    with pytest.raises(InputError, match="is not kept, for it may be a key"):
+        load_http(f"{served.url}/hook?…", Settings())
     assert "webhook-signature" not in served.asked[0].headers
 
 

@@ -50,7 +50,7 @@ def test_a_file_as_expected_passes(args: Any) -> None:
 @pytest.mark.parametrize(
     ("args", "detail"),
     [
-        ("in/*", "files that fit in/*: none; the drop has letter.txt, out/a.json, out/b.json, out/c.json, scan.bin"),
+        ("in/*", "files that fit in/*: none; there is letter.txt, out/a.json, out/b.json, out/c.json, scan.bin"),
         ({"path": "OUT/*"}, "files that fit OUT/*: none"),
         ({"path": "out/*", "count": 2}, "files that fit out/*: out/a.json, out/b.json, out/c.json (expected 2)"),
         ({"path": "letter.txt", "absent": True}, "files that fit letter.txt: letter.txt (expected 0)"),
@@ -92,7 +92,7 @@ def test_a_drop_of_many_files_is_not_told_whole() -> None:
 
 def test_an_empty_drop_says_so() -> None:
     found = FilePresent.model_validate("x").check(Story().holds("drop", {}).evidence())
-    assert "the drop has no files" in found.detail
+    assert "there is no file at all" in found.detail
 
 
 @pytest.mark.parametrize(

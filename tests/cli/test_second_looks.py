@@ -65,7 +65,7 @@ def test_a_worse_agent_is_found_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert "▼ worse" in said
     assert "pass 1.00  fail 0.00  One" in said
     assert f"rerun of {first}" in said
-    assert "chance alone could do this (p = 0.50)" in said
+    assert "2 tasks are too few" in said
     assert run(["compare", first, second, "--gate", "overall"]) == 0
     assert run(["compare", second, first]) == 0
     assert run(["compare", first, "nothing"]) == 2
@@ -136,3 +136,61 @@ def test_a_flaky_task_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", "suite", "--agent", "python:looked_at:agent", "--until-sure", "--threshold", "0.9"]) == 1
     said = capsys.readouterr().out
     assert "below 90%" in said
+
+
+def test_intervals_are_numbers_in_json(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    asked("run", "suite", "--agent", "python:looked_at:Agent", "-k", "2", capture=capsysbinary)
+    asked("rerun", "latest", "--agent", "nop", capture=capsysbinary)
+    _, found = asked("compare", "latest~1", "latest", capture=capsysbinary)
+    assert found["difference"]["rate"] == -1.0
+    assert found["tasks"][0]["before"]["interval"]["low"] < 1
+
+
+def test_what_an_agent_says_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("looked_at.py").write_text(
+        "def agent(task_item):\n    raise RuntimeError('\\x1b]0;PWNED\\x07\\x1b[2J gone')\n"
+    )
+    run(["run", "suite", "--agent", "python:looked_at:agent"])
+    run(["show", "latest", "One", "--events"])
+    said = capsys.readouterr().out
+    assert "PWNED" in said
+    assert "\x1b" not in said
+    assert "\x07" not in said
+
+
+def test_a_number_and_the_text_of_it_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("looked_at.py").write_text("def agent(task_item):\n    return str(task_item['n'])\n")
+    assert run(["run", "suite", "--agent", "python:looked_at:agent", "--task", "Two"]) == 1
+    said = capsys.readouterr().out
+    assert "expected 2 (a number)" in said
+    assert 'actual   "2" (text)' in said
+
+
+def test_a_closed_pipe_does_not_stop_a_run() -> None:
+    command = f"{sys.executable} -m clerkship run suite --agent nop -k 20 | head -2"
+    subprocess.run(command, shell=True, capture_output=True, check=True)
+    done = subprocess.run([sys.executable, "-m", "clerkship", "list", "--json"], capture_output=True, check=True)
+    [found] = json.loads(done.stdout)
+    assert (found["run"]["status"], sum(found["counts"]["statuses"].values())) == ("completed", 40)
+
+
+def test_events_need_a_task_where_there_are_several(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["run", "suite", "--agent", "nop"])
+    assert run(["show", "latest", "--events"]) == 2
+    assert "name one of: One; Two" in capsys.readouterr().err
+
+
+def test_a_plain_kill_ends_the_programs_too(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "clerkship", "run", "suite", "--agent", f"command:{sys.executable} waits.py"]
+    Path("waits.py").write_text(
+        "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(600)\n"
+    )
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    until = time.monotonic() + 20
+    while not (Path("pid").exists() and Path("pid").read_text()) and time.monotonic() < until:
+        time.sleep(0.01)
+    process.terminate()
+    process.communicate()
+    assert process.returncode == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(Path("pid").read_text()), 0)

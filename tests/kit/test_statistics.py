@@ -91,3 +91,8 @@ def test_sides_of_a_threshold() -> None:
     assert side(0, 5, 0.8) == "below"
     assert side(4, 5, 0.8) == "not sure"
     assert side(0, 0, 0.8) == "not sure"
+
+
+def test_four_tasks_that_moved_one_way_are_no_proof_whatever_their_denominators() -> None:
+    moved = [Fraction(-10, 49), Fraction(-9, 47), Fraction(-11, 48), Fraction(-8, 46)]
+    assert paired(moved) == pytest.approx(0.125)

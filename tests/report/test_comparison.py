@@ -81,6 +81,9 @@ def test_where_nothing_can_be_said_the_code_is_neither_good_nor_worse() -> None:
     assert compared(a=("p", "e"), b=("p", "p")).exit_code() == 2
     assert compared(a=("", "p"), b=("p", "")).exit_code() == 2
     assert compare(made_up.RUN, [], made_up.RUN, []).exit_code() == 2
+    assert compared(a=("ppppp", "pppep")).exit_code() == 2
+    broken_off = made_up.RUN.model_copy(update={"status": "active"})
+    assert compare(made_up.RUN, trials("t", "p"), broken_off, trials("t", "p")).exit_code() == 2
 
 
 def test_a_task_that_is_not_the_one_it_was_is_marked() -> None:

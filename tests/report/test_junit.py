@@ -198,3 +198,13 @@ def test_a_real_run_has_its_times_and_files(bench: Workbench, tmp_path: Path) ->
     assert case.attrib["classname"] == "suite.deep.er.a"
     assert case.attrib["file"] == str(bench.folder / "deep/er/a.yml")
     assert float(suite.attrib["time"]) > 0
+
+
+@pytest.mark.parametrize("status", ["active", "cancelled"])
+def test_a_run_that_was_not_finished_is_not_green(status: str) -> None:
+    run = made_up.RUN.model_copy(update={"total": 5, "status": status})
+    text = render([made_up.task_run("one")], run)
+    suite = ElementTree.fromstring(text)[0]
+    assert (suite.attrib["tests"], suite.attrib["errors"]) == ("2", "1")
+    assert "4 trials were not run" in text
+    assert f"clerkship resume {run.id}" in text

@@ -119,7 +119,7 @@ def test_no_text_breaks_out(before: str, after: str) -> None:
 
 def test_the_summary_says_how_it_went_and_why() -> None:
     trials = [detail.task_run for detail in made_up.every_outcome()]
-    run = made_up.RUN.model_copy(update={"total": 12, "path": "suites/clinic"})
+    run = made_up.RUN.model_copy(update={"total": 12, "path": "suites/clinic", "status": "cancelled"})
     seen = Rendered(page_of(trials, run))
     assert "⏭️ " in seen.outside, "it was cancelled"
     assert "2 of 5 graded trials passed: 40 % (95 % interval 11.7 % to 76.9 %)" in seen.outside

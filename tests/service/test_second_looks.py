@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from clerkship.actors.python import PythonSolver
+from clerkship.engine.build import build_tasks
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service import second_looks
@@ -137,7 +138,9 @@ def test_only_the_tasks_of_a_file_are_rescored_by_it(bench: Workbench, tmp_path:
     with pytest.raises(InputError, match="no trial of a task in"):
         rescore(bench.store, "latest", CATALOG, other)
     (other / "b.yml").write_text("task: {name: Leave, criteria: [{label: x, assertion: {answer_matches: done}}]}")
-    result = rescore(bench.store, "latest", CATALOG, other)
+    with pytest.raises(InputError, match="has no task `Copy`"):
+        rescore(bench.store, "latest", CATALOG, other)
+    result = rescore(bench.store, "latest", CATALOG, other / "b.yml")
     assert [t.task for t in bench.store.task_runs(result.run.id)] == ["Leave"]
 
 
@@ -254,7 +257,7 @@ def test_until_sure_goes_on_where_it_was(bench: Workbench) -> None:
 
 def test_one_run_is_in_one_hand(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    run = breaking_after(bench, 1)
+    run = breaking_after(bench, 1, trials=50)
     with bench.store.hold(run):
         assert bench.store.held(run)
         with pytest.raises(RunBusy, match="another process is at work"):
@@ -270,3 +273,54 @@ def test_a_run_is_its_agents(bench: Workbench) -> None:
     rescored = rescore(bench.store, run, CATALOG).run.id
     with pytest.raises(InputError, match="it ran nothing"):
         plan_resume(bench.store, rescored, CATALOG, Settings())
+
+
+def test_an_agent_is_handed_the_same_things_in_the_same_order_again(bench: Workbench) -> None:
+    bench.write(
+        "a.yml",
+        """
+        environment: {name: desk, simulators: {web: {kind: files}, app: {kind: files}}}
+        task:
+          name: Order
+          task_item: {instruction: x, zeta: 1, alpha: {b: 1, a: 2}}
+          criteria: [{label: a, assertion: {answer_matches: {exists: true}}}]
+        """,
+    )
+
+    def tells(task_item: dict[str, Any], sandboxes: Any) -> list[str]:
+        return [*task_item, *task_item["alpha"], *sandboxes]
+
+    [first] = bench.run(tells)
+    solver = PythonSolver("agent", tells)
+    execute(plan_rerun(bench.store, "latest", CATALOG, Settings(), solver), bench.store, CATALOG)
+    [again] = bench.store.task_runs(bench.store.run("latest").id)
+    assert first.answer == again.answer == ["instruction", "zeta", "alpha", "b", "a", "web", "app"]
+    assert first.head == again.head
+
+
+def test_a_rerun_has_the_limit_of_the_run_it_repeats(bench: Workbench) -> None:
+    bench.write("a.yml", SUITE)
+    bench.run(copies, concurrency=3)
+    plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), "nop")
+    assert plan.run.concurrency == 3
+
+
+def test_tasks_read_back_share_the_records_of_one_environment(bench: Workbench) -> None:
+    bench.write("a.yml", SUITE)
+    bench.run(copies)
+    plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), "nop")
+    one, other = build_tasks(plan.snapshots, plan.datasets, CATALOG)
+    assert one.rooms is other.rooms
+
+
+def test_a_rescore_that_is_stopped_says_so(bench: Workbench) -> None:
+    bench.write("a.yml", SUITE)
+    bench.run(copies, trials=2)
+
+    def stop(task_run: TaskRun) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        rescore(bench.store, "latest", CATALOG, watch=[stop])
+    run = bench.store.run("latest")
+    assert (run.made_by, run.status) == ("rescore", "cancelled")

@@ -103,9 +103,14 @@ class CommandAgent:
         return None if reply.keys() == {"report"} else reply
 
     async def _plain(self, first: bytes) -> JsonValue:
-        """A program that knows nothing of messages: all it prints is its answer, if it ends well."""
+        """A program that knows nothing of messages: all it prints is its answer, if it ends well.
+
+        One that does know, and only let a word of its own slip out first, is forgiven when its answer comes.
+        """
         text = bytearray(first)
         while (line := await self._process.receive()) is not None:
+            if line.lstrip().startswith(b'{"answer"'):
+                return answer_of(parse_object(line, _LINE), _LINE)
             text += b"\n" + line
             if len(text) > 4 * ANSWER_LIMIT:
                 raise AgentError(f"it printed more than {ANSWER_LIMIT:,} characters, and no message among them")

@@ -84,7 +84,7 @@ class Completions:
         except httpx.TimeoutException:
             raise Busy("it does not answer in time") from None
         except httpx.HTTPError as error:
-            raise Busy(str(error) or type(error).__name__) from None
+            raise Busy(self._without_key(str(error)) or type(error).__name__) from None
         text = self._without_key(data.decode(errors="replace"))
         if response.status_code in _BUSY or response.status_code >= 500:
             raise Busy(f"status {response.status_code}: {_words(text)}", _retry_after(response))

@@ -14,7 +14,7 @@ from clerkship.actors.wire import parse_address
 from clerkship.events.agent import ActionExecuted
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
-from clerkship.sandbox.door import Refused, Sandboxes
+from clerkship.sandbox.door import Dropped, Incomplete, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, Reply
 from clerkship.sandbox.tools import BadArguments, Tool, table, tools_of
 from clerkship.settings import Settings
@@ -45,7 +45,7 @@ WAIT: dict[str, Any] = {
 }
 
 
-class Finished(Exception):
+class WorkDone(Exception):
     """The model has called `finish`."""
 
     def __init__(self, answer: Any) -> None:
@@ -76,7 +76,7 @@ class ChatAgent:
         self._history.append({"role": "user", "content": _told(task_item)})
         try:
             return parse_answer(await self._loop(Toolbox(sandboxes, works=True)))
-        except Finished as finished:
+        except WorkDone as finished:
             return parse_answer(finished.answer)
 
     def close(self) -> Mapping[str, JsonValue]:
@@ -141,12 +141,16 @@ class Toolbox:
             reply = handle.request(request.method, request.path, query=request.query, body=request.body, media=media)
         except Refused as refused:
             reply = refused.reply
+        except Incomplete as incomplete:
+            return f"error: {incomplete}; what came: {_shown(incomplete.reply)}"
+        except Dropped as dropped:
+            return f"error: {dropped}"
         return _shown(reply)
 
     def _finish(self, arguments: dict[str, Any]) -> str:
         if arguments.keys() != {"answer"}:
             raise BadArguments("finish takes `answer`, and nothing else")
-        raise Finished(arguments["answer"])
+        raise WorkDone(arguments["answer"])
 
     def _wait(self, arguments: dict[str, Any]) -> str:
         duration = arguments.get("duration")

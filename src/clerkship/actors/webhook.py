@@ -111,6 +111,10 @@ def sign(key: bytes, body: bytes) -> dict[str, str]:
     return {"webhook-id": name, "webhook-timestamp": moment, "webhook-signature": signature}
 
 
+LEFT_OUT = "?…"
+"""Stands in a name for the part of an address that is not kept."""
+
+
 def parse_secret(text: str) -> bytes:
     """`whsec_` and base64, as Standard Webhooks writes secrets; anything else is taken as it is."""
     if not text.startswith("whsec_"):
@@ -128,7 +132,8 @@ class WebhookSolver:
 
     def __init__(self, address: str, key: bytes) -> None:
         # A query may hold a key of somebody's; the name is shown and kept.
-        self.name = f"http:{urlunsplit(urlsplit(address)._replace(query='', fragment=''))}"
+        parts = urlsplit(address)
+        self.name = f"http:{urlunsplit(parts._replace(query='', fragment=''))}{LEFT_OUT if parts.query else ''}"
         self._address, self._key = address, key
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
@@ -139,6 +144,11 @@ class WebhookSolver:
 def load_http(rest: str, settings: Settings) -> WebhookSolver:
     """`http:https://host/path`, or the rest of `http://host/path`."""
     address = f"http:{rest}" if rest.startswith("//") else rest
+    if address.endswith(LEFT_OUT):
+        raise InputError.of(
+            f"agent http:{address}: what stood after `?` is not kept, for it may be a key",
+            hint="give the whole address again, with --agent",
+        )
     return WebhookSolver(parse_address(address, f"http:{rest}"), parse_secret(settings.webhook_secret))
 
 

@@ -1,5 +1,7 @@
 """The commands, and what becomes of an error: a sentence, never a traceback."""
 
+import os
+import sys
 import traceback
 
 import typer
@@ -66,6 +68,9 @@ def run(arguments: list[str]) -> int:
         app(arguments, prog_name="clerkship")
     except SystemExit as done:  # how typer ends, usage errors and Ctrl-C included
         return done.code if isinstance(done.code, int) else 0
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  (until the process ends)
+        return 141  # as a shell calls it
     except ClerkshipError as error:
         _explain(error, json="--json" in arguments)
     except Exception as error:  # the last line of defence: a bug of ours is said to be one

@@ -10,6 +10,8 @@ from clerkship.report.repeats import TaskRate
 _STYLES = {"worse": "fail", "better": "pass", "flaky": "partial", "same": "quiet"}
 _MARKS = {"worse": "▼", "better": "▲", "flaky": "~", "same": "="}
 MOST_ROWS = 60
+FEWEST_TASKS = 6
+"""With fewer, the paired test cannot find anything, however they come out."""
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
@@ -64,6 +66,10 @@ def _overall(comparison: Comparison) -> str:
         return "[errored]no task was graded in both runs: nothing can be said[/]"
     low, high = f"{100 * found.low:+.0f}", f"{100 * found.high:+.0f}"
     size = f"pass rate {100 * found.rate:+.1f} points [quiet](95 % interval {low} to {high})[/]"
+    if comparison.after.made_by == "rescore":
+        return size  # the same trials, graded twice: there is no chance in it
+    if comparison.tasks < FEWEST_TASKS:
+        return f"{size}   [quiet]{comparison.tasks} tasks are too few to tell a change of all of them from chance[/]"
     if comparison.overall == "same":
         return f"{size}   [quiet]chance alone could do this (p = {comparison.chance:.2f})[/]"
     word = _styled(comparison.overall, f"{comparison.overall} overall")

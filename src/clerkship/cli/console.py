@@ -1,18 +1,22 @@
 """Where output goes: rich on a terminal, plain elsewhere, JSON when asked for."""
 
 import io
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TextIO
 
 import orjson
 from pydantic import BaseModel
 from rich.console import Console
+from rich.text import Text
 from rich.theme import Theme
 
 from clerkship.engine.seat import SEAT
+from clerkship.report.plain import harmless
 
 _THEME = Theme(
     {
@@ -40,10 +44,23 @@ def err() -> Console:
     return _console(stderr=True)
 
 
+class _Guarded(Console):
+    """What agents and authors wrote is shown, and obeyed by no terminal: no sign in it moves a cursor."""
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """As rich does, without the signs that are none."""
+        return super().render_str(harmless(text), **how)
+
+    def on_broken_pipe(self) -> None:
+        """Nobody reads on: what is still to be said goes nowhere, and what is still to be done is done."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if self.stderr else sys.stdout).fileno())
+
+
 def _console(*, stderr: bool) -> Console:
-    console = Console(theme=_THEME, stderr=stderr, highlight=False, emoji=False)
+    console = _Guarded(theme=_THEME, stderr=stderr, highlight=False, emoji=False)
     if not console.is_terminal:
-        console = Console(theme=_THEME, stderr=stderr, highlight=False, emoji=False, width=200, soft_wrap=True)
+        console = _Guarded(theme=_THEME, stderr=stderr, highlight=False, emoji=False, width=200, soft_wrap=True)
     return console
 
 
@@ -110,4 +127,8 @@ def print_json_line(data: Any) -> None:
 def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
-    return str(value)
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return value._asdict()
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(type(value).__name__)

@@ -1,5 +1,6 @@
 """`clerkship list`: the runs that are kept."""
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -8,7 +9,10 @@ from rich.table import Table
 
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json, StorePath
-from clerkship.cli.verdicts import standing
+from clerkship.cli.verdicts import unfinished
+from clerkship.cli.words import styled
+from clerkship.model.run import BenchmarkRun, Counts
+from clerkship.report.outcome import GRADED, tally
 from clerkship.service.reading import open_store
 from clerkship.settings import load_settings
 
@@ -24,11 +28,32 @@ def list_runs(
     if json:
         print_json([{"run": run, "counts": counts, "running": held} for run, counts, held in runs])
         return
+    console = out()
     table = Table(box=None, pad_edge=False, header_style="quiet")
     table.add_column("run", no_wrap=True)
-    for column in ("started", "name", "agent", "outcome"):
-        table.add_column(column, overflow="fold")
+    table.add_column("passed", justify="right", no_wrap=True)
+    for column in ("agent", "what"):
+        table.add_column(column, no_wrap=True, overflow="ellipsis")
     for run, counts, held in runs:
-        started = run.started_at[:19].replace("T", " ")
-        table.add_row(run.id, started, escape(run.name), escape(run.solver), standing(run, counts, held=held))
-    out().print(table)
+        table.add_row(run.id, _passed(counts), escape(run.solver), _what(run, counts, held=held))
+    console.print(table)
+    elsewhere = f" --store {shlex.quote(str(store))}" if store else ""
+    for run, _, held in runs:
+        if run.status != "completed":
+            console.print(f"{run.id} {unfinished(run, held=held, elsewhere=elsewhere)}", soft_wrap=True)
+
+
+def _passed(counts: Counts) -> str:
+    style = "pass" if counts.exit_code() == 0 else "fail"
+    return f"[{style}]{counts.passed}/{counts.graded}[/]"
+
+
+def _what(run: BenchmarkRun, counts: Counts, *, held: bool) -> str:
+    """The rest in one line: what broke or is missing first, then which tasks, and how they were run."""
+    told = [f"{styled(name)} {number}" for name, number in tally(counts).items() if number and name not in GRADED]
+    told += [f"[fail]crashed {counts.agent_errors}[/]"] if counts.agent_errors else []
+    missing = run.missing(counts)
+    told += [f"[cancelled]{missing} {'to come' if held else 'not run'}[/]"] if missing else []
+    made = [f"{run.made_by} of {run.origin}"] if run.origin else []
+    again = [f"-k {run.trials}"] if run.trials > 1 else []
+    return "  ".join([*told, escape(" ".join([run.name, *made, *again, *run.options]))])

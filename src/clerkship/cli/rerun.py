@@ -46,11 +46,12 @@ def rerun(
 
         clerkship rerun latest --agent python:my_agent:Agent
     """
-    settings = limited(load_settings(), concurrency)
+    settings = load_settings()
     targets = reports(report, junit, jsonl, markdown, markdown_limit)
     path, catalog = store or settings.store, registered()
     with open_store(path) as kept:
-        plan = plan_rerun(kept, run, catalog, settings, agent)
+        limits = limited(settings, concurrency or kept.run(run).concurrency)
+        plan = plan_rerun(kept, run, catalog, limits, agent)
         show = RunShown(kept, path, settings, targets, json=json, warnings=catalog.warnings())
         show.announce(plan)
         result, _ = show.follow(plan.run.total, lambda watch: execute(plan, kept, catalog, [watch]))

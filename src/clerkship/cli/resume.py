@@ -20,7 +20,7 @@ from clerkship.cli.options import (
 )
 from clerkship.cli.shown import RunShown, reports
 from clerkship.report.markdown import SUMMARY
-from clerkship.service.reading import open_store
+from clerkship.service.reading import open_store, show_run
 from clerkship.service.second_looks import plan_resume
 from clerkship.service.second_looks import resume as go_on
 from clerkship.settings import limited, load_settings
@@ -29,6 +29,10 @@ from clerkship.settings import limited, load_settings
 def resume(
     run: RunReference = "latest",
     errored: Annotated[bool, typer.Option("--errored", help="Do trials again that errored, too.")] = False,
+    agent: Annotated[
+        str | None,
+        typer.Option("--agent", "-a", metavar="WHO", help="The same agent, where its name was not kept whole."),
+    ] = None,
     concurrency: Concurrency = None,
     report: Report = None,
     junit: Junit = None,
@@ -48,14 +52,16 @@ def resume(
 
         clerkship resume latest
     """
-    settings = limited(load_settings(), concurrency)
+    settings = load_settings()
     targets = reports(report, junit, jsonl, markdown, markdown_limit)
     path, catalog = store or settings.store, registered()
     with open_store(path) as kept:
-        resumed = plan_resume(kept, run, catalog, settings, retry_errored=errored)
+        limits = limited(settings, concurrency or kept.run(run).concurrency)
+        resumed = plan_resume(kept, run, catalog, limits, agent=agent, retry_errored=errored)
         show = RunShown(kept, path, settings, targets, json=json, warnings=catalog.warnings())
-        if not resumed.left and not json:
+        if not resumed.left and resumed.plan.run.status == "completed" and not json:
             out().print(f"[quiet]{escape(resumed.plan.run.id)} has nothing left to do[/]")
+            raise typer.Exit(show_run(kept, run).exit_code())
         show.announce(resumed.plan, f"{resumed.left} of {resumed.plan.run.total} trials left")
         result, _ = show.follow(resumed.left, lambda watch: go_on(resumed, kept, catalog, [watch]))
     raise typer.Exit(result.exit_code())

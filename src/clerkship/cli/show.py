@@ -1,5 +1,7 @@
 """`clerkship show`: a run, or one task of it, with its evidence."""
 
+import shlex
+from pathlib import Path
 from typing import Annotated
 
 import orjson
@@ -11,13 +13,17 @@ from clerkship.cli.console import err, out, print_json
 from clerkship.cli.event_line import print_event
 from clerkship.cli.options import Json, Jsonl, Junit, Markdown, MarkdownLimit, Report, RunReference, StorePath
 from clerkship.cli.shown import say_written
-from clerkship.cli.verdicts import print_criterion, print_run
+from clerkship.cli.verdicts import print_criterion, print_run, unfinished
 from clerkship.cli.words import ending, verdict
 from clerkship.model.criterion import Criterion
+from clerkship.model.problem import InputError
 from clerkship.report.markdown import SUMMARY
+from clerkship.report.plain import on_one_line
+from clerkship.report.repeats import rates
 from clerkship.service.exporting import Targets, write_reports
 from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task
 from clerkship.settings import load_settings
+from clerkship.store.contract import Store
 
 MOST_LINES = 40
 
@@ -33,7 +39,10 @@ def show(
     criteria: Annotated[
         bool, typer.Option("--criteria", help="With a task: each criterion as it is written, with all its evidence.")
     ] = False,
-    trial: Annotated[int, typer.Option(metavar="N", help="With a task: which repetition.", min=1)] = 1,
+    trial: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="With a task: which repetition. [default: the first that failed]", min=1),
+    ] = None,
     report: Report = None,
     junit: Junit = None,
     jsonl: Jsonl = None,
@@ -56,6 +65,8 @@ def show(
     """
     targets = Targets(html=report, junit=junit, jsonl=jsonl, markdown=markdown, markdown_limit=markdown_limit)
     with open_store(store or load_settings().store) as kept:
+        if task is None and (events or criteria or trial is not None):
+            task = _only_task(kept, run)
         written = write_reports(kept, run, targets)
         if targets.to_stdout():
             return
@@ -64,16 +75,31 @@ def show(
             wanted = Wanted(kind, after, limit if events or json else 0)
             _show_task(show_task(kept, run, task, trial, wanted), events=events, criteria=criteria, json=json)
         else:
-            _show_run(show_run(kept, run, failed=failed), json=json)
+            view = show_run(kept, run, failed=failed)
+            _show_run(view, json=json, held=kept.held(view.run.id), store=store)
 
 
-def _show_run(view: RunView, *, json: bool) -> None:
+def _only_task(store: Store, run: str) -> str:
+    """The task that is meant where none is named."""
+    names = list(rates(show_run(store, run).task_runs))
+    if len(names) != 1:
+        raise InputError.of(
+            "--events, --criteria and --trial go with a task", hint=f"name one of: {'; '.join(names[:10])}"
+        )
+    return names[0]
+
+
+def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> None:
     if json:
         print_json({"run": view.run, "counts": view.counts, "repeats": view.repeats(), "tasks": view.task_runs})
         return
     made = f"  [quiet]{view.run.made_by} of {view.run.origin}[/]" if view.run.origin else ""
-    out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{made}\n")
-    print_run(out(), view.run, view.counts, view.task_runs)
+    out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{made}")
+    elsewhere = f" --store {shlex.quote(str(store))}" if store else ""
+    told = unfinished(view.run, held=held, elsewhere=elsewhere)
+    if told:
+        out().print(told, soft_wrap=True)
+    print_run(out(), view.run, view.counts, view.task_runs, elsewhere)
 
 
 def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> None:
@@ -83,7 +109,13 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         return
     console, task_run = out(), view.task_run
     score = "" if task_run.score is None else f"  {task_run.score:.2f}"
-    console.print(f"{verdict(task_run)}{score}  [bold]{escape(task_run.task)}[/]  [quiet]{ending(task_run)}[/]")
+    trial = f"  [quiet]trial {task_run.trial} of {len(view.trials)}[/]" if len(view.trials) > 1 else ""
+    console.print(f"{verdict(task_run)}{score}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{ending(task_run)}[/]")
+    other = [str(t.trial) for t in view.trials if t.verdict not in ("pass", "ungraded") and t.trial != task_run.trial]
+    if other:
+        console.print(f"  [quiet]did not pass either: trial {', '.join(other[:20])}[/]")
+    for actor, text in view.said:
+        console.print(f"  [place]{escape(actor):>8}[/]  {escape(on_one_line(text))}", soft_wrap=True)
     for name, text in (("not the agent's fault", task_run.error), ("the agent failed", task_run.agent_error)):
         if text:
             console.print(f"  [fail]{name}:[/] {escape(text)}")

@@ -5,14 +5,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 
 from clerkship.cli.console import agents_print_to_stderr, out, print_json
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.verdicts import print_run
-from clerkship.model.problem import InputError
-from clerkship.service.exporting import Targets, write_reports
+from clerkship.model.problem import InputError, Problem
+from clerkship.service.exporting import ReportFailed, Targets, write_reports
 from clerkship.service.reading import RunView, show_run
 from clerkship.service.running import RunPlan, RunResult, Watch
 from clerkship.settings import Settings, program
@@ -62,26 +63,39 @@ class RunShown:
             result = work(progress)
         view = show_run(self.store, result.run.id)
         if not self.json:
-            print_run(console, view.run, view.counts, view.task_runs)
+            print_run(console, view.run, view.counts, view.task_runs, self._elsewhere)
             self._say_where(console, view)
         page = self.targets.html or self.path.parent / "reports" / f"{result.run.id}.html"
-        written = write_reports(self.store, result.run.id, replace(self.targets, html=page))
+        targets = replace(self.targets, html=page)
+        try:
+            written = write_reports(self.store, result.run.id, targets)
+        except ReportFailed as failure:
+            if not self.json:
+                raise
+            self._print_json(view, targets.wanted(), [Problem(message=str(failure))])
+            raise typer.Exit(2) from None
         if self.json:
-            found = {"run": view.run, "counts": view.counts, "exit_code": result.exit_code(), "report": page}
-            print_json(
-                found
-                | {"reports": written, "repeats": view.repeats(), "tasks": view.task_runs, "warnings": self.warnings}
-            )
+            self._print_json(view, written)
         else:
             say_written(console, written)
         return result, view
 
+    def _print_json(self, view: RunView, written: dict[str, Path], problems: Sequence[Problem] = ()) -> None:
+        code = 2 if problems else view.exit_code()
+        found = {"run": view.run, "counts": view.counts, "exit_code": code, "report": written["html"]}
+        found |= {"reports": written, "repeats": view.repeats(), "tasks": view.task_runs, "warnings": self.warnings}
+        print_json(found | ({"problems": problems} if problems else {}))
+
+    @property
+    def _elsewhere(self) -> str:
+        """What to add to a command, where the store is not the usual one."""
+        return f" --store {shlex.quote(str(self.path))}" if self.path != self.settings.store else ""
+
     def _say_where(self, console: Console, view: RunView) -> None:
-        elsewhere = f" --store {shlex.quote(str(self.path))}" if self.path != self.settings.store else ""
-        look = f"[quiet]closer[/] {program()} show {view.run.id}{escape(elsewhere)}"
+        look = f"[quiet]closer[/] {program()} show {view.run.id}{escape(self._elsewhere)}"
         console.print(look, soft_wrap=True)
         if view.run.status == "cancelled":
-            console.print(f"[quiet]go on[/]  {program()} resume {view.run.id}{escape(elsewhere)}", soft_wrap=True)
+            console.print(f"[quiet]go on[/]  {program()} resume {view.run.id}{escape(self._elsewhere)}", soft_wrap=True)
 
 
 def say_written(console: Console, written: dict[str, Path]) -> None:

@@ -1,5 +1,6 @@
 """A run on the terminal: the table of verdicts, and each failure with its reason and evidence."""
 
+import textwrap
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -9,24 +10,29 @@ from rich.table import Table
 
 from clerkship.cli.words import ending, styled, verdict
 from clerkship.kit.statistics import wilson
-from clerkship.model.matcher import describe
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.report.outcome import outcome, tally
+from clerkship.report.plain import on_one_line, side_by_side
 from clerkship.report.repeats import Repeats, TaskRate, beside, rates, repeats
+from clerkship.settings import program
 
 MOST_ROWS = 40
 MOST_FAILURES = 20
 LONGEST_VALUE = 160
 
 
-def print_run(console: Console, run: BenchmarkRun, counts: Counts, task_runs: Sequence[TaskRun]) -> None:
-    """Table, failures, sum."""
+def print_run(
+    console: Console, run: BenchmarkRun, counts: Counts, task_runs: Sequence[TaskRun], elsewhere: str = ""
+) -> None:
+    """Table, failures, sum; `elsewhere` names the store, where it is not the usual one."""
     console.print()
+    if not task_runs:
+        console.print("[quiet]nothing failed[/]" if counts.done else "[quiet]no trial has finished[/]")
     whole = len(task_runs) == counts.done
     found = rates(task_runs)
     if whole and len(task_runs) > len(found):
         _print_rates(console, list(found.values()))
-    else:
+    elif task_runs:
         _print_table(console, task_runs)
     unhappy = [
         task_run for task_run in task_runs if outcome(task_run) not in ("pass", "ungraded") or task_run.agent_error
@@ -36,7 +42,7 @@ def print_run(console: Console, run: BenchmarkRun, counts: Counts, task_runs: Se
         print_failure(console, task_run)
     if len(shown) < len(unhappy):
         more = f"{len(unhappy) - len(shown)} more that did not pass"
-        console.print(f"\n[quiet]… and {more}: `clerkship show {run.id} --failed`[/]")
+        console.print(f"\n[quiet]… and {more}: {program()} show {run.id} --failed{escape(elsewhere)}[/]")
     console.print()
     console.print(summary(run, counts))
     if whole and run.trials > 1:
@@ -138,7 +144,7 @@ def print_failure(console: Console, task_run: TaskRun) -> None:
         _print(console, 4, f"[errored]not the agent's fault:[/] {escape(task_run.error)}")
     if task_run.agent_error:
         _print(console, 4, f"[fail]the agent failed:[/] {escape(task_run.agent_error)}")
-    for criterion in task_run.criteria if task_run.status != "errored" else ():
+    for criterion in task_run.criteria if task_run.status in ("completed", "timed_out") else ():
         if criterion.status != "judged" or not criterion.passed:
             print_criterion(console, criterion)
 
@@ -148,7 +154,7 @@ def _print(console: Console, indent: int, markup: str) -> None:
     if console.is_terminal:
         console.print(Padding(markup, (0, 0, 0, indent)))
     else:
-        console.print(" " * indent + markup)
+        console.print(textwrap.indent(markup, " " * indent))
 
 
 def print_criterion(console: Console, criterion: CriterionRun, *, whole: bool = False) -> None:
@@ -166,23 +172,21 @@ def print_criterion(console: Console, criterion: CriterionRun, *, whole: bool = 
 
 def _print_field(console: Console, field: FieldCheck) -> None:
     place = f" [quiet]#{field.seq}[/]" if field.seq is not None else ""
-    expected, actual = (v if isinstance(v, str) else describe(v) for v in (field.expected, field.actual))
+    expected, actual = side_by_side(field)
     _print(console, 6, f"[place]{escape(field.path)}[/]{place}")
-    _print(console, 8, f"[quiet]expected[/] {escape(_cut(expected))}")
-    _print(console, 8, f"[quiet]actual  [/] {escape(_cut(actual))}")
+    _print(console, 8, f"[quiet]expected[/] {escape(on_one_line(expected, LONGEST_VALUE))}")
+    _print(console, 8, f"[quiet]actual  [/] {escape(on_one_line(actual, LONGEST_VALUE))}")
 
 
-def _cut(text: str) -> str:
-    line = " ⏎ ".join(text.splitlines())
-    return line if len(line) <= LONGEST_VALUE else f"{line[:LONGEST_VALUE]}…"
-
-
-def standing(run: BenchmarkRun, counts: Counts, *, held: bool) -> str:
-    """The same, and whether anybody is at work on it."""
-    told = summary(run, counts)
-    if run.status == "active":
-        told += "   [partial]running[/]" if held else f"   [fail]interrupted:[/] clerkship resume {run.id}"
-    return told
+def unfinished(run: BenchmarkRun, *, held: bool, elsewhere: str = "") -> str:
+    """What there is to say of a run that has not come to its end."""
+    if run.status == "completed":
+        return ""
+    if held:
+        return "[partial]running[/]"
+    how = "stopped" if run.status == "cancelled" else "interrupted"
+    again = f"rescore {run.origin}" if run.made_by == "rescore" else f"resume {run.id}"
+    return f"[fail]{how}:[/] {program()} {again}{escape(elsewhere)}"
 
 
 def summary(run: BenchmarkRun, counts: Counts) -> str:
@@ -193,7 +197,7 @@ def summary(run: BenchmarkRun, counts: Counts) -> str:
     if interval is not None:
         sure = f"[quiet](95 % interval {interval.low:.0%} to {interval.high:.0%}, {counts.graded} graded)[/]"
         rate = f"   pass rate {interval.rate:.0%} {sure}"
-    missing = run.total - counts.done if run.status != "completed" else 0  # who is sure early leaves out the rest
+    missing = run.missing(counts)
     left = f"   [cancelled]{missing} not run[/]" if missing else ""
     crashed = f"   [fail]the agent crashed in {counts.agent_errors}[/]" if counts.agent_errors else ""
     return f"{told}{crashed}{rate}{left}"

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from clerkship.engine.seat import Done, Seat, finish
+from clerkship.engine.seat import Done, NoMoreSeats, Seat, finish
 from clerkship.engine.trial import Finished, Job, Setting
 from clerkship.kit.wall import monotonic
 
@@ -18,6 +18,8 @@ CLOSE_WITHIN = 3.0
 """Seconds for agents that have stopped to let go of what they hold: a program of theirs may want to be killed."""
 MOST_WAITING = 64
 
+_STOPPING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+"""Ctrl-C; and what a cancelled job, a stopped container or a closed terminal sends."""
 Save = Callable[[list[Finished]], None]
 More = Callable[[list[Finished]], Iterable[Job]]
 
@@ -63,19 +65,23 @@ class Batch:
 
     @contextlib.contextmanager
     def hearing_ctrl_c(self) -> Iterator[None]:
-        """In here the first Ctrl-C is a wish, not an exception: it must not strike in the middle of keeping a trial."""
+        """In here the first Ctrl-C is a wish, not an exception: it must not strike in the middle of keeping a trial.
+
+        So is a plain kill: what agents have started must not outlive this process.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = signal.signal(signal.SIGINT, self._wish)
+        before = {number: signal.signal(number, self._wish) for number in _STOPPING}
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            for number, handler in before.items():
+                signal.signal(number, handler or signal.SIG_DFL)
 
     def _wish(self, number: int, frame: object) -> None:
         self.stop()
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # the second is meant
+        signal.signal(number, signal.default_int_handler)  # the second is meant
 
     def _patience(self) -> float:
         """Seats are opened while nothing comes in from those there are: agents that wait get the whole limit,
@@ -106,17 +112,19 @@ class Batch:
     def _sit_down(self) -> None:
         """Nothing has come in: twice as many seats, as far as there is work for them."""
         for _ in range(min(len(self._seats), self.concurrency - len(self._seats), self._waiting.qsize())):
-            self._sit()
+            try:
+                self._sit()
+            except NoMoreSeats:
+                self.concurrency = len(self._seats)  # as many as the system has room for
+                return
 
     def _take(self, done: Iterable[Done]) -> None:
-        finished = []
-        for item in done:
+        items = list(done)
+        self._keep([item.finished for item in items if item.finished is not None])
+        for item in items:
             if item.seat.retired and item.seat in self._seats:
                 self._seats.remove(item.seat)
                 self._sit()
-            if item.finished is not None:
-                finished.append(item.finished)
-        self._keep(finished)
 
     def _keep(self, finished: list[Finished]) -> None:
         self._taken.set()

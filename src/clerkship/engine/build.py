@@ -46,13 +46,16 @@ class BuiltTask:
 
 def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], catalog: Registered) -> list[BuiltTask]:
     """Resolve everything snapshots name; those of one environment share its rooms."""
-    rooms: dict[int, dict[str, Room]] = {}
+    rooms: dict[str, dict[str, Room]] = {}
+    written: dict[int, str] = {}
+    """Tasks that were loaded together share one environment; those that were read back have one each, alike."""
     built = []
     for snapshot in snapshots:
         place = snapshot.environment
-        if id(place) not in rooms:
-            rooms[id(place)] = build_rooms(place, datasets, catalog)
-        built.append(_build(snapshot, rooms[id(place)], catalog))
+        key = written.get(id(place)) or written.setdefault(id(place), place.model_dump_json())
+        if key not in rooms:
+            rooms[key] = build_rooms(place, datasets, catalog)
+        built.append(_build(snapshot, rooms[key], catalog))
     return built
 
 
@@ -98,7 +101,9 @@ def build_solver(reference: str, catalog: Registered, settings: Settings) -> Sol
     """`nop`, `oracle`, or a sort of agent and which one: `python:module:name`, `command:./agent`, `http://…`."""
     sort, _, rest = reference.partition(":")
     if sort not in catalog.agents:
-        hint = catalog.missing(sort) or did_you_mean(sort, catalog.agents)
+        looks_like_one = any(sign in reference for sign in (" ", "/", ".")) and ":" not in reference
+        program = f"did you mean `command:{reference}`?" if looks_like_one else ""
+        hint = catalog.missing(sort) or program or did_you_mean(sort, catalog.agents)
         raise InputError.of(f"unknown agent `{reference}`", hint=hint)
     return catalog.agents.get(sort)(rest, settings)
 

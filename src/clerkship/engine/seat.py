@@ -26,6 +26,10 @@ GRACE = 0.3
 """Seconds from cancelling an agent that is past its time to interrupting it, and again to giving it up."""
 
 
+class NoMoreSeats(PlatformError):
+    """The system has no more threads or files to give."""
+
+
 class Seat:
     """A thread with a loop of its own."""
 
@@ -48,7 +52,11 @@ class Seat:
         self._ending: Ending = "timed_out"
         """What it is if its trial is cancelled."""
         self._thread = threading.Thread(target=self._run, name=SEAT, daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:  # the system's limit of threads
+            self._loop.close()
+            raise NoMoreSeats(f"no more agents can be run: {error}; too many of them hang") from None
 
     def _run(self) -> None:
         try:
@@ -74,6 +82,9 @@ class Seat:
     async def _perform(self, job: Job) -> "Done":
         try:
             self._setting.begin(job.key())
+        except Exception as error:  # it could not even be taken down: to be done when it can
+            return Done(self, stillborn(job, told(error), "cancelled"))
+        try:
             trial = Trial(job, self._setting)
         except Exception as error:  # around one run: whatever it was is data
             return Done(self, stillborn(job, told(error)))
@@ -176,7 +187,7 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     try:
         return asyncio.new_event_loop()
     except OSError as error:
-        raise PlatformError(f"no more agents can be run: {error.strerror}; too many of them hang") from None
+        raise NoMoreSeats(f"no more agents can be run: {error.strerror}; too many of them hang") from None
 
 
 class Done:

@@ -102,7 +102,7 @@ class Trial:
                 return await self._work()
         except AgentError as error:
             if error.trace:
-                self.playground.sidecar.facts["agent_traceback"] = error.trace
+                self.playground.sidecar.facts["agent_traceback"] = self.playground.redacted(error.trace)
             return self._agent_failed(str(error))
 
     async def _work(self) -> Ending:
@@ -137,7 +137,8 @@ class Trial:
         with self._gate:
             agent, self._agent, self._over = self._agent, None, True
         if agent is not None:
-            self.playground.sidecar.facts.update(agent.close())
+            for name, fact in agent.close().items():
+                self.playground.sidecar.facts[name] = self.playground.redacted(fact) if isinstance(fact, str) else fact
 
     async def _converse(self, agent: Agent, sandboxes: Sandboxes, task_item: dict[str, Any] | None) -> Ending:
         """The person speaks, the agent answers, until one of them has had enough."""
@@ -168,7 +169,7 @@ class Trial:
             self.playground.emit("run", payload, "agent")
 
     def _agent_failed(self, error: str) -> Ending:
-        self._agent_error = _clean(error)
+        self._agent_error = self.playground.redacted(_clean(error))
         self._emit(AgentFailed(error=self._agent_error))
         return "agent_failed"
 

@@ -1,5 +1,6 @@
 """Files of one folder: found, read and parsed, with includes that cannot leave it."""
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -75,10 +76,10 @@ class Folder:
     _resolved: dict[Path, Path] = field(default_factory=dict)
 
     def files(self) -> list[Path]:
-        """Every YAML file in it, in order; hidden files and folders are left alone."""
+        """Every YAML file in it, in order; hidden ones are left alone, and so are other people's packages."""
         found: list[Path] = []
         for folder, folders, names in os.walk(self.root, onerror=self._cannot_enter):
-            folders[:] = [name for name in folders if not name.startswith(".")]
+            folders[:] = [name for name in folders if not _is_not_ours(Path(folder, name))]
             found += [Path(folder, name) for name in names if not name.startswith(".") and name.endswith(SUFFIXES)]
         return sorted(found)
 
@@ -179,6 +180,12 @@ class Folder:
         except ValueError:
             raise Unreadable("it is not the name of a file") from None
         return path
+
+
+def _is_not_ours(folder: Path) -> bool:
+    with contextlib.suppress(OSError):  # one that may not be entered is said to be so elsewhere
+        return folder.name.startswith(".") or folder.name == "node_modules" or (folder / "pyvenv.cfg").exists()
+    return False
 
 
 def read_text(path: Path) -> str:

@@ -13,8 +13,8 @@ class Addressed(Frozen):
 
     @cached_property
     def data(self) -> bytes:
-        """Its one byte form."""
-        return orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
+        """Its one byte form. Keys stand as they were written: an agent is handed them in that order, now and later."""
+        return orjson.dumps(self.model_dump(mode="json"))
 
     @cached_property
     def hash(self) -> str:

@@ -120,6 +120,8 @@ class BenchmarkRun(Frozen):
     trials: int
     until_sure: float | None = None
     """The rate that each task was to be clear of, where that ended its trials."""
+    concurrency: int | None = None
+    """Trials at once, as was asked for or as its benchmark says."""
     started_at: str
     completed_at: str | None = None
     status: Literal["active", "completed", "cancelled"] = "active"
@@ -128,6 +130,16 @@ class BenchmarkRun(Frozen):
     clerkship: str
     plugins: dict[str, str] = {}
     """Packages from elsewhere that its tasks and its agent need, with their versions."""
+
+    def missing(self, counts: "Counts") -> int:
+        """Trials that were to be done and were not; who was sure early has left out the rest on purpose."""
+        return 0 if self.status == "completed" else max(self.total - counts.done, 0)
+
+    def exit_code(self, counts: "Counts") -> int:
+        """The design's table for a whole run: stopped, broken off, or by its trials."""
+        if self.status == "cancelled":
+            return 130
+        return counts.exit_code() if self.status == "completed" else 2
 
 
 class Counts(Frozen):

@@ -37,7 +37,9 @@ class InProcessDoor:
     @property
     def url(self) -> str:
         """Where the sandbox is over HTTP; asking starts the listener if it is not up."""
-        return f"{self._base_url()}/{self._gateway.admit(self._playground)}/{self._sandbox}"
+        base = self._base_url()
+        self._playground.address = base.partition("//")[2]
+        return f"{base}/{self._gateway.admit(self._playground)}/{self._sandbox}"
 
     @property
     def token(self) -> str:

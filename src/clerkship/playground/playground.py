@@ -59,6 +59,11 @@ class Sandbox:
         self._token: str | None = None
 
     @property
+    def opened(self) -> bool:
+        """Whether anybody has asked for its credential."""
+        return self._token is not None
+
+    @property
     def token(self) -> str:
         """Its own credential, made when first asked for."""
         if self._token is None:
@@ -98,6 +103,8 @@ class Playground:
         self.environment = environment
         self.id = ""
         """Its name at the gateway, once it is admitted."""
+        self.address = ""
+        """Host and port of the HTTP door, once anybody has asked."""
         self.seed = seed
         self.lock = threading.RLock()
         self.clock: Clock = (
@@ -306,6 +313,14 @@ class Playground:
         active.strikes += 1
         injected = FaultInjected(fault=active.fault.name, operation=operation, details=dict(details))
         return self.emit(sandbox, injected, "scenario")
+
+    def redacted(self, text: str) -> str:
+        """An agent's words without what opens this playground, or differs between machines: neither is for the log."""
+        for name, sandbox in self.sandboxes.items():
+            if sandbox.opened:
+                text = text.replace(sandbox.token, f"[token of {name}]")
+        text = text.replace(self.id, "[playground]") if self.id else text
+        return text.replace(self.address, "[address]") if self.address else text
 
     def advance(self, by: timedelta) -> None:
         """Let simulated time pass."""

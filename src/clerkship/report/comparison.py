@@ -10,6 +10,7 @@ from clerkship.report.outcome import GRADED
 from clerkship.report.repeats import TaskRate, rates
 
 Standing = Literal["worse", "better", "flaky", "same", "not graded", "only before", "only after"]
+BROKEN = ("errored", "inconclusive", "invalid_person", "cancelled")
 CHANCE = 0.05
 """A difference less likely than this by chance alone is taken for one."""
 STANDINGS: dict[Standing, str] = {
@@ -50,6 +51,8 @@ class Comparison:
     """Of the pass rate, meant over the tasks that both graded."""
     chance: float
     """How likely a difference of that size is by chance."""
+    tasks: int
+    """How many those are."""
 
     def standings(self) -> dict[Standing, int]:
         """How many tasks stand how."""
@@ -86,8 +89,8 @@ class Comparison:
         }
 
     def exit_code(self, gate: Literal["task", "overall"] = "task") -> int:
-        """1 for worse: any task, or all together; 2 where a trial broke and nothing can be said of it."""
-        if self.difference is None or any(row.standing == "not graded" and _broke(row.after) for row in self.rows):
+        """1 for worse: any task, or all together; 2 where the second run is not whole, or trials of it broke."""
+        if self.difference is None or self.after.status != "completed" or any(_broke(row.after) for row in self.rows):
             return 2
         return int(self.overall == "worse" if gate == "overall" else self.standings()["worse"] > 0)
 
@@ -106,7 +109,7 @@ def compare(
         for row in rows
         if row.before and row.after and row.before.graded and row.after.graded
     ]
-    return Comparison(before, after, tuple(rows), paired_interval(both), paired(both))
+    return Comparison(before, after, tuple(rows), paired_interval(both), paired(both), len(both))
 
 
 def _row(task: str, old: Mapping[str, TaskRate], new: Mapping[str, TaskRate]) -> Row:
@@ -137,4 +140,4 @@ def _among_failures(before: TaskRate, after: TaskRate) -> Standing:
 
 
 def _broke(rate: TaskRate | None) -> bool:
-    return rate is not None and any(rate.outcomes[name] for name in ("errored", "inconclusive", "invalid_person"))
+    return rate is not None and any(rate.outcomes[name] for name in BROKEN)

@@ -13,7 +13,6 @@ from pydantic import BaseModel
 
 from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
-from clerkship.report.outcome import exit_code
 
 FORMAT = 1
 """Raised when a line changes its meaning; a new key or a new type of line does not."""
@@ -47,7 +46,7 @@ def render_jsonl(run: BenchmarkRun, counts: Counts, trials: Iterable[Kept], blob
         status=run.status,
         counts=counts.model_dump(mode="json"),
         pass_rate=None if rate is None else rate._asdict(),
-        exit_code=exit_code(run, counts),
+        exit_code=run.exit_code(counts),
         task_runs=done,
         events=events,
     )

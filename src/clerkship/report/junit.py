@@ -45,6 +45,8 @@ def render_junit(run: BenchmarkRun, counts: Counts, cases: Callable[[], Iterable
     for case in cases():
         tally[standing(case.task_run)] += 1
         seconds += case.seconds
+    missing = run.missing(counts)
+    tally["errored"] += bool(missing)
     sums = (
         f'tests="{tally.total()}" failures="{tally["failed"]}" errors="{tally["errored"]}" '
         f'skipped="{tally["skipped"]}" time="{seconds:.3f}"'
@@ -56,6 +58,8 @@ def render_junit(run: BenchmarkRun, counts: Counts, cases: Callable[[], Iterable
     seen: Counter[tuple[str, str]] = Counter()
     for case in cases():
         yield _case(run, case, room, seen)
+    if missing:
+        yield _not_run(run, missing, seen)
     yield "</testsuite>\n</testsuites>\n"
 
 
@@ -79,7 +83,7 @@ def _properties(run: BenchmarkRun, counts: Counts) -> str:
         "clerkship": run.clerkship,
         "pass_rate": "none" if rate is None else f"{rate.rate:.4f}",
         "pass_rate_interval": "none" if rate is None else f"{rate.low:.4f} to {rate.high:.4f}",
-        "not_run": max(run.total - counts.done, 0),
+        "not_run": run.missing(counts),
         "again": run_again(run),
     }
     rows = "".join(f"<property name={_attribute(name)} value={_attribute(str(v))}/>\n" for name, v in facts.items())
@@ -101,6 +105,16 @@ def _case(run: BenchmarkRun, case: Case, room: int, seen: Counter[tuple[str, str
     sort = f" type={_attribute(outcome(task_run))}" if found != "skipped" else ""
     element = ELEMENTS[found]
     return f"{head}>\n<{element}{sort} message={message}>{body}</{element}>\n</testcase>\n"
+
+
+def _not_run(run: BenchmarkRun, missing: int, seen: Counter[tuple[str, str]]) -> str:
+    """A run that was stopped or killed is not a green one, whatever the trials that it got to."""
+    classname, name = _unique(_classname(run, ""), f"{missing:,} trials were not run", seen)
+    told = _attribute(
+        f"the run was {'stopped' if run.status == 'cancelled' else 'broken off'}: clerkship resume {run.id}"
+    )
+    head = f"<testcase classname={_attribute(classname)} name={_attribute(name)}"
+    return f'{head} time="0.000">\n<error type="not_run" message={told}></error>\n</testcase>\n'
 
 
 def _classname(run: BenchmarkRun, source: str) -> str:

@@ -11,7 +11,7 @@ from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, 
 from clerkship.report.command import look_closer, run_again
 from clerkship.report.foreign import foreign
 from clerkship.report.header import render_percent
-from clerkship.report.outcome import ENDINGS, OUTCOMES, exit_code, standing, tally, urgency
+from clerkship.report.outcome import ENDINGS, OUTCOMES, standing, tally, urgency
 from clerkship.report.plain import in_words, shown_evidence, unmet, word
 
 SUMMARY = 1_000_000
@@ -113,7 +113,7 @@ def _chosen(trials: Iterable[TaskRun], seen: _Seen) -> list[TaskRun]:
 
 
 def _headline(run: BenchmarkRun, counts: Counts) -> str:
-    mark = {0: "✅", 1: "❌", 130: "⏭️"}.get(exit_code(run, counts), "⚠️")
+    mark = {0: "✅", 1: "❌", 130: "⏭️"}.get(run.exit_code(counts), "⚠️")
     rate = wilson(counts.passed, counts.graded)
     told = "no trial was graded"
     if rate is not None:
@@ -123,7 +123,7 @@ def _headline(run: BenchmarkRun, counts: Counts) -> str:
         )
     numbers = " · ".join(f"{number:,} {OUTCOMES[name][0].lower()}" for name, number in tally(counts).items() if number)
     crashed = f" · the agent crashed in {counts.agent_errors:,}" if counts.agent_errors else ""
-    missing = run.total - counts.done
+    missing = run.missing(counts)
     left = f" · {missing:,} not run" if missing > 0 else ""
     return f"## {mark} {foreign(run.name, 100)}\n\n{told}\n\n{numbers}{crashed}{left}\n\nAgent {foreign(run.solver)}\n"
 

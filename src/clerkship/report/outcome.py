@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, Ending, TaskRun
+from clerkship.model.run import Counts, CriterionRun, Ending, TaskRun
 
 OUTCOMES: dict[str, tuple[str, str]] = {
     "fail": ("Fail", "a gate failed, nothing was right, or time ran out"),
@@ -19,7 +19,7 @@ OUTCOMES: dict[str, tuple[str, str]] = {
 GRADED = ("pass", "partial", "fail")
 
 ENDINGS: dict[Ending, str] = {
-    "agent_done": "The agent said it was done",
+    "agent_done": "The agent was done",
     "person_done": "The person ended the conversation",
     "nothing_left": "The person had nothing more to say",
     "agent_silent": "The agent gave no reply",
@@ -52,11 +52,6 @@ def standing(task_run: TaskRun) -> Standing:
     found = _STANDINGS.get(outcome(task_run), "errored")
     crashed = task_run.agent_error and outcome(task_run) in ("pass", "ungraded")
     return "failed" if crashed else found
-
-
-def exit_code(run: BenchmarkRun, counts: Counts) -> int:
-    """What the command line exits with after a run."""
-    return 130 if run.status == "cancelled" else counts.exit_code()
 
 
 def urgency(task_run: TaskRun) -> tuple[int, bool]:

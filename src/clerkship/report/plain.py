@@ -1,5 +1,6 @@
 """A trial that did not pass, in lines of plain text: what to know before opening anything else."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from clerkship.report.outcome import OUTCOMES, outcome, reason
 MOST_EVIDENCE = 20
 """Expectations shown of one criterion."""
 LONGEST_VALUE = 500
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def named(task_run: TaskRun) -> str:
@@ -56,9 +58,30 @@ def explain(task_run: TaskRun) -> Iterator[str]:
         for check in shown_evidence(criterion):
             place = f" (event #{check.seq})" if check.seq is not None else ""
             yield f"    {on_one_line(check.path)}{place}"
-            yield f"      expected {in_words(check.expected)}"
-            yield f"      actual   {in_words(check.actual)}"
+            expected, actual = side_by_side(check)
+            yield f"      expected {expected}"
+            yield f"      actual   {actual}"
     yield f"log: {task_run.events} events, head {task_run.head}"
+
+
+def harmless(text: str) -> str:
+    """Foreign text for a terminal: what would move its cursor, or turn its lines round, is shown as a sign."""
+    return _CONTROL.sub("�", text.replace("\r\n", "\n"))
+
+
+def side_by_side(check: FieldCheck) -> tuple[str, str]:
+    """Expected and actual in words; where the words are the same and the values are not, with their sort."""
+    expected, actual = in_words(check.expected), in_words(check.actual)
+    if expected == actual and not check.passed:
+        return _with_sort(check.expected, expected), _with_sort(check.actual, actual)
+    return expected, actual
+
+
+def _with_sort(value: Any, words: str) -> str:
+    return f'"{words}" (text)' if isinstance(value, str) else f"{words} ({_SORTS.get(type(value), 'not text')})"
+
+
+_SORTS: dict[type, str] = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a map"}
 
 
 def in_words(value: Any) -> str:
@@ -68,5 +91,5 @@ def in_words(value: Any) -> str:
 
 def on_one_line(text: str, limit: int = LONGEST_VALUE) -> str:
     """Line breaks shown as a sign, and no more than a reader takes in."""
-    line = " ⏎ ".join(text.splitlines())
+    line = " ⏎ ".join(harmless(text).splitlines())
     return line if len(line) <= limit else f"{line[:limit]}… ({len(text):,} characters)"

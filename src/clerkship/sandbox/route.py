@@ -11,6 +11,8 @@ from pydantic import BaseModel
 from clerkship.sandbox.exchange import Refusal, Reply, Request
 from clerkship.sandbox.state import Act
 
+MOST_ROUTES = 12
+"""Named to somebody who is lost."""
 _PARAMETER = re.compile(r"\{(\w+)(\*?)\}")
 
 
@@ -65,4 +67,6 @@ def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mappin
         allowed.append(route.method)
     if allowed:
         raise Refusal(405, "method_not_allowed", f"{request.method} is not done here; {', '.join(allowed)} is")
-    raise Refusal(404, "no_such_route", f"nothing is at {request.path[:200]}")
+    there = ", ".join(f"{route.method} {route.path}" for route in routes[:MOST_ROUTES])
+    more = f" and {len(routes) - MOST_ROUTES} more" if len(routes) > MOST_ROUTES else ""
+    raise Refusal(404, "no_such_route", f"nothing is at {request.path[:200]}; there is {there}{more}")

@@ -1,7 +1,7 @@
 """Look at runs that are kept."""
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ from clerkship.report.repeats import Repeats, rates, repeats
 from clerkship.store.contract import Store, UnknownRun
 from clerkship.store.sqlite import SqliteStore
 
+MOST_SAID = 200
+"""Utterances shown of one trial."""
+
 
 @dataclass(frozen=True)
 class RunView:
@@ -25,6 +28,10 @@ class RunView:
     run: BenchmarkRun
     counts: Counts
     task_runs: list[TaskRun]
+
+    def exit_code(self) -> int:
+        """What running it would have exited with."""
+        return self.run.exit_code(self.counts)
 
     def repeats(self) -> Repeats | None:
         """What repetition tells, where there was any."""
@@ -40,8 +47,12 @@ class TaskView:
     events: list[dict[str, Any]]
     sidecar: dict[str, Any]
     intact: bool
+    said: list[tuple[str, str]] = field(default_factory=list)
+    """Who said what, as far as a reader goes."""
     attempts: tuple[TaskRun, ...] = ()
     """Those before it, that were cut short."""
+    trials: tuple[TaskRun, ...] = ()
+    """All repetitions of its task, itself included."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +75,18 @@ def show_run(store: Store, reference: str, *, failed: bool = False) -> RunView:
     return RunView(run, store.counts(run.id), store.task_runs(run.id, failed=failed))
 
 
-def show_task(store: Store, reference: str, name: str, trial: int = 1, wanted: Wanted | None = None) -> TaskView:
-    """One trial, by the task's name or a part of it that only it has."""
+def show_task(
+    store: Store, reference: str, name: str, trial: int | None = None, wanted: Wanted | None = None
+) -> TaskView:
+    """One trial, by the task's name or a part of it that only it has; the first that did not pass, if none is named."""
     run = store.run(reference)
     found = store.task_runs(run.id, task=name) or _by_part(store.task_runs(run.id), name)
-    latest = [task_run for task_run in found if task_run.trial == trial]
-    if not latest:
+    fitting = [task_run for task_run in found if trial in (None, task_run.trial)]
+    if not fitting:
         raise UnknownRun(f"{run.id} has no trial {trial} of {name!r}; it has {', '.join(str(t.trial) for t in found)}")
-    chosen = latest[-1]
+    chosen = next((task_run for task_run in fitting if task_run.verdict not in ("pass", "ungraded")), fitting[0])
     attempts = [a for a in store.task_runs(run.id, task=chosen.task, attempts=True) if a.trial == chosen.trial]
-    return replace(view_task(store, chosen, wanted or Wanted()), attempts=tuple(attempts[:-1]))
+    return replace(view_task(store, chosen, wanted or Wanted()), attempts=tuple(attempts[:-1]), trials=tuple(found))
 
 
 def compare_runs(store: Store, before: str, after: str) -> Comparison:
@@ -95,8 +108,13 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
     """A trial and all that belongs to it. The log is read once, line by line, whatever its length."""
     chain, events = Chain(), list[dict[str, Any]]()
     bodies: set[str] = set()
+    said: list[tuple[str, str]] = []
     for seq, line in enumerate(store.log(task_run), 1):
         chain.add(line)
+        if b'"turn":' in line and len(said) < MOST_SAID:
+            payload = orjson.loads(line)
+            if isinstance(payload["payload"].get("text"), str):
+                said.append((payload["actor"], payload["payload"]["text"]))
         if b'"blobs":' in line:
             bodies.update(kept["sha256"] for kept in orjson.loads(line).get("blobs", {}).values())
         if seq > wanted.after and (wanted.limit is None or len(events) < wanted.limit):
@@ -109,6 +127,7 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
         events,
         orjson.loads(store.sidecar(task_run)),
         chain.head == task_run.head and all(_is_intact(store, digest) for digest in bodies),
+        said,
     )
 
 

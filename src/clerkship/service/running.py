@@ -28,11 +28,11 @@ from clerkship.model.scenario import Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
-from clerkship.report.outcome import exit_code
 from clerkship.settings import Settings
 from clerkship.store.contract import Hold, Store
 
 Watch = Callable[[TaskRun], None]
+LONGEST_TIMEOUT = 86_400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,13 +79,17 @@ class RunResult:
 
     def exit_code(self) -> int:
         """The design's table."""
-        return exit_code(self.run, self.counts)
+        return self.run.exit_code(self.counts)
 
 
 def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> RunPlan:
     """Load the files, pick the tasks, freeze them."""
     if request.trials < 1 or (request.concurrency or 1) < 1:
         raise InputError.of("trials and concurrency are at least 1")
+    if request.timeout is not None and not 0 < request.timeout <= LONGEST_TIMEOUT:
+        raise InputError.of(f"a timeout is more than 0 and at most {LONGEST_TIMEOUT} seconds")
+    if request.seed is not None and not -(2**63) <= request.seed < 2**63:
+        raise InputError.of("a seed is a whole number of 64 bits")
     if request.until_sure is not None and not 0 < request.until_sure < 1:
         raise InputError.of("the rate to be sure of lies between 0 and 1")
     library = load(request.path, catalog)
@@ -110,6 +114,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         path=str(request.path),
         options=_options(request),
         plugins=plugins_used(snapshots, solver.name, catalog),
+        concurrency=request.concurrency or benchmark_concurrency,
     )
     return RunPlan(
         run,

@@ -15,6 +15,7 @@ from clerkship.kit.wall import now
 from clerkship.library.load import load
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
+from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
 from clerkship.model.run import Attempt, BenchmarkRun, Outcome, Status
@@ -39,7 +40,7 @@ def plan_rerun(
     solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
     snapshots = tuple(_graded_now(snapshot) for snapshot in _snapshots(store, run))
     plan = _plan(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
-    about = run.model_dump(include={"name", "path", "options"})
+    about = run.model_dump(include={"name", "path", "options", "concurrency"})
     about |= {"plugins": plugins_used(snapshots, solver.name, catalog)}
     new = new_run(plan, solver.name, made_by="rerun", origin=run.id, **about)
     return RunPlan(new, plan, snapshots, _datasets(store, snapshots), solver, settings.concurrency)
@@ -50,8 +51,8 @@ class Resumed:
     """A run to go on with: what was done, what was cut short, and what is left."""
 
     plan: RunPlan
-    known: list[Outcome]
     left: int
+    """Trials, at most: with `until_sure` it may take fewer."""
     again: tuple[Status, ...]
 
 
@@ -61,7 +62,7 @@ def plan_resume(
     catalog: Registered,
     settings: Settings,
     *,
-    agent: Solver | None = None,
+    agent: str | Solver | None = None,
     retry_errored: bool = False,
 ) -> Resumed:
     """What it takes to finish a run that was killed or stopped."""
@@ -73,8 +74,10 @@ def plan_resume(
             f"{run.id} is graded by version {run.grading}, this is {GRADING}: one run has one",
             hint=f"`clerkship rerun {run.id}` does all of it anew",
         )
-    if agent is not None and agent.name != run.solver:
-        raise InputError.of(f"{run.id} is {run.solver}'s run, not {agent.name}'s", hint="`rerun` takes another agent")
+    agent = agent or run.solver
+    solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
+    if solver.name != run.solver:
+        raise InputError.of(f"{run.id} is {run.solver}'s run, not {solver.name}'s", hint="`rerun` takes another agent")
     snapshots = tuple(_snapshots(store, run))
     plugins = plugins_used(snapshots, run.solver, catalog)
     if plugins != run.plugins and not catalog.broken:  # a broken one is missed by name when the tasks are built
@@ -87,13 +90,14 @@ def plan_resume(
         _plan(store, run),
         snapshots,
         _datasets(store, snapshots),
-        agent or build_solver(run.solver, catalog, settings),
+        solver,
         settings.concurrency,
     )
     known = store.outcomes(run.id)
     again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
-    settled = sum(outcome.status not in again for outcome in known)
-    return Resumed(plan, known, run.total - settled, again)
+    unsettled = sum(outcome.status in again for outcome in known)
+    missing = run.missing(store.counts(run.id))
+    return Resumed(plan, unsettled + missing, again)
 
 
 def _packages(plugins: Mapping[str, str]) -> str:
@@ -103,6 +107,8 @@ def _packages(plugins: Mapping[str, str]) -> str:
 def resume(resumed: Resumed, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:
     """Finish it. What had begun and was never kept is taken down as an attempt that was cut short."""
     plan, run = resumed.plan, resumed.plan.run
+    if not resumed.left and run.status == "completed":
+        return RunResult(run, store.counts(run.id))
     built = build_tasks(plan.snapshots, plan.datasets, catalog)
     with store.hold(run.id) as hold:
         cut_short = _cut_short(plan, built, hold.begun, store.outcomes(run.id))
@@ -138,6 +144,10 @@ def rescore(
     run, watchers = store.run(reference), tuple(watch)
     criteria = _edited(path, catalog) if path is not None else None
     trials = [task_run for task_run in store.task_runs(run.id) if criteria is None or task_run.task in criteria]
+    lost = sorted({t.task for t in store.task_runs(run.id)} - {t.task for t in trials})
+    if lost and trials and path is not None and path.is_dir():
+        hint = f"{did_you_mean(lost[0], criteria or ())} Or name the file with the tasks that are to be graded again"
+        raise InputError.of(f"{path} has no task `{'`, `'.join(lost[:5])}`, which {run.id} ran", hint=hint)
     if not trials:
         raise InputError.of(f"{run.id} has no trial of a task in {path}" if path else f"{run.id} has no trials")
     frozen = {task_run.task: task_run.snapshot for task_run in trials}
@@ -147,13 +157,17 @@ def rescore(
     plugins = plugins_used(snapshots.values(), run.solver, catalog)
     new = _open_rescored(store, run.model_copy(update={"plugins": plugins}), len(trials), snapshots.values())
     with store.hold(new.id):
-        for task_run in trials:
-            again = regrade(built[task_run.task], task_run, list(store.log(task_run)), catalog.events, store.blob)
-            again = again.model_copy(update={"run": new.id})
-            store.save_regraded(again, task_run)
-            for tell in watchers:
-                tell(again)
-        store.mark(new.id, "completed", now().isoformat())
+        status = "cancelled"
+        try:
+            for task_run in trials:
+                again = regrade(built[task_run.task], task_run, list(store.log(task_run)), catalog.events, store.blob)
+                again = again.model_copy(update={"run": new.id})
+                store.save_regraded(again, task_run)
+                for tell in watchers:
+                    tell(again)
+            status = "completed"
+        finally:
+            store.mark(new.id, status, now().isoformat())
     return RunResult(store.run(new.id), store.counts(new.id))
 
 

@@ -6,10 +6,12 @@ into memory: to write a line is to copy it, without asking the system, and it is
 """
 
 import contextlib
+import errno
 import mmap
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
@@ -24,6 +26,7 @@ if sys.platform != "win32":
     import fcntl
 
 
+LOOKS = 10
 ROOM = 1 << 12
 """Bytes that the file has at first; it doubles."""
 
@@ -45,15 +48,17 @@ class Journal:
         line = orjson.dumps(list(attempt)) + b"\n"
         with self._gate:
             if self._end + len(line) > len(self._room):
-                self._room.close()
-                self._room = self._more_room()
+                full, self._room = self._room, self._more_room()
+                full.close()
             self._room[self._end : self._end + len(line)] = line
             self._end += len(line)
 
     def _more_room(self) -> mmap.mmap:
         """Written, not only promised: on a full disk this fails, where a mapping of a hole would end the process."""
         self._file.seek(0, os.SEEK_END)
-        self._file.write(bytes(max(ROOM, self._end)))
+        wanted = max(ROOM, self._end)
+        if self._file.write(bytes(wanted)) != wanted:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return mmap.mmap(self._file.fileno(), 0)
 
     def __enter__(self) -> Self:
@@ -72,8 +77,8 @@ class Journal:
 def is_held(path: Path) -> bool:
     """Whether a process has it now."""
     try:
-        with FileIO(path, "r+") as file:
-            return not _lock(file)
+        with FileIO(path, "r") as file:
+            return not _lock(file, shared=True)
     except FileNotFoundError:
         return False
 
@@ -81,7 +86,7 @@ def is_held(path: Path) -> bool:
 def _locked(path: Path, run_id: str) -> FileIO:
     while True:
         file = FileIO(path, "a+")
-        if not _lock(file):
+        if not _lock_soon(file):
             file.close()
             raise RunBusy(f"another process is at work on {run_id}; wait for it, or stop it")
         if path.exists() and os.fstat(file.fileno()).st_ino == path.stat().st_ino:
@@ -90,11 +95,20 @@ def _locked(path: Path, run_id: str) -> FileIO:
         file.close()  # its owner let go of it, and of the file, between the two calls
 
 
-def _lock(file: FileIO) -> bool:
+def _lock_soon(file: FileIO) -> bool:
+    """Somebody who only looks whether it is held holds it for a moment too."""
+    for _ in range(LOOKS):
+        if _lock(file):
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def _lock(file: FileIO, *, shared: bool = False) -> bool:
     if sys.platform == "win32":
         return True
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

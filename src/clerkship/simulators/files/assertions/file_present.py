@@ -50,7 +50,7 @@ class FilePresent(Assertion):
     def _by_number(self, found: dict[str, bytes], state: FilesState) -> Check:
         expected = 0 if self.absent else self.count if self.count is not None else {"gte": 1}
         passed = holds(expected, len(found))
-        names = _listed(found) if found else "none; the drop has " + (_listed(state.paths()) or "no files")
+        names = _listed(found) if found else "none; there is " + (_listed(state.paths()) or "no file at all")
         field = FieldCheck(path=self.path, expected=expected, actual=len(found), passed=passed)
         return Check.of(passed, f"files that fit {self.path}: {names} (expected {describe(expected)})", field)
 
