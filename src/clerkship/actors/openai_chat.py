@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 from pydantic import JsonValue
@@ -217,6 +218,10 @@ class ChatSolver:
         return ChatAgent(Completions(self._model, self._base_url, self._key))
 
 
+KEYED = "api.openai.com"
+"""Answers nobody without a key; others may."""
+
+
 def load_openai(rest: str, settings: Settings) -> ChatSolver:
     """`model`, or `model@https://host/v1`; the key comes from the settings alone."""
     found = _REFERENCE.fullmatch(rest)
@@ -227,4 +232,6 @@ def load_openai(rest: str, settings: Settings) -> ChatSolver:
     address = found["address"] or settings.openai_base_url
     if "?" in address:
         raise InputError.of(f"agent `openai:{found['model']}`: the address has a query", hint="end it before the `?`")
+    if urlsplit(address).hostname == KEYED and not settings.openai_api_key:
+        raise InputError.of(f"agent `openai:{found['model']}`: {KEYED} wants a key", hint="set OPENAI_API_KEY")
     return ChatSolver(found["model"], parse_address(address, f"openai:{rest}"), settings.openai_api_key)

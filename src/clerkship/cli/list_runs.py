@@ -16,6 +16,8 @@ from clerkship.report.outcome import GRADED, tally
 from clerkship.service.reading import open_store
 from clerkship.settings import load_settings
 
+LONGEST_AGENT = 24
+
 
 def list_runs(
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many, newest first.", min=1)] = 20,
@@ -30,12 +32,17 @@ def list_runs(
         return
     console = out()
     table = Table(box=None, pad_edge=False, header_style="quiet")
-    table.add_column("run", no_wrap=True)
-    table.add_column("passed", justify="right", no_wrap=True)
-    for column in ("agent", "what"):
-        table.add_column(column, no_wrap=True, overflow="ellipsis")
+    for title in ("run", "passed", "agent", "what"):
+        table.add_column(title, no_wrap=True, justify="right" if title == "passed" else "left")
+    ids = max((len(run.id) for run, _, _ in runs), default=0)
+    agents = min(max((len(run.solver) for run, _, _ in runs), default=0), LONGEST_AGENT)
+    room = max(console.width - ids - agents - 12, 10)  # the table itself would rather drop a column than cut one
     for run, counts, held in runs:
-        table.add_row(run.id, _passed(counts), escape(run.solver), _what(run, counts, held=held))
+        what = console.render_str(_what(run, counts, held=held))
+        what.truncate(room, overflow="ellipsis")
+        agent = console.render_str(escape(run.solver))
+        agent.truncate(agents, overflow="ellipsis")
+        table.add_row(run.id, _passed(counts), agent, what)
     console.print(table)
     elsewhere = f" --store {shlex.quote(str(store))}" if store else ""
     for run, _, held in runs:
@@ -56,4 +63,4 @@ def _what(run: BenchmarkRun, counts: Counts, *, held: bool) -> str:
     told += [f"[cancelled]{missing} {'to come' if held else 'not run'}[/]"] if missing else []
     made = [f"{run.made_by} of {run.origin}"] if run.origin else []
     again = [f"-k {run.trials}"] if run.trials > 1 else []
-    return "  ".join([*told, escape(" ".join([run.name, *made, *again, *run.options]))])
+    return "  ".join([*told, escape(" ".join([run.name, *again, *run.options, *made]))])

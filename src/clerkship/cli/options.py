@@ -24,7 +24,7 @@ Agent = Annotated[
 ]
 RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start; `latest`, `latest~1`.")]
 Concurrency = Annotated[
-    int | None, typer.Option("--concurrency", "-c", metavar="N", help="Trials at once.", min=1, max=1000)
+    int | None, typer.Option("--concurrency", "-c", metavar="N", help="Trials at once. [default: 4]", min=1, max=1000)
 ]
 Report = Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write the HTML report there.")]
 Junit = Annotated[

@@ -45,9 +45,12 @@ def run(
         typer.Option("--trials", "-k", metavar="N", help="How often each task is run. [default: 1]", min=1),
     ] = None,
     concurrency: Concurrency = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="What ids and randomness derive from.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="What ids and randomness derive from. [default: 0]")
+    ] = None,
     timeout: Annotated[
-        float | None, typer.Option(metavar="SEC", help="Wall seconds for tasks that set none.", min=0.001, max=86_400)
+        float | None,
+        typer.Option(metavar="SEC", help="Wall seconds for tasks that set none. [default: 300]", min=0.001, max=86_400),
     ] = None,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Run in an order the seed decides; verdicts stay the same.")
