@@ -8,6 +8,8 @@ import pytest
 
 from tests.workbench import Workbench
 
+os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # whoever starts the tests, messages name the command alike
+
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Workbench]:

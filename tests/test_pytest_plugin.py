@@ -133,7 +133,7 @@ def test_other_assertions_are_explained_too_and_those_about_something_else_are_n
     assert "assert 0.0 >= 0.9\nE    +  where 0.0 = <run-" in rate
     assert "✗ Five it is" in rate
     assert "the agent crashed: ZeroDivisionError: division by zero" in crash
-    assert "✗" not in other
+    assert "✗" not in other.partition("short test summary info")[0]  # which in CI has whole messages
 
 
 def test_plain_assertions_are_explained_as_well(session: pytest.Pytester) -> None:
