@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import errno
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -36,6 +37,7 @@ END_WITHIN = 0.25
 TERM_GRACE = 0.3
 """Seconds from SIGTERM to SIGKILL."""
 _LIVE: set["Process"] = set()
+_ERROR = re.compile(r"\w*(Error|Exception)\b|\berror:")
 
 
 class Process:
@@ -111,7 +113,10 @@ class Process:
         with self._lock:
             if not self._closed:
                 self._drain_err()
-        lines = self._err.decode(errors="replace").strip().splitlines()[-6:]
+        every = self._err.decode(errors="replace").strip().splitlines()
+        lines = every[-6:]
+        if not any(_ERROR.search(line) for line in lines):  # its name may stand far above, with a long trace below
+            lines = [*[line for line in every if _ERROR.search(line)][-1:], *lines]
         plain = ("".join(sign if sign.isprintable() else " " for sign in line) for line in lines)
         return "\n".join(plain)[-1000:]
 

@@ -72,7 +72,8 @@ class Batch:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {number: signal.signal(number, self._wish) for number in _STOPPING}
+        heard = [number for number in _STOPPING if signal.getsignal(number) is not signal.SIG_IGN]  # as under `nohup`
+        before = {number: signal.signal(number, self._wish) for number in heard}
         try:
             yield
         finally:
