@@ -194,3 +194,13 @@ def test_a_plain_kill_ends_the_programs_too(tmp_path: Path) -> None:
     assert process.returncode == 130
     with pytest.raises(ProcessLookupError):
         os.kill(int(Path("pid").read_text()), 0)
+
+
+def test_a_task_is_chosen_by_a_part_of_its_name_and_a_limit_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("looked_at.py").write_text("import time\ndef agent(task_item):\n    time.sleep(5)\n")
+    assert run(["run", "suite", "--agent", "python:looked_at:agent", "--task", "tw", "--timeout", "0.1"]) == 1
+    said = capsys.readouterr().out
+    assert "1 task " in said
+    assert "the time limit of 0.1 s passed" in said
+    assert run(["run", "suite", "--agent", "nop", "--task", "three"]) == 2
+    assert "no task `three`" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from clerkship.report.outcome import outcome
 class RunProgress:
     """Told of each trial as it finishes; shows how far the run is and how it goes."""
 
-    def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
+    def __init__(self, console: Console, total: int | None, *, quiet: bool = False) -> None:
         self._console = console
         self._quiet = quiet
         self._live = console.is_terminal and not quiet
@@ -52,6 +52,7 @@ class RunProgress:
             told = "  ".join(f"{styled(name)} {count}" for name, count in sorted(self._seen.items()))
             self._bar.update(self._task, advance=1, description=told)
         elif not self._quiet:
-            done = f"[{sum(self._seen.values())}/{self._total}]"
+            total = f"/{self._total}" if self._total else ""
+            done = f"[{sum(self._seen.values())}{total}]"
             trial = f" (trial {task_run.trial})" if task_run.trial > 1 else ""
             self._console.print(f"{escape(done)} {outcome(task_run)}: {escape(task_run.task)}{trial}")

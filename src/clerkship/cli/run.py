@@ -32,7 +32,8 @@ def run(
     path: Annotated[Path, typer.Argument(help="Folder of YAML files, or one file of it.")],
     agent: Agent,
     task: Annotated[
-        list[str] | None, typer.Option("--task", metavar="NAME", help="Only tasks of this name; `*` allowed.")
+        list[str] | None,
+        typer.Option("--task", metavar="NAME", help="Only tasks with this in their name; `*` allowed."),
     ] = None,
     tag: Annotated[
         list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="Only tasks with this tag; may be repeated.")
@@ -118,4 +119,4 @@ def run_and_show(
     with open_store(store_path, create=True) as store:
         show = RunShown(store, store_path, settings, targets, json=json, warnings=catalog.warnings())
         show.announce(plan)
-        return show.follow(plan.run.total, lambda watch: execute(plan, store, catalog, [watch]))
+        return show.follow(plan.expected(), lambda watch: execute(plan, store, catalog, [watch]))

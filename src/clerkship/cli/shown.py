@@ -56,8 +56,8 @@ class RunShown:
         options = f"  [quiet]{escape(named)}[/]" if named else ""
         out().print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}")
 
-    def follow(self, total: int, work: Callable[[Watch], RunResult]) -> tuple[RunResult, RunView]:
-        """Do the work with its progress shown, then show what came of it."""
+    def follow(self, total: int | None, work: Callable[[Watch], RunResult]) -> tuple[RunResult, RunView]:
+        """Do the work with its progress shown, then show what came of it; the total may not be known before."""
         console = out()
         with agents_print_to_stderr(), RunProgress(console, total, quiet=self.json) as progress:
             result = work(progress)

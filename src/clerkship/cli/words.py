@@ -28,5 +28,7 @@ def verdict(task_run: TaskRun) -> str:
 
 def ending(task_run: TaskRun) -> str:
     """How it ended, in words."""
+    if task_run.ending == "timed_out" and task_run.timeout is not None:
+        return f"the time limit of {task_run.timeout:g} s passed; `timeout` in the task, or --timeout, changes it"
     text = ENDINGS[task_run.ending]
     return text[0].lower() + text[1:]

@@ -213,6 +213,7 @@ class Trial:
             axes=folded.axes,
             criteria=criteria,
             ending=ending,
+            timeout=self.timeout,
             error=_clean(error),
             agent_error=_clean(self._agent_error),
             answer=self._answer,

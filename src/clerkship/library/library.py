@@ -8,7 +8,7 @@ from pathlib import Path
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import Environment
-from clerkship.model.names import did_you_mean
+from clerkship.model.names import did_you_mean, fitting
 from clerkship.model.problem import InputError
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
@@ -38,18 +38,23 @@ class Library:
     def select(
         self, *, names: Iterable[str] = (), tags: Iterable[str] = (), file: Path | None = None
     ) -> list[LoadedTask]:
-        """Tasks by name (`*` allowed), by any of the tags, or of one file; all if nothing is said."""
-        patterns, wanted = list(names), set(tags)
-        for pattern in patterns:
-            if not any(_is_named(name, pattern) for name in self.tasks):
-                raise InputError.of(f"no task `{pattern}`", hint=did_you_mean(pattern, self.tasks))
+        """Tasks by name or a part of it (`*` allowed), by any of the tags, or of one file; all if nothing is said."""
+        wanted = set(tags)
+        named = [name for pattern in names for name in self._named(pattern)]
         return [
             loaded
             for name, loaded in self.tasks.items()
-            if (not patterns or any(_is_named(name, pattern) for pattern in patterns))
+            if (not named or name in named)
             and (not wanted or wanted & set(loaded.task.tags))
             and (file is None or Path(loaded.file).resolve() == file.resolve())
         ]
+
+    def _named(self, pattern: str) -> list[str]:
+        """The tasks of this name or pattern; where there is none, those with this in their names."""
+        found = [name for name in self.tasks if _is_named(name, pattern)] or fitting(pattern, self.tasks)
+        if not found:
+            raise InputError.of(f"no task `{pattern}`", hint=did_you_mean(pattern, self.tasks))
+        return found
 
     def snapshot(self, loaded: LoadedTask, timeout: float) -> Snapshot:
         """One task frozen, with all it names."""

@@ -90,6 +90,8 @@ class TaskRun(Frozen):
     axes: dict[str, AxisScore] = {}
     criteria: tuple[CriterionRun, ...] = ()
     ending: Ending
+    timeout: float | None = None
+    """Wall seconds it had."""
     error: str = ""
     agent_error: str = ""
     answer: JsonValue = None

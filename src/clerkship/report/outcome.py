@@ -74,7 +74,8 @@ def reason(task_run: TaskRun) -> str:
     """Why it came out so, in one sentence."""
     match outcome(task_run):
         case "fail" if task_run.status == "timed_out":
-            return "The time limit passed, so the verdict is fail. The criteria are shown as they stood."
+            limit = "" if task_run.timeout is None else f" of {task_run.timeout:g} s"
+            return f"The time limit{limit} passed, so the verdict is fail. The criteria are shown as they stood."
         case "fail":
             return _why_failed(task_run.criteria)
         case "partial":

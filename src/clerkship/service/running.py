@@ -64,6 +64,10 @@ class RunPlan:
     solver: Solver
     concurrency: int
 
+    def expected(self) -> int | None:
+        """How many trials there will be, where that is known."""
+        return self.run.total if self.plan.until_sure is None else None
+
     def frozen(self) -> dict[str, bytes]:
         """All that must be kept for doing it again, by hash."""
         tasks = {part.hash: part.data for part in (self.plan, *self.snapshots)}
