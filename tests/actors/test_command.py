@@ -369,3 +369,24 @@ def test_it_may_be_closed_twice_and_from_another_thread(tmp_path: Path) -> None:
     assert gone([child])
     assert agent.close() == {}
     assert json.dumps(solver.open(None).close()) == "{}"
+
+
+def test_what_opens_a_sandbox_does_not_get_into_the_log_by_a_programs_last_words(
+    bench: Workbench, tmp_path: Path
+) -> None:
+    suite(bench, WORK)
+    leaks = tmp_path / "leaks.py"
+    leaks.write_text(
+        "import os, sys\n"
+        "print({k: v for k, v in os.environ.items() if 'SANDBOX' in k or 'CLOCK' in k}, file=sys.stderr)\n"
+        "sys.exit(3)\n"
+    )
+    reference = f"command:{sys.executable} {leaks}"
+    first, second = bench.run_one(reference), bench.run_one(reference)
+    assert "[token of drop]" in first.agent_error
+    assert "clk_sbx_" not in first.agent_error
+    assert "127.0.0.1" not in first.agent_error
+    assert first.head == second.head
+    bench.store.close()
+    kept = b"".join(path.read_bytes() for path in bench.store.path.parent.glob("store.db*"))
+    assert b"clk_sbx_" not in kept

@@ -294,3 +294,37 @@ def test_the_settings_of_others_are_taken_where_ours_are_not_set() -> None:
     assert (found.openai_api_key, found.openai_base_url) == ("k2", "http://ours")
     with pytest.raises(InputError, match="CLERKSHIP_OPENAI_BASE_URL is 'here'; expected an address"):
         load_settings({"CLERKSHIP_OPENAI_BASE_URL": "here"})
+
+
+def test_an_answer_that_never_came_is_told_to_the_model_too(bench: Workbench) -> None:
+    bench.write(
+        "a.yml",
+        """
+        environment: {name: desk, simulators: {drop: {kind: files}}}
+        task:
+          name: List
+          task_item: {instruction: list them}
+          scenario: [{fault.drop: {times: 1}}, {fault.truncated: {times: 1, keep: 3}}]
+          criteria: [{label: answered, assertion: {answer_matches: done}}]
+        """,
+    )
+    told: list[str] = []
+
+    def script(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        told[:] = results(messages)
+        return calls(("drop__list_files", {})) if len(told) < 3 else says("done")
+
+    with Served(model(script)) as served:
+        task_run = bench.run_one(solver(served.url))
+    assert (task_run.status, task_run.verdict, task_run.error) == ("completed", "pass", "")
+    assert told[0].startswith("error: the connection to drop broke")
+    assert "3 of" in told[1]
+    assert told[2].endswith('{"files":[]}')
+
+
+def test_a_key_is_trimmed_and_one_that_cannot_be_is_not_shown() -> None:
+    assert load_settings({"OPENAI_API_KEY": " sk-secret\r\n"}).openai_api_key == "sk-secret"
+    for broken in ("sk-sec\x07ret", "sk-sécret"):
+        with pytest.raises(InputError, match="no key has") as found:
+            load_settings({"OPENAI_API_KEY": broken})
+        assert "ret" not in str(found.value)

@@ -4,12 +4,15 @@ import asyncio
 import contextlib
 import dataclasses
 import os
+import resource
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import Registered
@@ -144,3 +147,19 @@ def test_a_simulator_that_breaks_is_our_fault_not_the_agents(bench: Workbench) -
     [task_run] = bench.store.task_runs(plan.run.id)
     assert (task_run.status, task_run.verdict, task_run.agent_error) == ("errored", None, "")
     assert "drop: KeyError" in task_run.error
+
+
+def test_a_limit_above_what_the_system_has_room_for_is_lowered(tmp_path: Path) -> None:
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "a.yml").write_text("task: {name: A, criteria: [{label: a, assertion: {answer_matches: 1}}]}")
+    (tmp_path / "slow.py").write_text("import time\ndef agent(task_item):\n    time.sleep(0.05)\n    return 1\n")
+    command = [sys.executable, "-m", "clerkship", "run", "suite", "-a", "python:slow:agent", "-k", "100", "-c", "100"]
+    done = subprocess.run(
+        [*command, "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100)),
+    )
+    assert done.returncode == 0, done.stderr
+    assert orjson.loads(done.stdout)["counts"]["verdicts"] == {"pass": 100}
