@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from clerkship.report.markdown import LEAST
+from clerkship.report.markdown import COMMENT, LEAST
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for scripts.")]
 StorePath = Annotated[
@@ -38,7 +38,7 @@ Markdown = Annotated[
 ]
 MarkdownLimit = Annotated[
     int,
-    typer.Option("--markdown-limit", metavar="BYTES", help="Most it may have; a comment takes 65000.", min=LEAST),
+    typer.Option("--markdown-limit", metavar="BYTES", help=f"Most it may have; a comment takes {COMMENT}.", min=LEAST),
 ]
 PlaygroundName = Annotated[
     str | None, typer.Option("--name", metavar="NAME", help="Which playground, if several are up.")

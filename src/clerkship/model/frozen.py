@@ -14,3 +14,10 @@ class Frozen(BaseModel):
     """Immutable; an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def plain(value: object) -> object:
+    """What orjson asks about and cannot see by itself: a model inside another."""
+    if isinstance(value, BaseModel):
+        return value.__dict__
+    raise TypeError(f"{type(value).__name__} has no place in JSON")

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import orjson
-from pydantic import BaseModel
 
 from clerkship.kit.statistics import wilson
+from clerkship.model.frozen import plain
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 
 FORMAT = 1
@@ -77,10 +77,4 @@ def _blob(body: dict[str, Any], blob: Blob) -> bytes:
 
 
 def _line(sort: str, **fields: Any) -> bytes:
-    return orjson.dumps({"type": sort} | fields, default=_plain) + b"\n"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.__dict__
-    raise TypeError(type(value).__name__)
+    return orjson.dumps({"type": sort} | fields, default=plain) + b"\n"

@@ -81,10 +81,10 @@ def show_task(
     """One trial, by the task's name or a part of it that only it has; the first that did not pass, if none is named."""
     run = store.run(reference)
     found = store.task_runs(run.id, task=name) or _by_part(store.task_runs(run.id), name)
-    fitting = [task_run for task_run in found if trial in (None, task_run.trial)]
-    if not fitting:
+    asked = [task_run for task_run in found if trial in (None, task_run.trial)]
+    if not asked:
         raise UnknownRun(f"{run.id} has no trial {trial} of {name!r}; it has {', '.join(str(t.trial) for t in found)}")
-    chosen = next((task_run for task_run in fitting if task_run.verdict not in ("pass", "ungraded")), fitting[0])
+    chosen = next((task_run for task_run in asked if task_run.verdict not in ("pass", "ungraded")), asked[0])
     attempts = [a for a in store.task_runs(run.id, task=chosen.task, attempts=True) if a.trial == chosen.trial]
     return replace(view_task(store, chosen, wanted or Wanted()), attempts=tuple(attempts[:-1]), trials=tuple(found))
 
@@ -111,16 +111,16 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
     said: list[tuple[str, str]] = []
     for seq, line in enumerate(store.log(task_run), 1):
         chain.add(line)
-        if b'"turn":' in line and len(said) < MOST_SAID:
-            payload = orjson.loads(line)
-            if isinstance(payload["payload"].get("text"), str):
-                said.append((payload["actor"], payload["payload"]["text"]))
-        if b'"blobs":' in line:
-            bodies.update(kept["sha256"] for kept in orjson.loads(line).get("blobs", {}).values())
-        if seq > wanted.after and (wanted.limit is None or len(events) < wanted.limit):
-            event = orjson.loads(line)
-            if wanted.kind is None or is_kind(event["kind"], wanted.kind):
-                events.append(event)
+        is_wanted = seq > wanted.after and (wanted.limit is None or len(events) < wanted.limit)
+        if not is_wanted and b'"turn":' not in line and b'"blobs":' not in line:
+            continue  # of a long log, most is only counted
+        event = orjson.loads(line)
+        bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
+        text = event["payload"].get("text")
+        if "turn" in event["payload"] and isinstance(text, str) and len(said) < MOST_SAID:
+            said.append((event["actor"], text))
+        if is_wanted and (wanted.kind is None or is_kind(event["kind"], wanted.kind)):
+            events.append(event)
     return TaskView(
         task_run,
         Snapshot.model_validate_json(store.blob(task_run.snapshot)),

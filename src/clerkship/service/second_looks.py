@@ -143,10 +143,11 @@ def rescore(
     """
     run, watchers = store.run(reference), tuple(watch)
     criteria = _edited(path, catalog) if path is not None else None
-    trials = [task_run for task_run in store.task_runs(run.id) if criteria is None or task_run.task in criteria]
-    lost = sorted({t.task for t in store.task_runs(run.id)} - {t.task for t in trials})
-    if lost and trials and path is not None and path.is_dir():
-        hint = f"{did_you_mean(lost[0], criteria or ())} Or name the file with the tasks that are to be graded again"
+    ran = store.task_runs(run.id)
+    trials = [task_run for task_run in ran if criteria is None or task_run.task in criteria]
+    if trials and len(trials) < len(ran) and path is not None and path.is_dir():
+        lost = sorted({task_run.task for task_run in ran} - {task_run.task for task_run in trials})
+        hint = f"{did_you_mean(lost[0], criteria or ())} A single file may be named too, for its tasks alone".strip()
         raise InputError.of(f"{path} has no task `{'`, `'.join(lost[:5])}`, which {run.id} ran", hint=hint)
     if not trials:
         raise InputError.of(f"{run.id} has no trial of a task in {path}" if path else f"{run.id} has no trials")

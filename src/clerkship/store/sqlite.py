@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import orjson
-from pydantic import BaseModel
 
+from clerkship.model.frozen import plain
 from clerkship.model.run import BenchmarkRun, Counts, Outcome, TaskRun
 from clerkship.store.contract import Kept, RunBusy, StoreFailed, UnknownRun
 from clerkship.store.journal import Journal, is_held
@@ -346,7 +346,7 @@ _NEW_TRIAL = (
 
 
 def _row(number: int, run: TaskRun, sidecar: bytes) -> tuple[Any, ...]:
-    record = orjson.dumps(run.__dict__, default=_plain)
+    record = orjson.dumps(run.__dict__, default=plain)
     outcome = (run.status, run.verdict, bool(run.agent_error))
     return (number, run.run, run.task, run.trial, run.attempt, *outcome, record, sidecar)
 
@@ -370,12 +370,6 @@ def _run(row: Any) -> BenchmarkRun:
     if row[1] is None:
         return run
     return run.model_copy(update={"status": row[1], "completed_at": row[2] if row[1] != "active" else None})
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.__dict__
-    raise TypeError(type(value).__name__)
 
 
 @contextmanager
