@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from clerkship.model.problem import InputError
+from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,10 @@ class Settings:
 
     store: Path = field(default=Path(".clerkship/store.db"), metadata={"about": "file that runs are kept in"})
     timeout: float = field(default=300.0, metadata={"about": "wall seconds per task that sets no timeout"})
+    turn_timeout: float = field(
+        default=TURN_TIMEOUT, metadata={"about": "wall seconds per answer in a conversation that sets no limit"}
+    )
+    max_turns: int = field(default=MAX_TURNS, metadata={"about": "turns of a conversation that sets no limit"})
     concurrency: int = field(default=4, metadata={"about": "trials at once"})
     seed: int = field(default=0, metadata={"about": "what ids and randomness derive from"})
     plugins: str = field(default="on", metadata={"about": "whether plug-ins are loaded: `on` or `off`"})
@@ -35,6 +40,8 @@ class Settings:
 _EXPECTED = {
     "store": "a path",
     "timeout": "seconds, more than 0 and at most 86400",
+    "turn_timeout": "seconds, more than 0 and at most 86400",
+    "max_turns": "a whole number, at least 1",
     "concurrency": "a whole number, at least 1",
     "seed": "a whole number of 64 bits",
     "plugins": "`on` or `off`",
@@ -67,9 +74,12 @@ def inherited(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {name: value for name, value in environ.items() if not name.startswith("CLERKSHIP_")}
 
 
+_POSITIVE = ("timeout", "turn_timeout", "max_turns", "concurrency")
 _SORTS: dict[str, type[Path] | type[float] | type[int]] = {
     "store": Path,
     "timeout": float,
+    "turn_timeout": float,
+    "max_turns": int,
     "concurrency": int,
     "seed": int,
 }
@@ -88,7 +98,7 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         sort = _SORTS.get(setting.name, str)
         try:
             given[setting.name] = sort(text)
-            if setting.name in ("timeout", "concurrency") and not 0 < float(text) <= 86_400:
+            if setting.name in _POSITIVE and not 0 < float(text) <= 86_400:
                 raise ValueError
             if setting.name == "plugins" and text not in ("on", "off"):
                 raise ValueError

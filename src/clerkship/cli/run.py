@@ -1,7 +1,7 @@
 """`clerkship run`: run tasks with an agent and show the verdicts."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, cast
 
 import typer
 
@@ -52,6 +52,18 @@ def run(
     timeout: Annotated[
         float | None,
         typer.Option(metavar="SEC", help="Wall seconds for tasks that set none. [default: 300]", min=0.001, max=86_400),
+    ] = None,
+    turn_timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SEC", help="Wall seconds for each answer in a conversation. [default: 60]", min=0.001, max=86_400
+        ),
+    ] = None,
+    max_turns: Annotated[
+        int | None, typer.Option(metavar="N", help="Turns of a conversation. [default: 50]", min=1, max=10_000)
+    ] = None,
+    compat: Annotated[
+        str | None, typer.Option(metavar="WHOSE", help="Read assertions as another tool does, quirks and all: rasa.")
     ] = None,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Run in an order the seed decides; verdicts stay the same.")
@@ -105,6 +117,9 @@ def run(
         shuffle=shuffle,
         until_sure=threshold if until_sure else None,
         chaos=chaos,
+        compat=cast(Literal["rasa"] | None, compat),  # the service says what it may be
+        max_turns=max_turns,
+        turn_timeout=turn_timeout,
     )
     result, _ = run_and_show(request, settings, store or settings.store, targets, json=json)
     raise typer.Exit(result.exit_code())

@@ -15,20 +15,30 @@ MARKS = {
 }
 
 
+_BESIDE = {"turn_limit": "turn limit", "agent_silent": "no reply"}
+_CHANGED_BY = {
+    "turn_limit": "`max_turns` in the file, or --max-turns,",
+    "turn_timed_out": "`turn_timeout` in the file, or --turn-timeout,",
+}
+"""Limits that a run may have hit, and what raises them."""
+
+
 def styled(name: str) -> str:
     """An outcome with its mark and colour."""
     return f"[{name}]{MARKS[name]} {OUTCOMES[name][0].lower()}[/]"
 
 
 def verdict(task_run: TaskRun) -> str:
-    """A trial's outcome; running out of time is said beside the fail that it is."""
-    late = " [quiet](timed out)[/]" if task_run.status == "timed_out" else ""
-    return styled(outcome(task_run)) + late
+    """A trial's outcome; beside it how it ended, where that is not how conversations should."""
+    how = "timed out" if task_run.status == "timed_out" else _BESIDE.get(task_run.ending, "")
+    return styled(outcome(task_run)) + (f" [quiet]({how})[/]" if how else "")
 
 
 def ending(task_run: TaskRun) -> str:
     """How it ended, in words."""
     if task_run.ending == "timed_out" and task_run.timeout is not None:
         return f"the time limit of {task_run.timeout:g} s passed; `timeout` in the task, or --timeout, changes it"
+    if task_run.ending in _CHANGED_BY:
+        return f"{ENDINGS[task_run.ending].lower()}; {_CHANGED_BY[task_run.ending]} changes it"
     text = ENDINGS[task_run.ending]
     return text[0].lower() + text[1:]

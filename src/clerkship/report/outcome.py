@@ -74,6 +74,8 @@ def tally(counts: Counts) -> dict[str, int]:
 def reason(task_run: TaskRun) -> str:
     """Why it came out so, in one sentence."""
     match outcome(task_run):
+        case "fail" if task_run.ending == "turn_timed_out":
+            return "One answer took longer than it may, so the verdict is fail. The criteria are shown as they stood."
         case "fail" if task_run.status == "timed_out":
             limit = "" if task_run.timeout is None else f" of {task_run.timeout:g} s"
             return f"The time limit{limit} passed, so the verdict is fail. The criteria are shown as they stood."

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from clerkship import __version__
 from clerkship.actors.contract import Solver
@@ -18,7 +18,6 @@ from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
-from clerkship.model.call import StepCall
 from clerkship.model.dataset import Dataset
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan, UntilSure
@@ -33,6 +32,7 @@ from clerkship.store.contract import Hold, Store
 
 Watch = Callable[[TaskRun], None]
 LONGEST_TIMEOUT = 86_400
+MOST_TURNS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +51,9 @@ class RunRequest:
     shuffle: bool = False
     until_sure: float | None = None
     chaos: str | None = None
+    compat: Literal["rasa"] | None = None
+    max_turns: int | None = None
+    turn_timeout: float | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,12 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         raise InputError.of("trials and concurrency are at least 1")
     if request.timeout is not None and not 0 < request.timeout <= LONGEST_TIMEOUT:
         raise InputError.of(f"a timeout is more than 0 and at most {LONGEST_TIMEOUT} seconds")
+    if request.turn_timeout is not None and not 0 < request.turn_timeout <= LONGEST_TIMEOUT:
+        raise InputError.of(f"the limit of a turn is more than 0 and at most {LONGEST_TIMEOUT} seconds")
+    if request.max_turns is not None and not 1 <= request.max_turns <= MOST_TURNS:
+        raise InputError.of(f"a conversation has 1 to {MOST_TURNS:,} turns")
+    if request.compat not in (None, "rasa"):
+        raise InputError.of(f"nobody's reading is called `{request.compat}`", hint="--compat takes rasa")
     if request.seed is not None and not -(2**63) <= request.seed < 2**63:
         raise InputError.of("a seed is a whole number of 64 bits")
     if request.until_sure is not None and not 0 < request.until_sure < 1:
@@ -100,8 +109,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     solver = build_solver(request.agent, catalog, settings) if isinstance(request.agent, str) else request.agent
     tasks, benchmark_timeout, benchmark_concurrency = _pick(library, request)
     timeout = request.timeout or benchmark_timeout or settings.timeout
-    if request.chaos is not None:
-        tasks = [_unsettled(loaded, chaos(request.chaos)) for loaded in tasks]
+    tasks = [_as_asked(loaded, request, settings) for loaded in tasks]
     snapshots = tuple(library.snapshot(loaded, timeout) for loaded in tasks)
     wanted = {name for loaded in tasks for name in loaded.environment.datasets}
     plan = Plan(
@@ -148,11 +156,21 @@ def new_run(plan: Plan, solver: str, **about: Any) -> BenchmarkRun:
     )
 
 
-def _unsettled(loaded: LoadedTask, faults: tuple[StepCall, ...]) -> LoadedTask:
-    """The task with faults in front of its own steps."""
-    scenario = loaded.task.scenario or Scenario()
-    scenario = scenario.model_copy(update={"steps": (*faults, *scenario.steps)})
-    return replace(loaded, task=loaded.task.model_copy(update={"scenario": scenario}))
+def _as_asked(loaded: LoadedTask, request: RunRequest, settings: Settings) -> LoadedTask:
+    """The task with what the run says of it: faults in front of its steps, limits where it has none, whose reading."""
+    task, changed = loaded.task, dict[str, Any]()
+    scenario = task.scenario or Scenario()
+    if request.chaos is not None:
+        changed["steps"] = (*chaos(request.chaos), *scenario.steps)
+    if scenario.person is not None and scenario.max_turns is None:
+        changed["max_turns"] = request.max_turns or settings.max_turns
+    if scenario.person is not None and scenario.turn_timeout is None:
+        changed["turn_timeout"] = request.turn_timeout or settings.turn_timeout
+    if changed:
+        task = task.model_copy(update={"scenario": scenario.model_copy(update=changed)})
+    if request.compat is not None:
+        task = task.model_copy(update={"compat": request.compat})
+    return loaded if task is loaded.task else replace(loaded, task=task)
 
 
 def _options(request: RunRequest) -> tuple[str, ...]:
@@ -160,7 +178,8 @@ def _options(request: RunRequest) -> tuple[str, ...]:
     pairs: list[tuple[str, object]] = [("--task", task) for task in request.tasks]
     pairs += [("--tag", tag) for tag in request.tags]
     pairs += [("--benchmark", request.benchmark), ("--timeout", request.timeout), ("--threshold", request.until_sure)]
-    pairs += [("--chaos", request.chaos)]
+    pairs += [("--chaos", request.chaos), ("--compat", request.compat)]
+    pairs += [("--max-turns", request.max_turns), ("--turn-timeout", request.turn_timeout)]
     flags = ("--until-sure",) if request.until_sure is not None else ()
     return flags + tuple(str(part) for pair in pairs if pair[1] is not None for part in pair)
 

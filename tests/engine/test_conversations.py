@@ -1,0 +1,261 @@
+"""Conversations of scenario files: what is set before them, what is done in them, and how they end."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from clerkship.actors.contract import Message, Said, Say, Start
+from clerkship.events.agent import ActionExecuted, FlowCompleted, FlowStarted, SlotSet
+from clerkship.model.problem import InputError
+from tests.workbench import Workbench
+
+TALK = """\
+scenario:
+  name: Talk
+  simulation_context: You want to know where your order is.
+  setup:
+    initial_slots: {authenticated: true, order_id: "ORD-1"}
+    person: {lines: [Hello, Where is it?, "Thanks"]}
+"""
+
+
+class Bot:
+    """Greets, does things, says things."""
+
+    def on_start(self, start: Start) -> Sequence[Said]:
+        return [ActionExecuted(name="action_session_start"), SlotSet(name="authenticated", value=False), Say("Hi!")]
+
+    def on_turn(self, message: Message) -> Sequence[Said]:
+        return [
+            FlowStarted(flow_id=f"flow_{message.turn}"),
+            Say(f"About {message.slots['order_id']}", utter_name="utter_about"),
+            FlowCompleted(flow_id=f"flow_{message.turn}"),
+        ]
+
+
+def test_what_a_scenario_sets_comes_on_top_of_what_the_agent_does_at_the_start(bench: Workbench) -> None:
+    bench.write("eval/scenarios/talk.yml", TALK)
+    task_run = bench.run_one(Bot)
+    told = [(event["kind"], event["actor"]) for event in bench.events(task_run)[3:9]]
+    assert told == [
+        ("agent.action.executed", "agent"),
+        ("agent.slot.set", "agent"),
+        ("chat.message.sent", "agent"),
+        ("agent.slot.set", "scenario"),
+        ("agent.slot.set", "scenario"),
+        ("chat.message.sent", "person"),
+    ]
+    assert (task_run.verdict, task_run.ending) == ("ungraded", "person_done")
+
+
+def test_deeds_and_words_keep_their_order_within_a_turn(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK)
+    events = bench.events(bench.run_one(Bot))
+    first = next(n for n, event in enumerate(events) if event["payload"].get("text") == "Hello")
+    kinds = [event["kind"] for event in events[first : first + 5]]
+    assert kinds == [
+        "chat.message.sent",
+        "agent.flow.started",
+        "chat.message.sent",
+        "agent.flow.completed",
+        "chat.message.sent",
+    ]
+    assert events[first]["payload"]["turn"] == 1
+    assert [event["payload"]["turn"] for event in events if event["payload"].get("text") == "Hi!"] == [0]
+
+
+def test_an_agent_without_on_start_finds_the_slots_in_every_message(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK)
+    seen: list[dict[str, Any]] = []
+
+    def agent(message: Message) -> str:
+        seen.append(dict(message.slots))
+        return "yes"
+
+    bench.run_one(agent)
+    assert seen == [{"authenticated": True, "order_id": "ORD-1"}] * 3
+
+
+def test_who_has_lines_goes_on_when_nobody_answers_and_others_do_not(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK)
+    heard: list[str] = []
+
+    def silent(message: Message) -> None:
+        heard.append(message.text)
+
+    assert bench.run_one(silent).ending == "person_done"
+    assert heard == ["Hello", "Where is it?", "Thanks"]
+    bench.write("talk.yml", TALK.replace('{lines: [Hello, Where is it?, "Thanks"]}', "{opening: Hello}"))
+    task_run = bench.run_one(silent)
+    assert (task_run.status, task_run.ending) == ("completed", "agent_silent")
+
+
+def test_deeds_without_words_are_silence_and_stay_in_the_log(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK.replace('{lines: [Hello, Where is it?, "Thanks"]}', "{opening: Hello}"))
+    task_run = bench.run_one(lambda message: [ActionExecuted(name="action_listen")])
+    assert task_run.ending == "agent_silent"
+    assert "agent.action.executed" in bench.kinds(task_run)
+
+
+def test_metadata_of_a_line_reaches_the_agent_and_the_log(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK.replace('"Thanks"]', "{say: Thanks, metadata: {device: linux}}]"))
+    seen: list[Any] = []
+
+    def agent(message: Message) -> str:
+        seen.append(message.metadata)
+        return "yes"
+
+    bench.run_one(agent)
+    assert seen == [None, None, {"device": "linux"}]
+
+
+BUTTONS = """\
+    scenario:
+      name: Buttons
+      simulation_context: You press buttons.
+      setup:
+        person:
+          opening: Hello
+          script:
+            - {when: Which, press: "^Track"}
+            - {when: Which, say: neither}
+          end: {when: Done}
+    """
+
+
+@pytest.mark.parametrize(
+    ("buttons", "text"),
+    [
+        (({"title": "Cancel"}, {"title": "Track it", "payload": "/track"}), "/track"),
+        (({"title": "Track"},), "Track"),
+        ((), "neither"),
+    ],
+)
+def test_a_button_is_pressed_where_there_is_one(bench: Workbench, buttons: tuple[Any, ...], text: str) -> None:
+    bench.write("buttons.yml", BUTTONS)
+    heard: list[str] = []
+
+    def agent(message: Message) -> list[Say]:
+        heard.append(message.text)
+        return [Say("Which?", buttons=buttons)] if message.turn == 1 else [Say("Done")]
+
+    assert bench.run_one(agent).ending == "person_done"
+    assert heard == ["Hello", text]
+
+
+def test_what_is_not_text_reaches_the_person(bench: Workbench) -> None:
+    bench.write(
+        "custom.yml",
+        """\
+        scenario:
+          name: Custom
+          simulation_context: x
+          setup:
+            person:
+              opening: Where is my parcel?
+              script: [{when: {event: chat.message.sent, where: {custom.map.zoom: 3}}, say: I see it}]
+              end: {when: Done}
+        """,
+    )
+
+    def agent(message: Message) -> list[Say]:
+        return [Say("", custom={"map": {"zoom": 3}})] if message.turn == 1 else [Say("Done")]
+
+    task_run = bench.run_one(agent)
+    assert task_run.ending == "person_done"
+    assert [e["payload"]["text"] for e in bench.events(task_run) if e["actor"] == "person" and "text" in e["payload"]][
+        -1
+    ] == "I see it"
+
+
+def test_the_cap_on_turns_ends_it_and_is_said(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK)
+    assert bench.run_one(Bot, max_turns=2).ending == "turn_limit"
+    bench.write("talk.yml", TALK + "  max_turns: 1\n")
+    with pytest.raises(InputError, match="max_turns"):
+        bench.run_one(Bot)
+    bench.write("talk.yml", TALK.replace("person:", "max_turns: 1\n    person:"))
+    assert bench.run_one(Bot, max_turns=2).ending == "turn_limit"
+
+
+def slow(message: Message) -> str:
+    """Computes for a long time over its second answer."""
+    until = time.monotonic() + 10
+    while message.turn == 2 and time.monotonic() < until:
+        pass
+    return "yes"
+
+
+async def waits(message: Message) -> str:
+    """Waits for a long time over its second answer."""
+    await asyncio.sleep(10 if message.turn == 2 else 0)
+    return "yes"
+
+
+def late(message: Message) -> str:
+    """Takes a little too long, and answers all the same."""
+    time.sleep(0.15 if message.turn == 2 else 0)
+    return "yes"
+
+
+@pytest.mark.parametrize("agent", [slow, waits, late])
+def test_an_answer_that_takes_too_long_is_a_fail_and_never_asked_for_twice(bench: Workbench, agent: Any) -> None:
+    bench.write("talk.yml", TALK + "  goals: {assertions: [bot_uttered: {text_matches: yes}]}\n")
+    task_run = bench.run_one(agent, turn_timeout=0.1)
+    assert (task_run.status, task_run.ending, task_run.verdict) == ("timed_out", "turn_timed_out", "fail")
+    assert task_run.criteria[0].passed  # checked and shown as it stood
+    lines = [e["payload"]["text"] for e in bench.events(task_run) if e["actor"] == "person" and "text" in e["payload"]]
+    assert lines == ["Hello", "Where is it?"]
+    assert bench.exit_code() == 1
+
+
+def test_the_runs_own_limit_is_not_taken_for_a_turns(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK)
+    task_run = bench.run_one(waits, timeout=0.3, turn_timeout=30)
+    assert (task_run.status, task_run.ending) == ("timed_out", "timed_out")
+
+
+def test_a_start_that_fails_is_the_agents_failure(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK)
+
+    class Broken(Bot):
+        def on_start(self, start: Start) -> Sequence[Said]:
+            raise RuntimeError("no database")
+
+    task_run = bench.run_one(Broken)
+    assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
+    assert "no database" in task_run.agent_error
+
+
+def test_an_agent_may_not_forge_what_is_not_its_own(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK)
+    task_run = bench.run_one(lambda message: [{"kind": "run.ended", "ending": "agent_done"}])
+    assert "a report is of kind `run.ended`" in task_run.agent_error
+
+
+def test_a_person_nobody_can_play_is_refused_before_anything_runs(bench: Workbench) -> None:
+    bench.write("eval/a.yml", "scenario: {name: A, simulation_context: x}\n")
+    bench.write("eval/b.yml", "scenario: {name: B, simulation_context: x, setup: {initial_slots: {a: 1}}}\n")
+    with pytest.raises(InputError) as refused:
+        bench.run("nop")
+    assert [problem.file for problem in refused.value.problems] == ["eval/a.yml", "eval/b.yml"]
+
+
+def test_variables_are_put_in_when_it_runs_and_never_kept(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORDER_SECRET", "s3cret")
+    bench.write("talk.yml", TALK.replace("ORD-1", "${ORDER_SECRET}").replace("Thanks", "$${KEPT}"))
+    task_run = bench.run_one(Bot)
+    said = [e["payload"]["text"] for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
+    assert "About s3cret" in said
+    assert "${KEPT}" in said
+    kept = bench.store.blob(task_run.snapshot)
+    assert b"s3cret" not in kept
+    assert b"${ORDER_SECRET}" in kept
+
+
+def test_the_same_seed_gives_the_same_bytes(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK)
+    assert bench.run_one(Bot).head == bench.run_one(Bot).head
