@@ -17,6 +17,9 @@ ANSWER_LIMIT = 1_000_000
 MOST_REPLIES = 100
 MOST_REPORTS = 10_000
 _KINDS: dict[str, type[Payload]] = {model.kind: model for model in AGENT}
+_REQUIRED: dict[type[Payload], frozenset[str]] = {
+    model: frozenset(name for name, info in model.model_fields.items() if info.is_required()) for model in AGENT
+}
 
 
 def parse_replies(value: Any) -> list[Said]:
@@ -33,9 +36,16 @@ def parse_replies(value: Any) -> list[Said]:
 
 def parse_event(payload: Payload) -> Payload:
     """One of the agent's own events, a copy that can be kept."""
-    if type(payload) not in AGENT:
-        raise TypeError(f"an agent may report flows, actions, slots and the like, not {type(payload).__name__}")
-    return type(payload).model_validate(parse_answer(payload.model_dump(), what="report"))
+    kind = type(payload)
+    required = _REQUIRED.get(kind)
+    if required is None:
+        raise TypeError(f"an agent may report flows, actions, slots and the like, not {kind.__name__}")
+    if len(payload.__dict__) == len(kind.model_fields) and all(
+        (type(value) is str and value.isascii()) or (value is None and name not in required)
+        for name, value in payload.__dict__.items()
+    ):
+        return payload  # nothing in it can be changed, or cannot be kept: most are like this
+    return kind.model_validate(parse_answer(payload.model_dump(), what="report"))
 
 
 def parse_report(report: Any) -> Payload:
@@ -54,9 +64,9 @@ def parse_report(report: Any) -> Payload:
 
 
 def _said(item: Any) -> Said:
-    if isinstance(item, Mapping) and "kind" in item:
-        return parse_event(parse_report(item))
     if not isinstance(item, Payload):
+        if isinstance(item, dict) and "kind" in item:
+            return parse_event(parse_report(item))
         return _say(item)
     try:
         return parse_event(item)

@@ -1,0 +1,308 @@
+"""Scenario files: conversations end to end, the twelve assertions over a long history, and a thousand files read.
+
+    python -m benchmarks.scenarios [--picture docs/scenarios.svg]
+
+Each is measured at several sizes, so that one sees how it grows, and beside something bare that does the same
+work: a loop that knows the conversation beforehand, hand-written searches, a YAML reader that only reads.
+"""
+
+import argparse
+import gc
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+
+from benchmarks.overhead import best_of
+from benchmarks.picture import Curve, draw
+from clerkship.actors.contract import Message, Said, Say
+from clerkship.actors.python import PythonSolver
+from clerkship.engine.catalog import Registered
+from clerkship.events.agent import (
+    ActionExecuted,
+    ClarificationOffered,
+    FlowCancelled,
+    FlowCompleted,
+    FlowStarted,
+    SlotSet,
+)
+from clerkship.events.event import Event, Payload
+from clerkship.events.evidence import Evidence
+from clerkship.events.log import open_log
+from clerkship.library.load import load
+from clerkship.llm.contract import Answer, Question
+from clerkship.model.task import Task
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.settings import Settings
+from clerkship.simulators.chat.events import MessageSent
+from clerkship.store.sqlite import SqliteStore
+
+CATALOG = Registered()
+FIVE = """
+      - flow_started: {flow_ids: [check_order_status], operator: any}
+      - action_executed: action_check_order_status
+      - slot_was_set: [{name: order_id, value: ORD-9981}]
+      - bot_uttered: {utter_name: utter_order_delayed}
+      - sequencing:
+          - flow_started: check_order_status
+          - slot_was_set: order_id
+          - flow_completed: check_order_status
+"""
+
+
+def scenario(name: str, turns: int) -> str:
+    """A file with a person of so many lines, and five assertions."""
+    lines = "\n".join(f"        - Line {number} of a customer who waits" for number in range(turns))
+    return f"""scenario:
+  name: {name}
+  simulation_context: You are an impatient customer who wants to know where an order is.
+  setup:
+    initial_slots: {{authenticated: true, account_id: "12345"}}
+    person:
+      lines:
+{lines}
+  goals:
+    assertions:{FIVE}"""
+
+
+def answer(message: Message) -> Sequence[Said]:
+    """An agent with a flow: three deeds and a line in each turn."""
+    return [
+        FlowStarted(flow_id="check_order_status"),
+        ActionExecuted(name="action_check_order_status"),
+        SlotSet(name="order_id", value="ORD-9981"),
+        Say("It is late by two days.", utter_name="utter_order_delayed"),
+        FlowCompleted(flow_id="check_order_status"),
+    ]
+
+
+def conversations(count: int, turns: int) -> float:
+    """Seconds for so many conversations of so many turns, planned, played, graded and kept."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "eval").mkdir()
+        (folder / "eval" / "order.yml").write_text(scenario("Order", turns))
+        store = SqliteStore(folder / "store.db")
+        request = RunRequest(path=folder / "eval", agent=PythonSolver("bot", answer), trials=count, concurrency=8)
+        gc.collect()
+        began = time.perf_counter()
+        result = execute(plan_run(request, Settings(), CATALOG), store, CATALOG)
+        taken = time.perf_counter() - began
+        store.close()
+        assert result.counts.passed == count, result.counts
+        return taken
+
+
+def bare(count: int, turns: int) -> float:
+    """The same calls and as many lines of JSON, with nothing around them: no person, no chain, no store, no verdict."""
+    began = time.perf_counter()
+    for _ in range(count):
+        lines = []
+        for turn in range(1, turns + 1):
+            lines.append(orjson.dumps({"turn": turn, "text": f"Line {turn}"}))
+            for part in answer(Message(f"Line {turn}", turn, "chat")):
+                lines.append(orjson.dumps(part.__dict__ if isinstance(part, Payload) else part.fields()))
+    return time.perf_counter() - began
+
+
+TWELVE: list[dict[str, Any]] = [
+    {"flow_started": {"flow_ids": ["last_flow"], "operator": "any"}},
+    {"flow_completed": {"flow_id": "last_flow", "flow_step_id": "end"}},
+    {"flow_cancelled": {"flow_id": "last_flow"}},
+    {"action_executed": "last_action"},
+    {"slot_was_set": [{"name": "last_slot", "value": "x"}]},
+    {"slot_was_not_set": [{"name": "no_slot"}]},
+    {"bot_uttered": {"text_matches": "the very last"}},
+    {"bot_did_not_utter": {"utter_name": "utter_dont_know"}},
+    {"pattern_clarification_contains": {"flow_ids": ["last_flow"], "operator": "any"}},
+    {"generative_response_is_relevant": {"utter_source": "utter_last"}},
+    {"generative_response_is_grounded": {"utter_source": "utter_last", "ground_truth": "It is so."}},
+    {
+        "sequencing": [
+            {"flow_started": "last_flow"},
+            {"action_executed": "last_action"},
+            {"slot_was_set": "last_slot"},
+            {"flow_completed": "last_flow"},
+        ]
+    },
+]
+
+
+class Agreeable:
+    """A model that answers at once: what is measured is our part."""
+
+    name = "agreeable"
+
+    def ask(self, question: Question) -> Answer:
+        """Whatever shape is asked for, filled in with yes."""
+        found: dict[str, Any] = {"score": 1.0, "reasoning": "yes"}
+        statement = {"statement": "It is so.", "score": 1, "justification": "yes"}
+        if "statements" in str(question.shape.model_json_schema()):
+            found = {"statements": [statement]}
+        return Answer(question.shape.model_validate(found), self.name)
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """All alike."""
+        return [[1.0] for _ in texts]
+
+
+def history(count: int) -> list[Event]:
+    """A log of so many events, of the kinds the assertions look at; what they look for is at its end."""
+    log, writer = open_log()
+    at = datetime(2026, 3, 2, tzinfo=UTC)
+    turn = 0
+
+    def add(source: str, payload: Payload, actor: str) -> None:
+        nonlocal at
+        at += timedelta(seconds=1)
+        writer.append(source, payload, actor=actor, at=at)
+
+    def a_turn(name: str, words: str) -> None:
+        nonlocal turn
+        turn += 1
+        add("chat", MessageSent(text=f"Question {turn}", turn=turn), "person")
+        add("agent", FlowStarted(flow_id=f"{name}_flow"), "agent")
+        add("agent", ClarificationOffered(flow_ids=(f"{name}_flow",)), "agent")
+        add("agent", ActionExecuted(name=f"{name}_action"), "agent")
+        add("agent", SlotSet(name=f"{name}_slot", value="x"), "agent")
+        add("agent", FlowCancelled(flow_id=f"{name}_flow"), "agent")
+        add("agent", FlowCompleted(flow_id=f"{name}_flow", flow_step_id="end"), "agent")
+        add("chat", MessageSent(text=words, turn=turn, utter_name=f"utter_{name}"), "agent")
+
+    while len(log.events) + 16 <= count:
+        a_turn("some", "a reply among many others")
+    a_turn("last", "the very last reply")
+    return log.ordered()
+
+
+def graded(events: list[Event]) -> float:
+    """Seconds for all twelve over one history."""
+    checks = [CATALOG.assertion(name).model_validate(args) for written in TWELVE for name, args in written.items()]
+    evidence = Evidence(task=Task(name="x"), events=events, states={}, ending="person_done", model=Agreeable())
+    gc.collect()
+    began = time.perf_counter()
+    found = [check.check(evidence) for check in checks]
+    taken = time.perf_counter() - began
+    assert all(check.passed for check in found), [check.detail for check in found if not check.passed]
+    return taken
+
+
+def searched(events: list[Event]) -> float:
+    """Twelve hand-written searches that stop at the first hit and say nothing."""
+    began = time.perf_counter()
+    for field, wanted in [("flow_id", "last_flow")] * 4 + [("name", "last_action")] * 4 + [("text", "nobody")] * 4:
+        any(getattr(event.payload, field, None) == wanted for event in events)
+    return time.perf_counter() - began
+
+
+def files(count: int, folder: Path) -> Path:
+    """So many scenario files."""
+    place = folder / f"files-{count}" / "eval" / "scenarios"
+    place.mkdir(parents=True)
+    for number in range(count):
+        (place / f"order_{number}.yml").write_text(scenario(f"Order {number}", 6))
+    return place
+
+
+def read(place: Path) -> float:
+    """Seconds to parse and validate them."""
+    gc.collect()
+    began = time.perf_counter()
+    library = load(place, CATALOG)
+    taken = time.perf_counter() - began
+    assert library.tasks
+    return taken
+
+
+def only_read(place: Path) -> float:
+    """The same files through PyYAML's C loader, into plain data and nothing more."""
+    began = time.perf_counter()
+    for path in sorted(place.iterdir()):
+        yaml.load(path.read_bytes(), yaml.CSafeLoader)
+    return time.perf_counter() - began
+
+
+def row(name: str, mine: float, beside: float, what: str, each: str) -> None:
+    """One line of the table."""
+    print(f"| {name} | {_time(mine)} | {each} | {_time(beside)} ({what}) | {mine / beside:.1f}× |", flush=True)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 0.5 else f"{seconds * 1000:.1f} ms"
+
+
+def grow(
+    sizes: Sequence[int], measure: Callable[[int], tuple[float, float]], tell: Callable[..., None]
+) -> dict[int, float]:
+    """Measure at each size, and say; the curve of ours."""
+    points = {}
+    for size in sizes:
+        mine, beside = measure(size)
+        tell(size, mine, beside)
+        points[size] = mine
+    return points
+
+
+def main() -> None:
+    """Print the table, and draw the curves if asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--picture", type=Path, help="an SVG to draw the curves into")
+    parser.add_argument("--quick", action="store_true", help="small sizes only")
+    options = parser.parse_args()
+    small = options.quick
+    print("| what | ours | each | beside it | ratio |\n|---|---|---|---|---|")
+    conversations(20, 2)
+    count = 100 if small else 1000
+
+    talk = grow(
+        (2, 6) if small else (2, 6, 12, 24),
+        lambda turns: (best_of(2, lambda: conversations(count, turns)), best_of(2, lambda: bare(count, turns))),
+        lambda turns, mine, beside: row(
+            f"{count:,} conversations of {turns} turns, five assertions each",
+            mine,
+            beside,
+            "bare calls",
+            f"{mine / count / turns * 1e6:.0f} µs per turn",
+        ),
+    )
+    histories = {size: history(size) for size in ((1_000, 10_000) if small else (1_000, 10_000, 50_000, 100_000))}
+    twelve = grow(
+        list(histories),
+        lambda size: (best_of(3, lambda: graded(histories[size])), best_of(3, lambda: searched(histories[size]))),
+        lambda size, mine, beside: row(
+            f"all twelve assertions over {size:,} events",
+            mine,
+            beside,
+            "bare searches",
+            f"{mine / size * 1e6:.2f} µs per event",
+        ),
+    )
+    with tempfile.TemporaryDirectory() as name:
+        places = {size: files(size, Path(name)) for size in ((100,) if small else (250, 500, 1_000, 2_000))}
+        parsed = grow(
+            list(places),
+            lambda size: (best_of(2, lambda: read(places[size])), best_of(2, lambda: only_read(places[size]))),
+            lambda size, mine, beside: row(
+                f"{size:,} scenario files parsed and validated",
+                mine,
+                beside,
+                "PyYAML's C loader, reading alone",
+                f"{mine / size * 1000:.2f} ms per file",
+            ),
+        )
+    if options.picture is not None:
+        curves = [
+            Curve(f"{count:,} conversations", "turns each", "seconds", talk),
+            Curve("Twelve assertions", "events", "milliseconds", {size: took * 1000 for size, took in twelve.items()}),
+            Curve("Scenario files", "files", "seconds", parsed),
+        ]
+        options.picture.write_text(draw(curves))
+
+
+if __name__ == "__main__":
+    main()
