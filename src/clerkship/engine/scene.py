@@ -1,6 +1,7 @@
 """The scene of a task: what is set up before an agent starts, in a run and in a playground that is up."""
 
 from clerkship.engine.build import BuiltTask
+from clerkship.events.agent import SlotSet
 from clerkship.events.lifecycle import RunStarted
 from clerkship.playground.playground import Playground
 
@@ -19,8 +20,10 @@ def set_scene(playground: Playground, built: BuiltTask) -> None:
             playground.run_step(step)
 
 
-def open_conversation(playground: Playground, place: str) -> None:
-    """The person who begins says their first line, and from then on hears."""
+def open_conversation(playground: Playground, built: BuiltTask, place: str) -> None:
+    """Slots are set; the person who begins says their first line, and from then on hears."""
     with playground.lock:
+        for name, value in built.scenario.initial_slots.items():
+            playground.emit("agent", SlotSet(name=name, value=value), "scenario")
         playground.speak(place, playground.people[place].open())
         playground.listen()

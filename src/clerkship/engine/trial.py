@@ -12,7 +12,6 @@ from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, Me
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.engine.score import Score, fold, judge, status_of
-from clerkship.events.agent import SlotSet
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted
@@ -161,8 +160,9 @@ class Trial:
         built, playground = self.job.built, self.playground
         place = cast(str, built.person_at)
         state = cast(Conversation, playground.sandboxes[place].state)
-        await self._begin(agent, sandboxes, task_item)
-        open_conversation(playground, place)
+        if "on_start" in agent.entries:
+            await self._begin(agent, sandboxes, task_item)
+        open_conversation(playground, built, place)
         slots, most, patience = built.scenario.initial_slots, *_limits(built.scenario)
         turns = heard = 0
         while state.open:
@@ -185,17 +185,13 @@ class Trial:
         return cast(Ending, playground.left.get(place, "person_done"))
 
     async def _begin(self, agent: Agent, sandboxes: Sandboxes, task_item: dict[str, Any] | None) -> None:
-        """Let the agent get ready, then set what the scenario sets: on top of what it did by itself."""
+        """Let the agent get ready; what the scenario sets comes on top of what it does by itself."""
         scenario, place = self.job.built.scenario, cast(str, self.job.built.person_at)
-        if "on_start" in agent.entries:
-            self.turn_deadline = monotonic() + _limits(scenario)[1]
-            start = Start(scenario.initial_slots, task_item, scenario.stubs)
-            greeting = await cast(Starting, agent).on_start(start, sandboxes)
-            self.turn_deadline = math.inf
-            self.playground.greet(place, greeting)
-        with self.playground.lock:
-            for name, value in scenario.initial_slots.items():
-                self.playground.emit("agent", SlotSet(name=name, value=value), "scenario")
+        self.turn_deadline = monotonic() + _limits(scenario)[1]
+        start = Start(scenario.initial_slots, task_item, scenario.stubs)
+        greeting = await cast(Starting, agent).on_start(start, sandboxes)
+        self.turn_deadline = math.inf
+        self.playground.greet(place, greeting)
 
     def _emit(self, payload: Any) -> None:
         with self.playground.lock:

@@ -164,9 +164,9 @@ def _begin(playground: Playground, built: BuiltTask | None) -> None:
         raise InputError.of("; ".join(playground.step_errors), file=built.snapshot.source)
     speaks_first = built.scenario.starts == "person"
     entry = "on_turn" if speaks_first else "on_task"
-    playground.emit("run", AgentStarted(entry=entry, task_item=built.snapshot.task.task_item), "agent")
+    playground.emit("run", AgentStarted(entry=entry, task_item=built.task.task_item), "agent")
     if speaks_first and built.person_at is not None:
-        open_conversation(playground, built.person_at)
+        open_conversation(playground, built, built.person_at)
     else:
         playground.listen()
 

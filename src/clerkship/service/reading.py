@@ -118,7 +118,7 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
         bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
         text = event["payload"].get("text")
         if "turn" in event["payload"] and isinstance(text, str) and len(said) < MOST_SAID:
-            said.append((event["actor"], text))
+            said.append((event["actor"], _as_seen(event["payload"])))
         if is_wanted and (wanted.kind is None or is_kind(event["kind"], wanted.kind)):
             events.append(event)
     return TaskView(
@@ -129,6 +129,13 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
         chain.head == task_run.head and all(_is_intact(store, digest) for digest in bodies),
         said,
     )
+
+
+def _as_seen(said: dict[str, Any]) -> str:
+    """A message as its reader has it: the text, then the buttons, then what is not text."""
+    buttons = [f"[{button.get('title', button)}]" for button in said.get("buttons") or ()]
+    custom = [orjson.dumps(said["custom"]).decode()] if said.get("custom") else []
+    return " ".join(part for part in (said["text"], *buttons, *custom) if part)
 
 
 def _is_intact(store: Store, digest: str) -> bool:

@@ -1,6 +1,6 @@
 // What was said, by whom, with a thin line for what was done in between.
 
-const MOST_NOTES = 3;
+const MOST_NOTES = 6;
 const MOST_SAID = 100;
 
 function isMessage(event) {
@@ -17,7 +17,7 @@ function conversationSection(trial) {
   let next = trial.log.indexOf(messages[0]);
   function say() {
     const until = Math.min(said + MOST_SAID, messages.length);
-    const end = trial.log.indexOf(messages[until - 1]) + 1;
+    const end = until === messages.length ? trial.log.length : trial.log.indexOf(messages[until - 1]) + 1;
     chat.append(...told(view, trial.log.slice(next, end)));
     [said, next] = [until, end];
     more.hidden = said === messages.length;
@@ -36,7 +36,7 @@ function told(view, events) {
       between = [];
     } else if (event.actor === "agent" || event.actor === "scenario") between.push(event);
   }
-  return rows;
+  return [...rows, ...notes(between, view.trial)];
 }
 
 function speaker(trial) {
@@ -48,7 +48,8 @@ function speaker(trial) {
 // A text too long for the log is kept beside it, and may not be in this page.
 function wording(event) {
   const kept = (event.blobs || {}).text;
-  if (typeof event.payload.text === "string") return event.payload.text;
+  if (typeof event.payload.text === "string" && (event.payload.text || !event.payload.custom)) return event.payload.text;
+  if (kept === undefined && event.payload.custom) return null;
   return el("i", {}, kept ? `${plural(kept.size, "byte")} of text, kept beside the log` : "(no text)");
 }
 
@@ -59,7 +60,8 @@ function bubble(event, { trial, name, several }) {
   return el("div", { class: `said ${agent ? "by-agent" : "by-person"}` },
     el("p", { class: "who" }, el("b", {}, who), ` turn ${event.payload.turn}`, several ? ` on ${event.source}` : "",
       ` · ${clock(event.at)} · `, eventLink(trial, event.seq)),
-    el("div", { class: "bubble" }, wording(event), buttons.length ? el("div", { class: "choices" }, buttons) : null),
+    el("div", { class: "bubble" }, wording(event), buttons.length ? el("div", { class: "choices" }, buttons) : null,
+      event.payload.custom ? el("code", { class: "custom" }, oneLine(JSON.stringify(event.payload.custom), 300)) : null),
     citedBy(trial, event.seq));
 }
 
