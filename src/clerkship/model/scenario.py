@@ -111,9 +111,14 @@ class Person(Frozen):
         return self.simulation_context is None or bool(self.opening is not None or self.lines or self.script)
 
     @property
+    def first_line(self) -> str | None:
+        """What they begin with, where that is written down."""
+        return self.opening if self.opening is not None or not self.lines else self.lines[0].say
+
+    @property
     def begins(self) -> bool:
         """Whether they can say a first line of their own."""
-        return self.opening is not None or bool(self.lines) or not self.is_scripted
+        return self.first_line is not None or not self.is_scripted
 
 
 def _or_steps_alone(schema: dict[str, Any]) -> None:

@@ -132,10 +132,11 @@ class ScenarioFile(Frozen):
 
 
 _ABOUT = ("flow_id", "flow_ids", "name", "tool_name", "skill_id", "block_id")
+_SAID = ("utter_name", "text_matches", "utter_source")
 
 
-def label(call: AssertionCall) -> str:
-    """What an assertion is called where it is shown: its name, and what it is about."""
+def plain_label(call: AssertionCall) -> str:
+    """An assertion's name and the ids it is about, as the format's own reports have it."""
     args = call.args
     if call.name == "sequencing":
         return call.name
@@ -143,11 +144,21 @@ def label(call: AssertionCall) -> str:
         return f"{call.name}({args})"
     if isinstance(args, list):
         return f"{call.name}({', '.join(map(_entry, args))})"
-    if isinstance(args, dict):
-        about = [args[key] for key in _ABOUT if key in args]
-        if about:
-            return f"{call.name}({', '.join(_words(part) for part in about)})"
-    return call.name
+    return _labelled(call.name, args, _ABOUT)
+
+
+def label(call: AssertionCall) -> str:
+    """The same where it is shown by us: also what was said, or how long a sequence is."""
+    args = call.args
+    if call.name == "sequencing" and isinstance(args, list):
+        return f"{call.name}({len(args)} step{'s' * (len(args) != 1)})"
+    plain = plain_label(call)
+    return plain if plain != call.name else _labelled(call.name, args, _SAID)
+
+
+def _labelled(name: str, args: JsonValue, keys: tuple[str, ...]) -> str:
+    about = [args[key] for key in keys if key in args] if isinstance(args, dict) else []
+    return f"{name}({', '.join(map(_words, about))})" if about else name
 
 
 def _entry(item: JsonValue) -> str:

@@ -89,7 +89,10 @@ def _brief(snapshot: Snapshot) -> dict[str, Any]:
         "description": clip(environment.description, 400),
         "sandboxes": {name: simulator.kind for name, simulator in environment.simulators.items()},
         "person": person.name if person else None,
-        "opening": clip(person.opening, VALUE_LIMIT) if person else None,
+        "opening": clip(person.first_line, VALUE_LIMIT) if person else None,
+        "context": clip(person.simulation_context, VALUE_LIMIT) if person else None,
+        "slots": {name: clip(value, 400) for name, value in (scenario.initial_slots if scenario else {}).items()},
+        "compat": task.compat,
         "starts": scenario.starts if scenario else "agent",
     }
 
