@@ -31,7 +31,7 @@ class Shelf:
     def scenario(self, text: str, name: str = "eval/scenarios/one.yml") -> Path:
         """A scenario file with these lines beside a name and a context, unless they have their own."""
         body = dedent(text)
-        head = "" if "name:" in body.split("\n")[0] else "name: One\n"
+        head = "" if body.startswith("name:") else "name: One\n"
         head += "" if "simulation_context" in body else "simulation_context: A customer.\n"
         lines = "".join(f"  {line}\n" if line else "\n" for line in (head + body).split("\n"))
         return self.write(name, f"scenario:\n{lines}")

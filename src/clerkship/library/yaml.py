@@ -258,20 +258,21 @@ class _Reader:
 
     def _mapping(self, node: MappingNode) -> dict[str, Any]:
         data: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
                 self._flaw(key, "a key must be text", "quote it if it begins with `{` or `[`")
             elif key.value == "<<" and key.tag == _PLAIN and self._merges:
-                merged = self.read(value)
-                for part in merged if isinstance(merged, list) else [merged]:
-                    data = (part if isinstance(part, dict) else {}) | data
+                parts = self.read(value)
+                for part in reversed(parts if isinstance(parts, list) else [parts]):
+                    merged |= part if isinstance(part, dict) else {}
             elif key.value == "<<" and key.tag == _PLAIN:
                 self._flaw(key, "merge keys are not part of YAML 1.2", "repeat the keys, or use !include")
             elif key.value in data:
                 self._flaw(key, f"duplicate key `{key.value[:60]}`")
             else:
                 data[key.value] = self.read(value)
-        return data
+        return merged | data if merged else data
 
     def _scalar(self, node: ScalarNode) -> Any:
         text: str = node.value

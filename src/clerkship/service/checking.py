@@ -1,7 +1,9 @@
 """Load a folder and check it: everything that can be known before a run, of the files and of the agent."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from clerkship.actors.contract import Described, Solver
 from clerkship.engine.build import build_solver
@@ -12,6 +14,8 @@ from clerkship.library.load import load
 from clerkship.model.domain import Abilities, Domain
 from clerkship.model.problem import InputError, Problem
 from clerkship.settings import Settings
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -42,10 +46,8 @@ class ValidationRequest:
 
 def validate(request: ValidationRequest, settings: Settings, catalog: Registered) -> Validation:
     """Load it and see."""
-    agent = request.agent
     try:
-        solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
-        library = load_checked(request.path, catalog, domain=request.domain, solver=solver)
+        library, _ = load_checked(request.path, request.agent, settings, catalog, domain=request.domain)
     except InputError as error:
         return Validation(None, error.problems)
     file = request.path if request.path.is_file() else None
@@ -53,15 +55,16 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
 
 
 def load_checked(
-    path: Path, catalog: Registered, *, domain: Path | None = None, solver: Solver | None = None
-) -> Library:
+    path: Path, agent: str | Solver | None, settings: Settings, catalog: Registered, *, domain: Path | None = None
+) -> tuple[Library, Solver | None]:
     """The library at a path, checked against what its agent knows: by the domain that is given, else by what the agent
     says of itself, else by the domain of the project around it. All that is wrong anywhere is said at once."""
     problems: list[Problem] = []
-    abilities = _asked(solver, problems)
+    solver = _tried(problems, lambda: _build(agent, settings, catalog))
+    abilities = _tried(problems, lambda: solver.abilities() if isinstance(solver, Described) else None)
     names = abilities.domain if abilities is not None else None
     if domain is not None or names is None:
-        names = _read(domain or find_domain(path), problems)
+        names = _tried(problems, lambda: _read(domain or find_domain(path)))
     known = (abilities or Abilities(engine="")).model_copy(update={"domain": names})
     try:
         library = load(path, catalog, abilities=known)
@@ -69,24 +72,20 @@ def load_checked(
         raise InputError([*error.problems, *problems]) from None
     if problems:
         raise InputError(problems)
-    return library
+    return library, solver
 
 
-def _asked(solver: Solver | None, problems: list[Problem]) -> Abilities | None:
-    if not isinstance(solver, Described):
-        return None
+def _tried(problems: list[Problem], work: Callable[[], T | None]) -> T | None:
     try:
-        return solver.abilities()
+        return work()
     except InputError as error:
         problems += error.problems
         return None
 
 
-def _read(path: Path | None, problems: list[Problem]) -> Domain | None:
-    if path is None:
-        return None
-    try:
-        return read_domain(path)
-    except InputError as error:
-        problems += error.problems
-        return None
+def _build(agent: str | Solver | None, settings: Settings, catalog: Registered) -> Solver | None:
+    return build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
+
+
+def _read(path: Path | None) -> Domain | None:
+    return read_domain(path) if path is not None else None

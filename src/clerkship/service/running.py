@@ -9,7 +9,7 @@ from typing import Any
 from clerkship import __version__
 from clerkship.actors.contract import Solver
 from clerkship.engine.batch import Batch
-from clerkship.engine.build import build_solver, build_tasks, plugins_used
+from clerkship.engine.build import build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
 from clerkship.engine.schedule import Schedule
 from clerkship.engine.trial import Finished, Setting
@@ -100,8 +100,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         raise InputError.of("a seed is a whole number of 64 bits")
     if request.until_sure is not None and not 0 < request.until_sure < 1:
         raise InputError.of("the rate to be sure of lies between 0 and 1")
-    solver = build_solver(request.agent, catalog, settings) if isinstance(request.agent, str) else request.agent
-    library = load_checked(request.path, catalog, domain=request.domain, solver=solver)
+    library, solver = load_checked(request.path, request.agent, settings, catalog, domain=request.domain)
+    assert solver is not None  # there is an agent, and it could be built
     tasks, benchmark_timeout, benchmark_concurrency = _pick(library, request)
     timeout = request.timeout or benchmark_timeout or settings.timeout
     if request.chaos is not None:
