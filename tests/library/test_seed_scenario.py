@@ -120,7 +120,7 @@ def test_every_value_that_is_asserted_must_fit_its_slot_and_matchers_may_say_mor
         "number, not true",
         f"{at}7:35: scenario.goals.assertions.1.slot_was_not_set.0.name: no slot `amuont` in domain.yml; "
         "did you mean `amount`?",
-        f"{at}7:100: scenario.goals.assertions.1.slot_was_not_set.2.value: the slot `order_id` is of type text and "
+        f"{at}7:97: scenario.goals.assertions.1.slot_was_not_set.2.value: the slot `order_id` is of type text and "
         "takes text, not 3; quote it",
     ]
 

@@ -92,6 +92,7 @@ class Loader:
 
     def __post_init__(self) -> None:
         self._warnings = Report(spoiled=self.folder.report.spoiled)
+        self._variables = self.catalog.variables()
 
     def load(self) -> Library:
         """Everything, or every problem."""
@@ -284,7 +285,7 @@ class Loader:
         def told(path: list[int | str], unknown: UnknownVariable) -> None:
             self.problem(piece.tree, [*piece.path, *path], str(unknown), unknown.hint, spoils=True)
 
-        found = expand(data, self.catalog.variables(), told)
+        found = expand(data, self._variables, told)
         return found if isinstance(found, dict) else {}
 
     def _checker(self, piece: Piece) -> Checker:

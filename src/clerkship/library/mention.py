@@ -25,14 +25,17 @@ class Reading(NamedTuple):
     path: Path
 
 
-_STEPS: Mapping[str, tuple[Sort, str]] = {
-    "flow_started": ("flow", "agent.flow.started"),
-    "flow_completed": ("flow", "agent.flow.completed"),
-    "flow_cancelled": ("flow", "agent.flow.cancelled"),
-    "flow_interrupted": ("flow", "agent.flow.interrupted"),
-    "action_executed": ("action", "agent.action.executed"),
-    "slot_was_set": ("slot", "agent.slot.set"),
+_STEPS: Mapping[str, Sort] = {
+    "flow_started": "flow",
+    "flow_completed": "flow",
+    "flow_cancelled": "flow",
+    "flow_interrupted": "flow",
+    "action_executed": "action",
+    "slot_was_set": "slot",
 }
+"""Steps of a sequence that are a name alone, and what it names."""
+_INTERRUPTED = frozenset({"agent.flow.interrupted"})
+"""What the one step reads that is no assertion by itself."""
 _WORDED = (
     "bot_uttered",
     "bot_did_not_utter",
@@ -46,6 +49,10 @@ READS: Mapping[str, frozenset[str]] = {
     "flow_cancelled": frozenset({"agent.flow.cancelled"}),
     "pattern_clarification_contains": frozenset({"agent.clarification.offered"}),
     "action_executed": frozenset({"agent.action.executed"}),
+    "flow_not_started": frozenset({"agent.flow.started"}),
+    "flow_not_completed": frozenset({"agent.flow.completed"}),
+    "flow_not_cancelled": frozenset({"agent.flow.cancelled"}),
+    "action_not_executed": frozenset({"agent.action.executed"}),
     "slot_was_set": frozenset({"agent.slot.set"}),
     "slot_was_not_set": frozenset({"agent.slot.set"}),
     "skill_activated": frozenset({"agent.skill.activated"}),
@@ -81,8 +88,8 @@ def mentions(name: str, args: Any) -> Iterator[Mention]:
         yield from _named("response", args if isinstance(args, dict) else None, "utter_name")
     elif name == "sequencing":
         for path, key, value in _bare_steps(args):
-            if isinstance(value, str):
-                yield Mention(_STEPS[key][0], value, path)
+            if key in _STEPS and isinstance(value, str):
+                yield Mention(_STEPS[key], value, path)
 
 
 def readings(name: str, args: Any) -> Iterator[Reading]:
@@ -90,7 +97,7 @@ def readings(name: str, args: Any) -> Iterator[Reading]:
     if name in READS:
         yield Reading(READS[name], [])
     for path, key, _ in _bare_steps(args) if name == "sequencing" else ():
-        yield Reading(frozenset({_STEPS[key][1]}), path)
+        yield Reading(READS.get(key, _INTERRUPTED), path)
     for path, kind in _events(args, []) if name in _BY_EVENT else ():
         yield Reading(frozenset({kind}), path)
 
@@ -132,7 +139,7 @@ def _bare_steps(args: Any) -> Iterator[tuple[Path, str, Any]]:
     for number, step in enumerate(steps if isinstance(steps, list) else ()):
         if isinstance(step, dict) and len(step) == 1:
             key, value = next(iter(step.items()))
-            if key in _STEPS:
+            if key in _STEPS or key in READS:
                 yield [*path, number, key], key, value
 
 
