@@ -30,6 +30,7 @@ from clerkship.model.environment import Environment, Simulator
 from clerkship.model.matcher import MATCHERS
 from clerkship.model.run import TaskRun, Verdict
 from clerkship.model.scenario import EndRule, EventMatch, Person, Rule, Scenario
+from clerkship.model.scenario_file import ExpectedTool, Goals, GroupPart, ScenarioFile, Setup, ToolCalled
 from clerkship.model.task import Entity, Task
 from clerkship.pytest_plugin import Limits
 from clerkship.report.jsonl import BLOB_LIMIT, FORMAT
@@ -232,6 +233,12 @@ def _files() -> str:
         ("task.scenario.person.script[]", Rule),
         ("task.scenario.person.end", EndRule),
         ("an event, in `when`", EventMatch),
+        ("scenario", ScenarioFile),
+        ("scenario.setup", Setup),
+        ("scenario.goals", Goals),
+        ("scenario.goals.expected_tools[]", ExpectedTool),
+        ("…expected_tools[].tool_called", ToolCalled),
+        ("…expected_tools[].tool_group[]", GroupPart),
         ("environment", Environment),
         ("environment.simulators.*", Simulator),
         ("dataset", DatasetFile),
@@ -242,8 +249,16 @@ def _files() -> str:
 # Files
 
 A folder of YAML 1.2 files. Each file is a map with one or more of `task`, `environment`, `dataset`, `benchmark`
-(or their plurals, with a list). `!include other.yml` takes in a file of the same folder. An unknown key is an error.
-`clerkship schema task` prints the same as JSON Schema.
+(or their plurals, with a list), or with `scenario`: a conversation, in the format of `eval/scenarios/*.yml`, which is a
+task by another name. `!include other.yml` takes in a file of the same folder. An unknown key is an error. `${{NAME}}`
+stands for an environment variable, `$${{NAME}}` for that text itself; a snapshot keeps the name, and not the value.
+`clerkship schema task`, `clerkship schema scenario` and so on print the same as JSON Schema.
+
+Of a scenario file, what is marked (ours) is our addition to its format. Every criterion of it gates. It is known by its
+`name`, and by the name of its file. The slots it names must be in the agent's domain, and their values of the right
+type; actions, responses and flows that are not there are warned about. The domain is `--domain`, else what a connected
+agent says of itself, else `domain.yml`, `domain.yaml` or `domain/` in the folder, beside it or up to two folders above,
+with the flows of `data/` beside that. Where there is none, that is said. Files of a Rasa project are passed over.
 
 {sections}"""
 

@@ -1,4 +1,4 @@
-"""`clerkship new`: a task, a simulator or an assertion to start from, that works as it is."""
+"""`clerkship new`: a task, a scenario, a simulator or an assertion to start from, that works as it is."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,12 +11,13 @@ from rich.markup import escape
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.service.scaffold_plugin import new_assertion, new_simulator
-from clerkship.service.scaffold_task import new_task
+from clerkship.service.scaffold_task import new_scenario, new_task
 from clerkship.settings import program
 
 new = typer.Typer(
     name="new",
-    help="Start something that works as it is: a task, a simulator, an assertion. Nothing that exists is overwritten.",
+    help="Start something that works as it is: a task, a scenario, a simulator, an assertion. Nothing that exists is "
+    "overwritten.",
     no_args_is_help=True,
 )
 PluginName = Annotated[
@@ -44,6 +45,26 @@ def task(
     """
     written = new_task(name, folder, environment)
     _say(written, [f"{program()} run {quote(str(folder))} --task {quote(name)} --agent oracle"], json=json)
+
+
+@new.command()
+def scenario(
+    name: Annotated[str, typer.Argument(metavar="NAME", help='What it is called, such as "Where is my order".')],
+    folder: In = Path("eval/scenarios"),
+    environment: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which environment, where the folder has several.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write a scenario file with every key explained: a conversation with a person who needs no model.
+
+    Example:
+
+        clerkship new scenario "Where is my order"
+    """
+    written = new_scenario(name, folder, environment)
+    file = quote(str(written[0]))
+    _say(written, [f"{program()} validate {file}", f"{program()} run {file} --agent WHO"], json=json)
 
 
 @new.command()

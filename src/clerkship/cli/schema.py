@@ -19,6 +19,6 @@ def schema(
 
     Example, for an editor with the YAML language server:
 
-        clerkship schema task > task.schema.json
+        clerkship schema scenario > scenario.schema.json
     """
     print_json(schema_of(sort, registered()))

@@ -152,6 +152,10 @@ class Registered:
 
     def payloads(self) -> Mapping[str, Collection[str]]:
         """Every kind of event there is, with the fields of its payload."""
+        return self._payloads
+
+    @cached_property
+    def _payloads(self) -> dict[str, Collection[str]]:
         return {kind: model.model_fields.keys() for kind, model in self.events.items()}
 
 

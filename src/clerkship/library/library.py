@@ -9,7 +9,7 @@ from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import Environment
 from clerkship.model.names import did_you_mean, fitting
-from clerkship.model.problem import InputError
+from clerkship.model.problem import InputError, Problem
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 
@@ -34,6 +34,17 @@ class Library:
     environments: Mapping[str, Environment] = field(default_factory=dict)
     datasets: Mapping[str, Dataset] = field(default_factory=dict)
     benchmarks: Mapping[str, Benchmark] = field(default_factory=dict)
+    warnings: tuple[Problem, ...] = ()
+    """What is odd, and no reason to run nothing."""
+    domain: str | None = None
+    """What the names of slots, actions, responses and flows were checked against, if anything."""
+    passed_over: tuple[str, ...] = ()
+    """Files of a Rasa project, which say nothing about tasks."""
+
+    def warnings_of(self, tasks: Iterable[LoadedTask]) -> tuple[Problem, ...]:
+        """Those about some of the tasks, and about nothing in particular."""
+        others = {loaded.file for loaded in self.tasks.values()} - {loaded.file for loaded in tasks}
+        return tuple(warning for warning in self.warnings if warning.file not in others)
 
     def select(
         self, *, names: Iterable[str] = (), tags: Iterable[str] = (), file: Path | None = None
@@ -50,9 +61,9 @@ class Library:
         ]
 
     def _named(self, pattern: str) -> list[str]:
-        """The tasks of this name or pattern; where there is none, those with this in their names."""
+        """The tasks of this name or pattern; else those in files of this name; else those with this in their names."""
         found = [name for name in self.tasks if _is_named(name, pattern)]
-        found = found or [name for name, loaded in self.tasks.items() if Path(loaded.file).stem == pattern]
+        found = found or [name for name, loaded in self.tasks.items() if _is_named(Path(loaded.file).stem, pattern)]
         found = found or fitting(pattern, self.tasks)
         if not found:
             raise InputError.of(f"no task `{pattern}`", hint=did_you_mean(pattern, self.tasks))

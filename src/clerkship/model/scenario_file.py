@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from clerkship.model.call import AssertionCall, StepCall
 from clerkship.model.criterion import Criterion
@@ -65,7 +65,7 @@ class ExpectedTool(Frozen):
     def criterion(self) -> Criterion:
         """As a task has it."""
         if self.tool_called is not None:
-            call = AssertionCall(name="tool_called", args=self.tool_called.model_dump())
+            call = _call("tool_called", self.tool_called.model_dump())
             return _expected(call, self.tool_called.tool_name, gate=self.gate)
         parts = self.tool_group or ()
         calls = [part.tool_called for part in parts if part.tool_called is not None]
@@ -75,11 +75,21 @@ class ExpectedTool(Frozen):
         }
         gate = self.gate or any(part.gate for part in parts)
         names = ", ".join(call.tool_name for call in calls)
-        return _expected(AssertionCall(name="tool_group", args=args), names, gate=gate)
+        return _expected(_call("tool_group", args), names, gate=gate)
+
+
+def _call(name: str, args: JsonValue) -> AssertionCall:
+    return AssertionCall.model_validate({name: args})
 
 
 def _expected(call: AssertionCall, names: str, *, gate: bool) -> Criterion:
     return Criterion(label=f"{call.name}({names})", assertion=call, gate=gate, weight=1.0 if gate else 0.0)
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected text that is not empty")
+    return text
 
 
 class Goals(Frozen):
@@ -87,7 +97,7 @@ class Goals(Frozen):
 
     assertions: Annotated[tuple[AssertionCall, ...], Field(description="checked against the event history")] = ()
     criteria: Annotated[
-        tuple[Annotated[str, Field(min_length=1)], ...],
+        tuple[Annotated[str, Field(min_length=1), AfterValidator(_not_blank)], ...],
         Field(description="required behaviour in plain language, judged by a model"),
     ] = ()
     expected_tools: Annotated[tuple[ExpectedTool, ...], Field(description="tools that should have been called")] = ()
@@ -104,16 +114,14 @@ class ScenarioFile(Frozen):
     tags: Annotated[tuple[str, ...], Field(description="labels to select and group by (ours)")] = ()
     timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds (ours)")] = None
     environment: Annotated[str | None, Field(description="name of an environment in the same folder (ours)")] = None
+    solution: Annotated[str | None, Field(description="Python file beside it that `oracle` runs (ours)")] = None
 
     def task(self, slug: str) -> Task:
         """The task it is. Every criterion gates."""
         setup, goals = self.setup, self.goals
         person = (setup.person or Person()).model_copy(update={"simulation_context": self.simulation_context})
         asserted = [Criterion(label=label(call), assertion=call, gate=True) for call in goals.assertions]
-        judged = [
-            Criterion(label=text, assertion=AssertionCall(name="judged", args=text), gate=True)
-            for text in goals.criteria
-        ]
+        judged = [Criterion(label=text, assertion=_call("judged", text), gate=True) for text in goals.criteria]
         return Task(
             name=self.name or slug,
             scenario=Scenario(
@@ -128,6 +136,7 @@ class ScenarioFile(Frozen):
             tags=(*((self.type,) if self.type else ()), *self.tags),
             timeout=self.timeout,
             environment=self.environment,
+            solution=self.solution,
         )
 
 

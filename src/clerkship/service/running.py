@@ -9,7 +9,7 @@ from typing import Any, Literal
 from clerkship import __version__
 from clerkship.actors.contract import Solver
 from clerkship.engine.batch import Batch
-from clerkship.engine.build import build_solver, build_tasks, plugins_used
+from clerkship.engine.build import build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
 from clerkship.engine.schedule import Schedule
 from clerkship.engine.trial import Finished, Setting
@@ -17,16 +17,16 @@ from clerkship.faults.chaos import chaos
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
-from clerkship.library.load import load
 from clerkship.model.dataset import Dataset
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan, UntilSure
-from clerkship.model.problem import InputError
+from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.scenario import Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
+from clerkship.service.checking import load_checked
 from clerkship.settings import Settings
 from clerkship.store.contract import Hold, Store
 
@@ -54,6 +54,7 @@ class RunRequest:
     compat: Literal["rasa"] | None = None
     max_turns: int | None = None
     turn_timeout: float | None = None
+    domain: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,9 @@ class RunPlan:
     datasets: Mapping[str, Dataset]
     solver: Solver
     concurrency: int
+    warnings: tuple[Problem, ...] = ()
+    domain: str | None = None
+    """What the names in the files were checked against, if anything."""
 
     def expected(self) -> int | None:
         """How many trials there will be, where that is known."""
@@ -105,8 +109,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         raise InputError.of("a seed is a whole number of 64 bits")
     if request.until_sure is not None and not 0 < request.until_sure < 1:
         raise InputError.of("the rate to be sure of lies between 0 and 1")
-    library = load(request.path, catalog)
-    solver = build_solver(request.agent, catalog, settings) if isinstance(request.agent, str) else request.agent
+    library, solver = load_checked(request.path, request.agent, settings, catalog, domain=request.domain)
+    assert solver is not None  # there is an agent, and it could be built
     tasks, benchmark_timeout, benchmark_concurrency = _pick(library, request)
     timeout = request.timeout or benchmark_timeout or settings.timeout
     tasks = [_as_asked(loaded, request, settings) for loaded in tasks]
@@ -135,6 +139,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         {name: library.datasets[name] for name in wanted},
         solver,
         request.concurrency or benchmark_concurrency or settings.concurrency,
+        library.warnings_of(tasks),
+        library.domain,
     )
 
 
@@ -180,6 +186,7 @@ def _options(request: RunRequest) -> tuple[str, ...]:
     pairs += [("--benchmark", request.benchmark), ("--timeout", request.timeout), ("--threshold", request.until_sure)]
     pairs += [("--chaos", request.chaos), ("--compat", request.compat)]
     pairs += [("--max-turns", request.max_turns), ("--turn-timeout", request.turn_timeout)]
+    pairs += [("--domain", request.domain)]
     flags = ("--until-sure",) if request.until_sure is not None else ()
     return flags + tuple(str(part) for pair in pairs if pair[1] is not None for part in pair)
 

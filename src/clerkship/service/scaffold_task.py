@@ -1,4 +1,4 @@
-"""A new task in a folder: in its environment if it has one, else with a small one of its own."""
+"""A new task in a folder: in its environment if it has one, else with a small one of its own; a new scenario file."""
 
 import re
 import shlex
@@ -49,13 +49,33 @@ def new_task(name: str, folder: Path, environment: str | None = None) -> list[Pa
     return write(files)
 
 
-def _stem(name: str) -> str:
+def new_scenario(name: str, folder: Path, environment: str | None = None) -> list[Path]:
+    """Write a scenario file that validates, with a person who needs no model and an assertion that silence fails."""
+    stem = _stem(name, "scenario")
+    found = {str(data.get("name")): data for data in _pieces(folder, "environment")}
+    place = _choose(found, environment, folder) if found or environment is not None else None
+    rooms = surroundings(found[place]).sandboxes if place is not None else {"chat": "chat"}
+    talks = [sandbox for sandbox, kind in rooms.items() if kind == "chat"]
+    if not talks:
+        raise InputError.of(f"`{place}` has no chat, and so nobody can talk there", hint="give it one, or name another")
+    path = folder / f"{stem}.yml"
+    values = {
+        "name": _quoted(name),
+        "file": shlex.quote(str(path)),
+        "environment": _quoted(place or ""),
+        "sandbox": _quoted(talks[0]),
+    }
+    only = (["place"] if place is not None else []) + (["sandbox"] if len(talks) > 1 else [])
+    return write({path: render("scenario", folder, values, only)[folder / "scenario.yml"]})
+
+
+def _stem(name: str, what: str = "task") -> str:
     """The name of its files: `refill_a_prescription`."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     stem = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:60].strip("_")
     if not stem or not name.isprintable() or len(name) > LONGEST_NAME:
         raise InputError.of(
-            f"{name!r} cannot be a task's name", hint="choose a short one, such as Refill a prescription"
+            f"{name!r} cannot be a {what}'s name", hint="choose a short one, such as Refill a prescription"
         )
     return stem
 

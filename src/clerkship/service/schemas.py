@@ -12,15 +12,15 @@ from clerkship.model.dataset import DatasetFile
 from clerkship.model.environment import Environment
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
-from clerkship.model.scenario import Scenario
+from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import Task
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FILES: Mapping[str, type[BaseModel]] = {
     "task": Task,
+    "scenario": ScenarioFile,
     "environment": Environment,
-    "scenario": Scenario,
     "dataset": DatasetFile,
     "benchmark": Benchmark,
 }

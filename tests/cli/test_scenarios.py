@@ -1,0 +1,194 @@
+"""Scenario files from the command line: validated, run, selected, and written."""
+
+import json
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from clerkship.cli.app import run
+from clerkship.library.yaml import parse
+from tests.cli.terminal import clerkship
+from tests.library.seed import DOMAIN
+from tests.library.shelf import Shelf
+
+SCENARIO = """\
+name: «name»
+setup:
+  initial_slots: {order_id: ORD-1}
+  person: {opening: Where is it?, fallback: Well?, end: {after: 2}}
+goals: {assertions: [{bot_uttered: {text_matches: on its way, utter_name: utter_order_delayd}}]}
+"""
+AGENT = """\
+from clerkship.actors.contract import Say
+
+
+def on_turn(message):
+    return Say(f"{message.slots['order_id']} is on its way", utter_name="utter_order_delayd")
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    """A Rasa project with two scenarios, and an agent that passes both."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    sys.modules.pop("shop_agent", None)
+    shelf = Shelf(tmp_path)
+    shelf.write("domain.yml", DOMAIN)
+    shelf.write("config.yml", "recipe: default.v1\npipeline: []\n")
+    shelf.write("shop_agent.py", AGENT)
+    shelf.scenario(SCENARIO.replace("«name»", "Late order"), "eval/scenarios/order_delay.yml")
+    shelf.scenario(SCENARIO.replace("«name»", "Lost order"), "eval/scenarios/order_lost.yml")
+    return shelf
+
+
+WARNING = (
+    "! eval/scenarios/order_delay.yml:7:77: scenario.goals.assertions.0.bot_uttered.utter_name: no response "
+    "`utter_order_delayd` in domain.yml; did you mean `utter_order_delayed`?"
+)
+
+
+@pytest.mark.parametrize("place", [".", "eval", "eval/scenarios", "eval/scenarios/order_delay.yml"])
+def test_a_project_a_folder_and_a_file_are_validated_with_the_domain_named(
+    shop: Shelf, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["validate", place]) == 0
+    text = capsys.readouterr().out
+    assert WARNING in text
+    assert "domain domain.yml" in text
+    assert ("2 files of a Rasa project passed over" in text) == (place == ".")
+    assert f"no mistakes, {1 if place.endswith('yml') else 2} warning" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tasks"),
+    [
+        (["eval"], ["Late order", "Lost order"]),
+        (["."], ["Late order", "Lost order"]),
+        (["eval/scenarios/order_lost.yml"], ["Lost order"]),
+        (["eval", "--task", "order_delay"], ["Late order"]),
+        (["eval", "--task", "order_*"], ["Late order", "Lost order"]),
+        (["eval", "--task", "ordr_delay"], []),
+        (["eval", "--task", "L*order"], ["Late order", "Lost order"]),
+    ],
+)
+def test_scenarios_run_from_a_folder_a_file_and_by_the_name_of_their_file(
+    shop: Shelf, arguments: list[str], tasks: list[str], capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    code = run(["run", *arguments, "-a", "python:shop_agent:on_turn", "--json"])
+    found = json.loads(capsysbinary.readouterr().out)
+    assert code == (0 if tasks else 2)
+    assert [task["task"] for task in found.get("tasks", [])] == tasks
+    assert [task["verdict"] for task in found.get("tasks", [])] == ["pass"] * len(tasks)
+    assert len(found.get("warnings", [])) == len(tasks)
+
+
+def test_a_run_shows_warnings_and_the_domain_and_keeps_which_was_given(
+    shop: Shelf, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["run", "eval", "-a", "python:shop_agent:on_turn", "--task", "order_delay"]) == 0
+    text = capsys.readouterr().out
+    assert WARNING in text
+    assert "domain domain.yml" in text
+    assert "order_lost" not in text
+    Path("domain.yml").rename("names.yml")
+    assert run(["run", "eval", "-a", "python:shop_agent:on_turn"]) == 0
+    assert "! no domain is known, so slot names and types were not checked; give --domain" in capsys.readouterr().out
+    assert run(["run", "eval", "-a", "python:shop_agent:on_turn", "--domain", "names.yml"]) == 0
+    assert "--domain names.yml" in capsys.readouterr().out
+
+
+def test_a_slot_that_is_not_in_the_domain_is_found_by_validate_and_by_run(
+    shop: Shelf, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("domain.yml").write_text(DOMAIN.replace("order_id:", "order_ref:"), encoding="utf-8")
+    said = "order_delay.yml:5:21: scenario.setup.initial_slots.order_id: no slot `order_id` in domain.yml; did you mean"
+    assert run(["validate", "eval"]) == 2
+    assert said in capsys.readouterr().out
+    assert run(["run", "eval", "-a", "python:shop_agent:on_turn"]) == 2
+    assert said in capsys.readouterr().err
+    assert not Path(".clerkship").exists()
+
+
+def test_json_has_the_warnings_the_domain_and_what_was_passed_over(
+    shop: Shelf, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert run(["validate", ".", "--json"]) == 0
+    found = json.loads(capsysbinary.readouterr().out)
+    assert found["warnings"][0] == WARNING.removeprefix("! ")
+    assert (found["domain"], found["passed_over"]) == ("domain.yml", ["config.yml", "domain.yml"])
+
+
+def test_an_unknown_agent_and_a_missing_domain_are_said_so(shop: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["validate", "eval", "--agent", "magic"]) == 2
+    assert "unknown agent `magic`" in capsys.readouterr().out
+    assert run(["validate", "eval", "--domain", "nowhere"]) == 2
+    assert "nowhere: there is no such domain; a file, or a folder of them" in capsys.readouterr().out
+
+
+ENVIRONMENTS = {
+    "none": "",
+    "chat": "environment: {name: desk, simulators: {talk: {kind: chat}, drop: {kind: files}}}",
+    "two chats": 'environment: {name: "the: desk", simulators: {one: {kind: chat}, two: {kind: chat}}}',
+}
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS.values(), ids=ENVIRONMENTS)
+@pytest.mark.parametrize("name", ["Where is my order", 'Ärger: "sofort" #1 {{ x }} *'])
+def test_a_new_scenario_validates_fits_its_schema_and_is_failed_by_silence(
+    name: str,
+    environment: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if environment:
+        Path("eval/scenarios").mkdir(parents=True)
+        Path("eval/scenarios/place.yml").write_text(environment, encoding="utf-8")
+    assert run(["new", "scenario", name, "--json"]) == 0
+    [written] = json.loads(capsysbinary.readouterr().out)["written"]
+    assert run(["validate", "eval", "--json"]) == 0
+    found = json.loads(capsysbinary.readouterr().out)
+    assert (found["tasks"], found["warnings"]) == ([name], [])
+    assert run(["schema", "scenario"]) == 0
+    schema = json.loads(capsysbinary.readouterr().out)
+    jsonschema.validate(parse(Path(written).read_text(encoding="utf-8"), written).data, schema)
+    Path("helper.py").write_text("def on_turn(message):\n    return 'Your order is on its way.'\n", encoding="utf-8")
+    assert run(["run", "eval", "-a", "nop", "--json"]) == 1
+    done = clerkship(tmp_path, "run", "eval", "-a", "python:helper:on_turn")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert run(["new", "scenario", name]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["***"], "cannot be a scenario's name"),
+        (["x", "--in", "several"], "say --environment with one of east, north"),
+        (["x", "--in", "several", "--environment", "eest"], "did you mean `east`?"),
+        (["x", "--in", "several", "--environment", "east"], "`east` has no chat, and so nobody can talk there"),
+        (["x", "--environment", "east"], "no environment `east`"),
+    ],
+)
+def test_a_scenario_that_cannot_be_is_not_written(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("several").mkdir()
+    Path("several/a.yml").write_text("environments: [{name: east}, {name: north}]", encoding="utf-8")
+    assert run(["new", "scenario", *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert [path.name for path in Path().rglob("*.yml")] == ["a.yml"]
+
+
+def test_the_schema_of_a_task_still_has_its_own_scenario(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["schema", "task"]) == 0
+    text = capsysbinary.readouterr().out.decode()
+    assert '"initial_slots"' in text
+    assert '"starts"' in text
+    assert run(["schema", "scenario"]) == 0
+    found = json.loads(capsysbinary.readouterr().out)
+    assert found["properties"]["scenario"]["required"] == ["name", "simulation_context"]

@@ -1,0 +1,57 @@
+"""A folder to write files in and load: what is wrong in it, and what is odd, as its author reads it."""
+
+import os
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from clerkship.engine.catalog import Registered
+from clerkship.library.library import Library
+from clerkship.library.load import load
+from clerkship.model.domain import Abilities, Domain
+from clerkship.model.problem import InputError
+
+CATALOG = Registered()
+
+
+class Shelf:
+    """A folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def write(self, name: str, text: str) -> Path:
+        """A file, by its path in the folder."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dedent(text), encoding="utf-8")
+        return path
+
+    def scenario(self, text: str, name: str = "eval/scenarios/one.yml") -> Path:
+        """A scenario file with these lines beside a name and a context, unless they have their own."""
+        body = dedent(text)
+        head = "" if body.startswith("name:") else "name: One\n"
+        head += "" if "simulation_context" in body else "simulation_context: A customer.\n"
+        lines = "".join(f"  {line}\n" if line else "\n" for line in (head + body).split("\n"))
+        return self.write(name, f"scenario:\n{lines}")
+
+    def load(self, domain: Domain | None = None, **abilities: object) -> Library:
+        """What is in it."""
+        known = Abilities.model_validate({"engine": "", "domain": domain, **abilities})
+        return load(self.root, CATALOG, abilities=known)
+
+    def lines(self, domain: Domain | None = None, **abilities: object) -> list[str]:
+        """What is wrong in it."""
+        with pytest.raises(InputError) as caught:
+            self.load(domain, **abilities)
+        return self.told(caught.value.problems)
+
+    def warnings(self, domain: Domain | None = None, **abilities: object) -> list[str]:
+        """What is odd in it."""
+        return self.told(self.load(domain, **abilities).warnings)
+
+    def told(self, problems: object) -> list[str]:
+        """As somebody reads them, from the folder."""
+        assert isinstance(problems, tuple)
+        return [str(problem).replace(f"{self.root}{os.sep}", "") for problem in problems]

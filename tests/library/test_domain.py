@@ -1,0 +1,374 @@
+"""Domains: read with the mistakes at their places, found by themselves, and what files say of an agent held to them."""
+
+from pathlib import Path
+
+import pytest
+
+from clerkship.engine.catalog import only_ours
+from clerkship.library.domain import find_domain, read_domain
+from clerkship.library.mention import READS, mentions, readings
+from clerkship.library.rasa import ACTIONS, RESPONSES, SLOTS, is_of_a_project
+from clerkship.model.domain import Domain
+from clerkship.model.problem import InputError
+from tests.library.seed import DOMAIN
+from tests.library.shelf import Shelf
+
+SHOP = Domain(
+    source="domain.yml",
+    slots={"authenticated": "bool", "order_id": "text", "amount": "float", "items": "list", "plan": "categorical"}
+    | {"anything": "any", "odd": "shop.slots.OddSlot"},
+    actions=frozenset({"action_check", "utter_greet"}),
+    responses=frozenset({"utter_greet"}),
+    flows=frozenset({"check_order", "pattern_chitchat"}),
+)
+
+
+def refused(path: Path) -> list[str]:
+    """What is said of a domain that cannot be taken."""
+    with pytest.raises(InputError) as caught:
+        read_domain(path)
+    return [str(problem).replace(f"{path.parent}/", "") for problem in caught.value.problems]
+
+
+# Reading.
+
+
+def test_a_file_is_read_with_its_actions_forms_and_responses(folder: Shelf) -> None:
+    folder.write("domain.yml", DOMAIN + "forms:\n  order_form: {required_slots: [order_id]}\nintents: [greet]\n")
+    domain = read_domain(folder.root / "domain.yml")
+    assert domain.slots == {
+        "authenticated": "bool",
+        "account_id": "text",
+        "order_id": "text",
+        "transfer_amount": "float",
+    }
+    responses = frozenset({"utter_order_delayed", "utter_dont_know"})
+    assert domain.responses == responses
+    assert domain.actions == responses | {"action_check_order_status", "action_verify_account", "order_form"}
+    assert domain.source.endswith("domain.yml")
+
+
+def test_a_folder_is_one_domain_and_what_nobody_says_is_not_known(folder: Shelf) -> None:
+    folder.write("domain/slots.yml", "slots: {a: {type: text}}")
+    folder.write("domain/deep/more.yaml", "slots: {b: {type: bool}}\nactions: [action_b]")
+    folder.write("domain/empty.yml", "# nothing yet\n")
+    folder.write("domain/nlu.yml", "nlu: [{intent: greet, examples: x}]")
+    domain = read_domain(folder.root / "domain")
+    assert (domain.slots, domain.actions) == ({"a": "text", "b": "bool"}, frozenset({"action_b"}))
+    assert (domain.responses, domain.flows) == (None, None)
+
+
+def test_flows_are_read_from_the_data_beside_and_what_is_wrong_there_is_not_ours_to_say(folder: Shelf) -> None:
+    folder.write("domain.yml", "slots: {}")
+    folder.write("data/flows/orders.yml", "flows: {check_order: {steps: []}}")
+    folder.write("data/flows/broken.yml", "flows: {")
+    assert read_domain(folder.root / "domain.yml").flows == frozenset({"check_order"})
+
+
+def test_merge_keys_and_anchors_are_theirs_to_use(folder: Shelf) -> None:
+    folder.write(
+        "domain.yml",
+        "slots:\n  a: &base {type: text, values: []}\n  b: {<<: *base, type: bool}\n  c: {<<: [*base]}\n",
+    )
+    assert read_domain(folder.root / "domain.yml").slots == {"a": "text", "b": "bool", "c": "text"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("slots: [a]", ["domain.yml:1:8: slots: expected a map of slots by name, not a list"]),
+        ("slots: {a: text}", ["domain.yml:1:12: slots.a: expected a map with the slot's `type`, not 'text'"]),
+        (
+            "slots: {a: {}}",
+            ["domain.yml:1:12: slots.a: `type` is missing; text, bool, float, list, categorical or any"],
+        ),
+        ("slots: {a: {type: 3}}", ["domain.yml:1:19: slots.a.type: expected a type, not 3; text, bool"]),
+        ("actions: action_x", ["domain.yml:1:10: actions: expected a list of names, not 'action_x'"]),
+        (
+            "actions:\n- [x]\n- 3",
+            ["domain.yml:2:3: actions.0: expected a name", "domain.yml:3:3: actions.1: expected a name"],
+        ),
+        ("responses: []", ["domain.yml:1:12: responses: expected a map by name, not a list"]),
+        ("slots: {a: {type: text}, a: {type: bool}}", ["domain.yml:1:26: duplicate key `a`"]),
+        ("slots: {\n", ["domain.yml:2:1: not YAML: did not find expected node content"]),
+        ("", ["domain.yml:1:1: the file is empty"]),
+        ("- a", ["domain.yml:1:1: expected a map with `slots`, `actions`, `responses`, not a list"]),
+        ("task: {name: A}", ["domain.yml: this is no Rasa domain; it has `slots`"]),
+    ],
+)
+def test_what_is_wrong_with_a_domain_is_said_at_its_place(folder: Shelf, text: str, said: list[str]) -> None:
+    lines = refused(folder.write("domain.yml", text))
+    assert len(lines) == len(said), lines
+    assert [
+        line
+        for line, start in zip(lines, said, strict=True)
+        if not line.startswith(start[:18]) or start[18:] not in line
+    ] == []
+
+
+def test_a_domain_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
+    assert "there is no such domain; a file, or a folder of them" in refused(tmp_path / "domian.yml")[0]
+    (tmp_path / "empty").mkdir()
+    assert "this is no Rasa domain" in refused(tmp_path / "empty")[0]
+
+
+# Finding.
+
+
+@pytest.mark.parametrize("name", ["domain.yml", "domain.yaml", "domain/slots.yml"])
+@pytest.mark.parametrize("pointed", ["", "eval", "eval/scenarios", "eval/scenarios/a.yml"])
+def test_the_domain_of_the_project_is_found(
+    folder: Shelf, name: str, pointed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.write(f"shop/{name}", "slots: {a: {type: text}}")
+    folder.write("shop/eval/scenarios/a.yml", "scenario: {}")
+    monkeypatch.chdir(folder.root / "shop")
+    assert find_domain(folder.root / "shop" / pointed) == Path(name.partition("/")[0])
+    assert find_domain(Path(pointed)) == Path(name.partition("/")[0])
+
+
+def test_what_is_further_up_or_is_no_domain_is_not_found(folder: Shelf) -> None:
+    folder.write("domain.yml", "slots: {}")
+    folder.write("a/b/c/x.yml", "scenario: {}")
+    assert find_domain(folder.root / "a" / "b") == folder.root / "domain.yml"
+    assert find_domain(folder.root / "a" / "b" / "c") is None
+    folder.write("a/domain.yml", "task: {}")
+    folder.write("a/domain/model.py", "slots: 1")
+    assert find_domain(folder.root / "a" / "b") == folder.root / "domain.yml"
+
+
+# Slots: mistakes.
+
+
+@pytest.mark.parametrize(
+    ("slot", "wanted"),
+    [
+        ("order_id: 9981", "text and takes text, not 9981; quote it"),
+        ("order_id: true", "text and takes text, not true"),
+        ('authenticated: "true"', "bool and takes true or false, not 'true'; take the quotes away"),
+        ("authenticated: 1", "bool and takes true or false, not 1"),
+        ("authenticated: yes", "bool and takes true or false, not 'yes'"),
+        ("amount: true", "float and takes a number, not true"),
+        ('amount: "3"', "float and takes a number, not '3'"),
+        ("items: a", "list and takes a list, not 'a'"),
+        ("plan: 3", "categorical and takes text, not 3"),
+        ("requested_slot: 3", "text and takes text, not 3"),
+    ],
+)
+def test_a_value_that_does_not_fit_its_slot_is_refused_wherever_it_stands(
+    folder: Shelf, slot: str, wanted: str
+) -> None:
+    name, _, value = slot.partition(": ")
+    folder.scenario(f"setup:\n  initial_slots: {{{slot}}}")
+    [line] = folder.lines(SHOP)
+    assert f"scenario.setup.initial_slots.{name}: the slot `{name}` is of type {wanted}" in line
+    assert line.startswith(f"eval/scenarios/one.yml:5:{len(f'    initial_slots: {{{name}: ') + 1}:")
+    folder.scenario("")
+    folder.write("task.yml", f"task: {{name: A, scenario: {{initial_slots: {{{name}: {value}}}}}}}")
+    [line] = folder.lines(SHOP)
+    assert line.startswith("task.yml:1:")
+    assert wanted in line
+
+
+@pytest.mark.parametrize(
+    "slots",
+    [
+        "{order_id: '1', authenticated: false, amount: 3, items: [], plan: gold, anything: {a: 1}, odd: 3}",
+        "{order_id: null, authenticated: null, amount: null, items: null}",
+        "{amount: 2.5, requested_slot: order_id, session_started_metadata: {a: 1}, flow_hashes: {}, return_value: 3}",
+    ],
+)
+def test_values_that_fit_are_fine(folder: Shelf, slots: str) -> None:
+    folder.scenario(f"setup: {{initial_slots: {slots}}}")
+    assert folder.warnings(SHOP) == []
+
+
+def test_a_slot_that_is_not_in_the_domain_is_refused_wherever_it_is_named(folder: Shelf) -> None:
+    folder.scenario("""\
+        setup: {initial_slots: {order_idd: x}}
+        goals:
+          assertions:
+            - sequencing: [{slot_was_set: autenticated}, {slot_was_set: order_id}]
+        """)
+    folder.write(
+        "task.yml",
+        """
+        task:
+          name: A
+          scenario: {initial_slots: {amuont: 3}}
+          criteria: [{label: x, assertion: {sequencing: {steps: [{slot_was_set: itmes}]}}}]
+        """,
+    )
+    assert folder.lines(SHOP) == [
+        "eval/scenarios/one.yml:4:27: scenario.setup.initial_slots.order_idd: no slot `order_idd` in domain.yml; "
+        "did you mean `order_id`?",
+        "eval/scenarios/one.yml:7:37: scenario.goals.assertions.0.sequencing.0.slot_was_set: no slot `autenticated` in "
+        "domain.yml; did you mean `authenticated`?",
+        "task.yml:4:30: task.scenario.initial_slots.amuont: no slot `amuont` in domain.yml; did you mean `amount`?",
+        "task.yml:5:73: task.criteria.0.assertion.sequencing.steps.0.slot_was_set: no slot `itmes` in domain.yml; "
+        "did you mean `items`?",
+    ]
+
+
+def test_slots_cannot_be_checked_without_a_domain_and_that_is_said_once(folder: Shelf) -> None:
+    folder.scenario("setup: {initial_slots: {a: 1}}", "a.yml")
+    folder.scenario("name: B\ngoals: {assertions: [{sequencing: [{slot_was_set: b}]}]}", "b.yml")
+    said = "no domain is known, so slot names and types were not checked; give --domain, or connect rasa:…"
+    assert folder.warnings() == [said]
+    folder.scenario("", "a.yml")
+    folder.scenario("name: B", "b.yml")
+    assert folder.warnings() == []
+
+
+# Everything else: warnings.
+
+
+def test_other_names_that_the_domain_lacks_are_warned_about_at_their_places(folder: Shelf) -> None:
+    folder.scenario("""\
+        goals:
+          assertions:
+            - bot_uttered: {utter_name: utter_great}
+            - bot_did_not_utter: {utter_name: utter_nothing_like_it_at_all}
+            - sequencing: [{action_executed: action_chek}, {flow_started: chek_order}]
+        """)
+    at = "eval/scenarios/one.yml:"
+    assert folder.warnings(SHOP) == [
+        f"{at}6:35: scenario.goals.assertions.0.bot_uttered.utter_name: no response `utter_great` in domain.yml; "
+        "did you mean `utter_greet`?",
+        f"{at}7:41: scenario.goals.assertions.1.bot_did_not_utter.utter_name: no response "
+        "`utter_nothing_like_it_at_all` in domain.yml; known: utter_greet",
+        f"{at}8:40: scenario.goals.assertions.2.sequencing.0.action_executed: no action `action_chek` in domain.yml; "
+        "did you mean `action_check`?",
+        f"{at}8:69: scenario.goals.assertions.2.sequencing.1.flow_started: no flow `chek_order` in domain.yml; "
+        "did you mean `check_order`?",
+    ]
+
+
+def test_what_every_agent_has_and_what_cannot_be_known_is_not_warned_about(folder: Shelf) -> None:
+    folder.scenario("""\
+        goals:
+          assertions:
+            - bot_uttered: {utter_name: utter_ask_rephrase}
+            - sequencing:
+                - {action_executed: action_listen}
+                - {action_executed: utter_greet}
+                - {action_executed: utter_can_do_something_else}
+                - {flow_started: pattern_clarification}
+                - {slot_was_set: requested_slot}
+        """)
+    assert folder.warnings(SHOP) == []
+    folder.scenario("goals: {assertions: [{bot_uttered: {utter_name: x}}, {sequencing: [{flow_started: y}]}]}")
+    assert folder.warnings(Domain(source="a server")) == []
+
+
+EMITS = {"agent.slot.set", "agent.action.executed"}
+
+
+def test_deeds_that_the_agents_engine_does_not_write_down_are_warned_about(folder: Shelf) -> None:
+    folder.scenario("""\
+        goals:
+          assertions:
+            - sequencing: [{flow_started: a}, {slot_was_set: b}, {flow_completed: a}]
+            - event_occurred: {event: agent.skill.activated}
+            - event_occurred: {event: agent.action.executed}
+        """)
+    engine, at = "Rasa 3.6 (open source)", "eval/scenarios/one.yml:"
+    domain = Domain(source="it", slots={"b": "any"})
+    assert folder.warnings(domain, engine=engine, emits=EMITS) == [
+        f"{at}6:37: scenario.goals.assertions.0.sequencing.0.flow_started: `sequencing`: {engine} writes no flows",
+        f"{at}6:77: scenario.goals.assertions.0.sequencing.2.flow_completed: `sequencing`: {engine} writes no flows",
+        f"{at}7:33: scenario.goals.assertions.1.event_occurred.event: `event_occurred`: {engine} writes no skills",
+    ]
+    some = {*EMITS, "agent.flow.started", "agent.skill.activated"}
+    [only] = folder.warnings(domain, engine=engine, emits=some)
+    assert only.endswith(f"`sequencing`: {engine} writes no `agent.flow.completed`")
+    assert folder.warnings(domain, engine=engine) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "found"),
+    [
+        ("slot_was_set", [{"name": "a", "value": 1}, {"name": "b"}], ["slot a", "slot b"]),
+        ("slot_was_not_set", {"name": "a"}, ["slot a"]),
+        ("slot_was_set", {"slots": [{"name": "a"}]}, ["slot a"]),
+        ("slot_was_set", ["a", None, {"name": 3}], []),
+        ("flow_started", "a", ["flow a"]),
+        ("flow_started", {"flow_ids": ["a", 3, "b"], "operator": "all"}, ["flow a", "flow b"]),
+        ("flow_completed", {"flow_id": "a", "flow_step_id": "x"}, ["flow a"]),
+        ("pattern_clarification_contains", {"flow_ids": ["a"]}, ["flow a"]),
+        ("pattern_clarification_contains", ["a name, not an id"], []),
+        ("action_executed", "action_a", ["action action_a"]),
+        ("generative_response_is_grounded", {"utter_name": "utter_a", "utter_source": "X"}, ["response utter_a"]),
+        ("bot_uttered", "utter_a", []),
+        ("sequencing", [{"flow_interrupted": "a"}, {"event": "agent.slot.set"}, {"slot_was_set": 3}], ["flow a"]),
+        ("never", {"event": "agent.slot.set"}, []),
+    ],
+)
+def test_an_assertion_mentions_the_names_that_it_has(name: str, args: object, found: list[str]) -> None:
+    assert [f"{mention.sort} {mention.name}" for mention in mentions(name, args)] == found
+
+
+def test_what_assertions_read_are_events_that_there_are() -> None:
+    events = only_ours().events
+    assert {kind for kinds in READS.values() for kind in kinds} <= events.keys()
+    steps = [{name: "x"} for name in ("flow_started", "flow_completed", "flow_cancelled", "flow_interrupted")]
+    steps += [{"action_executed": "x"}, {"slot_was_set": "x"}]
+    found = list(readings("sequencing", steps))
+    assert len(found) == 6
+    assert {kind for reading in found for kind in reading.kinds} <= events.keys()
+
+
+def test_the_names_of_every_rasa_agent_are_what_they_are_called() -> None:
+    assert {"action_listen", "action_session_start", "action_clean_stack"} <= ACTIONS
+    assert {"utter_flow_cancelled_rasa", "utter_internal_error_rasa"} <= RESPONSES
+    assert {
+        "requested_slot",
+        "session_started_metadata",
+        "return_value",
+        "flow_hashes",
+        "dialogue_stack",
+    } <= SLOTS.keys()
+
+
+# A Rasa project's own files.
+
+PROJECT = {
+    "config.yml": "recipe: default.v1\nassistant_id: shop\nlanguage: en\npipeline:\n- name: X\npolicies: null\n",
+    "domain.yml": DOMAIN,
+    "endpoints.yml": "action_endpoint: {url: http://localhost:5055/webhook}\n",
+    "credentials.yml": "rest:\n",
+    "data/nlu.yml": 'version: "3.1"\nnlu:\n- intent: greet\n  examples: |\n    - hey\n',
+    "data/rules.yml": "version: '3.1'\nrules: [{rule: a, rule: twice}]\n",
+    "data/stories.yml": "stories:\n- <<: x\n",
+}
+
+
+def test_a_whole_project_can_be_pointed_at(folder: Shelf) -> None:
+    for name, text in PROJECT.items():
+        folder.write(name, text)
+    folder.scenario("")
+    library = folder.load()
+    assert list(library.tasks) == ["One"]
+    assert sorted(Path(file).name for file in library.passed_over) == sorted(Path(name).name for name in PROJECT)
+
+
+def test_a_project_without_scenarios_says_what_was_passed_over(folder: Shelf) -> None:
+    folder.write("domain.yml", DOMAIN)
+    [line] = folder.lines()
+    assert line.endswith("the key `task`, or `scenario`; 1 file of a Rasa project passed over")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "scenario: {}\nslots: {}",
+        "task: {}",
+        "slotz: {}",
+        "- slots",
+        "",
+        "services: {}\nversion: 3",
+        "fixtures: []\ntest_cases: []",
+    ],
+)
+def test_what_is_not_plainly_rasas_is_not_passed_over(folder: Shelf, text: str) -> None:
+    assert not is_of_a_project(folder.write("a.yml", text))

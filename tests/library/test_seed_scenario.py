@@ -1,0 +1,131 @@
+"""The example on the page that defines the format: it loads whole, fits its schema, and is checked against a domain."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from clerkship.cli.app import run
+from clerkship.engine.catalog import Registered, only_ours
+from clerkship.library.domain import read_domain
+from clerkship.library.load import load
+from clerkship.library.mention import READS
+from clerkship.library.yaml import parse
+from clerkship.model.domain import Domain
+from clerkship.service.schemas import schema
+from tests.library.seed import DOMAIN, ORDER_DELAY, PLACE
+from tests.library.shelf import Shelf
+
+TWELVE = [
+    "flow_started",
+    "flow_completed",
+    "flow_cancelled",
+    "action_executed",
+    "slot_was_set",
+    "slot_was_not_set",
+    "bot_uttered",
+    "bot_did_not_utter",
+    "pattern_clarification_contains",
+    "generative_response_is_relevant",
+    "generative_response_is_grounded",
+    "sequencing",
+]
+
+
+def test_the_whole_example_loads_into_a_task(folder: Shelf) -> None:
+    folder.write(PLACE, ORDER_DELAY)
+    library = load(folder.root / "eval", Registered())
+    [loaded] = library.select(names=["order_delay"])
+    task = loaded.task
+    assert task.name == "Agent handles delayed order gracefully"
+    assert task.scenario is not None
+    assert task.scenario.person is not None
+    context = task.scenario.person.simulation_context or ""
+    assert context.startswith("You are an impatient customer who escalates quickly")
+    assert context.endswith("get a clear resolution.\n")
+    assert task.scenario.initial_slots == {"authenticated": True, "account_id": "12345", "order_id": "ORD-9981"}
+    assert [criterion.assertion.name for criterion in task.criteria] == [*TWELVE, "judged", "judged"]
+    assert all(criterion.gate for criterion in task.criteria)
+    assert task.criteria[0].label == "flow_started(check_order_status)"
+    assert task.criteria[-1].label == "Agent does not ask the user to repeat information already provided"
+
+
+def test_the_example_fits_its_domain_and_says_so(
+    folder: Shelf, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.write(PLACE, ORDER_DELAY)
+    folder.write("domain.yml", DOMAIN)
+    monkeypatch.chdir(folder.root)
+    for place in ("eval", "eval/scenarios", PLACE):
+        assert run(["validate", place, "--json"]) == 0
+        found = json.loads(capsysbinary.readouterr().out)
+        assert found["tasks"] == ["Agent handles delayed order gracefully"]
+        assert (found["warnings"], found["domain"]) == ([], "domain.yml")
+
+
+def test_the_schema_takes_the_example_and_refuses_what_is_not_in_the_format() -> None:
+    found = schema("scenario", only_ours())
+    jsonschema.Draft202012Validator.check_schema(found)
+    validator = jsonschema.Draft202012Validator(found)
+    data = parse(ORDER_DELAY, PLACE).data
+    validator.validate(data)
+    spoilt: list[Callable[[dict[str, object]], object]] = [
+        lambda scenario: scenario.update(nmae="x"),
+        lambda scenario: scenario.update(goals={"criteria": [1]}),
+        lambda scenario: scenario.update(goals={"assertions": [{"flow_strated": {"flow_ids": ["a"]}}]}),
+        lambda scenario: scenario.update(goals={"assertions": [{}]}),
+        lambda scenario: scenario.update(setup=None),
+        lambda scenario: scenario.pop("simulation_context"),
+    ]
+    for spoil in spoilt:
+        other = parse(ORDER_DELAY, PLACE).data
+        spoil(other["scenario"])
+        assert not validator.is_valid(other)
+
+
+def test_what_assertions_read_is_known_of_those_that_there_are() -> None:
+    catalog = only_ours()
+    assert [name for name in READS if name not in catalog.assertions] == []
+
+
+def test_every_assertion_of_the_example_is_there() -> None:
+    catalog = only_ours()
+    assert [name for name in (*TWELVE, "judged") if name not in catalog.assertions] == []
+
+
+def test_the_domain_beside_the_example_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "domain.yml"
+    path.write_text(DOMAIN, encoding="utf-8")
+    domain = read_domain(path)
+    assert domain.slots["transfer_amount"] == "float"
+    assert domain.flows == frozenset({"check_order_status", "track_shipment", "verify_identity"})
+
+
+def test_every_value_that_is_asserted_must_fit_its_slot_and_matchers_may_say_more(folder: Shelf) -> None:
+    folder.scenario("""\
+        goals:
+          assertions:
+            - slot_was_set: [{name: amount, value: 3}, {name: amount, value: "3"}, {name: amount, value: true}]
+            - slot_was_not_set: [{name: amuont}, {name: amount, value: null}, {name: order_id, value: 3}]
+            - slot_was_set: [{name: amount, value: {gt: 2}}, {name: amount}]
+        """)
+    domain = Domain(source="domain.yml", slots={"amount": "float", "order_id": "text"})
+    at = "eval/scenarios/one.yml:"
+    assert folder.lines(domain) == [
+        f"{at}6:72: scenario.goals.assertions.0.slot_was_set.1.value: the slot `amount` is of type float and takes a "
+        "number, not '3'; take the quotes away",
+        f"{at}6:100: scenario.goals.assertions.0.slot_was_set.2.value: the slot `amount` is of type float and takes a "
+        "number, not true",
+        f"{at}7:35: scenario.goals.assertions.1.slot_was_not_set.0.name: no slot `amuont` in domain.yml; "
+        "did you mean `amount`?",
+        f"{at}7:97: scenario.goals.assertions.1.slot_was_not_set.2.value: the slot `order_id` is of type text and "
+        "takes text, not 3; quote it",
+    ]
+
+
+def test_an_engine_without_flows_is_said_to_have_none(folder: Shelf) -> None:
+    folder.scenario("goals: {assertions: [{flow_started: {flow_ids: [a], operator: any}}]}")
+    [line] = folder.warnings(None, engine="Rasa 3.6 (open source)", emits={"agent.slot.set"})
+    assert line.endswith("flow_started: `flow_started`: Rasa 3.6 (open source) writes no flows")

@@ -1,0 +1,137 @@
+"""What is checked before anything runs: against a domain given, one found, or what an agent says of itself."""
+
+from pathlib import Path
+
+import pytest
+
+from clerkship.actors.contract import Agent
+from clerkship.actors.nop import Nop
+from clerkship.engine.catalog import Registered
+from clerkship.model.domain import Abilities, Domain
+from clerkship.model.problem import InputError
+from clerkship.service.checking import Validation, ValidationRequest, validate
+from clerkship.service.running import RunPlan, RunRequest, plan_run
+from clerkship.settings import Settings
+from tests.library.shelf import Shelf
+
+CATALOG = Registered()
+SCENARIO = """\
+setup: {initial_slots: {order_id: x}, person: {opening: Hi}}
+goals: {assertions: [{sequencing: [{flow_started: check_order}]}]}
+"""
+OURS = Domain(source="the shop's server", slots={"order_id": "text"})
+
+
+class Connected:
+    """An agent that can say what it is; it counts how often it is asked."""
+
+    name = "connected"
+
+    def __init__(self, abilities: Abilities | None) -> None:
+        self._abilities = abilities
+        self.asked = 0
+
+    def open(self, solution: str | None, trial: int = 1) -> Agent:
+        """It answers nothing."""
+        return Nop().open(solution, trial)
+
+    def abilities(self) -> Abilities:
+        """Once is enough."""
+        self.asked += 1
+        if self._abilities is None:
+            raise InputError.of("http://localhost:1 does not answer", hint="is it up?")
+        return self._abilities
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shelf:
+    """A project with a scenario."""
+    shelf = Shelf(tmp_path)
+    shelf.scenario(SCENARIO)
+    return shelf
+
+
+def validated(shop: Shelf, **how: object) -> Validation:
+    """Its `eval` folder."""
+    request = ValidationRequest(path=shop.root / "eval", **how)  # type: ignore[arg-type]
+    return validate(request, Settings(), CATALOG)
+
+
+def planned(shop: Shelf, agent: object, **how: object) -> RunPlan:
+    """What would be run."""
+    request = RunRequest(path=shop.root / "eval", agent=agent, **how)  # type: ignore[arg-type]
+    return plan_run(request, Settings(), CATALOG)
+
+
+def messages(validation: Validation) -> list[str]:
+    """What is said, mistakes first."""
+    return [problem.message for problem in (*validation.problems, *validation.warnings)]
+
+
+def test_a_domain_that_is_given_goes_before_the_agents_and_that_before_one_that_is_found(shop: Shelf) -> None:
+    shop.write("domain.yml", "slots: {order_id: {type: list}}")
+    given = shop.write("other.yml", "slots: {order_id: {type: float}}")
+    agent = Connected(Abilities(engine="E", domain=OURS))
+    assert "takes a list" in messages(validated(shop))[0]
+    assert "takes a list" in messages(validated(shop, agent="nop"))[0]
+    assert messages(validated(shop, agent=agent)) == []
+    assert "takes a number" in messages(validated(shop, agent=agent, domain=given))[0]
+    assert "takes a list" in messages(validated(shop, agent=Connected(Abilities(engine="E"))))[0]
+    found = validated(shop, agent=agent).library
+    assert found is not None
+    assert found.domain == "the shop's server"
+
+
+def test_an_agent_is_asked_once_before_a_run_and_what_it_cannot_do_is_warned_about(shop: Shelf) -> None:
+    agent = Connected(Abilities(engine="Rasa 3.6 (open source)", domain=OURS, emits=frozenset({"agent.slot.set"})))
+    plan = planned(shop, agent)
+    assert agent.asked == 1
+    assert [warning.message for warning in plan.warnings] == ["`sequencing`: Rasa 3.6 (open source) writes no flows"]
+    assert plan.warnings[0].place() == f"{shop.root}/eval/scenarios/one.yml:5:53"
+    assert (plan.domain, plan.run.options) == ("the shop's server", ())
+
+
+def test_a_slot_that_the_agent_lacks_stops_a_run_before_it_begins(shop: Shelf) -> None:
+    agent = Connected(Abilities(engine="E", domain=Domain(source="it", slots={"order": "text"})))
+    with pytest.raises(InputError, match="no slot `order_id` in it; did you mean `order`"):
+        planned(shop, agent)
+
+
+def test_an_agent_that_cannot_be_asked_is_one_mistake_among_the_files(shop: Shelf) -> None:
+    shop.write("eval/scenarios/two.yml", "scenario: {}")
+    shop.write("domain.yml", "slots: {order: {type: text}}")
+    said = messages(validated(shop, agent=Connected(None)))
+    assert said == [
+        "no slot `order_id` in " + str(shop.root / "domain.yml"),
+        "`name` is missing",
+        "`simulation_context` is missing",
+        "http://localhost:1 does not answer",
+    ]
+
+
+def test_the_mistakes_of_a_domain_come_with_those_of_the_files(shop: Shelf) -> None:
+    shop.write("domain.yml", "slots: {a: text, b: bool}")
+    shop.write("eval/scenarios/two.yml", "scenario: {name: A}")
+    validation = validated(shop)
+    assert [Path(problem.file).name for problem in validation.problems] == ["two.yml", "domain.yml", "domain.yml"]
+    assert validation.exit_code() == 2
+    assert "there is no such domain" in messages(validated(shop, domain=shop.root / "nowhere.yml"))[-1]
+
+
+def test_warnings_change_no_exit_code_and_are_about_what_was_asked_for(shop: Shelf) -> None:
+    shop.write("domain.yml", "slots: {order_id: {type: text}}\nflows: {chek_order: {}}")
+    shop.scenario(SCENARIO.replace("check_order", "pay"), "eval/scenarios/two.yml")
+    validation = validated(shop)
+    assert (len(validation.warnings), validation.exit_code()) == (2, 0)
+    only = validate(ValidationRequest(path=shop.root / "eval/scenarios/two.yml"), Settings(), CATALOG)
+    assert [Path(warning.file).name for warning in only.warnings] == ["two.yml"]
+    plan = planned(shop, "nop", tasks=("one",), domain=shop.root / "domain.yml")
+    assert [Path(warning.file).name for warning in plan.warnings] == ["one.yml"]
+    assert plan.run.options == ("--task", "one", "--domain", str(shop.root / "domain.yml"))
+
+
+def test_an_agent_that_cannot_be_built_does_not_hide_the_files_mistakes(shop: Shelf) -> None:
+    shop.write("eval/scenarios/two.yml", "scenario: {name: A}")
+    with pytest.raises(InputError) as caught:
+        planned(shop, "magic")
+    assert [p.message for p in caught.value.problems] == ["`simulation_context` is missing", "unknown agent `magic`"]
