@@ -15,6 +15,7 @@ from clerkship.cli.options import (
     Markdown,
     MarkdownLimit,
     Report,
+    Results,
     StorePath,
 )
 from clerkship.cli.shown import RunShown, reports
@@ -29,7 +30,9 @@ MOST_TRIALS = 50
 
 
 def run(
-    path: Annotated[Path, typer.Argument(help="Folder of YAML files, or one file of it.")],
+    path: Annotated[
+        Path, typer.Argument(help="Folder of YAML files, or one file of it; FILE::NAME for one task of it.")
+    ],
     agent: Agent,
     task: Annotated[
         list[str] | None,
@@ -74,6 +77,7 @@ def run(
     jsonl: Jsonl = None,
     markdown: Markdown = None,
     markdown_limit: MarkdownLimit = SUMMARY,
+    results: Results = None,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -91,7 +95,7 @@ def run(
         clerkship run suites/clinic --agent oracle --tag scheduling -k 5
     """
     settings = load_settings()
-    targets = reports(report, junit, jsonl, markdown, markdown_limit)
+    targets = reports(report, junit, jsonl, markdown, markdown_limit, results)
     request = RunRequest(
         path=path,
         agent=agent,
@@ -117,6 +121,7 @@ def run_and_show(
     catalog = registered()
     plan = plan_run(request, settings, catalog)
     with open_store(store_path, create=True) as store:
-        show = RunShown(store, store_path, settings, targets, json=json, warnings=catalog.warnings())
+        warnings = [*catalog.warnings(), *map(str, plan.notes)]
+        show = RunShown(store, store_path, settings, targets, json=json, warnings=warnings)
         show.announce(plan)
         return show.follow(plan.expected(), lambda watch: execute(plan, store, catalog, [watch]))

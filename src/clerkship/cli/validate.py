@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from clerkship.cli.catalog import registered
-from clerkship.cli.console import out, print_json
+from clerkship.cli.console import out, print_json, print_note
 from clerkship.cli.options import Json
 from clerkship.model.problem import Problem
 from clerkship.service.checking import Validation
@@ -32,7 +32,8 @@ def validate(
     validation = check(path, catalog)
     if json:
         tasks = sorted(validation.library.tasks) if validation.library else []
-        print_json({"problems": validation.problems, "tasks": tasks, "warnings": catalog.warnings()})
+        warnings = [*catalog.warnings(), *map(str, validation.library.notes if validation.library else ())]
+        print_json({"problems": validation.problems, "tasks": tasks, "warnings": warnings})
     else:
         _show(validation)
     raise typer.Exit(validation.exit_code())
@@ -42,6 +43,8 @@ def _show(validation: Validation) -> None:
     console = out()
     if validation.library is not None:
         library = validation.library
+        for note in library.notes:
+            print_note(note, console)
         parts = {"task": library.tasks, "environment": library.environments, "dataset": library.datasets}
         told = ", ".join(f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in parts.items() if found)
         console.print(f"[pass]✓[/] {told}: all is well")

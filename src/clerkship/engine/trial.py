@@ -193,6 +193,8 @@ class Trial:
             greeting = await cast(Starting, agent).on_start(start, sandboxes)
             self.turn_deadline = math.inf
             self.playground.greet(place, greeting)
+        elif scenario.stubs:
+            raise InputError.of(f"{self._setting.solver.name} has no on_start to be told which actions are stubbed")
         with self.playground.lock:
             for name, value in scenario.initial_slots.items():
                 self.playground.emit("agent", SlotSet(name=name, value=value), "scenario")

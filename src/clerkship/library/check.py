@@ -140,6 +140,12 @@ class Checker:
         self._check_steps(setup.get("steps"), ["setup", "steps"], place)
         self._check_person(setup.get("person") or {}, ["setup", "person"], place)
 
+    def check_assertion(self, written: Any, path: Path, place: Surroundings | None) -> None:
+        """One assertion, wherever it stands."""
+        call = _read(AssertionCall, written)
+        if call is not None:
+            self._check_call("assertion", call.name, call.args, path, place)
+
     def _check_steps(self, steps: Any, path: Path, place: Surroundings | None) -> None:
         for number, written in enumerate(_list(steps)):
             step = _read(StepCall, written)

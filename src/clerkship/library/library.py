@@ -9,7 +9,7 @@ from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import Environment
 from clerkship.model.names import did_you_mean, fitting
-from clerkship.model.problem import InputError
+from clerkship.model.problem import InputError, Problem
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 
@@ -23,6 +23,8 @@ class LoadedTask:
     entities: Mapping[str, Record]
     solution: str | None
     file: str
+    line: int = 0
+    """Where in the file, of one that has several."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Library:
     environments: Mapping[str, Environment] = field(default_factory=dict)
     datasets: Mapping[str, Dataset] = field(default_factory=dict)
     benchmarks: Mapping[str, Benchmark] = field(default_factory=dict)
+    notes: tuple[Problem, ...] = ()
+    """What is no mistake, and should be seen all the same."""
 
     def select(
         self, *, names: Iterable[str] = (), tags: Iterable[str] = (), file: Path | None = None
@@ -48,6 +52,17 @@ class Library:
             and (not wanted or wanted & set(loaded.task.tags))
             and (file is None or Path(loaded.file).resolve() == file.resolve())
         ]
+
+    def case(self, file: Path, name: str) -> LoadedTask:
+        """The task of one file by its name there, or by a part of it that only one has."""
+        inside = {loaded.task.name.removesuffix(f" ({file.stem})"): loaded for loaded in self.select(file=file)}
+        found = fitting(name, inside)
+        if len(found) == 1:
+            return inside[found[0]]
+        hint = f"it could be {'; '.join(found[:5])}" if found else did_you_mean(name, inside)
+        raise InputError.of(
+            f"no task `{name}`" if not found else f"{len(found)} are like `{name}`", file=str(file), hint=hint
+        )
 
     def _named(self, pattern: str) -> list[str]:
         """The tasks of this name or pattern; where there is none, those with this in their names."""

@@ -12,6 +12,7 @@ from clerkship.library.bind import BadBinding, Filler, bind
 from clerkship.library.catalog import Catalog
 from clerkship.library.check import Checker, Surroundings, surroundings
 from clerkship.library.complaint import complain, dotted
+from clerkship.library.e2e import E2eFiles, is_e2e
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.source import SUFFIXES, Folder, Unreadable, read_folder, read_text
 from clerkship.library.yaml import Spot, Tree
@@ -94,18 +95,22 @@ class Loader:
         self._each(pieces, "benchmark", self._benchmark)
         self._each(pieces, "task", self._task)
         self._each(pieces, "scenario", self._scenario)
+        e2e = E2eFiles(self.folder, self.catalog, self.problem)
+        for loaded in e2e.load([piece.tree for piece in pieces if piece.sort == "e2e"], self.tasks):
+            self.tasks[loaded.task.name] = loaded
         problems = self.folder.report.sorted()
         if self.needs_task and not self.tasks and not problems:
             problems = [
                 Problem(
                     file=str(self.folder.root),
                     message="no task is here",
-                    hint="a task is a YAML file with the key `task`, or `scenario`",
+                    hint="a task is a YAML file with the key `task`, `scenario` or `test_cases`",
                 )
             ]
         if problems:
             raise InputError(problems)
-        return Library(self.folder.root, self.tasks, self.environments, self.datasets, self.benchmarks)
+        notes = tuple(e2e.notes)
+        return Library(self.folder.root, self.tasks, self.environments, self.datasets, self.benchmarks, notes)
 
     def problem(self, tree: Tree, path: list[int | str], message: str, hint: str = "", **how: bool) -> None:
         """Note what is wrong, where; `spoils` if nothing else should be said of that place."""
@@ -133,6 +138,9 @@ class Loader:
                 message = "expected a map with `task`, `scenario`, `environment`, `dataset` or `benchmark`"
                 self.problem(tree, [], message, "text and lists are for other files to !include")
                 continue
+            if is_e2e(tree):
+                pieces.append(Piece("e2e", tree, [], tree.data))
+                continue
             for key, value in tree.data.items():
                 pieces += self._split(tree, key, value)
         return pieces
@@ -150,7 +158,7 @@ class Loader:
         return []
 
     def _define(self, piece: Piece) -> None:
-        if piece.sort == "scenario":
+        if piece.sort in ("scenario", "e2e"):
             return  # its file's name tells it from others
         known = self._defined.setdefault(piece.sort, {})
         first = known.setdefault(piece.name, piece)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clerkship import __version__
-from clerkship.actors.contract import Solver
+from clerkship.actors.contract import AgentError, Solver
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_solver, build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
@@ -22,7 +22,7 @@ from clerkship.model.call import StepCall
 from clerkship.model.dataset import Dataset
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan, UntilSure
-from clerkship.model.problem import InputError
+from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.scenario import Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
@@ -63,6 +63,8 @@ class RunPlan:
     datasets: Mapping[str, Dataset]
     solver: Solver
     concurrency: int
+    notes: tuple[Problem, ...] = ()
+    """What is no mistake in the files, and should be seen all the same."""
 
     def expected(self) -> int | None:
         """How many trials there will be, where that is known."""
@@ -96,9 +98,13 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         raise InputError.of("a seed is a whole number of 64 bits")
     if request.until_sure is not None and not 0 < request.until_sure < 1:
         raise InputError.of("the rate to be sure of lies between 0 and 1")
-    library = load(request.path, catalog)
+    path, case = split_case(request.path)
+    library = load(path, catalog)
+    if case is not None:
+        request = replace(request, path=path, tasks=(*request.tasks, library.case(path, case).task.name))
     solver = build_solver(request.agent, catalog, settings) if isinstance(request.agent, str) else request.agent
     tasks, benchmark_timeout, benchmark_concurrency = _pick(library, request)
+    _refuse_stubs(tasks, solver)
     timeout = request.timeout or benchmark_timeout or settings.timeout
     if request.chaos is not None:
         tasks = [_unsettled(loaded, chaos(request.chaos)) for loaded in tasks]
@@ -127,6 +133,38 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         {name: library.datasets[name] for name in wanted},
         solver,
         request.concurrency or benchmark_concurrency or settings.concurrency,
+        tuple(note for note in library.notes if path.is_dir() or Path(note.file) == path),
+    )
+
+
+def split_case(path: Path) -> tuple[Path, str | None]:
+    """`tests/refund.yml::a late refund` is a file, and one task of it."""
+    file, mark, case = str(path).partition("::")
+    return (Path(file), case) if mark and not path.exists() else (path, None)
+
+
+def _refuse_stubs(tasks: Iterable[LoadedTask], solver: Solver) -> None:
+    """An agent that cannot be told which of its actions are stubbed would run them, on systems that are real."""
+    stubbed = [loaded for loaded in tasks if loaded.task.scenario is not None and loaded.task.scenario.stubs]
+    if not stubbed:
+        return
+    try:
+        agent = solver.open(stubbed[0].solution)
+    except AgentError:
+        return  # that it cannot be made is its own failure, and told with each trial
+    agent.close()
+    if "on_start" not in agent.entries:
+        raise InputError(_cannot_stub(loaded, solver) for loaded in stubbed)
+
+
+def _cannot_stub(loaded: LoadedTask, solver: Solver) -> Problem:
+    stubs = ", ".join(f"`{name}`" for name in loaded.task.scenario.stubs) if loaded.task.scenario else ""
+    return Problem(
+        file=loaded.file,
+        line=loaded.line,
+        column=1 if loaded.line else 0,
+        message=f"{loaded.task.name!r} stubs {stubs}, and {solver.name} has no on_start to be told of it",
+        hint="give the agent an on_start that honours `start.stubs`, or leave this test case out",
     )
 
 
