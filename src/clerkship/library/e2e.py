@@ -278,7 +278,7 @@ class CaseCheck:
             self._say(at, "`turn` is not for these files: an assertion is about the step it stands in")
         elif self._is_known(call.name, at):
             self._checker().check_assertion(written, path, surroundings(CONVERSATION.model_dump()))
-            if ordered and call.name == "flow_started" and _is_all(call.args) and len(flow_ids(call.args)) > 1:
+            if ordered and call.name == "flow_started" and _is_all(call.args):
                 self._say(at, "`all` of several flows has no one place in an order", "write an assertion for each flow")
 
     def _is_known(self, name: str, path: Path_) -> bool:
@@ -345,7 +345,8 @@ def _names_turn(args: Any) -> bool:
 
 
 def _is_all(args: Any) -> bool:
-    return str(_map(args).get("operator", "")).lower() == "all"
+    """Whether each of several flows is meant."""
+    return len(flow_ids(args)) > 1 and str(_map(args).get("operator", "all")).lower() == "all"
 
 
 def _list(value: Any) -> list[Any]:

@@ -111,8 +111,13 @@ def scoped(call: AssertionCall, turn: Turn, model: type[BaseModel]) -> Assertion
     if "turn" in model.model_fields:
         whole = args if isinstance(args, dict) else {getattr(model, "shorthand", None) or "name": args}
         return _call(call.name, {**whole, "turn": turn})
-    entries = args if isinstance(args, list) else [args]
-    return _call(call.name, [{**entry, "turn": turn} for entry in entries])
+    return _call(call.name, [{**entry, "turn": turn} for entry in _entries(args)])
+
+
+def _entries(args: Any) -> list[dict[str, Any]]:
+    """What a list of slots says, each as a map."""
+    listed = args if isinstance(args, list) else [args]
+    return [{"name": entry} if isinstance(entry, str) else entry for entry in listed]
 
 
 def _call(name: str, args: Any) -> AssertionCall:
@@ -150,16 +155,14 @@ def _slots(slot: str | dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
 
 def _in_order(calls: tuple[AssertionCall, ...], turn: int) -> Iterator[Criterion]:
     """One criterion more: what they assert happened in their order. What is asserted of no event has no place in it."""
-    steps = [
-        {"event": _KINDS[call.name], "where": _where(call), "actor": "agent", "turn": _scope(call.name, turn)}
-        for call in calls
-        if call.name in _KINDS
-    ]
-    for step, call in zip(steps, [call for call in calls if call.name in _KINDS], strict=True):
-        if call.name == "slot_was_set":
-            del step["actor"]  # a slot may be set by the fixture
+    steps = [_step(call, turn) for call in calls if call.name in _KINDS]
     if len(steps) > 1:
         yield _criterion(turn, "in order", _call("sequencing", steps))
+
+
+def _step(call: AssertionCall, turn: int) -> dict[str, Any]:
+    step = {"event": _KINDS[call.name], "where": _where(call), "turn": _scope(call.name, turn)}
+    return step | {"actor": "agent"} if call.name == "bot_uttered" else step  # the user's lines are messages too
 
 
 def _where(call: AssertionCall) -> dict[str, Any]:
@@ -172,7 +175,7 @@ def _where(call: AssertionCall) -> dict[str, Any]:
             ids = flow_ids(args) if isinstance(args, dict) else []
             return {"flow_ids": {"contains": ids[0]}} if len(ids) == 1 else {}
         case "slot_was_set":
-            last = args[-1] if args else {}
+            last = _entries(args)[-1]
             return {key: {"equals": last[key]} for key in ("name", "value") if key in last}
         case "bot_uttered":
             return _said(args)

@@ -131,7 +131,7 @@ def safe(name: str) -> str:
 
 
 def place_for(path: str) -> Path:
-    """Where the results of a run are looked for: in the `eval` folder that was run, or in that of the working folder."""
+    """Where a run's results are looked for: in the `eval` folder that was run, or in that of the working folder."""
     folder = Path(path) if not path.endswith((".yml", ".yaml")) else Path(path).parent
     whole = folder.resolve()
     if whole.name == "eval":
