@@ -28,6 +28,7 @@ KEYS = frozenset({"fixtures", "metadata", "stub_custom_actions", "test_cases"})
 CONFTEST = ("conftest.yml", "conftest.yaml")
 _NOT_OURS = "eval"
 """The conftest of this folder is about scenarios, and no part of this."""
+_LEGACY = {"bot", "utter", "slot_was_set", "slot_was_not_set"}
 _CLOCK = "mocked_datetime"
 _VARIABLE = re.compile(r"(?<!\$)\$\{[A-Za-z_]")
 
@@ -92,13 +93,14 @@ class E2eFiles:
                     names.add(loaded.task.name)
                     yield loaded
 
-    def _conftest(self, tree: Tree) -> Definitions:
+    def _conftest(self, tree: Tree) -> None:
         self._file(tree)
         if "test_cases" in tree.data:
             self.problem(
                 tree, ["test_cases"], "a conftest has no test cases", "put them in a file of their own", key=True
             )
-        return self._conftests.setdefault(Path(tree.file).parent, self._definitions(tree))
+        folder = Path(tree.file).parent
+        self._conftests[folder] = self._definitions(tree).over(self._conftests.get(folder, Definitions()))
 
     def _tasks(self, tree: Tree, taken: set[str]) -> Iterator[LoadedTask]:
         written = self._file(tree)
@@ -228,7 +230,7 @@ class CaseCheck:
                 self._check_fixture(name, [*path, "fixtures", number])
         self._check_metadata(case.get("metadata"), [*path, "metadata"])
         steps = _list(case.get("steps"))
-        if steps and not any("user" in _map(step) for step in steps):
+        if steps and all(_map(step).keys() & _LEGACY and "user" not in _map(step) for step in steps):
             self._say([*path, "steps"], "no `user` step: nobody says anything")
         for number, step in enumerate(steps):
             self._check_step(_map(step), [*path, "steps", number])

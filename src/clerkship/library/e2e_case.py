@@ -140,7 +140,7 @@ def _cut(text: str) -> str:
 def _legacy(step: E2eStep) -> tuple[str, AssertionCall]:
     """A step without assertions: what it says, and the assertion it is."""
     if step.bot is not None:
-        exactly = rf"\A{regex.escape(step.bot)}\Z"
+        exactly = rf"\A{regex.escape(step.bot, special_only=True, literal_spaces=True)}\Z"
         return f"bot({_cut(step.bot)})", _call("bot_uttered", {"text_matches": exactly})
     if step.utter is not None:
         return f"utter({step.utter})", _call("bot_uttered", {"utter_name": step.utter})
@@ -155,13 +155,15 @@ def _slots(slot: str | dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
 
 def _in_order(calls: tuple[AssertionCall, ...], turn: int) -> Iterator[Criterion]:
     """One criterion more: what they assert happened in their order. What is asserted of no event has no place in it."""
-    steps = [_step(call, turn) for call in calls if call.name in _KINDS]
-    if len(steps) > 1:
-        yield _criterion(turn, "in order", _call("sequencing", steps))
+    ordered = [call for call in calls if call.name in _KINDS]
+    if len(ordered) > 1:
+        scopes = [_scope(call.name, turn) for call in ordered]
+        widest = next((scope for scope in scopes if scope != turn), turn)
+        yield _criterion(turn, "in order", _call("sequencing", {"steps": [*map(_step, ordered)], "turn": widest}))
 
 
-def _step(call: AssertionCall, turn: int) -> dict[str, Any]:
-    step = {"event": _KINDS[call.name], "where": _where(call), "turn": _scope(call.name, turn)}
+def _step(call: AssertionCall) -> dict[str, Any]:
+    step = {"event": _KINDS[call.name], "where": _where(call)}
     return step | {"actor": "agent"} if call.name == "bot_uttered" else step  # the user's lines are messages too
 
 
