@@ -27,12 +27,16 @@ from clerkship.service.running import RunRequest, RunResult, execute, plan_run
 from clerkship.settings import Settings, load_settings
 
 MOST_TRIALS = 50
+RunPath = Annotated[
+    Path, typer.Argument(help="Folder of YAML files, or one file of it; FILE::NAME for one task of it.")
+]
+Chaos = Annotated[
+    str | None, typer.Option(metavar="PROFILE", help=f"Faults in the way of every task: {' or '.join(PROFILES)}.")
+]
 
 
 def run(
-    path: Annotated[
-        Path, typer.Argument(help="Folder of YAML files, or one file of it; FILE::NAME for one task of it.")
-    ],
+    path: RunPath,
     agent: Agent,
     task: Annotated[
         list[str] | None,
@@ -59,10 +63,7 @@ def run(
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Run in an order the seed decides; verdicts stay the same.")
     ] = False,
-    chaos: Annotated[
-        str | None,
-        typer.Option(metavar="PROFILE", help=f"Faults in the way of every task: {' or '.join(PROFILES)}."),
-    ] = None,
+    chaos: Chaos = None,
     until_sure: Annotated[
         bool,
         typer.Option(
