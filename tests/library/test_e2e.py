@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clerkship.engine.catalog import Registered
-from clerkship.library.e2e_case import ASSERTIONS, scoped
+from clerkship.library.e2e_case import ASSERTIONS, FROM_THE_START, scope, scoped
 from clerkship.library.library import Library
 from clerkship.library.load import load
 from clerkship.model.call import AssertionCall
@@ -166,8 +166,9 @@ def test_what_a_step_may_assert_is_there_and_can_be_put_on_a_turn(name: str) -> 
         "generative_response_is_grounded": {"ground_truth": "x"},
     }
     model = CATALOG.assertion(name)
-    on_turn = scoped(AssertionCall.model_validate({name: written[name]}), {"lte": 1}, model)
-    assert model.model_validate(on_turn.args).model_dump_json().count('"lte":1') == 1
+    on_turn = scoped(AssertionCall.model_validate({name: written[name]}), scope(name, 1), model)
+    found = model.model_validate(on_turn.args).model_dump_json()
+    assert found.count('"turn":{"lte":1}' if name in FROM_THE_START else '"turn":1') == 1
 
 
 def test_an_order_is_one_criterion_more_for_what_happened() -> None:

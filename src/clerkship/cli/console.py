@@ -12,7 +12,6 @@ from typing import Any, TextIO
 import orjson
 from pydantic import BaseModel
 from rich.console import Console
-from rich.markup import escape
 from rich.text import Text
 from rich.theme import Theme
 
@@ -109,11 +108,6 @@ def agents_print_to_stderr() -> Iterator[None]:
         yield
     finally:
         sys.stdout = before
-
-
-def print_note(note: object, console: Console) -> None:
-    """Something to be seen that stops nothing."""
-    console.print(f"[partial]![/] {escape(str(note))}", soft_wrap=True)
 
 
 def print_json(data: Any) -> None:

@@ -122,7 +122,7 @@ def run_and_show(
     catalog = registered()
     plan = plan_run(request, settings, catalog)
     with open_store(store_path, create=True) as store:
-        warnings = [*catalog.warnings(), *map(str, plan.notes)]
+        warnings = [*catalog.warnings(), *plan.notes]
         show = RunShown(store, store_path, settings, targets, json=json, warnings=warnings)
         show.announce(plan)
         return show.follow(plan.expected(), lambda watch: execute(plan, store, catalog, [watch]))

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.console import agents_print_to_stderr, err, out, print_json, print_note
+from clerkship.cli.console import agents_print_to_stderr, out, print_json
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.verdicts import print_run
 from clerkship.model.problem import InputError, Problem
@@ -59,8 +59,6 @@ class RunShown:
         """What is about to run."""
         if self.json:
             return
-        for note in plan.notes:
-            print_note(note, err())
         count = len(plan.snapshots)
         most = "at most " if plan.plan.until_sure else ""
         times = f" × {most}{plan.run.trials}" if plan.run.trials > 1 else ""
@@ -69,6 +67,8 @@ class RunShown:
         named = " ".join(plan.run.options)
         options = f"  [quiet]{escape(named)}[/]" if named else ""
         out().print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}")
+        for note in plan.notes:
+            out().print(f"[quiet]note[/] {escape(note)}", soft_wrap=True)
 
     def follow(self, total: int | None, work: Callable[[Watch], RunResult]) -> tuple[RunResult, RunView]:
         """Do the work with its progress shown, then show what came of it; the total may not be known before."""

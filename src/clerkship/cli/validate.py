@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from clerkship.cli.catalog import registered
-from clerkship.cli.console import out, print_json, print_note
+from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.model.problem import Problem
 from clerkship.service.checking import Validation
@@ -44,7 +44,7 @@ def _show(validation: Validation) -> None:
     if validation.library is not None:
         library = validation.library
         for note in library.notes:
-            print_note(note, console)
+            console.print(f"[quiet]note[/] {escape(str(note))}", soft_wrap=True)
         parts = {"task": library.tasks, "environment": library.environments, "dataset": library.datasets}
         told = ", ".join(f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in parts.items() if found)
         console.print(f"[pass]✓[/] {told}: all is well")

@@ -88,7 +88,7 @@ def _criteria(case: E2eCase, model: Callable[[str], type[BaseModel]]) -> Iterato
         if step.user is not None:
             turn += 1
             for call in step.assertions or ():
-                yield _criterion(turn, _label(call), scoped(call, _scope(call.name, turn), model(call.name)))
+                yield _criterion(turn, _label(call), scoped(call, scope(call.name, turn), model(call.name)))
             if step.assertion_order_enabled:
                 yield from _in_order(step.assertions or (), turn)
         elif not asserts:
@@ -101,7 +101,8 @@ def _criterion(turn: int, words: str, call: AssertionCall) -> Criterion:
     return Criterion(label=f"{when}: {words}", assertion=call, gate=True)
 
 
-def _scope(name: str, turn: int) -> Turn:
+def scope(name: str, turn: int) -> Turn:
+    """Which turns an assertion of a step looks at."""
     return {"lte": 1} if turn == 1 and name in FROM_THE_START else turn
 
 
@@ -157,8 +158,7 @@ def _in_order(calls: tuple[AssertionCall, ...], turn: int) -> Iterator[Criterion
     """One criterion more: what they assert happened in their order. What is asserted of no event has no place in it."""
     ordered = [call for call in calls if call.name in _KINDS]
     if len(ordered) > 1:
-        scopes = [_scope(call.name, turn) for call in ordered]
-        widest = next((scope for scope in scopes if scope != turn), turn)
+        widest = next((wide for call in ordered if (wide := scope(call.name, turn)) != turn), turn)
         yield _criterion(turn, "in order", _call("sequencing", {"steps": [*map(_step, ordered)], "turn": widest}))
 
 

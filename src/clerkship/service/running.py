@@ -63,8 +63,8 @@ class RunPlan:
     datasets: Mapping[str, Dataset]
     solver: Solver
     concurrency: int
-    notes: tuple[Problem, ...] = ()
-    """What is no mistake in the files, and should be seen all the same."""
+    notes: tuple[str, ...] = ()
+    """What whoever runs it should know before it does."""
 
     def expected(self) -> int | None:
         """How many trials there will be, where that is known."""
@@ -133,7 +133,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         {name: library.datasets[name] for name in wanted},
         solver,
         request.concurrency or benchmark_concurrency or settings.concurrency,
-        tuple(note for note in library.notes if path.is_dir() or Path(note.file) == path),
+        notes=tuple(str(note) for note in library.notes if path.is_dir() or Path(note.file) == path),
     )
 
 
