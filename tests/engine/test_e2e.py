@@ -259,12 +259,13 @@ def test_one_case_of_a_file_can_be_run_alone(
     shop: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    shop.write("again.yml", "test_cases: [{test_case: unclear, steps: [{user: hello}]}]")
+    shop.write("tests/again.yml", "test_cases: [{test_case: unclear, steps: [{user: hello}]}]")
     agent = f"python:{__name__}:OrderBot"
     assert clerkship(["run", "suite/tests/orders.yml::lost order", "-a", agent]) == 0
     assert clerkship(["run", "suite/tests/orders.yml::unclear", "-a", agent]) == 0
     said = capsys.readouterr().out
-    assert said.count("1 task ") == 2
+    assert "1 task  agent" in said
+    assert "[1/1] pass: unclear (orders)" in said  # the other of this name is in another file
     assert clerkship(["run", "suite/tests/orders.yml::unclar", "-a", agent]) == 2
     assert "no task `unclar`; did you mean `unclear`?" in " ".join(capsys.readouterr().err.split())
     assert clerkship(["run", "suite/tests/orders.yml::order", "-a", agent]) == 2

@@ -169,7 +169,7 @@ class E2eFiles:
         """Of a folder above the one that was asked for, the conftest is read when it is needed."""
         if folder not in self._conftests and not folder.resolve().is_relative_to(self.folder.root.resolve()):
             for path in (folder / name for name in CONFTEST if folder.resolve().name != _NOT_OURS):
-                tree = Folder(folder, self.folder.report).read(path) if path.is_file() else None
+                tree = Folder(folder, self.folder.report).read(path) if _is_there(path) else None
                 if tree is not None and isinstance(tree.data, dict):
                     self._conftest(tree)
         return self._conftests.setdefault(folder, Definitions())
@@ -336,6 +336,13 @@ def _upward(folder: Path, root: Path) -> Iterator[Path]:
         if folder.resolve() == top or folder.parent == folder:
             return
         folder = folder.parent
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a folder above that is not ours to look into
+        return False
 
 
 def _slots(fixture: Any) -> dict[str, JsonValue]:
