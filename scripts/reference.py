@@ -26,6 +26,7 @@ from clerkship.library.template import FILTERS
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import DatasetFile
+from clerkship.model.e2e import E2eCase, E2eFile, E2eStep, Stub
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.matcher import MATCHERS
 from clerkship.model.run import TaskRun, Verdict
@@ -45,6 +46,7 @@ from clerkship.settings import Settings
 from clerkship.simulators.spec import Spec
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # it is run as a script, and imported by a test
+from scripts.reference_e2e import E2E, RESULTS
 from scripts.reference_plugins import plugins_page
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -243,6 +245,10 @@ def _files() -> str:
         ("environment.simulators.*", Simulator),
         ("dataset", DatasetFile),
         ("benchmark", Benchmark),
+        ("E2E test files", E2eFile),
+        ("test_cases[]", E2eCase),
+        ("test_cases[].steps[]", E2eStep),
+        ("stub_custom_actions.*", Stub),
     ]
     sections = "\n".join(f"## {name}\n\n{_doc(model)}\n\n{_fields(model)}" for name, model in parts)
     return f"""{HEAD}
@@ -250,9 +256,10 @@ def _files() -> str:
 
 A folder of YAML 1.2 files. Each file is a map with one or more of `task`, `environment`, `dataset`, `benchmark`
 (or their plurals, with a list), or with `scenario`: a conversation, in the format of `eval/scenarios/*.yml`, which is a
-task by another name. `!include other.yml` takes in a file of the same folder. An unknown key is an error. `${{NAME}}`
-stands for an environment variable, `$${{NAME}}` for that text itself; a snapshot keeps the name, and not the value.
-`clerkship schema task`, `clerkship schema scenario` and so on print the same as JSON Schema.
+task by another name; or an E2E test file, known by `test_cases`. `!include other.yml` takes in a file of the same
+folder. An unknown key is an error. `${{NAME}}` stands for an environment variable, `$${{NAME}}` for that text itself; a
+snapshot keeps the name, and not the value. `clerkship schema task`, `clerkship schema scenario` and so on
+print the same as JSON Schema.
 
 Of a scenario file, what is marked (ours) is our addition to its format. Every criterion of it gates. It is known by its
 `name`, and by the name of its file. The slots it names must be in the agent's domain, and their values of the right
@@ -260,7 +267,8 @@ type; actions, responses and flows that are not there are warned about. The doma
 agent says of itself, else `domain.yml`, `domain.yaml` or `domain/` in the folder, beside it or up to two folders above,
 with the flows of `data/` beside that. Where there is none, that is said. Files of a Rasa project are passed over.
 
-{sections}"""
+{sections}
+{E2E}"""
 
 
 def _assertions(catalog: Registered) -> str:
@@ -523,9 +531,9 @@ def _reports() -> str:
     return f"""{HEAD}
 # Reports
 
-`clerkship run` and `clerkship show` write them: `--report` HTML, `--junit`, `--jsonl`, `--markdown`. They are written
-whatever the verdicts. One that cannot be written is said so, with exit code 2, and costs neither the run nor the
-other reports. With `clerkship show`, `-` is standard output.
+`clerkship run` and `clerkship show` write them: `--report` HTML, `--junit`, `--jsonl`, `--markdown`, `--results`. They
+are written whatever the verdicts. One that cannot be written is said so, with exit code 2, and costs neither the run
+nor the other reports. With `clerkship show`, `-` is standard output for a report that is one file.
 
 ## JUnit XML
 
@@ -556,7 +564,8 @@ last hash, in hex, is the trial's `head`.
 At most {SUMMARY:,} bytes, which the summary of a GitHub job takes; `--markdown-limit {COMMENT}` for a comment. What
 does not fit is left out from the least urgent on, and counted. Whatever an agent or an author wrote stands in `code`,
 on one line, with every sign of Markdown and HTML spelled out: nothing in it is obeyed, no name notified.
-"""
+
+{RESULTS}"""
 
 
 def _element(name: str) -> str:

@@ -120,7 +120,9 @@ def test_a_file_that_is_not_yaml_by_name_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_without_tasks_says_what_a_task_is(clinic: Shelf) -> None:
     [line] = clinic.lines()
-    assert line == f"{clinic.root}: no task is here; a task is a YAML file with the key `task`, or `scenario`"
+    assert (
+        line == f"{clinic.root}: no task is here; a task is a YAML file with the key `task`, `scenario` or `test_cases`"
+    )
 
 
 def test_hidden_files_and_folders_are_left_alone(shelf: Shelf) -> None:

@@ -48,6 +48,12 @@ MarkdownLimit = Annotated[
     int,
     typer.Option("--markdown-limit", metavar="BYTES", help=f"Most it may have; a comment takes {COMMENT}.", min=LEAST),
 ]
+Results = Annotated[
+    str | None,
+    typer.Option(
+        "--results", metavar="rasa[:DIR]", help="Write results as Rasa's evaluation does, to eval/results or to DIR."
+    ),
+]
 PlaygroundName = Annotated[
     str | None, typer.Option("--name", metavar="NAME", help="Which playground, if several are up.")
 ]

@@ -16,6 +16,7 @@ from clerkship.cli.options import (
     Markdown,
     MarkdownLimit,
     Report,
+    Results,
     StorePath,
 )
 from clerkship.cli.shown import RunShown, reports
@@ -36,10 +37,16 @@ UntilSure = Annotated[
 Threshold = Annotated[
     float, typer.Option(metavar="RATE", help="With --until-sure: the pass rate that matters.", min=0.01, max=0.99)
 ]
+RunPath = Annotated[
+    Path, typer.Argument(help="Folder of YAML files, or one file of it; FILE::NAME for one task of it.")
+]
+Chaos = Annotated[
+    str | None, typer.Option(metavar="PROFILE", help=f"Faults in the way of every task: {' or '.join(PROFILES)}.")
+]
 
 
 def run(
-    path: Annotated[Path, typer.Argument(help="Folder of YAML files, or one file of it.")],
+    path: RunPath,
     agent: Agent,
     task: Annotated[
         list[str] | None,
@@ -78,10 +85,7 @@ def run(
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Run in an order the seed decides; verdicts stay the same.")
     ] = False,
-    chaos: Annotated[
-        str | None,
-        typer.Option(metavar="PROFILE", help=f"Faults in the way of every task: {' or '.join(PROFILES)}."),
-    ] = None,
+    chaos: Chaos = None,
     until_sure: UntilSure = False,
     threshold: Threshold = 0.8,
     domain: DomainPath = None,
@@ -90,6 +94,7 @@ def run(
     jsonl: Jsonl = None,
     markdown: Markdown = None,
     markdown_limit: MarkdownLimit = SUMMARY,
+    results: Results = None,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -107,7 +112,7 @@ def run(
         clerkship run suites/clinic --agent oracle --tag scheduling -k 5
     """
     settings = load_settings()
-    targets = reports(report, junit, jsonl, markdown, markdown_limit)
+    targets = reports(report, junit, jsonl, markdown, markdown_limit, results)
     request = RunRequest(
         path=path,
         agent=agent,

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from clerkship.cli.console import err, out, print_json
 from clerkship.cli.event_line import print_event
-from clerkship.cli.options import Json, Jsonl, Junit, Markdown, MarkdownLimit, Report, RunReference, StorePath
+from clerkship.cli.options import Json, Jsonl, Junit, Markdown, MarkdownLimit, Report, Results, RunReference, StorePath
 from clerkship.cli.shown import say_written
 from clerkship.cli.verdicts import print_criterion, print_run, unfinished
 from clerkship.cli.words import ending, verdict
@@ -20,7 +20,7 @@ from clerkship.model.problem import InputError
 from clerkship.report.markdown import SUMMARY
 from clerkship.report.plain import on_one_line
 from clerkship.report.repeats import rates
-from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task
 from clerkship.settings import load_settings
 from clerkship.store.contract import Store
@@ -48,6 +48,7 @@ def show(
     jsonl: Jsonl = None,
     markdown: Markdown = None,
     markdown_limit: MarkdownLimit = SUMMARY,
+    results: Results = None,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -63,7 +64,14 @@ def show(
 
         clerkship show latest --markdown -
     """
-    targets = Targets(html=report, junit=junit, jsonl=jsonl, markdown=markdown, markdown_limit=markdown_limit)
+    targets = Targets(
+        html=report,
+        junit=junit,
+        jsonl=jsonl,
+        markdown=markdown,
+        markdown_limit=markdown_limit,
+        results=ResultsFolder.parse(results) if results is not None else None,
+    )
     with open_store(store or load_settings().store) as kept:
         if task is None and (events or criteria or trial is not None):
             task = _only_task(kept, run)

@@ -13,7 +13,7 @@ from clerkship.cli.console import agents_print_to_stderr, out, print_json, print
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.verdicts import print_run
 from clerkship.model.problem import InputError, Problem
-from clerkship.service.exporting import ReportFailed, Targets, write_reports
+from clerkship.service.exporting import ReportFailed, ResultsFolder, Targets, write_reports
 from clerkship.service.reading import RunView, show_run
 from clerkship.service.running import RunPlan, RunResult, Watch
 from clerkship.settings import Settings, program
@@ -21,10 +21,22 @@ from clerkship.store.contract import Store
 
 
 def reports(
-    html: Path | None, junit: Path | None, jsonl: Path | None, markdown: Path | None, markdown_limit: int
+    html: Path | None,
+    junit: Path | None,
+    jsonl: Path | None,
+    markdown: Path | None,
+    markdown_limit: int,
+    results: str | None = None,
 ) -> Targets:
     """The reports that a command which runs something was asked for."""
-    targets = Targets(html=html, junit=junit, jsonl=jsonl, markdown=markdown, markdown_limit=markdown_limit)
+    targets = Targets(
+        html=html,
+        junit=junit,
+        jsonl=jsonl,
+        markdown=markdown,
+        markdown_limit=markdown_limit,
+        results=ResultsFolder.parse(results) if results is not None else None,
+    )
     if targets.to_stdout():
         hint = "`clerkship show latest` writes a report to -"
         raise InputError.of("standard output is for the verdicts", hint=hint)

@@ -162,6 +162,8 @@ class Trial:
         state = cast(Conversation, playground.sandboxes[place].state)
         if "on_start" in agent.entries:
             await self._begin(agent, sandboxes, task_item)
+        elif built.scenario.stubs:
+            raise InputError.of(f"{self._setting.solver.name} has no on_start to be told which actions are stubbed")
         open_conversation(playground, built, place)
         slots, most, patience = built.scenario.initial_slots, *_limits(built.scenario)
         turns = heard = 0

@@ -133,6 +133,12 @@ class Checker:
                 path: Path = ["goals", "expected_tools", number, key]
                 self.known.check_assertion(key, written[key], path, self.note, self.warn)
 
+    def check_assertion(self, written: Any, path: Path, place: Surroundings | None) -> None:
+        """One assertion, wherever it stands."""
+        call = _read(AssertionCall, written)
+        if call is not None:
+            self._check_call("assertion", call.name, call.args, path, place)
+
     def _check_steps(self, steps: Any, path: Path, place: Surroundings | None) -> None:
         for number, written in enumerate(_list(steps)):
             step = _read(StepCall, written)

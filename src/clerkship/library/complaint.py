@@ -39,6 +39,8 @@ _PATTERNS = {
     r"^[a-z][a-z0-9_-]*$": "a lower-case letter, then lower-case letters, digits, - and _",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "a letter, then letters, digits and _",
     r"^[a-z0-9][a-z0-9-]*$": "lower-case letters, digits and -",
+    r"^[A-Za-z_][A-Za-z0-9_-]*$": "a letter or _, then letters, digits, - and _",
+    r"^[A-Za-z0-9_]+(::[A-Za-z0-9_]+)?$": "an action, or a test case's name with _ for its spaces, :: and an action",
 }
 
 

@@ -23,6 +23,8 @@ class LoadedTask:
     entities: Mapping[str, Record]
     solution: str | None
     file: str
+    line: int = 0
+    """Where in the file, of one that has several."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,17 @@ class Library:
             and (not wanted or wanted & set(loaded.task.tags))
             and (file is None or Path(loaded.file).resolve() == file.resolve())
         ]
+
+    def case(self, file: Path, name: str) -> LoadedTask:
+        """The task of one file by its name there, or by a part of it that only one has."""
+        inside = {loaded.task.name.removesuffix(f" ({file.stem})"): loaded for loaded in self.select(file=file)}
+        found = fitting(name, inside)
+        if len(found) == 1:
+            return inside[found[0]]
+        hint = f"it could be {'; '.join(found[:5])}" if found else did_you_mean(name, inside)
+        raise InputError.of(
+            f"no task `{name}`" if not found else f"{len(found)} are like `{name}`", file=str(file), hint=hint
+        )
 
     def _named(self, pattern: str) -> list[str]:
         """The tasks of this name or pattern; else those in files of this name; else those with this in their names."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from clerkship.library.bind import BadBinding, Filler, bind
 from clerkship.library.catalog import Catalog
 from clerkship.library.check import Checker, Surroundings, surroundings
 from clerkship.library.complaint import complain, dotted
+from clerkship.library.e2e import E2eFiles, is_e2e
 from clerkship.library.known import Known
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.rasa import is_of_a_project
@@ -104,9 +106,12 @@ class Loader:
         self._each(pieces, "benchmark", self._benchmark)
         self._each(pieces, "task", self._task)
         self._each(pieces, "scenario", self._scenario)
+        e2e = E2eFiles(self.folder, self.catalog, self.known, self.problem, partial(self._note, self._warnings))
+        for loaded in e2e.load([piece.tree for piece in pieces if piece.sort == "e2e"], self.tasks):
+            self.tasks[loaded.task.name] = loaded
         problems = self.folder.report.sorted()
         if self.needs_task and not self.tasks and not problems:
-            hint = "a task is a YAML file with the key `task`, or `scenario`"
+            hint = "a task is a YAML file with the key `task`, `scenario` or `test_cases`"
             hint += f"; {passed_over(self.passed_over)}" if self.passed_over else ""
             problems = [Problem(file=str(self.folder.root), message="no task is here", hint=hint)]
         if problems:
@@ -156,6 +161,9 @@ class Loader:
                 message = "expected a map with `task`, `scenario`, `environment`, `dataset` or `benchmark`"
                 self.problem(tree, [], message, "text and lists are for other files to !include")
                 continue
+            if is_e2e(tree):
+                pieces.append(Piece("e2e", tree, [], tree.data))
+                continue
             for key, value in tree.data.items():
                 pieces += self._split(tree, key, value)
         return pieces
@@ -175,6 +183,7 @@ class Loader:
     def _define(self, piece: Piece) -> None:
         if piece.sort == "scenario":
             self._scenarios |= {piece.name, piece.slug}
+        if piece.sort in ("scenario", "e2e"):
             return  # its file's name tells it from others
         known = self._defined.setdefault(piece.sort, {})
         first = known.setdefault(piece.name, piece)

@@ -1,14 +1,16 @@
-"""Write a run that is kept to files: for people a page and a summary, for machines JUnit XML and JSON Lines."""
+"""Write a run that is kept to files: for people a page and a summary, for machines JUnit XML, JSON Lines, results."""
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import orjson
 
+from clerkship.kit.wall import now
+from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
@@ -19,13 +21,36 @@ from clerkship.report.jsonl import Kept, render_jsonl
 from clerkship.report.junit import Case, render_junit
 from clerkship.report.markdown import SUMMARY, render_markdown
 from clerkship.report.outcome import urgency
+from clerkship.report.rasa_results import STAMP, Results, place_for
+from clerkship.report.rasa_results import Kept as KeptResult
 from clerkship.store.contract import Store
 
 STDOUT = Path("-")
+RASA = "rasa"
+MOST_FOLDERS = 1000
+"""Folders of one second that are told apart."""
 
 
 class ReportFailed(PlatformError):
     """A report could not be written; the run is kept all the same."""
+
+
+@dataclass(frozen=True)
+class ResultsFolder:
+    """A folder of results as other tools have them: in a folder that is named, or where those tools look for it."""
+
+    folder: Path | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "ResultsFolder":
+        """`rasa`, or `rasa:DIR`."""
+        form, colon, folder = text.partition(":")
+        if form != RASA:
+            hint = did_you_mean(form, [RASA])
+            raise InputError.of(f"no form of results is called `{form[:60]}`", hint=hint)
+        if colon and not folder.strip():
+            raise InputError.of("`rasa:` is followed by a folder", hint="write `rasa` for the usual one")
+        return cls(Path(folder) if folder else None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +62,7 @@ class Targets:
     jsonl: Path | None = None
     markdown: Path | None = None
     markdown_limit: int = SUMMARY
+    results: ResultsFolder | None = None
 
     def __post_init__(self) -> None:
         """Two reports on one stream are none."""
@@ -63,9 +89,49 @@ def write_reports(store: Store, reference: str, targets: Targets) -> dict[str, P
                     file.write(piece)
         except OSError as error:
             failed.append(f"the report {target} cannot be written: {error.strerror}; choose a file elsewhere")
+    if targets.results is not None:
+        try:
+            wanted["results"] = _write_results(store, reference, targets.results)
+        except OSError as error:
+            where = error.filename or targets.results.folder or "there"
+            failed.append(f"results cannot be written to {where}: {error.strerror}; choose a folder with rasa:DIR")
     if failed:
         raise ReportFailed("\n".join(failed))
     return wanted
+
+
+def _write_results(store: Store, reference: str, wanted: ResultsFolder) -> Path:
+    """A new folder, whatever is there already."""
+    run = store.run(reference)
+    parent = wanted.folder or place_for(run.path)
+    folder = _new_folder(parent, f"{now():{STAMP}}")
+    shown = f"eval/results/{folder.name}" if parent.resolve().parts[-2:] == ("eval", "results") else folder.as_posix()
+    sources: dict[str, str] = {}
+    for task_run in store.each(run.id):
+        if task_run.task not in sources:
+            sources[task_run.task] = Snapshot.model_validate_json(store.blob(task_run.snapshot)).source
+    for name, data in Results(run, sources, shown).render(_results(store, run.id), store.blob):
+        target = folder / name
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(data)
+    return folder
+
+
+def _new_folder(parent: Path, name: str) -> Path:
+    """A folder of this name, with a number after it if it is taken: two runs may end in one second."""
+    parent.mkdir(parents=True, exist_ok=True)
+    for number in range(1, MOST_FOLDERS):
+        folder = parent / (name if number == 1 else f"{name}_{number}")
+        with suppress(FileExistsError):
+            folder.mkdir()
+            return folder
+    raise ReportFailed(f"{parent} has too many results of this second")
+
+
+def _results(store: Store, run_id: str) -> Iterable[KeptResult]:
+    for task_run in store.each(run_id):
+        sidecar = store.sidecar(task_run)
+        yield KeptResult(task_run, store.log(task_run), orjson.loads(sidecar) if sidecar else {})
 
 
 @contextmanager

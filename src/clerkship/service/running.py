@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from clerkship import __version__
-from clerkship.actors.contract import Solver
+from clerkship.actors.contract import AgentError, Solver
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
@@ -109,9 +109,13 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         raise InputError.of("a seed is a whole number of 64 bits")
     if request.until_sure is not None and not 0 < request.until_sure < 1:
         raise InputError.of("the rate to be sure of lies between 0 and 1")
-    library, solver = load_checked(request.path, request.agent, settings, catalog, domain=request.domain)
+    path, case = split_case(request.path)
+    library, solver = load_checked(path, request.agent, settings, catalog, domain=request.domain)
     assert solver is not None  # there is an agent, and it could be built
+    if case is not None:
+        request = replace(request, path=path, tasks=(*request.tasks, library.case(path, case).task.name))
     tasks, benchmark_timeout, benchmark_concurrency = _pick(library, request)
+    _refuse_stubs(tasks, solver)
     timeout = request.timeout or benchmark_timeout or settings.timeout
     tasks = [_as_asked(loaded, request, settings) for loaded in tasks]
     snapshots = tuple(library.snapshot(loaded, timeout) for loaded in tasks)
@@ -141,6 +145,37 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         request.concurrency or benchmark_concurrency or settings.concurrency,
         library.warnings_of(tasks),
         library.domain,
+    )
+
+
+def split_case(path: Path) -> tuple[Path, str | None]:
+    """`tests/refund.yml::a late refund` is a file, and one task of it."""
+    file, mark, case = str(path).partition("::")
+    return (Path(file), case) if mark and not path.exists() else (path, None)
+
+
+def _refuse_stubs(tasks: Iterable[LoadedTask], solver: Solver) -> None:
+    """An agent that cannot be told which of its actions are stubbed would run them, on systems that are real."""
+    stubbed = [loaded for loaded in tasks if loaded.task.scenario is not None and loaded.task.scenario.stubs]
+    if not stubbed:
+        return
+    try:
+        agent = solver.open(stubbed[0].solution)
+    except AgentError:
+        return  # that it cannot be made is its own failure, and told with each trial
+    agent.close()
+    if "on_start" not in agent.entries:
+        raise InputError(_cannot_stub(loaded, solver) for loaded in stubbed)
+
+
+def _cannot_stub(loaded: LoadedTask, solver: Solver) -> Problem:
+    stubs = ", ".join(f"`{name}`" for name in loaded.task.scenario.stubs) if loaded.task.scenario else ""
+    return Problem(
+        file=loaded.file,
+        line=loaded.line,
+        column=1 if loaded.line else 0,
+        message=f"{loaded.task.name!r} stubs {stubs}, and {solver.name} has no on_start to be told of it",
+        hint="give the agent an on_start that honours `start.stubs`, or leave this test case out",
     )
 
 

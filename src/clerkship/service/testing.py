@@ -20,7 +20,7 @@ from clerkship.report.outcome import standing
 from clerkship.report.plain import explain, headline, named
 from clerkship.service.exporting import Targets, write_reports
 from clerkship.service.reading import open_store, show_run, show_task
-from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.running import RunRequest, execute, plan_run, split_case
 from clerkship.settings import load_settings
 from clerkship.store.sqlite import SqliteStore
 
@@ -118,7 +118,7 @@ class Practice:
 
     def _find(self, path: Path) -> Path:
         """As it is if absolute; else from the first place that has it, and from the working folder if below that."""
-        found = next((place / path for place in self._places if (place / path).exists()), None)
+        found = next((place / path for place in self._places if split_case(place / path)[0].exists()), None)
         if found is None:
             looked = " or ".join(str(place) for place in self._places)
             raise InputError.of("there is no such file or folder", file=str(path), hint=f"looked in {looked}")

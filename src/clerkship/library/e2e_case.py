@@ -1,0 +1,203 @@
+"""One E2E test case as a task: the user's lines in order, and every assertion on the turn it stands in.
+
+Turns are counted: the n-th user step is turn n, whether or not another says the same. What happened before the first
+is turn 0; slot, action and bot assertions of the first step look there too.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import regex
+from pydantic import BaseModel, JsonValue
+
+from clerkship.model.call import AssertionCall
+from clerkship.model.criterion import Criterion
+from clerkship.model.e2e import E2eCase, E2eStep
+from clerkship.model.scenario import MAX_TURNS, Line, Person, Scenario
+from clerkship.model.scenario_file import label
+from clerkship.model.task import Task
+
+Turn = int | dict[str, JsonValue]
+TAG = "e2e"
+FROM_THE_START = ("slot_was_set", "slot_was_not_set", "action_executed", "bot_uttered", "bot_did_not_utter")
+"""What in the first step looks at what came before it too."""
+ASSERTIONS = (
+    *FROM_THE_START,
+    "flow_started",
+    "flow_completed",
+    "flow_cancelled",
+    "pattern_clarification_contains",
+    "generative_response_is_relevant",
+    "generative_response_is_grounded",
+)
+_LONGEST_TEXT = 60
+_KINDS = {
+    "flow_started": "agent.flow.started",
+    "flow_completed": "agent.flow.completed",
+    "flow_cancelled": "agent.flow.cancelled",
+    "pattern_clarification_contains": "agent.clarification.offered",
+    "action_executed": "agent.action.executed",
+    "slot_was_set": "agent.slot.set",
+    "bot_uttered": "chat.message.sent",
+}
+"""What has a place in an order, and as which event."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a test case's names stand for."""
+
+    slots: Mapping[str, JsonValue] = field(default_factory=dict)
+    metadata: Mapping[str, Mapping[str, JsonValue]] = field(default_factory=dict)
+    stubs: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+def task_of(case: E2eCase, name: str, given: Given, model: Callable[[str], type[BaseModel]]) -> Task:
+    """The task it is; `model` says what an assertion of some name takes. Every criterion gates."""
+    lines = tuple(_line(step.user, case, step, given) for step in case.steps if step.user is not None)
+    return Task(
+        name=name,
+        scenario=Scenario(
+            person=Person(lines=lines),
+            starts="person",
+            max_turns=len(lines) if len(lines) > MAX_TURNS else None,
+            initial_slots=dict(given.slots),
+            stubs=dict(given.stubs),
+        ),
+        criteria=tuple(_criteria(case, model)),
+        tags=(TAG,),
+    )
+
+
+def has_assertions(case: E2eCase) -> bool:
+    """Whether it asserts anything: then nothing else in it is checked."""
+    return any(step.assertions for step in case.steps)
+
+
+def _line(text: str, case: E2eCase, step: E2eStep, given: Given) -> Line:
+    metadata: dict[str, JsonValue] = {}
+    for name in (case.metadata, step.metadata):
+        metadata |= given.metadata[name] if name is not None else {}
+    return Line(say=text, metadata=metadata or None)
+
+
+def _criteria(case: E2eCase, model: Callable[[str], type[BaseModel]]) -> Iterator[Criterion]:
+    turn, asserts = 0, has_assertions(case)
+    for step in case.steps:
+        if step.user is not None:
+            turn += 1
+            for call in step.assertions or ():
+                yield _criterion(turn, _label(call), scoped(call, scope(call.name, turn), model(call.name)))
+            if step.assertion_order_enabled:
+                yield from _in_order(step.assertions or (), turn)
+        elif not asserts:
+            words, call = _legacy(step)
+            yield _criterion(turn, words, scoped(call, turn, model(call.name)))
+
+
+def _criterion(turn: int, words: str, call: AssertionCall) -> Criterion:
+    when = f"turn {turn}" if turn else "before turn 1"
+    return Criterion(label=f"{when}: {words}", assertion=call, gate=True)
+
+
+def scope(name: str, turn: int) -> Turn:
+    """Which turns an assertion of a step looks at."""
+    return {"lte": 1} if turn == 1 and name in FROM_THE_START else turn
+
+
+def scoped(call: AssertionCall, turn: Turn, model: type[BaseModel]) -> AssertionCall:
+    """The same on one turn: said of the whole, or of each entry where an assertion is a list of them."""
+    args: Any = call.args
+    if "turn" in model.model_fields:
+        whole = args if isinstance(args, dict) else {getattr(model, "shorthand", None) or "name": args}
+        return _call(call.name, {**whole, "turn": turn})
+    return _call(call.name, [{**entry, "turn": turn} for entry in _entries(args)])
+
+
+def _entries(args: Any) -> list[dict[str, Any]]:
+    """What a list of slots says, each as a map."""
+    listed = args if isinstance(args, list) else [args]
+    return [{"name": entry} if isinstance(entry, str) else entry for entry in listed]
+
+
+def _call(name: str, args: Any) -> AssertionCall:
+    return AssertionCall.model_validate({name: args})
+
+
+def _label(call: AssertionCall) -> str:
+    words, args = label(call), call.args
+    if words != call.name or not isinstance(args, dict):
+        return words
+    about = next((args[key] for key in ("utter_name", "text_matches", "utter_source") if key in args), None)
+    return f"{words}({_cut(str(about))})" if about is not None else words
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_TEXT else f"{line[: _LONGEST_TEXT - 1]}…"
+
+
+def _legacy(step: E2eStep) -> tuple[str, AssertionCall]:
+    """A step without assertions: what it says, and the assertion it is."""
+    if step.bot is not None:
+        exactly = rf"\A{regex.escape(step.bot, special_only=True, literal_spaces=True)}\Z"
+        return f"bot({_cut(step.bot)})", _call("bot_uttered", {"text_matches": exactly})
+    if step.utter is not None:
+        return f"utter({step.utter})", _call("bot_uttered", {"utter_name": step.utter})
+    name = "slot_was_set" if step.slot_was_set is not None else "slot_was_not_set"
+    call = _call(name, [entry for slot in getattr(step, name) for entry in _slots(slot)])
+    return label(call), call
+
+
+def _slots(slot: str | dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
+    return [{"name": slot}] if isinstance(slot, str) else [{"name": name, "value": slot[name]} for name in slot]
+
+
+def _in_order(calls: tuple[AssertionCall, ...], turn: int) -> Iterator[Criterion]:
+    """One criterion more: what they assert happened in their order. What is asserted of no event has no place in it."""
+    ordered = [call for call in calls if call.name in _KINDS]
+    if len(ordered) > 1:
+        widest = next((wide for call in ordered if (wide := scope(call.name, turn)) != turn), turn)
+        yield _criterion(turn, "in order", _call("sequencing", {"steps": [*map(_step, ordered)], "turn": widest}))
+
+
+def _step(call: AssertionCall) -> dict[str, Any]:
+    step = {"event": _KINDS[call.name], "where": _where(call)}
+    return step | {"actor": "agent"} if call.name == "bot_uttered" else step  # the user's lines are messages too
+
+
+def _where(call: AssertionCall) -> dict[str, Any]:
+    """What the event of an assertion looks like, as far as it takes to find it: all of it is checked by itself."""
+    args: Any = call.args
+    match call.name:
+        case "flow_started":
+            return {"flow_id": {"in": flow_ids(args)}}
+        case "pattern_clarification_contains":
+            ids = flow_ids(args) if isinstance(args, dict) else []
+            return {"flow_ids": {"contains": ids[0]}} if len(ids) == 1 else {}
+        case "slot_was_set":
+            last = _entries(args)[-1]
+            return {key: {"equals": last[key]} for key in ("name", "value") if key in last}
+        case "bot_uttered":
+            return _said(args)
+    named = {"name": args} if call.name == "action_executed" else {"flow_id": args}
+    return named if isinstance(args, str) else {key: args[key] for key in _FIELDS if args.get(key) is not None}
+
+
+_FIELDS = ("name", "flow_id", "flow_step_id")
+
+
+def _said(args: dict[str, Any]) -> dict[str, Any]:
+    where: dict[str, Any] = {"utter_name": args["utter_name"]} if args.get("utter_name") else {}
+    if args.get("text_matches"):
+        where["text"] = {"matches": args["text_matches"]}
+    for number, button in enumerate(args.get("buttons") or ()):
+        where[f"buttons.{number}.title"] = {"equals": button.get("title")}
+    return where
+
+
+def flow_ids(args: Any) -> list[str]:
+    """The flows an assertion names, in whatever form."""
+    ids = args.get("flow_ids") if isinstance(args, dict) else args
+    return [ids] if isinstance(ids, str) else list(ids or ())

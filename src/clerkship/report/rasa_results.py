@@ -1,0 +1,318 @@
+"""A run as the folder that Rasa's evaluation writes: a summary of all scenarios, two files for each of their runs.
+
+Its sections, labels and keys are kept, so that what reads such folders reads ours. What we know beyond them stands in
+the JSON under keys of its own: `detail` and `rationale`, `status`, `verdict`, `score`, `error`, `transcript`, `events`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import orjson
+
+from clerkship.model.run import BenchmarkRun, CriterionRun, TaskRun
+from clerkship.report.outcome import outcome
+from clerkship.report.plain import on_one_line
+
+JUDGED = "judged"
+"""The assertion that a model decides: what a scenario file calls a criterion."""
+MOST_EVENTS = 10_000
+"""Events of one run that are put in its file; the store has them all."""
+STAMP = "%Y-%m-%d_%H-%M-%S"
+_WIDTH = 70
+_LONGEST_NAME = 100
+_LONGEST_LINE = 2000
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*]+')
+_INSPECTOR = "webhooks/inspector/inspect.html"
+
+
+class Kept(NamedTuple):
+    """A trial as a store has it."""
+
+    task_run: TaskRun
+    lines: Iterable[bytes]
+    sidecar: Mapping[str, Any]
+
+
+@dataclass
+class Entry:
+    """One scenario, over all its runs."""
+
+    name: str
+    slug: str
+    passed: int = 0
+    total: int = 0
+    errored: int = 0
+    seconds: float = 0.0
+
+    @property
+    def is_good(self) -> bool:
+        """Whether every run of it passed."""
+        return self.passed == self.total
+
+    def data(self) -> dict[str, Any]:
+        """As the summary has it."""
+        return {
+            "scenario_name": self.name,
+            "scenario_slug": self.slug,
+            "runs_passed": self.passed,
+            "runs_total": self.total,
+            "duration_s": round(self.seconds, 3),
+            "runs_errored": self.errored,
+        }
+
+
+@dataclass
+class Results:
+    """One folder of results, file by file."""
+
+    run: BenchmarkRun
+    sources: Mapping[str, str]
+    """Each task's file."""
+    place: str
+    """The folder, as the summary names it."""
+    entries: dict[str, Entry] = field(default_factory=dict)
+
+    def render(self, trials: Iterable[Kept], blob: Callable[[str], bytes]) -> Iterator[tuple[str, bytes]]:
+        """Every file, by its path in the folder; the summaries last, when all is known."""
+        self.entries = {task: Entry(task, slug) for task, slug in slugs(self.sources).items()}
+        for kept in trials:
+            entry = self.entries[kept.task_run.task]
+            trial = _Trial(self.run, entry.slug, kept, blob)
+            entry.total += 1
+            entry.passed += trial.passed
+            entry.errored += is_errored(kept.task_run)
+            entry.seconds += float(kept.sidecar.get("wall_ms", 0.0)) / 1000
+            name = f"{entry.slug}/run_{kept.task_run.trial}"
+            yield f"{name}.txt", trial.text().encode()
+            yield f"{name}.json", trial.json()
+        seconds = _seconds(self.run)
+        entries = [entry for entry in self.entries.values() if entry.total]
+        summary = {"wall_clock_s": round(seconds, 3), "entries": [entry.data() for entry in entries]}
+        yield "summary.json", orjson.dumps(summary, option=orjson.OPT_INDENT_2) + b"\n"
+        yield "summary.txt", "\n".join(_summary(entries, seconds, self.place)).encode() + b"\n"
+
+
+def passes(task_run: TaskRun) -> bool:
+    """Whether all held and nothing broke. One that has nothing to be graded by passes if nothing broke."""
+    ungraded = task_run.verdict == "ungraded" and not task_run.criteria
+    return (task_run.verdict == "pass" or ungraded) and not task_run.agent_error
+
+
+def is_errored(task_run: TaskRun) -> bool:
+    """Whether what went wrong is not the agent's doing."""
+    return outcome(task_run) in ("errored", "invalid_person", "cancelled", "inconclusive")
+
+
+def slugs(sources: Mapping[str, str]) -> dict[str, str]:
+    """A name for each task's folder: its file's, and the task's own with it where files are alike or hold several."""
+    stems = {task: safe(PurePosixPath(source).stem or task) for task, source in sources.items()}
+    count = Counter(stem.lower() for stem in stems.values())
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for task, stem in stems.items():
+        slug = plain = stem if count[stem.lower()] == 1 else f"{stem}-{safe(task)}"[:_LONGEST_NAME]
+        number = 1
+        while slug.lower() in taken:  # names that differ in capitals are one on some disks
+            number += 1
+            slug = f"{plain}-{number}"
+        taken.add(slug.lower())
+        found[task] = slug
+    return found
+
+
+def safe(name: str) -> str:
+    """One component of a path, on whatever system."""
+    return _UNSAFE.sub("_", name).strip(". ")[:_LONGEST_NAME].strip(". ") or "scenario"
+
+
+def place_for(path: str) -> Path:
+    """Where a run's results are looked for: in the `eval` folder that was run, or in that of the working folder."""
+    folder = Path(path) if not path.endswith((".yml", ".yaml")) else Path(path).parent
+    whole = folder.resolve()
+    if whole.name == "eval":
+        return folder / "results"
+    return (folder.parent if folder.name else whole.parent) / "results" if whole.name == "scenarios" else _ELSEWHERE
+
+
+_ELSEWHERE = Path("eval") / "results"
+
+
+class Said(NamedTuple):
+    """One message."""
+
+    who: str
+    text: str
+
+
+class _Trial:
+    """One run of a scenario, as text and as JSON."""
+
+    def __init__(self, run: BenchmarkRun, slug: str, kept: Kept, blob: Callable[[str], bytes]) -> None:
+        self._run, self._slug = run, slug
+        self._task_run, self._sidecar = kept.task_run, kept.sidecar
+        self._said: list[Said] = []
+        self._events: list[bytes] = []
+        for line in kept.lines:
+            if len(self._events) < MOST_EVENTS:
+                self._events.append(line)
+            if b'"turn":' in line:
+                self._hear(orjson.loads(line), blob)
+        self._judged = [c for c in self._task_run.criteria if c.assertion == JUDGED]
+        self._asserted = [c for c in self._task_run.criteria if c.assertion != JUDGED]
+        self.passed = passes(self._task_run)
+
+    def _hear(self, event: dict[str, Any], blob: Callable[[str], bytes]) -> None:
+        payload, large = event["payload"], event.get("blobs", {}).get("text")
+        text = payload.get("text") if large is None else blob(large["sha256"]).decode(errors="replace")
+        if "turn" in payload and isinstance(text, str):
+            self._said.append(Said("agent" if event["actor"] == "agent" else "user", text))
+
+    @property
+    def _conversation(self) -> str:
+        """What the agent's server knows it by, or we do."""
+        task_run, known = self._task_run, self._sidecar.get("conversation_id")
+        return str(known) if known else f"{self._run.id}-{self._slug}-{task_run.trial}"
+
+    @property
+    def _error(self) -> str:
+        """What broke, if anything did."""
+        task_run = self._task_run
+        said = task_run.error or task_run.agent_error
+        if not said and task_run.status == "timed_out":
+            limit = "" if task_run.timeout is None else f" after {task_run.timeout:g} s"
+            said = f"timed out{limit}"
+        if not said and is_errored(task_run):
+            broken = [f"{c.label}: {c.detail}" for c in task_run.criteria if c.status == "error"]
+            said = "; ".join(broken) or outcome(task_run)
+        return said
+
+    @property
+    def _judge_error(self) -> str:
+        """Why criteria have no verdict, if some have none."""
+        return "; ".join(dict.fromkeys(c.detail or c.status for c in self._judged if c.status != "judged"))
+
+    def text(self) -> str:
+        """For people."""
+        lines = [
+            f"scenario: {_line(self._task_run.task)}",
+            f"run: {self._task_run.trial}",
+            f"timestamp: {_utc(self._run.started_at)}",
+            f"conversation_id: {self._conversation}",
+            f"overall_result: {_word(self.passed)}",
+            *([f"error: {_line(self._error)}"] if self._error else []),
+        ]
+        sections: dict[str, list[str]] = {
+            "Quality Criteria Results": list(self._criteria()),
+            "Quality Metrics": ["(not evaluated)"],
+            "Assertion Results": list(self._assertions()) or ["(none defined)"],
+            "Raw Transcript": list(self._transcript()) or ["(no turns recorded)"],
+            "Inspector URL": [self._inspector],
+        }
+        for title, body in sections.items():
+            lines += ["", f"--- {title} ---", *body]
+        return "\n".join(lines) + "\n"
+
+    def _criteria(self) -> Iterator[str]:
+        if not self._judged:
+            yield "(none defined)"
+        for criterion in self._judged:
+            if criterion.status == "judged":
+                yield f"[{_word(criterion.passed)}] {_line(criterion.label)}"
+                yield f"  rationale: {_line(criterion.detail)}"
+        if self._judge_error:
+            yield f"(judge error: {_line(self._judge_error)})"
+
+    def _assertions(self) -> Iterator[str]:
+        for criterion in self._asserted:
+            yield f"[{_word(criterion.passed)}] {_line(criterion.label)} — {_line(criterion.detail)}"
+
+    def _transcript(self) -> Iterator[str]:
+        for number, said in enumerate(self._said, 1):
+            yield f"[{number}] {said.who}: " + said.text.replace("\n", "\n    ")
+
+    @property
+    def _inspector(self) -> str:
+        """Where a Rasa server shows the conversation; other agents have no such place."""
+        sort, _, address = self._run.solver.partition(":")
+        if sort != "rasa" or not self._sidecar.get("conversation_id"):
+            return "(not a Rasa server)"
+        return f"{address.rstrip('/')}/{_INSPECTOR}?sender={self._conversation}"
+
+    def json(self) -> bytes:
+        """For programs."""
+        task_run = self._task_run
+        judged = [criterion for criterion in self._judged if criterion.status == "judged"]
+        data: dict[str, Any] = {
+            "scenario_slug": self._slug,
+            "run_index": task_run.trial,
+            "timestamp": _utc(self._run.started_at),
+            "conversation_id": self._conversation,
+            "task_completion": None,
+            "eval_passed": self.passed,
+            "criteria": [
+                {"index": n, "criterion": c.label, "passed": c.passed, "rationale": c.detail}
+                for n, c in enumerate(judged)
+            ],
+        }
+        data |= {"criteria_summary": _counted(judged)} if judged else {}
+        data |= {"criteria_error": self._judge_error} if self._judge_error else {}
+        if self._asserted:
+            data["assertions"] = [
+                {"index": n, "assertion": c.label, "passed": c.passed, "detail": c.detail, "status": c.status}
+                for n, c in enumerate(self._asserted)
+            ]
+            data["assertions_summary"] = _counted(self._asserted)
+        data |= {"scenario_name": task_run.task, "run": task_run.run, "status": task_run.status}
+        data |= {"verdict": task_run.verdict, "score": task_run.score, "ending": task_run.ending}
+        data |= {"error": self._error or None}
+        data["transcript"] = [{"index": n, **said._asdict()} for n, said in enumerate(self._said, 1)]
+        data["events"] = [orjson.Fragment(line) for line in self._events]
+        data["events_total"] = task_run.events
+        return orjson.dumps(data) + b"\n"
+
+
+def _summary(entries: list[Entry], seconds: float, place: str) -> Iterator[str]:
+    yield "=" * _WIDTH
+    yield "Evaluation summary"
+    yield "=" * _WIDTH
+    for entry in entries:
+        counts = f"{entry.passed}/{entry.total}  {entry.seconds:.1f} s"
+        yield f"[{_word(entry.is_good)}] {_line(entry.name)}  {counts}  {place}/{entry.slug}"
+    yield "-" * _WIDTH
+    yield f"Total: {sum(entry.passed for entry in entries)}/{sum(entry.total for entry in entries)} passed"
+    yield f"Time:  {seconds:.1f}s"
+    bad = [entry for entry in entries if not entry.is_good]
+    if bad:
+        yield ""
+        yield "Scenarios requiring attention"
+        for entry in bad:
+            share = f"({entry.passed / entry.total:.0%})"
+            yield f"- {_line(entry.name)}  {entry.passed}/{entry.total} passed  {share}"
+
+
+def _counted(criteria: list[CriterionRun]) -> dict[str, Any]:
+    good = sum(criterion.passed for criterion in criteria)
+    return {"passed": good, "total": len(criteria), "all_passed": good == len(criteria)}
+
+
+def _word(passed: bool) -> str:
+    return "PASS" if passed else "FAIL"
+
+
+def _line(text: str) -> str:
+    return on_one_line(text, _LONGEST_LINE)
+
+
+def _utc(moment: str) -> str:
+    return datetime.fromisoformat(moment).astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _seconds(run: BenchmarkRun) -> float:
+    if run.completed_at is None:
+        return 0.0
+    return (datetime.fromisoformat(run.completed_at) - datetime.fromisoformat(run.started_at)).total_seconds()

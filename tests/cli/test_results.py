@@ -1,0 +1,78 @@
+"""`--results rasa` on the command line: beside the store, in a folder of its own each time."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clerkship.cli.app import run
+
+AGENT = "def on_turn(message):\n    return 'Good day'\n"
+SCENARIO = """\
+scenario:
+  name: Says hello
+  simulation_context: Says hello.
+  setup: {person: {lines: [hello]}}
+  goals: {assertions: [{bot_uttered: {text_matches: Good}}]}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    Path("polite_bot.py").write_text(AGENT)
+    Path("eval/scenarios").mkdir(parents=True)
+    Path("eval/scenarios/hello.yml").write_text(SCENARIO)
+
+
+def results(parent: str) -> list[Path]:
+    """The folders of results, the oldest first."""
+    return sorted(Path(parent).iterdir())
+
+
+def test_each_run_has_a_folder_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(3):
+        assert run(["run", "eval", "-a", "python:polite_bot:on_turn", "--results", "rasa"]) == 0
+    found = results("eval/results")
+    assert len(found) == 3
+    said = capsys.readouterr().out
+    for folder in found:
+        assert f"results {folder}" in said
+        assert json.loads((folder / "hello" / "run_1.json").read_bytes())["eval_passed"] is True
+        assert f"eval/results/{folder.name}/hello" in (folder / "summary.txt").read_text()
+
+
+def test_a_folder_can_be_named_and_show_writes_them_from_what_is_kept(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    assert run(["run", "eval/scenarios", "-a", "python:polite_bot:on_turn", "--json", "--results", "rasa:out"]) == 0
+    [first] = results("out")
+    assert json.loads(capsysbinary.readouterr().out)["reports"]["results"] == str(first)
+    assert run(["show", "latest", "--results", "rasa"]) == 0
+    [second] = results("eval/results")
+    assert (first / "hello" / "run_1.json").read_bytes() == (second / "hello" / "run_1.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("raza", "no form of results is called `raza`; did you mean `rasa`?"),
+        ("rasa:", "`rasa:` is followed by a folder; write `rasa` for the usual one"),
+    ],
+)
+def test_another_form_is_refused_before_anything_is_run(
+    form: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["run", "eval", "-a", "python:polite_bot:on_turn", "--results", form]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not Path(".clerkship").exists()
+
+
+def test_a_folder_that_cannot_be_made_loses_neither_the_run_nor_the_reports(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("taken").write_text("a file")
+    arguments = ["--results", "rasa:taken/results", "--markdown", "summary.md"]
+    assert run(["run", "eval", "-a", "python:polite_bot:on_turn", *arguments]) == 2
+    assert "results cannot be written to taken/results: Not a directory" in " ".join(capsys.readouterr().err.split())
+    assert Path("summary.md").exists()
+    assert run(["show", "latest"]) == 0

@@ -1,0 +1,293 @@
+"""Results as Rasa's evaluation writes them: read back, they say what the store says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.actors.contract import Say
+from clerkship.model.run import CriterionRun, TaskRun
+from clerkship.report.rasa_results import Entry, Results, place_for, safe, slugs
+from clerkship.report.rasa_results import Kept as KeptResult
+from clerkship.service.exporting import ResultsFolder, Targets, write_reports
+from tests.report.made_up import RUN
+from tests.workbench import Workbench
+
+ORDER = """
+    scenario:
+      name: Where is my order?
+      simulation_context: Wants to know where the order is.
+      setup:
+        initial_slots: {order: "7"}
+        person: {lines: [where is my order, thanks]}
+      goals:
+        assertions:
+          - bot_uttered: {text_matches: on its way}
+          - bot_did_not_utter: {text_matches: refund}
+"""
+RUDE = """
+    scenario:
+      name: A rude bot
+      simulation_context: Says hello.
+      setup: {person: {lines: [hello]}}
+      goals:
+        assertions:
+          - bot_uttered: {text_matches: "^Good day"}
+"""
+TALK = """
+    scenario: {name: Just talk, simulation_context: Talks., setup: {person: {lines: [crash]}}}
+"""
+
+
+def bot(message: Any) -> list[Say]:
+    """Knows one answer, and one way to break."""
+    if message.text == "crash":
+        raise ValueError("it broke")
+    text = "It is on its way.\nTomorrow." if "order" in message.text else "What?"
+    return [Say(text), Say("Anything else?")]
+
+
+@pytest.fixture
+def written(bench: Workbench, tmp_path: Path) -> Path:
+    """A run of three scenarios, twice each, in a folder of results."""
+    bench.write("where.yml", ORDER)
+    bench.write("sub/rude.yml", RUDE)
+    bench.write("talk.yml", TALK)
+    bench.run(bot, trials=2)
+    assert bench.result is not None
+    targets = Targets(results=ResultsFolder(tmp_path / "results"))
+    return write_reports(bench.store, bench.result.run.id, targets)["results"]
+
+
+def sections(path: Path) -> dict[str, list[str]]:
+    """A run's text by its titles; what stands before the first has none."""
+    found: dict[str, list[str]] = {"": []}
+    title = ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("--- ") and line.endswith(" ---"):
+            title = line[4:-4]
+            found[title] = []
+        elif line:
+            found[title].append(line)
+    return found
+
+
+def test_the_files_are_those_of_the_layout(written: Path) -> None:
+    files = sorted(str(path.relative_to(written)) for path in written.rglob("*") if path.is_file())
+    runs = [f"{slug}/run_{n}.{end}" for slug in ("rude", "talk", "where") for n in (1, 2) for end in ("json", "txt")]
+    assert files == sorted([*runs, "summary.json", "summary.txt"])
+
+
+def test_a_run_s_text_has_every_section_and_says_what_the_store_says(written: Path, bench: Workbench) -> None:
+    found = sections(written / "where" / "run_2.txt")
+    assert list(found) == [
+        "",
+        "Quality Criteria Results",
+        "Quality Metrics",
+        "Assertion Results",
+        "Raw Transcript",
+        "Inspector URL",
+    ]
+    head = dict(line.split(": ", 1) for line in found[""])
+    assert bench.result is not None
+    assert (head["scenario"], head["run"], head["overall_result"]) == ("Where is my order?", "2", "PASS")
+    assert head["timestamp"].endswith("Z")
+    assert head["conversation_id"] == f"{bench.result.run.id}-where-2"
+    assert "error" not in head
+    [_, second] = bench.store.task_runs(bench.result.run.id, task="Where is my order?")
+    assert found["Assertion Results"] == [f"[PASS] {c.label} — {c.detail}" for c in second.criteria]
+    assert found["Quality Criteria Results"] == ["(none defined)"]
+    assert found["Quality Metrics"] == ["(not evaluated)"]
+    assert found["Raw Transcript"] == [
+        "[1] user: where is my order",
+        "[2] agent: It is on its way.",
+        "    Tomorrow.",
+        "[3] agent: Anything else?",
+        "[4] user: thanks",
+        "[5] agent: What?",
+        "[6] agent: Anything else?",
+    ]
+
+
+def test_a_run_s_json_has_the_keys_of_the_layout_and_everything_else_beside_them(
+    written: Path, bench: Workbench
+) -> None:
+    data = json.loads((written / "rude" / "run_1.json").read_bytes())
+    assert bench.result is not None
+    [first, _] = bench.store.task_runs(bench.result.run.id, task="A rude bot")
+    assert (data["scenario_slug"], data["run_index"], data["eval_passed"]) == ("rude", 1, False)
+    assert (data["task_completion"], data["criteria"]) == (None, [])
+    [criterion] = first.criteria
+    expected = {"index": 0, "assertion": criterion.label, "passed": False}
+    assert expected.items() <= data["assertions"][0].items()
+    assert data["assertions"][0]["detail"] == criterion.detail
+    assert data["assertions_summary"] == {"passed": 0, "total": 1, "all_passed": False}
+    assert "criteria_summary" not in data
+    assert "latency" not in data
+    assert (data["status"], data["verdict"], data["score"]) == (first.status, first.verdict, first.score)
+    assert [said["who"] for said in data["transcript"]] == ["user", "agent", "agent"]
+    assert data["events"] == bench.events(first)
+    assert len(data["events"]) == data["events_total"]
+
+
+def test_the_summary_counts_runs_and_names_what_needs_attention(written: Path) -> None:
+    summary = json.loads((written / "summary.json").read_bytes())
+    assert summary.keys() == {"wall_clock_s", "entries"}
+    entries = {entry["scenario_slug"]: entry for entry in summary["entries"]}
+    for slug, name, passed in [("where", "Where is my order?", 2), ("rude", "A rude bot", 0), ("talk", "Just talk", 0)]:
+        entry = entries[slug]
+        assert entry.keys() == {
+            "scenario_name",
+            "scenario_slug",
+            "runs_passed",
+            "runs_total",
+            "duration_s",
+            "runs_errored",
+        }
+        assert (entry["scenario_name"], entry["runs_passed"], entry["runs_total"]) == (name, passed, 2)
+        assert entry["runs_errored"] == 0  # a crash of the agent is the agent's
+        assert entry["duration_s"] > 0
+    lines = (written / "summary.txt").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "=" * 70
+    seconds = entries["where"]["duration_s"]
+    assert f"[PASS] Where is my order?  2/2  {seconds:.1f} s  {written.as_posix()}/where" in lines
+    assert "Total: 2/6 passed" in lines
+    assert lines[-3:] == [
+        "Scenarios requiring attention",
+        "- A rude bot  0/2 passed  (0%)",
+        "- Just talk  0/2 passed  (0%)",
+    ]
+
+
+def test_an_agent_that_crashed_did_not_pass_and_the_error_is_said(written: Path) -> None:
+    head = sections(written / "talk" / "run_1.txt")[""]
+    assert "overall_result: FAIL" in head
+    assert any(line.startswith("error: ValueError: it broke") for line in head)
+
+
+def judged(status: str, *, passed: bool, detail: str) -> CriterionRun:
+    """A criterion in words."""
+    how: Any = {"label": f"It is {detail}", "assertion": "judged", "status": status}
+    return CriterionRun(**how, passed=passed, detail=detail)
+
+
+def trial(**fields: Any) -> TaskRun:
+    """A trial's record."""
+    record: dict[str, Any] = {"run": "r", "task": "T", "ending": "person_done", "head": "", "events": 0}
+    return TaskRun.model_validate(record | {"snapshot": "", "status": "completed"} | fields)
+
+
+def rendered(task_run: TaskRun, **sidecar: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Its text, its JSON, and the summary's entry."""
+    run = RUN.model_copy(update={"solver": "rasa:http://localhost:5005/"})
+    results = Results(run, {"T": "scenarios/t.yml"}, "eval/results/now")
+    files = dict(results.render([KeptResult(task_run, (), sidecar)], lambda _: b""))
+    summary = json.loads(files["summary.json"])["entries"][0]
+    return files["t/run_1.txt"].decode(), json.loads(files["t/run_1.json"]), summary
+
+
+def test_what_a_model_judged_stands_by_itself_with_its_reasons() -> None:
+    criteria = (judged("judged", passed=True, detail="kind"), judged("judged", passed=False, detail="short"))
+    text, data, summary = rendered(trial(verdict="fail", criteria=criteria))
+    assert "[PASS] It is kind\n  rationale: kind\n[FAIL] It is short\n  rationale: short\n" in text
+    assert "--- Assertion Results ---\n(none defined)\n" in text
+    assert data["criteria"] == [
+        {"index": 0, "criterion": "It is kind", "passed": True, "rationale": "kind"},
+        {"index": 1, "criterion": "It is short", "passed": False, "rationale": "short"},
+    ]
+    assert data["criteria_summary"] == {"passed": 1, "total": 2, "all_passed": False}
+    assert "assertions" not in data
+    assert summary["runs_errored"] == 0
+
+
+def test_a_judge_that_could_not_judge_is_an_error_and_no_verdict() -> None:
+    criteria = (judged("error", passed=False, detail="no answer"), judged("judged", passed=True, detail="kind"))
+    text, data, summary = rendered(trial(verdict="inconclusive", criteria=criteria))
+    assert "overall_result: FAIL\nerror: It is no answer: no answer\n" in text
+    assert "[PASS] It is kind\n  rationale: kind\n(judge error: no answer)\n" in text
+    assert (data["criteria_error"], data["criteria_summary"]["total"]) == ("no answer", 1)
+    assert (summary["runs_passed"], summary["runs_errored"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "passed", "errored", "error"),
+    [
+        ({"verdict": "pass"}, 1, 0, None),
+        ({"verdict": "partial"}, 0, 0, None),
+        ({"verdict": "ungraded"}, 1, 0, None),
+        ({"status": "errored", "ending": "errored", "error": "the server is down"}, 0, 1, "the server is down"),
+        ({"status": "cancelled", "ending": "cancelled"}, 0, 1, "cancelled"),
+        ({"status": "timed_out", "verdict": "fail", "timeout": 30.0}, 0, 0, "timed out after 30 s"),
+    ],
+)
+def test_each_outcome_has_its_place(fields: dict[str, Any], passed: int, errored: int, error: str | None) -> None:
+    text, data, summary = rendered(trial(**fields))
+    assert (summary["runs_passed"], summary["runs_errored"]) == (passed, errored)
+    assert f"overall_result: {'PASS' if passed else 'FAIL'}" in text
+    assert data["error"] == error
+    assert ("\nerror: " in text) == (error is not None)
+    assert "--- Raw Transcript ---\n(no turns recorded)" in text
+
+
+def test_nothing_is_passed_whose_criteria_were_all_skipped() -> None:
+    text, data, _ = rendered(trial(verdict="ungraded", criteria=(judged("skipped", passed=False, detail="not asked"),)))
+    assert "overall_result: FAIL" in text
+    assert (data["criteria"], data["criteria_error"]) == ([], "not asked")
+
+
+def test_a_conversation_on_a_server_can_be_looked_up_there() -> None:
+    text, data, _ = rendered(trial(verdict="pass"), conversation_id="sim-1", wall_ms=1500)
+    assert data["conversation_id"] == "sim-1"
+    assert text.endswith("--- Inspector URL ---\nhttp://localhost:5005/webhooks/inspector/inspect.html?sender=sim-1\n")
+
+
+def test_text_by_others_adds_no_line_of_ours() -> None:
+    criterion = CriterionRun(label="a\n[PASS] b", assertion="x", status="judged", detail="c\n--- Latency ---")
+    text, _, _ = rendered(trial(verdict="fail", criteria=(criterion,), error="x\noverall_result: PASS"))
+    assert text.count("\noverall_result: ") == 1
+    assert "\n[PASS] b" not in text
+    assert "\n--- Latency" not in text
+
+
+def test_each_task_has_a_folder_of_its_own_by_a_name_that_any_disk_takes() -> None:
+    found = slugs(
+        {"Refund": "a/x.yml", "Hours": "b/X.yml", "Other": "y.yml", "A/B: c?": "many.yml", "A_B c": "many.yml"}
+    )
+    assert found == {
+        "Refund": "x-Refund",
+        "Hours": "X-Hours",
+        "Other": "y",
+        "A/B: c?": "many-A_B_ c_",
+        "A_B c": "many-A_B c",
+    }
+    assert slugs({"a": "q.yml", "A": "q.yml"}) == {"a": "q-a", "A": "q-A-2"}
+    assert [safe(name) for name in ("..", " ", 'a<b>"|?*\\c', "x" * 300)] == [
+        "scenario",
+        "scenario",
+        "a_b_c",
+        "x" * 100,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("eval", "eval/results"),
+        ("bot/eval", "bot/eval/results"),
+        ("eval/scenarios", "eval/results"),
+        ("eval/scenarios/refund.yml", "eval/results"),
+        ("tests/e2e.yml", "eval/results"),
+        ("", "eval/results"),
+    ],
+)
+def test_the_folder_is_where_it_is_looked_for(
+    path: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert place_for(path) == Path(folder)
+
+
+def test_a_share_is_of_the_runs() -> None:
+    assert not Entry("a", "a", passed=1, total=2).is_good
+    assert Entry("a", "a", passed=2, total=2).is_good
