@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.completions import Completions
 from clerkship.actors.contract import Agent, AgentError, Entry, Message, Said
 from clerkship.actors.reply import parse_answer, parse_replies
-from clerkship.actors.wire import parse_address
 from clerkship.events.agent import ActionExecuted
+from clerkship.llm.completions import Completions
+from clerkship.llm.wire import parse_address
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
 from clerkship.sandbox.door import Dropped, Incomplete, Refused, Sandboxes

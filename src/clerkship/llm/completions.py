@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.wire import TooLarge, open_client, post
 from clerkship.kit.wall import now
+from clerkship.llm.wire import TooLarge, open_client, post
 from clerkship.model.problem import InputError, PlatformError
 
 if TYPE_CHECKING:
