@@ -11,11 +11,14 @@ from clerkship.cli.options import (
     Concurrency,
     Json,
     Jsonl,
+    Judge,
     Junit,
     Markdown,
     MarkdownLimit,
+    NoJudge,
     Report,
     StorePath,
+    judge_of,
 )
 from clerkship.cli.shown import RunShown, reports
 from clerkship.faults.chaos import PROFILES
@@ -69,6 +72,8 @@ def run(
     threshold: Annotated[
         float, typer.Option(metavar="RATE", help="With --until-sure: the pass rate that matters.", min=0.01, max=0.99)
     ] = 0.8,
+    judge: Judge = None,
+    no_judge: NoJudge = False,
     report: Report = None,
     junit: Junit = None,
     jsonl: Jsonl = None,
@@ -105,6 +110,7 @@ def run(
         shuffle=shuffle,
         until_sure=threshold if until_sure else None,
         chaos=chaos,
+        judge=judge_of(judge, no_judge=no_judge),
     )
     result, _ = run_and_show(request, settings, store or settings.store, targets, json=json)
     raise typer.Exit(result.exit_code())

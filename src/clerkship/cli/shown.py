@@ -54,7 +54,11 @@ class RunShown:
         agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
         named = " ".join(plan.run.options)
         options = f"  [quiet]{escape(named)}[/]" if named else ""
-        out().print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}")
+        judge = plan.run.judge
+        judged = f"  [quiet]judge[/] {escape(judge.who)}" if judge is not None and "judge" not in named else ""
+        out().print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}{judged}")
+        for note in plan.notes:
+            out().print(f"[quiet]note[/] {escape(note)}", soft_wrap=True)
 
     def follow(self, total: int | None, work: Callable[[Watch], RunResult]) -> tuple[RunResult, RunView]:
         """Do the work with its progress shown, then show what came of it; the total may not be known before."""

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from clerkship.model.benchmark import Benchmark
+from clerkship.model.conftest import Conftest
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import Environment
 from clerkship.model.names import did_you_mean, fitting
@@ -34,6 +35,7 @@ class Library:
     environments: Mapping[str, Environment] = field(default_factory=dict)
     datasets: Mapping[str, Dataset] = field(default_factory=dict)
     benchmarks: Mapping[str, Benchmark] = field(default_factory=dict)
+    conftest: Conftest | None = None
 
     def select(
         self, *, names: Iterable[str] = (), tags: Iterable[str] = (), file: Path | None = None

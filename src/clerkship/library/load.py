@@ -12,10 +12,12 @@ from clerkship.library.bind import BadBinding, Filler, bind
 from clerkship.library.catalog import Catalog
 from clerkship.library.check import Checker, Surroundings, surroundings
 from clerkship.library.complaint import complain, dotted
+from clerkship.library.conftest import above, check_template, is_conftest
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.source import SUFFIXES, Folder, Unreadable, read_folder, read_text
 from clerkship.library.yaml import Spot, Tree
 from clerkship.model.benchmark import Benchmark
+from clerkship.model.conftest import Conftest
 from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.environment import CONVERSATION, Environment
 from clerkship.model.names import did_you_mean
@@ -82,11 +84,13 @@ class Loader:
     datasets: dict[str, Dataset] = field(default_factory=dict)
     benchmarks: dict[str, Benchmark] = field(default_factory=dict)
     tasks: dict[str, LoadedTask] = field(default_factory=dict)
+    conftest: Conftest | None = None
     _defined: dict[str, dict[str, Piece]] = field(default_factory=dict)
 
     def load(self) -> Library:
         """Everything, or every problem."""
         pieces = self._pieces()
+        self._conftest(pieces)
         for piece in pieces:
             self._define(piece)
         self._each(pieces, "dataset", self._dataset)
@@ -105,7 +109,7 @@ class Loader:
             ]
         if problems:
             raise InputError(problems)
-        return Library(self.folder.root, self.tasks, self.environments, self.datasets, self.benchmarks)
+        return Library(self.folder.root, self.tasks, self.environments, self.datasets, self.benchmarks, self.conftest)
 
     def problem(self, tree: Tree, path: list[int | str], message: str, hint: str = "", **how: bool) -> None:
         """Note what is wrong, where; `spoils` if nothing else should be said of that place."""
@@ -133,6 +137,9 @@ class Loader:
                 message = "expected a map with `task`, `scenario`, `environment`, `dataset` or `benchmark`"
                 self.problem(tree, [], message, "text and lists are for other files to !include")
                 continue
+            if is_conftest(path, tree.data):
+                pieces.append(Piece("conftest", tree, [], tree.data))
+                continue
             for key, value in tree.data.items():
                 pieces += self._split(tree, key, value)
         return pieces
@@ -149,8 +156,25 @@ class Loader:
             self.problem(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
         return []
 
+    def _conftest(self, pieces: list[Piece]) -> None:
+        """The models an evaluation uses: named in the folder, or in the one above where this one has the scenarios."""
+        found = [piece for piece in pieces if piece.sort == "conftest"]
+        path = above(self.folder.root) if not found else None
+        tree = Folder(path.parent, self.folder.report).read(path) if path is not None else None
+        if path is not None and tree is not None and is_conftest(path, tree.data):
+            found = [Piece("conftest", tree, [], tree.data)]
+        for piece in found[1:]:
+            self.problem(piece.tree, [], "a second conftest for one run", f"the other is {found[0].tree.file}")
+        for piece in found[:1]:
+            self.conftest = self._model(piece, Conftest, piece.data)
+            for place, name in (self.conftest.prompts() if self.conftest is not None else {}).items():
+                try:
+                    check_template(Path(piece.tree.file), name)
+                except Unreadable as unreadable:
+                    self.problem(piece.tree, [*place], f"{name}: {unreadable.message}", unreadable.hint)
+
     def _define(self, piece: Piece) -> None:
-        if piece.sort == "scenario":
+        if piece.sort in ("scenario", "conftest"):
             return  # its file's name tells it from others
         known = self._defined.setdefault(piece.sort, {})
         first = known.setdefault(piece.name, piece)

@@ -12,6 +12,7 @@ from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_solver, build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
 from clerkship.engine.schedule import Schedule
+from clerkship.engine.score import ALONE, Judging
 from clerkship.engine.trial import Finished, Setting
 from clerkship.faults.chaos import chaos
 from clerkship.kit.secrets import new_name
@@ -20,6 +21,7 @@ from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
 from clerkship.model.call import StepCall
 from clerkship.model.dataset import Dataset
+from clerkship.model.judge import NOBODY
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan, UntilSure
 from clerkship.model.problem import InputError
@@ -28,6 +30,7 @@ from clerkship.model.scenario import Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
+from clerkship.service.judging import choose, needs_judge
 from clerkship.settings import Settings
 from clerkship.store.contract import Hold, Store
 
@@ -51,6 +54,8 @@ class RunRequest:
     shuffle: bool = False
     until_sure: float | None = None
     chaos: str | None = None
+    judge: str | None = None
+    """Who judges what no rule decides; `none` to skip it."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,9 @@ class RunPlan:
     datasets: Mapping[str, Dataset]
     solver: Solver
     concurrency: int
+    judging: Judging = ALONE
+    notes: tuple[str, ...] = ()
+    """What whoever runs it should know before it does."""
 
     def expected(self) -> int | None:
         """How many trials there will be, where that is known."""
@@ -104,6 +112,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         tasks = [_unsettled(loaded, chaos(request.chaos)) for loaded in tasks]
     snapshots = tuple(library.snapshot(loaded, timeout) for loaded in tasks)
     wanted = {name for loaded in tasks for name in loaded.environment.datasets}
+    needed = needs_judge(snapshots, catalog)
+    chosen = choose(request.judge, settings, conftest=library.conftest, needed=needed)
     plan = Plan(
         snapshots=tuple(snapshot.hash for snapshot in snapshots),
         seed=settings.seed if request.seed is None else request.seed,
@@ -119,6 +129,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         options=_options(request),
         plugins=plugins_used(snapshots, solver.name, catalog),
         concurrency=request.concurrency or benchmark_concurrency,
+        judge=chosen.judge,
     )
     return RunPlan(
         run,
@@ -127,6 +138,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         {name: library.datasets[name] for name in wanted},
         solver,
         request.concurrency or benchmark_concurrency or settings.concurrency,
+        chosen.judging,
+        chosen.notes,
     )
 
 
@@ -160,8 +173,9 @@ def _options(request: RunRequest) -> tuple[str, ...]:
     pairs: list[tuple[str, object]] = [("--task", task) for task in request.tasks]
     pairs += [("--tag", tag) for tag in request.tags]
     pairs += [("--benchmark", request.benchmark), ("--timeout", request.timeout), ("--threshold", request.until_sure)]
-    pairs += [("--chaos", request.chaos)]
+    pairs += [("--chaos", request.chaos), ("--judge", request.judge if request.judge != NOBODY else None)]
     flags = ("--until-sure",) if request.until_sure is not None else ()
+    flags += ("--no-judge",) if request.judge == NOBODY else ()
     return flags + tuple(str(part) for pair in pairs if pair[1] is not None for part in pair)
 
 
@@ -205,13 +219,15 @@ def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch
 
     gateway = Gateway()
     listener = Listener(gateway)
-    setting = Setting(plan.solver, gateway, listener.url, hold.begin)
+    judging = plan.judging
+    setting = Setting(plan.solver, gateway, listener.url, hold.begin, model=judging.model, skips_judged=judging.skips)
     batch = Batch(schedule.first(), setting, plan.concurrency, save, schedule.after)
     with batch.hearing_ctrl_c():
         try:
             batch.run()
         finally:
             listener.close()
+            judging.close()
         store.mark(plan.run.id, "cancelled" if batch.cancelled else "completed", _end_of(plan.run))
     return RunResult(store.run(plan.run.id), store.counts(plan.run.id))
 
