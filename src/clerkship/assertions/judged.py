@@ -41,8 +41,7 @@ class Judged(Assertion):
         question = Question(prompt=self._matter(evidence), shape=Verdict, orders=CRITERION.text, about=CRITERION.name)
         answer = evidence.ask(question)
         passed, reasoning = answer.data.passed, answer.data.reasoning.strip() or "(no reason given)"
-        row = FieldCheck(path="statement", expected=self.statement, actual=reasoning, passed=passed)
-        return Check.of(passed, reasoning, row, _judge(answer.model))
+        return Check.of(passed, reasoning, _judge(answer.model))
 
     def _matter(self, evidence: Evidence) -> str:
         context = None if evidence.task.compat == "rasa" else _context(evidence)

@@ -29,6 +29,15 @@ from clerkship.service.running import RunRequest, RunResult, execute, plan_run
 from clerkship.settings import Settings, load_settings
 
 MOST_TRIALS = 50
+UntilSure = Annotated[
+    bool,
+    typer.Option(
+        "--until-sure", help="Repeat a task only until its rate is clear of --threshold; -k: the most, else 50."
+    ),
+]
+Threshold = Annotated[
+    float, typer.Option(metavar="RATE", help="With --until-sure: the pass rate that matters.", min=0.01, max=0.99)
+]
 
 
 def run(
@@ -63,15 +72,8 @@ def run(
         str | None,
         typer.Option(metavar="PROFILE", help=f"Faults in the way of every task: {' or '.join(PROFILES)}."),
     ] = None,
-    until_sure: Annotated[
-        bool,
-        typer.Option(
-            "--until-sure", help="Repeat a task only until its rate is clear of --threshold; -k: the most, else 50."
-        ),
-    ] = False,
-    threshold: Annotated[
-        float, typer.Option(metavar="RATE", help="With --until-sure: the pass rate that matters.", min=0.01, max=0.99)
-    ] = 0.8,
+    until_sure: UntilSure = False,
+    threshold: Threshold = 0.8,
     judge: Judge = None,
     no_judge: NoJudge = False,
     report: Report = None,

@@ -44,7 +44,7 @@ def judge(
     checks: Iterable[tuple[Criterion, Assertion]], evidence: Evidence, *, skip_judged: bool = False
 ) -> tuple[CriterionRun, ...]:
     """Every criterion, on every ending; but no model is asked about a run whose verdict it could not change."""
-    skip = "skipped: no model was to be asked" if skip_judged else _needless(evidence.ending)
+    skip = "no model was to be asked" if skip_judged else _needless(evidence.ending)
     return tuple(
         _judge_one(criterion, assertion, evidence, skip if assertion.judged else "") for criterion, assertion in checks
     )
@@ -52,7 +52,7 @@ def judge(
 
 def _needless(ending: Ending) -> str:
     status = status_of(ending)
-    return "" if status == "completed" else f"skipped: the run is {status.replace('_', ' ')}, and no model was asked"
+    return "" if status == "completed" else f"the run is {status.replace('_', ' ')}, and no model was asked"
 
 
 def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, skip: str) -> CriterionRun:

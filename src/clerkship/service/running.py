@@ -174,7 +174,7 @@ def _options(request: RunRequest) -> tuple[str, ...]:
     pairs += [("--tag", tag) for tag in request.tags]
     pairs += [("--benchmark", request.benchmark), ("--timeout", request.timeout), ("--threshold", request.until_sure)]
     pairs += [("--chaos", request.chaos), ("--judge", request.judge if request.judge != NOBODY else None)]
-    flags = ("--until-sure",) if request.until_sure is not None else ()
+    flags: tuple[str, ...] = ("--until-sure",) if request.until_sure is not None else ()
     flags += ("--no-judge",) if request.judge == NOBODY else ()
     return flags + tuple(str(part) for pair in pairs if pair[1] is not None for part in pair)
 

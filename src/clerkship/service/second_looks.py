@@ -15,6 +15,7 @@ from clerkship.kit.wall import now
 from clerkship.library.load import load
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
+from clerkship.model.judge import NOBODY
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
@@ -133,6 +134,18 @@ def _cut_short(
     return [stillborn(job, KILLED, "cancelled") for job in jobs]
 
 
+def _options(before: tuple[str, ...], judge: str | None) -> tuple[str, ...]:
+    """What a run was asked for, with another judge where there is one."""
+    if judge is None:
+        return before
+    kept = [
+        option
+        for place, option in enumerate(before)
+        if option not in ("--judge", "--no-judge") and before[max(place - 1, 0)] != "--judge"
+    ]
+    return (*kept, "--no-judge") if judge == NOBODY else (*kept, "--judge", judge)
+
+
 @dataclass(frozen=True)
 class Rejudging:
     """Who judges a run that is graded again, where that is not who judged it before."""
@@ -175,7 +188,7 @@ def rescore(
     conftest = library.conftest if library is not None else None
     needed = needs_judge(snapshots.values(), catalog)
     chosen = choose(judging.judge, judging.settings, kept=run.judge, conftest=conftest, needed=needed)
-    about = {"plugins": plugins, "judge": chosen.judge}
+    about = {"plugins": plugins, "judge": chosen.judge, "options": _options(run.options, judging.judge)}
     new = _open_rescored(store, run.model_copy(update=about), len(trials), snapshots.values())
     with store.hold(new.id):
         status = "cancelled"
