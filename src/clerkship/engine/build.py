@@ -186,12 +186,17 @@ def _script(path: Path) -> Script:
     except Unreadable as unreadable:
         raise InputError.of(unreadable.message, file=str(path), hint=unreadable.hint) from None
     except BadYaml as bad:
-        problem = Problem(file=str(path), line=bad.line, column=bad.column, message=bad.message, hint=bad.hint)
-        raise InputError([problem]) from None
+        raise InputError([_flaw(path, bad)]) from None
+    if tree.flaws:
+        raise InputError(_flaw(path, flaw) for flaw in tree.flaws)
     try:
         return Script.model_validate(tree.data)
     except ValidationError as error:
-        raise InputError([find() for find in complain(error, Script, tree, [])]) from None
+        raise InputError(find() for find in complain(error, Script, tree, [])) from None
+
+
+def _flaw(path: Path, bad: BadYaml) -> Problem:
+    return Problem(file=str(path), line=bad.line, column=bad.column, message=bad.message, hint=bad.hint)
 
 
 def plugins_used(snapshots: Iterable[Snapshot], solver: str, catalog: Registered) -> dict[str, str]:
