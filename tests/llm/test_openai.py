@@ -228,6 +228,32 @@ def test_vectors_that_are_none_are_an_outage(data: bytes) -> None:
         asked.close()
 
 
+def test_what_is_asked_when_it_closes_is_called_off() -> None:
+    asking, failed = threading.Event(), threading.Event()
+
+    def answer(asked: Asked) -> Answered:
+        asking.set()
+        failed.wait(20)
+        return said(GOOD)
+
+    with Served(answer) as served:
+        asked = model(served)
+
+        def ask() -> None:
+            with pytest.raises(ModelOutage, match="called off"):
+                asked.ask(QUESTION)
+            failed.set()
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        assert asking.wait(20)
+        asked.close()
+        thread.join(20)
+        assert failed.is_set()
+        with pytest.raises(ModelOutage, match="called off"):
+            asked.ask(QUESTION)
+
+
 def test_one_that_was_never_asked_has_nothing_to_close() -> None:
     with Served(lambda asked: said(GOOD)) as served:
         asked = model(served)

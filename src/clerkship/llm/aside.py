@@ -10,20 +10,31 @@ T = TypeVar("T")
 CLOSE_WITHIN = 5.0
 
 
+class CalledOff(Exception):
+    """Nothing is done here any more."""
+
+
 class Aside:
     """One thread with one loop, begun with the first thing to do. Any thread may ask, those with a loop running too."""
 
     def __init__(self) -> None:
         self._gate = threading.Lock()
+        self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
     def do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Do it and wait for what comes of it; how long that may take is the work's own matter."""
-        return asyncio.run_coroutine_threadsafe(work(), self._running()).result()
+        """Do it and wait for what comes of it; how long that may take is the work's own matter. Raises CalledOff."""
+        loop = self._running()
+        try:
+            return asyncio.run_coroutine_threadsafe(work(), loop).result()
+        except concurrent.futures.CancelledError:
+            raise CalledOff from None
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._gate:
+            if self._closed:
+                raise CalledOff
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 # A daemon: a question that is never answered shall not keep the process from ending.
@@ -34,6 +45,7 @@ class Aside:
     def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """End the thread, after one last thing; nothing where it never began."""
         with self._gate:
+            self._closed = True
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is None or thread is None:
             return

@@ -11,7 +11,7 @@ import orjson
 from pydantic import BaseModel, JsonValue
 
 from clerkship.llm.answer import parse_answer
-from clerkship.llm.aside import Aside
+from clerkship.llm.aside import Aside, CalledOff
 from clerkship.llm.completions import BACKOFF, Completions, Declined, Endpoint, ModelOutage, text_of
 from clerkship.llm.contract import Answer, BadAnswer, Question
 from clerkship.llm.wire import parse_address
@@ -105,7 +105,10 @@ class OpenAIModel:
         return self._completions.usage()
 
     def _do(self, work: Callable[[], Coroutine[Any, Any, R]]) -> R:
-        return self._aside.do(lambda: self._in_turn(work))
+        try:
+            return self._aside.do(lambda: self._in_turn(work))
+        except CalledOff:
+            raise ModelOutage(f"the question to {self.name} was called off: the run is over") from None
 
     async def _in_turn(self, work: Callable[[], Coroutine[Any, Any, R]]) -> R:
         if self._limit is None:
