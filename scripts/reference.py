@@ -23,7 +23,9 @@ from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
 from clerkship.faults.chaos import PROFILES
 from clerkship.library.template import FILTERS
+from clerkship.llm.scripted import ScriptedAnswer
 from clerkship.model.benchmark import Benchmark
+from clerkship.model.conftest import Evaluation, Llm, Simulation
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import DatasetFile
 from clerkship.model.environment import Environment, Simulator
@@ -236,6 +238,10 @@ def _files() -> str:
         ("environment.simulators.*", Simulator),
         ("dataset", DatasetFile),
         ("benchmark", Benchmark),
+        ("conftest.yml: evaluation", Evaluation),
+        ("conftest.yml: simulation", Simulation),
+        ("conftest.yml: llm", Llm),
+        ("a script of answers, for `--judge scripted:file`", ScriptedAnswer),
     ]
     sections = "\n".join(f"## {name}\n\n{_doc(model)}\n\n{_fields(model)}" for name, model in parts)
     return f"""{HEAD}

@@ -1,7 +1,7 @@
 """Who judges a run: as was asked for, as the settings say, or as the folder's own conftest does."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from clerkship.engine.build import build_model
 from clerkship.engine.catalog import Registered
@@ -24,14 +24,18 @@ class Chosen:
 
     judging: Judging = ALONE
     judge: Judge | None = None
-    notes: tuple[str, ...] = field(default=())
-    """What whoever runs it should know."""
 
 
 def needs_judge(snapshots: Iterable[Snapshot], catalog: Registered) -> bool:
     """Whether a model must be asked for some criterion."""
     names = {criterion.assertion.name for snapshot in snapshots for criterion in snapshot.task.criteria}
     return any(catalog.assertion(name).judged for name in names)
+
+
+def unused(conftest: Conftest | None) -> tuple[str, ...]:
+    """What a conftest says and nobody heeds yet."""
+    named = conftest.prompts() if conftest is not None else {}
+    return tuple(f"conftest: {block}.{key} is not used yet; the built-in prompt is" for block, key in named)
 
 
 def choose(
@@ -64,17 +68,11 @@ def _ready(judge: Judge, settings: Settings) -> Chosen:
 
 def _by_conftest(evaluation: Evaluation, settings: Settings) -> Chosen:
     """As the file says; one that is not to be had is no reason not to run, and whoever asks it is told."""
-    notes = tuple(
-        f"conftest: {key} is not used yet; the built-in prompt is"
-        for key in ("criteria_judge_prompt", "metrics_judge_prompt")
-        if getattr(evaluation, key) is not None
-    )
     try:
-        chosen = _ready(_judge_of(evaluation), settings)
+        return _ready(_judge_of(evaluation), settings)
     except InputError as error:
         reason = f"the conftest's judge is not to be had: {error}; or {_INSTEAD}"
-        return Chosen(Judging(AbsentModel(evaluation.llm.model, reason)), notes=notes)
-    return Chosen(chosen.judging, chosen.judge, notes)
+        return Chosen(Judging(AbsentModel(evaluation.llm.model, reason)))
 
 
 def _judge_of(evaluation: Evaluation) -> Judge:

@@ -30,7 +30,7 @@ from clerkship.model.scenario import Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
-from clerkship.service.judging import choose, needs_judge
+from clerkship.service.judging import choose, needs_judge, unused
 from clerkship.settings import Settings
 from clerkship.store.contract import Hold, Store
 
@@ -139,7 +139,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         solver,
         request.concurrency or benchmark_concurrency or settings.concurrency,
         chosen.judging,
-        chosen.notes,
+        unused(library.conftest),
     )
 
 
