@@ -23,7 +23,9 @@ from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
 from clerkship.faults.chaos import PROFILES
 from clerkship.library.template import FILTERS
+from clerkship.llm.scripted import ScriptedAnswer
 from clerkship.model.benchmark import Benchmark
+from clerkship.model.conftest import Evaluation, Llm, Simulation
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import DatasetFile
 from clerkship.model.e2e import E2eCase, E2eFile, E2eStep, Stub
@@ -249,6 +251,10 @@ def _files() -> str:
         ("test_cases[]", E2eCase),
         ("test_cases[].steps[]", E2eStep),
         ("stub_custom_actions.*", Stub),
+        ("conftest.yml: evaluation", Evaluation),
+        ("conftest.yml: simulation", Simulation),
+        ("conftest.yml: llm", Llm),
+        ("a script of answers, for `--judge scripted:file`", ScriptedAnswer),
     ]
     sections = "\n".join(f"## {name}\n\n{_doc(model)}\n\n{_fields(model)}" for name, model in parts)
     return f"""{HEAD}

@@ -30,6 +30,7 @@ class Limits(TypedDict, total=False):
     shuffle: bool
     until_sure: float | None
     chaos: str | None
+    judge: str | None
 
 
 class Clerkship:
@@ -51,7 +52,8 @@ class Clerkship:
         """Run the tasks at a path with an agent, keep everything, and say what came of it.
 
         The agent is a class, an object, a function, or a reference such as `oracle` or `python:module:name`. `task`
-        and `tags` select; `benchmark, trials, seed, timeout, concurrency, shuffle` are as on the command line.
+        and `tags` select; `benchmark, trials, seed, timeout, concurrency, shuffle, judge` are as on the command
+        line; `judge="none"` skips what a model must judge.
         """
         __tracebackhide__ = True
         mistake = ""

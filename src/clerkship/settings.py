@@ -28,12 +28,20 @@ class Settings:
     )
     openai_base_url: str = field(
         default="https://api.openai.com/v1",
-        metadata={"about": "where `openai:` agents are, or `OPENAI_BASE_URL`", "also": "OPENAI_BASE_URL"},
+        metadata={"about": "where `openai:` agents and judges are, or `OPENAI_BASE_URL`", "also": "OPENAI_BASE_URL"},
     )
     openai_api_key: str = field(
         default="",
         repr=False,
-        metadata={"about": "key for `openai:` agents, or `OPENAI_API_KEY`", "also": "OPENAI_API_KEY"},
+        metadata={"about": "key for `openai:` agents and judges, or `OPENAI_API_KEY`", "also": "OPENAI_API_KEY"},
+    )
+    judge: str = field(
+        default="",
+        metadata={"about": "who judges what no rule decides: `openai:model`, `scripted:file`, or `none` to skip it"},
+    )
+    embeddings: str = field(
+        default="text-embedding-3-large",
+        metadata={"about": "model that makes vectors of texts, where a judge needs them: `model` or `model@address`"},
     )
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.actors.completions import Completions
 from clerkship.actors.contract import Agent
 from clerkship.actors.openai_chat import MOST_ROUNDS, ChatAgent, ChatSolver, load_openai
+from clerkship.llm.completions import Completions
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.settings import Settings, load_settings

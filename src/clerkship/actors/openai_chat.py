@@ -1,20 +1,17 @@
 """`openai:<model>[@<address>]`: a model behind a chat-completions endpoint; its tools are the sandboxes' operations."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.completions import Completions
 from clerkship.actors.contract import Agent, AgentError, Entry, Message, Said
 from clerkship.actors.reply import parse_answer, parse_replies
-from clerkship.actors.wire import parse_address
 from clerkship.events.agent import ActionExecuted
+from clerkship.llm.completions import Completions, text_of
+from clerkship.llm.openai import parse_place
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError
 from clerkship.sandbox.door import Dropped, Incomplete, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, Reply
 from clerkship.sandbox.tools import BadArguments, Tool, table, tools_of
@@ -23,7 +20,6 @@ from clerkship.settings import Settings
 MOST_ROUNDS = 50
 RESULT_LIMIT = 50_000
 """Characters of a tool's result that the model is shown."""
-_REFERENCE = re.compile(r"(?P<model>\S+?)(?:@(?P<address>https?://\S+))?")
 FINISH: dict[str, Any] = {
     "name": "finish",
     "description": "Say that the work is done, with its answer: whatever the instruction asks for, as JSON.",
@@ -94,7 +90,7 @@ class ChatAgent:
             for _ in range(MOST_ROUNDS):
                 message = await self._completions.ask(client, self._history, tools.definitions)
                 calls = message.get("tool_calls") or []
-                text = _text(message)
+                text = text_of(message)
                 self._history.append({"role": "assistant", "content": text} | ({"tool_calls": calls} if calls else {}))
                 if not calls:
                     return text
@@ -199,13 +195,6 @@ def _told(task_item: Mapping[str, JsonValue]) -> str:
     return "\n\n".join([*parts, orjson.dumps(rest, option=orjson.OPT_INDENT_2).decode()] if rest else parts)
 
 
-def _text(message: Mapping[str, Any]) -> str | None:
-    content = message.get("content") or message.get("refusal")
-    if isinstance(content, Sequence) and not isinstance(content, str):
-        content = "".join(part.get("text", "") for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) and content else None
-
-
 class ChatSolver:
     """A model at an address, asked anew for each trial."""
 
@@ -218,20 +207,7 @@ class ChatSolver:
         return ChatAgent(Completions(self._model, self._base_url, self._key))
 
 
-KEYED = "api.openai.com"
-"""Answers nobody without a key; others may."""
-
-
 def load_openai(rest: str, settings: Settings) -> ChatSolver:
     """`model`, or `model@https://host/v1`; the key comes from the settings alone."""
-    found = _REFERENCE.fullmatch(rest)
-    if found is None:
-        raise InputError.of(
-            f"agent `openai:{rest}`: no model", hint="write openai:model or openai:model@https://host/v1"
-        )
-    address = found["address"] or settings.openai_base_url
-    if "?" in address:
-        raise InputError.of(f"agent `openai:{found['model']}`: the address has a query", hint="end it before the `?`")
-    if urlsplit(address).hostname == KEYED and not settings.openai_api_key:
-        raise InputError.of(f"agent `openai:{found['model']}`: {KEYED} wants a key", hint="set OPENAI_API_KEY")
-    return ChatSolver(found["model"], parse_address(address, f"openai:{rest}"), settings.openai_api_key)
+    place = parse_place(rest, settings.openai_base_url, settings.openai_api_key)
+    return ChatSolver(place.model, place.address, settings.openai_api_key)

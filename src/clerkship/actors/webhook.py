@@ -25,9 +25,9 @@ from clerkship.actors.messages import (
     task_message,
     turn_message,
 )
-from clerkship.actors.wire import CONNECT_WITHIN, TooLarge, open_client, parse_address, post
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
+from clerkship.llm.wire import CONNECT_WITHIN, TooLarge, open_client, parse_address, post
 from clerkship.model.problem import InputError
 from clerkship.sandbox.door import Sandboxes
 from clerkship.settings import Settings

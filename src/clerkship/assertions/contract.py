@@ -52,6 +52,14 @@ class FieldMatch(Frozen):
         return compared(self.path, self.expected, lookup(data, self.path))
 
 
+class Difference(NamedTuple):
+    """Where an assertion reads its evidence in another way than the system its name comes from."""
+
+    topic: str
+    ours: str
+    rasa: str
+
+
 class Assertion(Frozen):
     """A typed check. Its fields are what its YAML may say."""
 
@@ -61,6 +69,8 @@ class Assertion(Frozen):
     """The kind of sandbox whose final state it reads; `sandbox` names which, unless there is only one."""
     judged: ClassVar[bool] = False
     """Whether a model is asked; without one it can be skipped, and is never taken for passed."""
+    differences: ClassVar[tuple["Difference", ...]] = ()
+    """What `compat: rasa` changes."""
     shorthand: ClassVar[str | None] = None
     """The field that a bare value (text, a list or a matcher) stands for."""
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from clerkship.model.judge import NOBODY
+from clerkship.model.problem import InputError
 from clerkship.report.markdown import COMMENT, LEAST
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for scripts.")]
@@ -30,6 +32,15 @@ DomainPath = Annotated[
         help="Rasa domain, a file or a folder, to check slots against. [default: the agent's own, or the project's]",
     ),
 ]
+Judge = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
+        metavar="WHO",
+        help="Who judges what no rule decides: openai:model, openai:model@address, scripted:file.",
+    ),
+]
+NoJudge = Annotated[bool, typer.Option("--no-judge", help="Skip what a model must judge.")]
 RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start; `latest`, `latest~1`.")]
 Concurrency = Annotated[
     int | None, typer.Option("--concurrency", "-c", metavar="N", help="Trials at once. [default: 4]", min=1, max=1000)
@@ -57,3 +68,10 @@ Results = Annotated[
 PlaygroundName = Annotated[
     str | None, typer.Option("--name", metavar="NAME", help="Which playground, if several are up.")
 ]
+
+
+def judge_of(judge: str | None, *, no_judge: bool) -> str | None:
+    """Who was asked for by the two options."""
+    if judge is not None and no_judge:
+        raise InputError.of("--judge and --no-judge exclude each other", hint="give one of them")
+    return NOBODY if no_judge else judge

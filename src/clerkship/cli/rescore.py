@@ -8,9 +8,10 @@ import typer
 from clerkship.cli.catalog import registered
 from clerkship.cli.comparison import print_comparison
 from clerkship.cli.console import out, print_json
-from clerkship.cli.options import Json, RunReference, StorePath
+from clerkship.cli.options import Json, Judge, NoJudge, RunReference, StorePath, judge_of
 from clerkship.cli.progress import RunProgress
 from clerkship.service.reading import compare_runs, open_store, show_run
+from clerkship.service.second_looks import Rejudging
 from clerkship.service.second_looks import rescore as grade_again
 from clerkship.settings import load_settings
 
@@ -21,6 +22,8 @@ def rescore(
         Path | None,
         typer.Option("--by", metavar="PATH", help="Take the criteria from these files, as they are now."),
     ] = None,
+    judge: Judge = None,
+    no_judge: NoJudge = False,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -28,16 +31,19 @@ def rescore(
 
     With --by, by the criteria as the files have them now: edit one, and see at once what it would have said. Without
     it, by the run's own criteria, for when Clerkship grades in a new way. The new verdicts are a run of their own: both
-    are kept, and shown side by side. Exit code: as for `run`, of the new verdicts.
+    are kept, and shown side by side. What a model judges is judged anew: by the run's own judge, or by another with
+    --judge. Exit code: as for `run`, of the new verdicts.
 
     Example:
 
         clerkship rescore latest --by suites/clinic
     """
-    with open_store(store or load_settings().store) as kept:
+    settings = load_settings()
+    judging = Rejudging(judge_of(judge, no_judge=no_judge), settings)
+    with open_store(store or settings.store) as kept:
         before = show_run(kept, run)
         with RunProgress(out(), before.counts.done, quiet=True) as progress:
-            result = grade_again(kept, before.run.id, registered(), by, [progress])
+            result = grade_again(kept, before.run.id, registered(), by, [progress], judging)
         comparison = compare_runs(kept, before.run.id, result.run.id)
     if json:
         print_json({"run": result.run, "counts": result.counts, "comparison": comparison.data()})

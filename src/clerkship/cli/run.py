@@ -12,12 +12,15 @@ from clerkship.cli.options import (
     DomainPath,
     Json,
     Jsonl,
+    Judge,
     Junit,
     Markdown,
     MarkdownLimit,
+    NoJudge,
     Report,
     Results,
     StorePath,
+    judge_of,
 )
 from clerkship.cli.shown import RunShown, reports
 from clerkship.faults.chaos import PROFILES
@@ -89,6 +92,8 @@ def run(
     until_sure: UntilSure = False,
     threshold: Threshold = 0.8,
     domain: DomainPath = None,
+    judge: Judge = None,
+    no_judge: NoJudge = False,
     report: Report = None,
     junit: Junit = None,
     jsonl: Jsonl = None,
@@ -130,6 +135,7 @@ def run(
         max_turns=max_turns,
         turn_timeout=turn_timeout,
         domain=domain,
+        judge=judge_of(judge, no_judge=no_judge),
     )
     result, _ = run_and_show(request, settings, store or settings.store, targets, json=json)
     raise typer.Exit(result.exit_code())

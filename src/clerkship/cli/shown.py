@@ -66,8 +66,10 @@ class RunShown:
         agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
         named = " ".join(plan.run.options)
         options = f"  [quiet]{escape(named)}[/]" if named else ""
+        judge = plan.run.judge
+        judged = f"  [quiet]judge[/] {escape(judge.who)}" if judge is not None and "judge" not in named else ""
         console = out()
-        console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}")
+        console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}{judged}")
         if plan.domain is not None:
             console.print(f"[quiet]domain[/] {escape(plan.domain)}", soft_wrap=True)
         for warning in plan.warnings:

@@ -121,18 +121,26 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
     trials = max((task_run.trial for task_run in task_runs), default=1)
     for task_run in shown:
         score = "" if task_run.score is None else f"{task_run.score:.2f}"
-        good = sum(criterion.passed for criterion in task_run.criteria)
+        count = _count(task_run.criteria)
         trial = f" [quiet]trial {task_run.trial}[/]" if trials > 1 else ""
         table.add_row(
             verdict(task_run),
             score,
             escape(task_run.task) + trial,
-            f"{good}/{len(task_run.criteria)}" if task_run.criteria else "",
+            count,
             task_run.head[:12],
         )
     console.print(table)
     if len(shown) < len(task_runs):
         console.print(f"[quiet]… and {len(task_runs) - len(shown)} more[/]")
+
+
+def _count(criteria: Sequence[CriterionRun]) -> str:
+    """How many passed of those that count; those that were skipped beside them."""
+    counted = [criterion for criterion in criteria if criterion.status != "skipped"]
+    good = f"{sum(criterion.passed for criterion in counted)}/{len(counted)}" if counted else ""
+    left = len(criteria) - len(counted)
+    return f"{good} [quiet]{left} skipped[/]".strip() if left else good
 
 
 def print_failure(console: Console, task_run: TaskRun) -> None:

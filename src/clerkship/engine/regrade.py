@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from clerkship.engine.build import BuiltTask
-from clerkship.engine.score import Score, fold, judge, status_of
+from clerkship.engine.score import ALONE, Judging, Score, fold, judge, status_of
 from clerkship.events.event import Event, Payload, parse_event
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentAnswered
@@ -29,7 +29,9 @@ def parse_log(lines: Iterable[bytes], kinds: Kinds, blob: Callable[[str], bytes]
         ) from None
 
 
-def grade(built: BuiltTask, events: Sequence[Event], ending: Ending) -> tuple[tuple[CriterionRun, ...], Score]:
+def grade(
+    built: BuiltTask, events: Sequence[Event], ending: Ending, judging: Judging = ALONE
+) -> tuple[tuple[CriterionRun, ...], Score]:
     """Every criterion of a task over these events, and their fold. States are rebuilt by reading the log again."""
     answered = [event.payload for event in events if isinstance(event.payload, AgentAnswered)]
     evidence = Evidence(
@@ -40,13 +42,19 @@ def grade(built: BuiltTask, events: Sequence[Event], ending: Ending) -> tuple[tu
         answer=answered[-1].answer if answered else None,
         answered=bool(answered),
         entities=built.snapshot.entities,
+        model=judging.model,
     )
-    criteria = judge(built.checks, evidence)
+    criteria = judge(built.checks, evidence, skip_judged=judging.skips)
     return criteria, fold(criteria, status_of(ending))
 
 
 def regrade(
-    built: BuiltTask, graded: TaskRun, lines: Sequence[bytes], kinds: Kinds, blob: Callable[[str], bytes]
+    built: BuiltTask,
+    graded: TaskRun,
+    lines: Sequence[bytes],
+    kinds: Kinds,
+    blob: Callable[[str], bytes],
+    judging: Judging = ALONE,
 ) -> TaskRun:
     """A trial's record with its verdict found again, by the criteria of `built`."""
     if chain_head(lines) != graded.head:
@@ -55,7 +63,7 @@ def regrade(
             update={"status": "errored", "ending": "errored", "error": error, "verdict": None, "score": None}
             | {"axes": {}, "criteria": (), "snapshot": built.snapshot.hash}
         )
-    criteria, folded = grade(built, parse_log(lines, kinds, blob), graded.ending)
+    criteria, folded = grade(built, parse_log(lines, kinds, blob), graded.ending, judging)
     return graded.model_copy(
         update={
             "criteria": criteria,

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
-from clerkship.llm.contract import NoModel
+from clerkship.llm.contract import BadAnswer, Model, NoModel
 from clerkship.model.criterion import Criterion
+from clerkship.model.problem import ClerkshipError
 from clerkship.model.run import AxisScore, CriterionRun, CriterionStatus, Ending, Status, Verdict
 
 PASS = 0.9
@@ -22,22 +23,44 @@ class Score:
     axes: dict[str, AxisScore]
 
 
+@dataclass(frozen=True)
+class Judging:
+    """Who is asked what no rule decides, if anybody is."""
+
+    model: Model | None = None
+    skips: bool = False
+    """Whether what needs a model is passed over."""
+
+    def close(self) -> None:
+        """Let go of the model; it is not asked again."""
+        if self.model is not None:
+            self.model.close()
+
+
+ALONE = Judging()
+
+
 def judge(
     checks: Iterable[tuple[Criterion, Assertion]], evidence: Evidence, *, skip_judged: bool = False
 ) -> tuple[CriterionRun, ...]:
-    """Every criterion, on every ending."""
+    """Every criterion, on every ending; but no model is asked about a run whose verdict it could not change."""
+    skip = "no model was to be asked" if skip_judged else _needless(evidence.ending)
     return tuple(
-        _judge_one(criterion, assertion, evidence, skip=skip_judged and assertion.judged)
-        for criterion, assertion in checks
+        _judge_one(criterion, assertion, evidence, skip if assertion.judged else "") for criterion, assertion in checks
     )
 
 
-def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, *, skip: bool) -> CriterionRun:
+def _needless(ending: Ending) -> str:
+    status = status_of(ending)
+    return "" if status == "completed" else f"the run is {status.replace('_', ' ')}, and no model was asked"
+
+
+def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, skip: str) -> CriterionRun:
     status: CriterionStatus = "skipped" if skip else "judged"
     try:
-        check = assertion.check(evidence) if not skip else Check.of(False, "skipped: no model was to be asked")
-    except NoModel as missing:
-        status, check = "error", Check.of(False, str(missing))
+        check = Check.of(False, skip) if skip else assertion.check(evidence)
+    except (NoModel, BadAnswer, ClerkshipError) as told:  # their words are meant for people
+        status, check = "error", Check.of(False, str(told))
     except Exception as error:  # one criterion's error is data, and takes no other down
         status = "error"
         check = Check.of(False, f"{type(error).__name__}: {error}".encode(errors="replace").decode())

@@ -7,12 +7,15 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
+
 from clerkship.events.event import Event, Utterance
 from clerkship.llm.contract import Answer, Model, NoModel, Question
 from clerkship.model.run import Ending
 from clerkship.model.task import Task
 
 S = TypeVar("S")
+T = TypeVar("T", bound=BaseModel)
 
 
 class NoSuchSandbox(Exception):
@@ -51,7 +54,7 @@ class Evidence:
         """Which turn something happened in; 0 before the person's first line."""
         return bisect_right(self._turns, (event.at, event.seq))
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, question: Question[T]) -> Answer[T]:
         """Put a question to the model that judges."""
         return self._model.ask(question)
 

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from clerkship.model.benchmark import Benchmark
+from clerkship.model.conftest import Conftest
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import Environment
 from clerkship.model.names import did_you_mean, fitting
@@ -36,6 +37,8 @@ class Library:
     environments: Mapping[str, Environment] = field(default_factory=dict)
     datasets: Mapping[str, Dataset] = field(default_factory=dict)
     benchmarks: Mapping[str, Benchmark] = field(default_factory=dict)
+    conftest: Conftest | None = None
+    """Which models an evaluation uses, if a file says."""
     warnings: tuple[Problem, ...] = ()
     """What is odd, and no reason to run nothing."""
     domain: str | None = None

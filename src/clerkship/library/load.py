@@ -13,6 +13,7 @@ from clerkship.library.bind import BadBinding, Filler, bind
 from clerkship.library.catalog import Catalog
 from clerkship.library.check import Checker, Surroundings, surroundings
 from clerkship.library.complaint import complain, dotted
+from clerkship.library.conftest import above, check_template, is_conftest
 from clerkship.library.e2e import E2eFiles, is_e2e
 from clerkship.library.known import Known
 from clerkship.library.library import Library, LoadedTask
@@ -20,6 +21,7 @@ from clerkship.library.rasa import is_of_a_project
 from clerkship.library.source import SUFFIXES, Folder, Report, Unreadable, read_folder, read_text
 from clerkship.library.yaml import Spot, Tree
 from clerkship.model.benchmark import Benchmark
+from clerkship.model.conftest import Conftest
 from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.domain import Abilities
 from clerkship.model.environment import CONVERSATION, Environment
@@ -89,6 +91,7 @@ class Loader:
     datasets: dict[str, Dataset] = field(default_factory=dict)
     benchmarks: dict[str, Benchmark] = field(default_factory=dict)
     tasks: dict[str, LoadedTask] = field(default_factory=dict)
+    conftest: Conftest | None = None
     _defined: dict[str, dict[str, Piece]] = field(default_factory=dict)
     _scenarios: set[str] = field(default_factory=set)
 
@@ -99,6 +102,7 @@ class Loader:
     def load(self) -> Library:
         """Everything, or every problem."""
         pieces = self._pieces()
+        self._conftest(pieces)
         for piece in pieces:
             self._define(piece)
         self._each(pieces, "dataset", self._dataset)
@@ -123,6 +127,7 @@ class Loader:
             self.environments,
             self.datasets,
             self.benchmarks,
+            conftest=self.conftest,
             warnings=(*self._warnings.sorted(), *self.known.left_unchecked()),
             domain=domain.source if domain is not None else None,
             passed_over=tuple(self.passed_over),
@@ -161,8 +166,9 @@ class Loader:
                 message = "expected a map with `task`, `scenario`, `environment`, `dataset` or `benchmark`"
                 self.problem(tree, [], message, "text and lists are for other files to !include")
                 continue
-            if is_e2e(tree):
-                pieces.append(Piece("e2e", tree, [], tree.data))
+            sort = "conftest" if is_conftest(path, tree.data) else "e2e" if is_e2e(tree) else None
+            if sort is not None:
+                pieces.append(Piece(sort, tree, [], tree.data))
                 continue
             for key, value in tree.data.items():
                 pieces += self._split(tree, key, value)
@@ -180,10 +186,27 @@ class Loader:
             self.problem(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
         return []
 
+    def _conftest(self, pieces: list[Piece]) -> None:
+        """The models an evaluation uses: named in the folder, or in the one above where this one has the scenarios."""
+        found = [piece for piece in pieces if piece.sort == "conftest"]
+        path = above(self.folder.root) if not found else None
+        tree = Folder(path.parent, self.folder.report).read(path) if path is not None else None
+        if path is not None and tree is not None and is_conftest(path, tree.data):
+            found = [Piece("conftest", tree, [], tree.data)]
+        for piece in found[1:]:
+            self.problem(piece.tree, [], "a second conftest for one run", f"the other is {found[0].tree.file}")
+        for piece in found[:1]:
+            self.conftest = self._model(piece, Conftest, piece.data)
+            for place, name in (self.conftest.prompts() if self.conftest is not None else {}).items():
+                try:
+                    check_template(Path(piece.tree.file), name)
+                except Unreadable as unreadable:
+                    self.problem(piece.tree, [*place], f"{name}: {unreadable.message}", unreadable.hint)
+
     def _define(self, piece: Piece) -> None:
         if piece.sort == "scenario":
             self._scenarios |= {piece.name, piece.slug}
-        if piece.sort in ("scenario", "e2e"):
+        if piece.sort in ("scenario", "e2e", "conftest"):
             return  # its file's name tells it from others
         known = self._defined.setdefault(piece.sort, {})
         first = known.setdefault(piece.name, piece)

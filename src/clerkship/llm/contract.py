@@ -2,42 +2,74 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar, cast
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
+
+T = TypeVar("T", bound=BaseModel)
 
 
 @dataclass(frozen=True)
-class Question:
+class Question(Generic[T]):
     """What a model is asked: what it is told, and the shape its answer must have."""
 
     prompt: str
-    schema: Mapping[str, Any]
-    """A JSON Schema."""
+    """The matter itself. Where somebody else wrote a part of it, that part is quoted."""
+    shape: type[T]
+    """What the answer must be; unknown keys in it are passed over."""
+    orders: str = ""
+    """What it is to do, before it sees the matter; nothing that somebody else wrote is in here."""
     about: str = ""
-    """What it is for, in a word or two: shown with its cost."""
+    """What it is for, in a word or two."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The shape as JSON Schema, with nothing left open: every key required, and no other."""
+        return cast(dict[str, Any], _closed(self.shape.model_json_schema()))
+
+
+_LEFT_OUT = ("title", "default", "minimum", "maximum")
+"""What some endpoints refuse in a schema. The answer is validated here all the same."""
+
+
+def _closed(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {key: _closed(value) for key, value in schema.items() if key not in _LEFT_OUT}
+    if "properties" in schema:
+        closed |= {"additionalProperties": False, "required": list(schema["properties"])}
+    return closed
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Generic[T]):
     """What came back: data of the shape that was asked for, and what it took."""
 
-    data: Any
+    data: T
     model: str
     usage: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 class Model(Protocol):
-    """Somebody who can be asked what no rule decides."""
+    """Somebody who can be asked what no rule decides; by several threads at once."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As it is kept and shown."""
+        ...
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, question: Question[T]) -> Answer[T]:
         """Ask; raises ModelOutage where it cannot be asked, BadAnswer where it gives no answer of that shape."""
         ...
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Each text as a vector; raises like `ask`."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what it holds; it is not asked again."""
         ...
 
 

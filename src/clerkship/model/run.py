@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import JsonValue
 
 from clerkship.model.frozen import Frozen
+from clerkship.model.judge import Judge
 
 Status = Literal["completed", "timed_out", "errored", "invalid_person", "cancelled"]
 Verdict = Literal["pass", "partial", "fail", "ungraded", "inconclusive"]
@@ -131,6 +132,8 @@ class BenchmarkRun(Frozen):
     total: int
     grading: str
     clerkship: str
+    judge: Judge | None = None
+    """Who was to judge what no rule decides, if anybody was."""
     plugins: dict[str, str] = {}
     """Packages from elsewhere that its tasks and its agent need, with their versions."""
 

@@ -17,7 +17,7 @@ from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.report.command import look_closer, run_again
 from clerkship.report.outcome import ENDINGS, Standing, outcome, standing
-from clerkship.report.plain import explain, headline, on_one_line
+from clerkship.report.plain import explain, headline, on_one_line, skipped
 
 BUDGET = 20_000_000
 """Bytes of explanation in one file: GitLab takes no more than 30 MB."""
@@ -84,6 +84,7 @@ def _properties(run: BenchmarkRun, counts: Counts) -> str:
         "pass_rate": "none" if rate is None else f"{rate.rate:.4f}",
         "pass_rate_interval": "none" if rate is None else f"{rate.low:.4f} to {rate.high:.4f}",
         "not_run": run.missing(counts),
+        **({"judge": run.judge.who} if run.judge is not None else {}),
         "again": run_again(run),
     }
     rows = "".join(f"<property name={_attribute(name)} value={_attribute(str(v))}/>\n" for name, v in facts.items())
@@ -97,7 +98,9 @@ def _case(run: BenchmarkRun, case: Case, room: int, seen: Counter[tuple[str, str
     head = f'<testcase classname={_attribute(classname)} name={_attribute(name)}{file} time="{case.seconds:.3f}"'
     found = standing(task_run)
     if found == "passed":
-        return f"{head}/>\n"
+        left = "\n".join(f"skipped: {on_one_line(criterion.label)}" for criterion in skipped(task_run))
+        told = f">\n<system-out>{_within(room, left, _text)}</system-out>\n</testcase>" if left else "/>"
+        return f"{head}{told}\n"
     text = "\n".join((headline(task_run), f"{ENDINGS[task_run.ending]}.", *explain(task_run), look_closer(task_run)))
     body = _within(room - room // 4, text, _text)
     message = _within(room // 4, on_one_line(headline(task_run)), _attribute)

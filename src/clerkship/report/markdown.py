@@ -12,7 +12,7 @@ from clerkship.report.command import look_closer, run_again
 from clerkship.report.foreign import foreign
 from clerkship.report.header import render_percent
 from clerkship.report.outcome import ENDINGS, OUTCOMES, standing, tally, urgency
-from clerkship.report.plain import in_words, shown_evidence, unmet, word
+from clerkship.report.plain import in_words, shown_evidence, skipped, unmet, word
 
 SUMMARY = 1_000_000
 """Bytes that a job's summary may have: GitHub takes 1 MiB."""
@@ -34,6 +34,8 @@ class _Seen:
     failed: dict[str, int] = field(default_factory=dict)
     urgent: list[tuple[tuple[int, bool], int]] = field(default_factory=list)
     """How urgent, and the how-manieth: those that did not pass."""
+    skipped: dict[str, int] = field(default_factory=dict)
+    """Criteria that nobody was asked about, and in how many trials."""
 
 
 def render_markdown(
@@ -45,6 +47,7 @@ def render_markdown(
     page = _Page(max(limit, LEAST) - len(ending.encode()))
     page.add(_headline(run, counts), needed=True)
     page.add(_flaky(seen))
+    page.add(_skipped(seen))
     shown = _chosen(trials(), seen)
     page.add_all("\n| | task | score | why |\n|---|---|---|---|\n", map(_row, shown), len(seen.urgent), share=0.4)
     page.add_all("\n", map(_details, shown), len(seen.urgent), share=0.9)
@@ -94,6 +97,8 @@ class _Page:
 def _look(trials: Iterable[TaskRun]) -> _Seen:
     seen = _Seen()
     for place, task_run in enumerate(trials):
+        for criterion in skipped(task_run):
+            seen.skipped[criterion.label] = seen.skipped.get(criterion.label, 0) + 1
         match standing(task_run):
             case "passed":
                 seen.passed[task_run.task] = seen.passed.get(task_run.task, 0) + 1
@@ -125,7 +130,9 @@ def _headline(run: BenchmarkRun, counts: Counts) -> str:
     crashed = f" · the agent crashed in {counts.agent_errors:,}" if counts.agent_errors else ""
     missing = run.missing(counts)
     left = f" · {missing:,} not run" if missing > 0 else ""
-    return f"## {mark} {foreign(run.name, 100)}\n\n{told}\n\n{numbers}{crashed}{left}\n\nAgent {foreign(run.solver)}\n"
+    judge = f", judge {foreign(run.judge.who)}" if run.judge is not None else ""
+    agent = f"Agent {foreign(run.solver)}{judge}"
+    return f"## {mark} {foreign(run.name, 100)}\n\n{told}\n\n{numbers}{crashed}{left}\n\n{agent}\n"
 
 
 def _flaky(seen: _Seen) -> str:
@@ -139,6 +146,18 @@ def _flaky(seen: _Seen) -> str:
     )
     more = f"- … and {len(found) - 20:,} more\n" if len(found) > 20 else ""
     return f"\n### Flaky\n\n{rows}{more}"
+
+
+def _skipped(seen: _Seen) -> str:
+    """Criteria that are counted nowhere."""
+    if not seen.skipped:
+        return ""
+    rows = "".join(
+        f"- {foreign(label, 200)}: in {number:,} trial{'s' * (number != 1)}\n"
+        for label, number in list(seen.skipped.items())[:20]
+    )
+    more = f"- … and {len(seen.skipped) - 20:,} more\n" if len(seen.skipped) > 20 else ""
+    return f"\n### {_MARKS['skipped']} Skipped criteria\n\n{rows}{more}"
 
 
 def _name(task_run: TaskRun) -> str:

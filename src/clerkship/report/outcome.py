@@ -85,6 +85,8 @@ def reason(task_run: TaskRun) -> str:
             return f"{_passed(task_run.criteria)}; a pass needs a score of 0.9."
         case "inconclusive":
             return f"Could not be judged: {_named([c for c in task_run.criteria if c.status == 'error'])}."
+        case "ungraded" if task_run.criteria:
+            return f"{_passed(task_run.criteria)}."
         case "pass":
             return f"{_passed(task_run.criteria)}."
         case other:
@@ -100,8 +102,9 @@ def _why_failed(criteria: tuple[CriterionRun, ...]) -> str:
 
 def _passed(criteria: tuple[CriterionRun, ...]) -> str:
     judged = [c for c in criteria if c.status == "judged"]
-    kept = sum(c.passed for c in judged)
-    return f"{kept} of {len(judged)} criteria passed" if judged else "No criterion was judged"
+    kept, skipped = sum(c.passed for c in judged), sum(c.status == "skipped" for c in criteria)
+    told = f"{kept} of {len(judged)} criteria passed" if judged else "No criterion was judged"
+    return f"{told}, {skipped} {'was' if skipped == 1 else 'were'} skipped" if skipped else told
 
 
 def _named(criteria: list[CriterionRun]) -> str:

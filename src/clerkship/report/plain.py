@@ -42,6 +42,11 @@ def unmet(task_run: TaskRun) -> list[CriterionRun]:
     return [c for c in task_run.criteria if c.status == "error" or (c.status == "judged" and not c.passed)]
 
 
+def skipped(task_run: TaskRun) -> list[CriterionRun]:
+    """The criteria that nobody was asked about, and that count nowhere."""
+    return [criterion for criterion in task_run.criteria if criterion.status == "skipped"]
+
+
 def shown_evidence(criterion: CriterionRun) -> list[FieldCheck]:
     """What is worth showing of a criterion that was not met."""
     return [check for check in criterion.evidence if not check.passed][:MOST_EVIDENCE]
@@ -61,6 +66,8 @@ def explain(task_run: TaskRun) -> Iterator[str]:
             expected, actual = side_by_side(check)
             yield f"      expected {expected}"
             yield f"      actual   {actual}"
+    for criterion in skipped(task_run):
+        yield f"– {on_one_line(criterion.label)} (skipped: {on_one_line(criterion.detail)})"
     yield f"log: {task_run.events} events, head {task_run.head}"
 
 

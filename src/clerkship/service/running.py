@@ -12,12 +12,14 @@ from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
 from clerkship.engine.schedule import Schedule
+from clerkship.engine.score import ALONE, Judging
 from clerkship.engine.trial import Finished, Setting
 from clerkship.faults.chaos import chaos
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.model.dataset import Dataset
+from clerkship.model.judge import NOBODY
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan, UntilSure
 from clerkship.model.problem import InputError, Problem
@@ -27,6 +29,7 @@ from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
 from clerkship.service.checking import load_checked
+from clerkship.service.judging import choose, needs_judge, unused
 from clerkship.settings import Settings
 from clerkship.store.contract import Hold, Store
 
@@ -55,6 +58,8 @@ class RunRequest:
     max_turns: int | None = None
     turn_timeout: float | None = None
     domain: Path | None = None
+    judge: str | None = None
+    """Who judges what no rule decides; `none` to skip it."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ class RunPlan:
     datasets: Mapping[str, Dataset]
     solver: Solver
     concurrency: int
+    judging: Judging = ALONE
     warnings: tuple[Problem, ...] = ()
     domain: str | None = None
     """What the names in the files were checked against, if anything."""
@@ -120,6 +126,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     tasks = [_as_asked(loaded, request, settings) for loaded in tasks]
     snapshots = tuple(library.snapshot(loaded, timeout) for loaded in tasks)
     wanted = {name for loaded in tasks for name in loaded.environment.datasets}
+    needed = needs_judge(snapshots, catalog)
+    chosen = choose(request.judge, settings, conftest=library.conftest, needed=needed)
     plan = Plan(
         snapshots=tuple(snapshot.hash for snapshot in snapshots),
         seed=settings.seed if request.seed is None else request.seed,
@@ -135,6 +143,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         options=_options(request),
         plugins=plugins_used(snapshots, solver.name, catalog),
         concurrency=request.concurrency or benchmark_concurrency,
+        judge=chosen.judge,
     )
     return RunPlan(
         run,
@@ -143,7 +152,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         {name: library.datasets[name] for name in wanted},
         solver,
         request.concurrency or benchmark_concurrency or settings.concurrency,
-        library.warnings_of(tasks),
+        chosen.judging,
+        (*library.warnings_of(tasks), *unused(library.conftest)),
         library.domain,
     )
 
@@ -221,8 +231,9 @@ def _options(request: RunRequest) -> tuple[str, ...]:
     pairs += [("--benchmark", request.benchmark), ("--timeout", request.timeout), ("--threshold", request.until_sure)]
     pairs += [("--chaos", request.chaos), ("--compat", request.compat)]
     pairs += [("--max-turns", request.max_turns), ("--turn-timeout", request.turn_timeout)]
-    pairs += [("--domain", request.domain)]
-    flags = ("--until-sure",) if request.until_sure is not None else ()
+    pairs += [("--domain", request.domain), ("--judge", request.judge if request.judge != NOBODY else None)]
+    flags: tuple[str, ...] = ("--until-sure",) if request.until_sure is not None else ()
+    flags += ("--no-judge",) if request.judge == NOBODY else ()
     return flags + tuple(str(part) for pair in pairs if pair[1] is not None for part in pair)
 
 
@@ -266,13 +277,15 @@ def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch
 
     gateway = Gateway()
     listener = Listener(gateway)
-    setting = Setting(plan.solver, gateway, listener.url, hold.begin)
+    judging = plan.judging
+    setting = Setting(plan.solver, gateway, listener.url, hold.begin, model=judging.model, skips_judged=judging.skips)
     batch = Batch(schedule.first(), setting, plan.concurrency, save, schedule.after)
     with batch.hearing_ctrl_c():
         try:
             batch.run()
         finally:
             listener.close()
+            judging.close()
         store.mark(plan.run.id, "cancelled" if batch.cancelled else "completed", _end_of(plan.run))
     return RunResult(store.run(plan.run.id), store.counts(plan.run.id))
 

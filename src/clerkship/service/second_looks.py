@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clerkship.actors.contract import Solver
@@ -15,11 +15,13 @@ from clerkship.kit.wall import now
 from clerkship.library.load import load
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
+from clerkship.model.judge import NOBODY
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
 from clerkship.model.run import Attempt, BenchmarkRun, Outcome, Status
 from clerkship.model.snapshot import GRADING, Snapshot
+from clerkship.service.judging import choose, needs_judge
 from clerkship.service.running import RunPlan, RunResult, Watch, carry_out, new_run
 from clerkship.settings import Settings
 from clerkship.store.contract import Store, StoreFailed
@@ -41,9 +43,10 @@ def plan_rerun(
     snapshots = tuple(_graded_now(snapshot) for snapshot in _snapshots(store, run))
     plan = _plan(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
     about = run.model_dump(include={"name", "path", "options", "concurrency"})
-    about |= {"plugins": plugins_used(snapshots, solver.name, catalog)}
+    chosen = choose(None, settings, kept=run.judge, needed=needs_judge(snapshots, catalog))
+    about |= {"plugins": plugins_used(snapshots, solver.name, catalog), "judge": chosen.judge}
     new = new_run(plan, solver.name, made_by="rerun", origin=run.id, **about)
-    return RunPlan(new, plan, snapshots, _datasets(store, snapshots), solver, settings.concurrency)
+    return RunPlan(new, plan, snapshots, _datasets(store, snapshots), solver, settings.concurrency, chosen.judging)
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,7 @@ def plan_resume(
         _datasets(store, snapshots),
         solver,
         settings.concurrency,
+        choose(None, settings, kept=run.judge, needed=needs_judge(snapshots, catalog)).judging,
     )
     known = store.outcomes(run.id)
     again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
@@ -130,19 +134,44 @@ def _cut_short(
     return [stillborn(job, KILLED, "cancelled") for job in jobs]
 
 
+def _options(before: tuple[str, ...], judge: str | None) -> tuple[str, ...]:
+    """What a run was asked for, with another judge where there is one."""
+    if judge is None:
+        return before
+    kept = [
+        option
+        for place, option in enumerate(before)
+        if option not in ("--judge", "--no-judge") and before[max(place - 1, 0)] != "--judge"
+    ]
+    return (*kept, "--no-judge") if judge == NOBODY else (*kept, "--judge", judge)
+
+
+@dataclass(frozen=True)
+class Rejudging:
+    """Who judges a run that is graded again, where that is not who judged it before."""
+
+    judge: str | None = None
+    settings: Settings = field(default_factory=Settings)
+
+
+_AS_IT_WAS = Rejudging()
+
+
 def rescore(
     store: Store,
     reference: str,
     catalog: Registered,
     path: Path | None = None,
     watch: Iterable[Watch] = (),
+    judging: Rejudging = _AS_IT_WAS,
 ) -> RunResult:
     """Grade a run's trials again over the logs that are kept: by the criteria it had, or by those of files as they are.
 
     What comes of it is a run of its own; the first verdicts stay where they are.
     """
     run, watchers = store.run(reference), tuple(watch)
-    criteria = _edited(path, catalog) if path is not None else None
+    library = load(path, catalog) if path is not None else None
+    criteria = {name: loaded.task.criteria for name, loaded in library.tasks.items()} if library is not None else None
     ran = store.task_runs(run.id)
     trials = [task_run for task_run in ran if criteria is None or task_run.task in criteria]
     if trials and len(trials) < len(ran) and path is not None and path.is_dir():
@@ -156,33 +185,35 @@ def rescore(
     datasets = _datasets(store, snapshots.values())
     built = dict(zip(snapshots, build_tasks(snapshots.values(), datasets, catalog), strict=True))
     plugins = plugins_used(snapshots.values(), run.solver, catalog)
-    new = _open_rescored(store, run.model_copy(update={"plugins": plugins}), len(trials), snapshots.values())
+    conftest = library.conftest if library is not None else None
+    needed = needs_judge(snapshots.values(), catalog)
+    chosen = choose(judging.judge, judging.settings, kept=run.judge, conftest=conftest, needed=needed)
+    about = {"plugins": plugins, "judge": chosen.judge, "options": _options(run.options, judging.judge)}
+    new = _open_rescored(store, run.model_copy(update=about), len(trials), snapshots.values())
     with store.hold(new.id):
         status = "cancelled"
         try:
             for task_run in trials:
-                again = regrade(built[task_run.task], task_run, list(store.log(task_run)), catalog.events, store.blob)
-                again = again.model_copy(update={"run": new.id})
+                lines = list(store.log(task_run))
+                again = regrade(
+                    built[task_run.task], task_run, lines, catalog.events, store.blob, chosen.judging
+                ).model_copy(update={"run": new.id})
                 store.save_regraded(again, task_run)
                 for tell in watchers:
                     tell(again)
             status = "completed"
         finally:
+            chosen.judging.close()
             store.mark(new.id, status, now().isoformat())
     return RunResult(store.run(new.id), store.counts(new.id))
 
 
 def _open_rescored(store: Store, run: BenchmarkRun, total: int, snapshots: Collection[Snapshot]) -> BenchmarkRun:
     plan = Plan(snapshots=tuple(snapshot.hash for snapshot in snapshots), seed=run.seed, trials=run.trials)
-    about = run.model_dump(include={"name", "path", "options", "plugins"})
+    about = run.model_dump(include={"name", "path", "options", "plugins", "judge"})
     new = new_run(plan, run.solver, made_by="rescore", origin=run.id, **about).model_copy(update={"total": total})
     store.open_run(new, {part.hash: part.data for part in (plan, *snapshots)})
     return new
-
-
-def _edited(path: Path, catalog: Registered) -> dict[str, tuple[Criterion, ...]]:
-    """The criteria of the tasks in a folder as they are now."""
-    return {name: loaded.task.criteria for name, loaded in load(path, catalog).tasks.items()}
 
 
 def _with_criteria(snapshot: Snapshot, criteria: Mapping[str, tuple[Criterion, ...]] | None) -> Snapshot:

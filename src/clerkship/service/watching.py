@@ -11,7 +11,7 @@ import orjson
 from clerkship.engine.build import build_task
 from clerkship.engine.catalog import Registered
 from clerkship.engine.regrade import grade, parse_log
-from clerkship.engine.score import Score
+from clerkship.engine.score import Judging, Score
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import AgentAnswered
 from clerkship.events.log import chain_head
@@ -104,8 +104,8 @@ def check_now(
         events.append(_answered(events[-1], answer))
     built = build_task(library.snapshot(loaded, settings.timeout), library.datasets, catalog)
     ending = "errored" if about["error"] else next(iter(about["left"].values()), "agent_done")
-    criteria, score = grade(built, events, cast(Ending, ending))
-    notes = tuple(_notes(loaded, about, answered=answer is not None))
+    criteria, score = grade(built, events, cast(Ending, ending), Judging(skips=True))
+    notes = tuple(_notes(loaded, about, catalog, answered=answer is not None))
     return Checked(loaded.task.name, criteria, score, about["error"], notes, len(lines), about["head"])
 
 
@@ -128,7 +128,7 @@ def _answered(last: Event, answer: Answer) -> Event:
     return Event(last.seq + 1, last.at, "run", payload.kind, "agent", None, payload)
 
 
-def _notes(loaded: LoadedTask, about: dict[str, Any], *, answered: bool) -> Iterator[str]:
+def _notes(loaded: LoadedTask, about: dict[str, Any], catalog: Registered, *, answered: bool) -> Iterator[str]:
     """What somebody should know who reads the verdict."""
     task = loaded.task
     if about["task"] != task.name:
@@ -136,5 +136,7 @@ def _notes(loaded: LoadedTask, about: dict[str, Any], *, answered: bool) -> Iter
             yield f"the scenario of this task was not run: the playground was started for {about['task'] or 'no task'}"
     elif about["scene"] != scene_hash(task):
         yield "the scenario or the task item has been changed; what happened is what it was at the start"
+    if any(catalog.assertion(criterion.assertion.name).judged for criterion in task.criteria):
+        yield "criteria that a model must judge are skipped here; `clerkship run` has them judged"
     if not answered and any(criterion.assertion.name == "answer_matches" for criterion in task.criteria):
         yield "no answer was given; say what the agent answered with --answer"

@@ -18,7 +18,7 @@ class TooLarge(Exception):
     """A reply goes on and on."""
 
 
-def parse_address(text: str, agent: str) -> str:
+def parse_address(text: str, name: str, who: str = "agent") -> str:
     """An http or https address, without a password in it: addresses are shown and kept."""
     try:
         parts = urlsplit(text)
@@ -26,11 +26,9 @@ def parse_address(text: str, agent: str) -> str:
     except ValueError:
         usable = False
     if "@" in text.partition("://")[2].partition("/")[0]:
-        raise InputError.of("an agent's address has a password in it, and addresses are kept", hint="leave it out")
+        raise InputError.of(f"the {who}'s address has a password in it, and addresses are kept", hint="leave it out")
     if not usable or not text.isprintable() or " " in text:
-        raise InputError.of(
-            f"agent {agent}: `{text}` is no address", hint="write http://host/path or https://host/path"
-        )
+        raise InputError.of(f"{who} {name}: `{text}` is no address", hint="write http://host/path or https://host/path")
     return text
 
 

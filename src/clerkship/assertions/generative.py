@@ -1,0 +1,158 @@
+"""One reply that a model wrote, found and scored: what both assertions about generated replies share."""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Annotated, Any, ClassVar, NamedTuple, cast
+
+from pydantic import BeforeValidator, Field
+
+from clerkship.assertions.contract import Assertion, Check, Difference
+from clerkship.events.event import Event, Utterance
+from clerkship.events.evidence import Evidence
+from clerkship.llm.contract import BadAnswer
+from clerkship.llm.prompts import Prompt
+from clerkship.model.frozen import Whole
+from clerkship.model.run import FieldCheck
+
+GENERATIVE = ("EnterpriseSearchPolicy", "ContextualResponseRephraser", "IntentlessPolicy")
+"""Parts of an agent that write replies instead of choosing them."""
+THRESHOLD = 0.5
+MOST_LISTED = 8
+
+
+def _number(value: Any) -> Any:
+    """A number, or text that is one; what else YAML has is none."""
+    if isinstance(value, bool) or value is None:
+        raise ValueError("expected a number between 0 and 1")
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            raise ValueError("expected a number between 0 and 1") from None
+    return value
+
+
+Threshold = Annotated[
+    float,
+    BeforeValidator(_number),
+    Field(ge=0, le=1, allow_inf_nan=False, description="the least score that passes; a number, or text that is one"),
+]
+
+SHARED: tuple[Difference, ...] = (
+    Difference(
+        "which replies `utter_source` names",
+        "those with that source, and those with that response name",
+        "the source alone, which is a component or an action; here both, as the sample of the format needs it",
+    ),
+    Difference(
+        "an answer of the model that has not the right shape",
+        "the model is told and asked again; then that criterion's error",
+        "the assertion fails",
+    ),
+    Difference("a model that cannot be asked", "that criterion's error", "the run fails; here that criterion's error"),
+)
+
+
+class Rating(NamedTuple):
+    """How a reply was scored: by whom, on which orders, and why."""
+
+    score: float
+    reasoning: str
+    model: str
+    prompt: Prompt
+    rows: tuple[FieldCheck, ...] = ()
+
+
+class GenerativeResponse(Assertion):
+    """A reply that was generated, scored by a model on its own turn alone."""
+
+    judged: ClassVar[bool] = True
+    utter_source: Annotated[
+        str | None,
+        Field(description=f"what produced the reply, or the reply's name; without it {', '.join(GENERATIVE)}"),
+    ] = None
+    utter_name: Annotated[str | None, Field(description="name of the reply; without it the first")] = None
+    threshold: Threshold = THRESHOLD
+    turn: Annotated[Whole | None, Field(ge=0, description="which turn's reply (ours); any if not given")] = None
+
+    @abstractmethod
+    def rate(self, reply: Event, evidence: Evidence) -> Rating | None:
+        """Score one reply; None where there is nothing to score it by, which fails."""
+
+    def check(self, evidence: Evidence) -> Check:
+        """Find the reply, have it scored, compare with the threshold."""
+        said = [event for event in evidence.said_by("agent") if self.turn in (None, evidence.turn_of(event))]
+        reply = next(filter(self._is_meant, said), None)
+        if reply is None:
+            return Check.of(False, f"no reply of the agent {self._wanted()}; {_listed(said, evidence)}")
+        try:
+            rating = self.rate(reply, evidence)
+        except BadAnswer as bad:
+            if evidence.task.compat != "rasa":
+                raise
+            return Check.of(False, str(bad))
+        return self._compared(reply, evidence.turn_of(reply), rating)
+
+    def _is_meant(self, event: Event) -> bool:
+        said = cast(Utterance, event.payload)
+        source = _source(said)
+        if self.utter_source is None:
+            candidate = source in GENERATIVE
+        else:
+            candidate = self.utter_source in (source, said.utter_name)
+        return candidate and self.utter_name in (None, said.utter_name)
+
+    def _wanted(self) -> str:
+        source = f"comes from {self.utter_source or ' or '.join(GENERATIVE)}"
+        named = f" and is named {self.utter_name}" if self.utter_name is not None else ""
+        return f"{source}{named}" + (f" in turn {self.turn}" if self.turn is not None else "")
+
+    def _compared(self, reply: Event, turn: int, rating: Rating | None) -> Check:
+        place = f"the reply in turn {turn} (#{reply.seq})"
+        if rating is None:
+            return Check.of(False, f"{place} gives nothing to score", self._row("reply", reply, passed=False))
+        passed = rating.score >= self.threshold
+        score = FieldCheck(
+            path="score",
+            expected={"gte": self.threshold},
+            actual=round(rating.score, 4),
+            passed=passed,
+            seq=reply.seq,
+        )
+        asked = {"model": rating.model, "prompt": rating.prompt.mark}
+        judge = FieldCheck(path="judge", expected={"exists": True}, actual=asked, passed=True)
+        verdict = f"{place} scores {rating.score:.2f}, and {self.threshold:g} is the least that passes"
+        return Check.of(passed, f"{verdict}: {rating.reasoning}", score, *rating.rows, judge)
+
+    def _row(self, path: str, reply: Event, *, passed: bool) -> FieldCheck:
+        text = cast(Utterance, reply.payload).text
+        return FieldCheck(path=path, expected={"exists": True}, actual=text[:2000], passed=passed, seq=reply.seq)
+
+
+def asked_before(reply: Event, evidence: Evidence) -> str | None:
+    """What was said to the agent just before a reply, on the same conversation."""
+    texts = [
+        cast(Utterance, event.payload).text
+        for event in evidence.utterances
+        if event.actor != "agent" and event.source == reply.source and (event.at, event.seq) < (reply.at, reply.seq)
+    ]
+    return texts[-1] if texts else None
+
+
+def _source(said: Utterance) -> str | None:
+    found = (said.metadata or {}).get("utter_source")
+    return found if isinstance(found, str) else None
+
+
+def _listed(said: Iterable[Event], evidence: Evidence) -> str:
+    """What there was instead, each with its source: a wrong source is the usual mistake."""
+    parts = []
+    for event in said:
+        payload = cast(Utterance, event.payload)
+        source = _source(payload)
+        came = f"from {source}" if source else "without a source"
+        parts.append(f"turn {evidence.turn_of(event)}: {payload.utter_name or 'no name'}, {came}")
+    if not parts:
+        return "it said nothing there"
+    more = f"; and {len(parts) - MOST_LISTED} more" if len(parts) > MOST_LISTED else ""
+    return f"there were {'; '.join(parts[:MOST_LISTED])}{more}"

@@ -1,0 +1,74 @@
+"""`generative_response_is_grounded`: what a generated reply claims stands in its source."""
+
+from typing import Annotated, Any, ClassVar, cast
+
+from pydantic import BaseModel, Field
+
+from clerkship.assertions.contract import Difference
+from clerkship.assertions.generative import SHARED, GenerativeResponse, Rating
+from clerkship.events.event import Event, Utterance
+from clerkship.events.evidence import Evidence
+from clerkship.events.ledger import quoted
+from clerkship.llm.contract import Question
+from clerkship.llm.prompts import GROUNDEDNESS, section
+from clerkship.model.run import FieldCheck
+
+
+class Statement(BaseModel):
+    """One claim of a reply."""
+
+    statement: str
+    score: Annotated[int, Field(ge=0, le=1)]
+    justification: str
+
+
+class Statements(BaseModel):
+    """What the judge answers."""
+
+    statements: list[Statement]
+
+
+class GenerativeResponseIsGrounded(GenerativeResponse):
+    """A model takes a reply apart and checks each claim against its source; the score is the share that holds."""
+
+    name: ClassVar[str] = "generative_response_is_grounded"
+    differences: ClassVar[tuple[Difference, ...]] = SHARED
+    ground_truth: Annotated[
+        str | None,
+        Field(
+            description="the source; without it what the reply says it was made from: `search_results` or "
+            "`domain_ground_truth` in its metadata"
+        ),
+    ] = None
+
+    def rate(self, reply: Event, evidence: Evidence) -> Rating | None:
+        """The share of its statements that the source supports; none where it states nothing."""
+        said = cast(Utterance, reply.payload)
+        truth = self.ground_truth if self.ground_truth is not None else _made_from(said.metadata or {})
+        matter = f"{section('SOURCE', quoted(truth))}\n\n{section('REPLY', quoted(said.text))}"
+        answer = evidence.ask(Question(matter, Statements, GROUNDEDNESS.text, GROUNDEDNESS.name))
+        found = answer.data.statements
+        if not found:
+            return None
+        good = sum(statement.score for statement in found)
+        rows = tuple(
+            FieldCheck(
+                path=f"statements[{number}]",
+                expected=statement.statement,
+                actual=statement.justification,
+                passed=statement.score == 1,
+                seq=reply.seq,
+            )
+            for number, statement in enumerate(found)
+        )
+        reasoning = f"{good} of {len(found)} statements stand in the source{'' if truth else ', which is empty'}"
+        return Rating(good / len(found), reasoning, answer.model, GROUNDEDNESS, rows)
+
+
+def _made_from(metadata: dict[str, Any]) -> str:
+    """What a reply's metadata says it was made from."""
+    for key in ("search_results", "domain_ground_truth"):
+        found = metadata.get(key)
+        if found:
+            return "\n".join(map(str, found)) if isinstance(found, list | tuple) else str(found)
+    return ""

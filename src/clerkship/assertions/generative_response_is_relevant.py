@@ -1,0 +1,81 @@
+"""`generative_response_is_relevant`: a generated reply is about what the user said just before it."""
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, cast
+
+from pydantic import BaseModel, Field
+
+from clerkship.assertions.contract import Difference
+from clerkship.assertions.generative import SHARED, GenerativeResponse, Rating, asked_before
+from clerkship.events.event import Event, Utterance
+from clerkship.events.evidence import Evidence
+from clerkship.events.ledger import quoted
+from clerkship.llm.contract import Question
+from clerkship.llm.prompts import RELEVANCE, VARIATIONS, section
+from clerkship.model.frozen import Number
+
+LEAST_NORM = 1e-10
+
+
+class Relevance(BaseModel):
+    """What the judge answers."""
+
+    reasoning: str
+    score: Annotated[Number, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class Variations(BaseModel):
+    """Messages that a reply would answer."""
+
+    question_variations: list[str]
+
+
+class GenerativeResponseIsRelevant(GenerativeResponse):
+    """A model scores how far a generated reply is about the message just before it. It sees that turn alone."""
+
+    name: ClassVar[str] = "generative_response_is_relevant"
+    differences: ClassVar[tuple[Difference, ...]] = (
+        Difference(
+            "how relevance is scored",
+            "the model sees message and reply, and gives a score with its reason",
+            "the model writes three messages that the reply would answer; the mean cosine of their embeddings with "
+            "that of the user's message",
+        ),
+        Difference("which message of the user", "the one just before the reply", "the last of the conversation"),
+        *SHARED,
+    )
+
+    def rate(self, reply: Event, evidence: Evidence) -> Rating | None:
+        """By a direct question; under compat by way of embeddings."""
+        if evidence.task.compat == "rasa":
+            return self._by_embeddings(reply, evidence)
+        message = asked_before(reply, evidence)
+        if message is None:
+            return None
+        text = cast(Utterance, reply.payload).text
+        matter = f"{section('MESSAGE', quoted(message))}\n\n{section('REPLY', quoted(text))}"
+        answer = evidence.ask(Question(matter, Relevance, RELEVANCE.text, RELEVANCE.name))
+        return Rating(answer.data.score, answer.data.reasoning, answer.model, RELEVANCE)
+
+    def _by_embeddings(self, reply: Event, evidence: Evidence) -> Rating | None:
+        messages = [cast(Utterance, event.payload).text for event in evidence.utterances if event.actor != "agent"]
+        if not messages:
+            return None
+        matter = section("REPLY", quoted(cast(Utterance, reply.payload).text))
+        answer = evidence.ask(Question(matter, Variations, VARIATIONS.text, VARIATIONS.name))
+        found = answer.data.question_variations
+        if not any(text.strip() for text in found):
+            return Rating(0.0, "it answers no message that the model could think of", answer.model, VARIATIONS)
+        first, *rest = evidence.embed([messages[-1], *found])
+        cosines = [cosine(first, vector) for vector in rest]
+        compared = ", ".join(f"{text!r} {value:.2f}" for text, value in zip(found, cosines, strict=True))
+        return Rating(
+            sum(cosines) / len(cosines), f"likeness to {messages[-1]!r}: {compared}", answer.model, VARIATIONS
+        )
+
+
+def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    """How far two vectors point the same way; the norm has a floor, so that none is divided by nothing."""
+    norm = math.hypot(*one) * math.hypot(*other)
+    return sum(a * b for a, b in zip(one, other, strict=True)) / max(norm, LEAST_NORM)

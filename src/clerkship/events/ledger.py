@@ -1,0 +1,190 @@
+"""A run as a judge reads it: who said what, and what the agent's system did, turn by turn, every text on one line."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Any, cast
+
+from clerkship.events.agent import (
+    ActionExecuted,
+    ClarificationOffered,
+    FlowCancelled,
+    FlowCompleted,
+    FlowInterrupted,
+    FlowResumed,
+    FlowStarted,
+    Noted,
+    SlotSet,
+    ToolExecuted,
+)
+from clerkship.events.event import Event, Payload, Utterance
+from clerkship.events.evidence import Evidence
+from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunEnded, RunStarted, StepFailed, StepRan
+
+NOTHING_TOLD = "(the agent's system tells nothing of what it does)"
+VALUE_LIMIT = 500
+"""Characters of a value or a text in the ledger; the transcript has them whole."""
+HEADER_LIMIT = 200
+_ROUTINE_ACTIONS = frozenset(
+    {
+        "action_listen",
+        "action_run_slot_rejections",
+        "action_session_start",
+        "action_session_end",
+        "action_extract_slots",
+        "action_back",
+        "action_two_stage_fallback",
+    }
+)
+_ROUTINE_SLOTS = frozenset({"flow_hashes", "dialogue_stack", "session_started_metadata", "return_value"})
+_NOTED = frozenset({"restart", "session_ended", "error", "action_execution_rejected", "unsupported_request_classified"})
+_STAGE: tuple[type[Payload], ...] = (RunStarted, StepRan, StepFailed, AgentStarted, RunEnded, FaultInjected)
+"""What the test did, and not the agent."""
+
+
+def transcript(evidence: Evidence) -> str:
+    """All that was said, with its turn and its speaker."""
+    several = len({event.source for event in evidence.utterances}) > 1
+    lines = [_said(event, evidence.turn_of(event), several=several) for event in evidence.utterances]
+    return "\n".join(lines) or "(nothing was said)"
+
+
+def _said(event: Event, turn: int, *, several: bool) -> str:
+    said = cast(Utterance, event.payload)
+    speaker = "agent" if event.actor == "agent" else "user"
+    where = f" on {_word(event.source)}" if several else ""
+    extras = {"buttons": [button.get("title", button) for button in said.buttons], "custom": said.custom}
+    shown = "".join(f" {name}={_value(extra, VALUE_LIMIT)}" for name, extra in extras.items() if extra)
+    return f"[T{turn}] {speaker}{where}: {quoted(said.text)}{shown}"
+
+
+def ledger(evidence: Evidence) -> str:
+    """What was done, under the turn it was done in; turns in which nothing was are left out."""
+    lines = ((evidence.turn_of(event), line) for event in evidence.events if (line := _line(event)) is not None)
+    opened = {evidence.turn_of(event): event for event in reversed(evidence.utterances) if event.actor != "agent"}
+    parts: list[str] = []
+    for turn, group in groupby(lines, key=lambda pair: pair[0]):
+        parts.append(_header(turn, opened.get(turn)))
+        parts += [f"  {line}" for line in _collapsed(line for _, line in group)]
+    return "\n".join([*parts, f"ended: {evidence.ending}"] if parts else [NOTHING_TOLD, f"ended: {evidence.ending}"])
+
+
+def _header(turn: int, event: Event | None) -> str:
+    if event is None:
+        return f"[T{turn}] before the first message"
+    return f"[T{turn}] user: {quoted(cast(Utterance, event.payload).text, HEADER_LIMIT)}"
+
+
+def _collapsed(lines: Iterable[str]) -> Iterator[str]:
+    """Lines that follow each other and are the same, as one."""
+    for line, group in groupby(lines):
+        count = sum(1 for _ in group)
+        yield f"{line} × {count}" if count > 1 else line
+
+
+def _line(event: Event) -> str | None:
+    """What a deed looks like in the ledger; None for words, routine, and what the test itself did."""
+    payload = event.payload
+    if isinstance(payload, (Utterance, *_STAGE)):
+        return None
+    write = _WRITTEN.get(type(payload))
+    if write is not None:
+        line = write(payload)
+        return f"{line} (set by the scenario)" if line is not None and event.actor == "scenario" else line
+    if event.actor != "agent" and not event.kind.startswith("agent."):
+        return None
+    where = f"{_word(event.source)}: " if event.source not in ("agent", "run") else ""
+    return f"{where}{event.kind.removeprefix('agent.')} {_fields(payload)}".rstrip()
+
+
+def _flow(verb: str) -> Callable[[Any], str | None]:
+    def write(payload: Any) -> str | None:
+        if payload.flow_id.startswith("pattern_"):
+            return None
+        step = getattr(payload, "flow_step_id", None)
+        return f"{verb}: {_word(payload.flow_id)}" + (f" (step {_word(step)})" if step else "")
+
+    return write
+
+
+def _action(payload: ActionExecuted) -> str | None:
+    if payload.name in _ROUTINE_ACTIONS or payload.name.startswith(("pattern_", "utter_ask_")):
+        return None
+    return f"action: {_word(payload.name)}" + (_call(payload.arguments) if payload.arguments else "")
+
+
+def _slot(payload: SlotSet) -> str | None:
+    if payload.name in _ROUTINE_SLOTS or payload.name.startswith("knowledge_base_"):
+        return None
+    return f"slot_set: {_word(payload.name)} = {_value(payload.value)}"
+
+
+def _tool(payload: ToolExecuted) -> str:
+    called = (
+        f"{'mcp_tool' if payload.source == 'mcp' else 'tool'}: {_word(payload.tool_name)}{_call(payload.arguments)}"
+    )
+    if payload.is_error:
+        return f"{called} → ERROR: {_value(payload.error_message or payload.result)}"
+    if payload.result is None or payload.result in ("", {}, []):
+        return f"{called} → ok (empty)"
+    failed = isinstance(payload.result, dict) and any(payload.result.get(key) for key in ("error", "errors"))
+    return f"{called} → ok{' (reports an error)' if failed else ''}: {_value(payload.result)}"
+
+
+def _clarification(payload: ClarificationOffered) -> str:
+    return f"clarification_offered: {', '.join(map(_word, payload.flow_ids))}"
+
+
+def _noted(payload: Noted) -> str | None:
+    if payload.what not in _NOTED and not payload.what.startswith("agent_"):
+        return None
+    return f"{_word(payload.what)}{_call(payload.data) if payload.data else ''}"
+
+
+_WRITTEN: dict[type[Payload], Callable[[Any], str | None]] = {
+    FlowStarted: _flow("flow_started"),
+    FlowCompleted: _flow("flow_completed"),
+    FlowCancelled: _flow("flow_cancelled"),
+    FlowInterrupted: _flow("flow_interrupted"),
+    FlowResumed: _flow("flow_resumed"),
+    ClarificationOffered: _clarification,
+    ActionExecuted: _action,
+    SlotSet: _slot,
+    ToolExecuted: _tool,
+    Noted: _noted,
+}
+
+
+def _fields(payload: Payload) -> str:
+    given = {name: value for name, value in payload.__dict__.items() if value not in (None, "", (), {}, [])}
+    return " ".join(f"{name}={_value(value)}" for name, value in given.items())
+
+
+def _call(arguments: dict[str, Any]) -> str:
+    return f"({', '.join(f'{_word(name)}={_value(value)}' for name, value in arguments.items())})"
+
+
+def _word(name: str) -> str:
+    """A name as it is where it is a plain one; whoever chose another gets it quoted."""
+    plain = name.replace("_", "a").replace("-", "a").replace(".", "a").replace(":", "a").replace("/", "a")
+    return name if plain.isalnum() and len(name) <= VALUE_LIMIT else quoted(name, VALUE_LIMIT)
+
+
+def _value(value: Any, limit: int = VALUE_LIMIT) -> str:
+    """A value as JSON on one line, cut where it is long."""
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    text = _one_line(json.dumps(value, ensure_ascii=False, default=str))
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
+
+
+def quoted(text: str, limit: int | None = None) -> str:
+    """A text as a JSON string on one line: it can neither begin a line of its own nor end its quotes."""
+    if limit is not None and len(text) > limit:
+        return f"{_one_line(json.dumps(text[:limit], ensure_ascii=False))}… ({len(text):,} characters)"
+    return _one_line(json.dumps(text, ensure_ascii=False))
+
+
+def _one_line(text: str) -> str:
+    """JSON leaves three signs as they are that some take for the end of a line."""
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")

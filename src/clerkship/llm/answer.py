@@ -1,0 +1,47 @@
+"""What a model wrote, as the data it was asked for: fences, thoughts and chatter around it are passed over."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from clerkship.llm.contract import BadAnswer
+
+T = TypeVar("T", bound=BaseModel)
+MOST_STARTS = 50
+"""Braces at which an object is looked for."""
+_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
+_DECODER = json.JSONDecoder()
+
+
+def parse_answer(text: str, shape: type[T]) -> T:
+    """The first object in it that has the shape; raises BadAnswer, saying what is wrong, where none has."""
+    wrong = "there is no JSON object in it"
+    for found in _objects(_THOUGHTS.sub("", text)):
+        try:
+            return shape.model_validate(found)
+        except ValidationError as error:
+            wrong = _said(error)
+    raise BadAnswer(wrong)
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """The JSON objects in a text, those inside others left out."""
+    start, tried = text.find("{"), 0
+    while start >= 0 and tried < MOST_STARTS:
+        tried += 1
+        try:
+            found, end = _DECODER.raw_decode(text, start)
+        except (json.JSONDecodeError, RecursionError):
+            end = start + 1
+        else:
+            yield found
+        start = text.find("{", end)
+
+
+def _said(error: ValidationError) -> str:
+    """What does not fit, in a line that a model can act on."""
+    parts = [f"{'.'.join(map(str, part['loc'])) or 'it'}: {part['msg']}" for part in error.errors()[:5]]
+    return "; ".join(parts)[:500]

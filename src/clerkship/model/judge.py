@@ -1,0 +1,31 @@
+"""Who judges what no rule decides, as a run keeps it: enough to ask the same one again, and no key."""
+
+from typing import Final
+
+from pydantic import JsonValue
+
+from clerkship.model.frozen import Frozen
+
+NOBODY: Final = "none"
+
+
+class Judge(Frozen):
+    """A model, and how it is asked."""
+
+    who: str
+    """`openai:model@address`, `scripted:file`, or `none`: what needs a model is skipped."""
+    embeddings: str = ""
+    """The model that makes vectors of texts, as `model@address`; the settings' if not given."""
+    parameters: dict[str, JsonValue] = {}
+    """What goes into each request as it is; `${NAME}` is put in only then."""
+    timeout: float | None = None
+    """Seconds for one answer."""
+    at_once: int | None = None
+    """Questions under way at one time."""
+    key_from: str = ""
+    """The environment variable with its key, where that is not the usual one."""
+
+    @property
+    def skips(self) -> bool:
+        """Whether nobody is asked."""
+        return self.who == NOBODY

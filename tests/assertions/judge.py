@@ -1,0 +1,35 @@
+"""A model that answers as a test says, and remembers what it was asked."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from clerkship.llm.contract import Answer, Question
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class FakeJudge:
+    """Gives the same answer to everything."""
+
+    def __init__(self, answer: dict[str, Any] | Exception, vectors: Sequence[Sequence[float]] = ()) -> None:
+        self.name = "a judge"
+        self.asked: list[Question[Any]] = []
+        self.embedded: list[list[str]] = []
+        self._answer, self._vectors = answer, vectors
+
+    def ask(self, question: Question[T]) -> Answer[T]:
+        """Remember, and answer."""
+        self.asked.append(question)
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return Answer(question.shape.model_validate(self._answer), self.name)
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Remember, and give the vectors."""
+        self.embedded.append(list(texts))
+        return [list(vector) for vector in self._vectors]
+
+    def close(self) -> None:
+        """It holds nothing."""

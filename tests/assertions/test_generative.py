@@ -1,0 +1,198 @@
+"""The two assertions about generated replies: which reply is meant, how it is scored, what compat changes."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from clerkship.assertions.generative import GenerativeResponse
+from clerkship.assertions.generative_response_is_grounded import GenerativeResponseIsGrounded as Grounded
+from clerkship.assertions.generative_response_is_relevant import GenerativeResponseIsRelevant as Relevant
+from clerkship.events.evidence import Evidence
+from clerkship.llm.completions import ModelOutage
+from clerkship.llm.contract import BadAnswer
+from clerkship.model.run import FieldCheck
+from clerkship.model.task import Task
+from tests.assertions.judge import FakeJudge
+from tests.assertions.story import Story
+
+SEARCH = {"utter_source": "EnterpriseSearchPolicy", "search_results": ["It snows.", "Vans are late."]}
+FITS = {"score": 0.8, "reasoning": "it is about that"}
+
+
+def evidence(story: Story, judge: FakeJudge, compat: str | None = None) -> Evidence:
+    """A story with its judge."""
+    task = Task.model_validate({"name": "A task", "compat": compat})
+    return Evidence(task, story.log.ordered(), {}, "person_done", model=judge)
+
+
+def conversation() -> Story:
+    """Three turns, of which two have generated replies."""
+    story = Story()
+    story.said("Hello", actor="person")
+    story.said("Hi there.", utter_name="utter_greet")
+    story.said("Why is it late?", actor="person")
+    story.said("Because it snows.", utter_name="utter_why", metadata=SEARCH)
+    story.said("And when?", actor="person")
+    story.said("Tomorrow.", utter_name="utter_when", metadata={"utter_source": "action_when"})
+    return story
+
+
+def row(rows: tuple[FieldCheck, ...], path: str) -> FieldCheck:
+    """The one with this path."""
+    return next(check for check in rows if check.path == path)
+
+
+def test_the_reply_is_scored_beside_the_message_just_before_it() -> None:
+    judge = FakeJudge(FITS)
+    check = Relevant().check(evidence(conversation(), judge))
+    assert check.passed
+    assert check.score == 1.0
+    assert "turn 2 (#4) scores 0.80, and 0.5 is the least that passes: it is about that" in check.detail
+    [question] = judge.asked
+    assert '"Why is it late?"' in question.prompt
+    assert '"Because it snows."' in question.prompt
+    assert "And when?" not in question.prompt
+    assert row(check.evidence, "score").actual == 0.8
+    assert row(check.evidence, "score").seq == 4
+    assert row(check.evidence, "judge").actual["model"] == "a judge"
+
+
+@pytest.mark.parametrize(
+    ("written", "reply"),
+    [
+        ({}, "Because it snows."),
+        ({"utter_source": "action_when"}, "Tomorrow."),
+        ({"utter_source": "utter_when"}, "Tomorrow."),
+        ({"utter_source": "utter_greet"}, "Hi there."),
+        ({"utter_source": "action_when", "utter_name": "utter_when"}, "Tomorrow."),
+        ({"utter_name": "utter_why"}, "Because it snows."),
+        ({"turn": 2}, "Because it snows."),
+    ],
+)
+def test_a_reply_is_meant_by_its_source_or_its_name(written: dict[str, Any], reply: str) -> None:
+    judge = FakeJudge(FITS)
+    assert Relevant.model_validate(written).check(evidence(conversation(), judge)).passed
+    assert f'"{reply}"' in judge.asked[0].prompt
+
+
+@pytest.mark.parametrize(
+    "written", [{"utter_source": "nobody"}, {"utter_name": "utter_when"}, {"turn": 1}, {"utter_source": "utter_none"}]
+)
+@pytest.mark.parametrize("compat", [None, "rasa"])
+def test_no_such_reply_fails_and_says_which_there_were(written: dict[str, Any], compat: str | None) -> None:
+    judge = FakeJudge(FITS)
+    for assertion in (Relevant, Grounded):
+        check = assertion.model_validate(written).check(evidence(conversation(), judge, compat))
+        assert not check.passed
+        assert "turn 1: utter_greet, without a source" in check.detail
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize(("threshold", "passed"), [(0.8, True), ("0.8", True), (0.81, False), (1, False), (0, True)])
+def test_what_equals_the_threshold_passes(threshold: float | str, passed: bool) -> None:
+    check = Relevant.model_validate({"threshold": threshold}).check(evidence(conversation(), FakeJudge(FITS)))
+    assert (check.passed, check.score) == (passed, float(passed))
+    assert row(check.evidence, "score").expected == {"gte": float(threshold)}
+
+
+@pytest.mark.parametrize("threshold", [True, None, "high", 1.5, -0.1, "nan", float("inf"), [0.5]])
+@pytest.mark.parametrize("assertion", [Relevant, Grounded])
+def test_a_threshold_is_a_number_between_0_and_1(assertion: type[GenerativeResponse], threshold: object) -> None:
+    with pytest.raises(ValidationError):
+        assertion.model_validate({"threshold": threshold})
+
+
+def test_a_reply_to_nothing_is_relevant_to_nothing() -> None:
+    story, judge = Story(), FakeJudge(FITS)
+    story.said("Welcome!", metadata=SEARCH)
+    check = Relevant().check(evidence(story, judge))
+    assert (check.passed, judge.asked) == (False, [])
+
+
+def test_under_compat_relevance_is_likeness_to_the_last_message_of_all() -> None:
+    variations = {"question_variations": ["Why so late?", "Does it snow?", ""]}
+    judge = FakeJudge(variations, [[1, 0], [2, 0], [0, 3], [0, 0]])
+    check = Relevant(threshold=0.34).check(evidence(conversation(), judge, "rasa"))
+    assert "Why is it late" not in judge.asked[0].prompt
+    assert judge.embedded == [["And when?", "Why so late?", "Does it snow?", ""]]
+    assert row(check.evidence, "score").actual == round(1 / 3, 4)
+    assert not check.passed
+    assert "'Why so late?' 1.00" in check.detail
+
+
+@pytest.mark.parametrize("found", [["", " ", ""], []])
+def test_under_compat_a_reply_that_answers_nothing_scores_nothing(found: list[str]) -> None:
+    judge = FakeJudge({"question_variations": found})
+    check = Relevant(threshold=0.1).check(evidence(conversation(), judge, "rasa"))
+    assert (check.passed, judge.embedded) == (False, [])
+    assert row(check.evidence, "score").actual == 0
+
+
+STATEMENTS = {
+    "statements": [
+        {"statement": "It snows.", "score": 1, "justification": "stands there"},
+        {"statement": "It is Monday.", "score": 0, "justification": "is nowhere"},
+    ]
+}
+
+
+@pytest.mark.parametrize("compat", [None, "rasa"])
+def test_groundedness_is_the_share_of_statements_that_hold(compat: str | None) -> None:
+    judge = FakeJudge(STATEMENTS)
+    check = Grounded().check(evidence(conversation(), judge, compat))
+    assert check.passed
+    assert "1 of 2 statements stand in the source" in check.detail
+    assert '"It snows.\\nVans are late."' in judge.asked[0].prompt
+    second = row(check.evidence, "statements[1]")
+    assert (second.expected, second.actual, second.passed) == ("It is Monday.", "is nowhere", False)
+    assert not Grounded(threshold=0.51).check(evidence(conversation(), judge, compat)).passed
+
+
+@pytest.mark.parametrize(
+    ("metadata", "given", "truth"),
+    [
+        (SEARCH, "Only this.", '"Only this."'),
+        (SEARCH | {"domain_ground_truth": ["other"]}, None, '"It snows.\\nVans are late."'),
+        ({"search_results": [], "domain_ground_truth": ["so", "it is"]}, None, '"so\\nit is"'),
+        ({"domain_ground_truth": "as text"}, None, '"as text"'),
+        ({}, None, '""'),
+        (SEARCH, "", '""'),
+    ],
+)
+def test_the_source_is_what_was_given_or_what_the_reply_was_made_from(
+    metadata: dict[str, Any], given: str | None, truth: str
+) -> None:
+    story, judge = Story(), FakeJudge(STATEMENTS)
+    story.said("Why?", actor="person")
+    story.said("So.", metadata={**metadata, "utter_source": "IntentlessPolicy"})
+    Grounded(ground_truth=given).check(evidence(story, judge))
+    assert judge.asked[0].prompt.splitlines()[1] == truth
+
+
+@pytest.mark.parametrize("compat", [None, "rasa"])
+def test_a_reply_that_states_nothing_fails(compat: str | None) -> None:
+    check = Grounded(threshold=0).check(evidence(conversation(), FakeJudge({"statements": []}), compat))
+    assert (check.passed, check.detail) == (False, "the reply in turn 2 (#4) gives nothing to score")
+
+
+def test_a_bad_answer_is_an_error_and_under_compat_a_failure() -> None:
+    judge = FakeJudge(BadAnswer("nonsense"))
+    for assertion in (Relevant(), Grounded()):
+        with pytest.raises(BadAnswer):
+            assertion.check(evidence(conversation(), judge))
+        check = assertion.check(evidence(conversation(), judge, "rasa"))
+        assert (check.passed, check.detail) == (False, "nonsense")
+
+
+@pytest.mark.parametrize("compat", [None, "rasa"])
+def test_an_outage_is_never_a_verdict(compat: str | None) -> None:
+    for assertion in (Relevant(), Grounded()):
+        with pytest.raises(ModelOutage):
+            assertion.check(evidence(conversation(), FakeJudge(ModelOutage("gone")), compat))
+
+
+def test_each_says_where_it_differs() -> None:
+    topics = {difference.topic for difference in Relevant.differences}
+    assert {"how relevance is scored", "which message of the user"} <= topics
+    assert all(difference.ours and difference.rasa for difference in (*Relevant.differences, *Grounded.differences))

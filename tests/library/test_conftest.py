@@ -1,0 +1,109 @@
+"""`eval/conftest.yml`: where it is found, and what is wrong with it."""
+
+from pathlib import Path
+
+import pytest
+
+from clerkship.engine.catalog import only_ours
+from clerkship.library.load import load
+from clerkship.model.problem import InputError
+
+SCENARIO = """
+scenario:
+  name: A
+  simulation_context: You ask.
+  setup: {person: {opening: Hi}}
+"""
+GOOD = """
+simulation:
+  llm: {provider: openai, model: gpt-5.1, timeout: 30, reasoning_effort: "none", cache: {no-cache: true}}
+  simulated_user_prompt: prompts/user.jinja2
+  max_concurrent_llm_calls: 3
+evaluation:
+  llm: {provider: openai, model: gpt-5.1, api_key: "${MY_KEY}"}
+  criteria_judge_prompt: prompts/judge.jinja2
+"""
+
+
+def project(folder: Path, conftest: str) -> Path:
+    """A project with an evaluation folder."""
+    (folder / "eval" / "scenarios").mkdir(parents=True)
+    (folder / "prompts").mkdir()
+    (folder / "prompts" / "user.jinja2").write_text("You are {{ simulation_context }}")
+    (folder / "prompts" / "judge.jinja2").write_text("Judge.")
+    (folder / "prompts" / "empty.jinja2").write_text(" \n")
+    (folder / "outside").mkdir()
+    (folder / "eval" / "scenarios" / "a.yml").write_text(SCENARIO)
+    (folder / "eval" / "conftest.yml").write_text(conftest)
+    return folder / "eval"
+
+
+@pytest.mark.parametrize("place", ["", "scenarios", "scenarios/a.yml"])
+def test_it_is_found_from_wherever_one_starts(tmp_path: Path, place: str) -> None:
+    library = load(project(tmp_path, GOOD) / place, only_ours())
+    assert list(library.tasks) == ["A"]
+    conftest = library.conftest
+    assert conftest is not None
+    assert conftest.simulation is not None
+    assert conftest.evaluation is not None
+    assert conftest.simulation.llm.parameters == {"reasoning_effort": "none"}
+    assert (conftest.simulation.llm.timeout, conftest.simulation.max_concurrent_llm_calls) == (30, 3)
+    assert conftest.evaluation.llm.key_from == "MY_KEY"
+
+
+def test_a_folder_without_one_has_none(tmp_path: Path) -> None:
+    (tmp_path / "a.yml").write_text(SCENARIO)
+    assert load(tmp_path, only_ours()).conftest is None
+
+
+def test_a_file_of_that_name_above_which_is_something_else_is_left_alone(tmp_path: Path) -> None:
+    folder = project(tmp_path, "fixtures: []")
+    assert load(folder / "scenarios", only_ours()).conftest is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("evaluation: {llm: {model: m}}", "conftest.yml:1:19: evaluation.llm: `provider` is missing"),
+        ("evaluation: {llm: {provider: openai}}", "`model` is missing"),
+        ("evaluation: {}", "`llm` is missing"),
+        ("evaluation: {llm: {provider: openai, model: m}, criteria_prompt: x}", "unknown key `criteria_prompt`"),
+        ("evaluation: {llm: {provider: openai, model: m}}\nextra: 1", "unknown key `extra`"),
+        ("evaluation: {llm: {provider: openai, model: 5}}", "expected text, not 5"),
+        ("evaluation: {llm: {provider: openai, model: m, api_key: sk-1}}", "a key has no place in a file"),
+        ("evaluation: {llm: {provider: openai, model: m, timeout: 0}}", "timeout"),
+        ("evaluation: {llm: {provider: openai, model: m}, max_concurrent_llm_calls: 0}", "expected at least 1"),
+        (
+            "evaluation: {llm: {provider: openai, model: m}, criteria_judge_prompt: prompts/none.jinja2}",
+            "evaluation.criteria_judge_prompt: prompts/none.jinja2: there is no such file",
+        ),
+        (
+            "evaluation: {llm: {provider: openai, model: m}, metrics_judge_prompt: prompts/empty.jinja2}",
+            "prompts/empty.jinja2: it is empty",
+        ),
+        (
+            "evaluation: {llm: {provider: openai, model: m}, criteria_judge_prompt: ../x.jinja2}",
+            "../x.jinja2: it is outside the project",
+        ),
+        (
+            "simulation: {llm: {provider: openai, model: m}, simulated_user_prompt: outside}",
+            "outside: it is a folder",
+        ),
+    ],
+)
+@pytest.mark.parametrize("place", ["", "scenarios"])
+def test_mistakes_are_said_with_their_place_before_anything_runs(
+    tmp_path: Path, text: str, told: str, place: str
+) -> None:
+    with pytest.raises(InputError) as wrong:
+        load(project(tmp_path, text) / place, only_ours())
+    assert told in str(wrong.value)
+    assert "conftest.yml:" in str(wrong.value)
+    assert "sk-1" not in str(wrong.value)
+
+
+def test_two_of_them_are_one_too_many(tmp_path: Path) -> None:
+    folder = project(tmp_path, GOOD)
+    (folder / "scenarios" / "conftest.yaml").write_text("evaluation: {llm: {provider: openai, model: m}}")
+    with pytest.raises(InputError, match="a second conftest for one run"):
+        load(folder, only_ours())

@@ -1,0 +1,1 @@
+"""Models: the seam, and who stands behind it."""

@@ -1,0 +1,262 @@
+"""A model behind an OpenAI-compatible endpoint: shapes, repairs, patience, vectors, and no key anywhere."""
+
+import asyncio
+import json
+import threading
+from typing import Annotated
+
+import pytest
+from pydantic import BaseModel, Field
+
+from clerkship.llm.completions import Declined, ModelOutage
+from clerkship.llm.contract import BadAnswer, Question
+from clerkship.llm.openai import REPAIRS
+from clerkship.model.frozen import Flag
+from tests.actors.servers import Answered, Asked, Served
+from tests.llm.endpoint import KEY, bodies, in_turn, model, refused, said
+
+
+class Verdict(BaseModel):
+    """What is asked for."""
+
+    reasoning: str
+    passed: Flag
+    share: Annotated[float, Field(ge=0, le=1)] = 1.0
+
+
+GOOD = '{"reasoning": "so it is", "passed": true, "share": 0.5}'
+QUESTION = Question("Is it so?", Verdict, "Be strict.", "criterion")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        f"```json\n{GOOD}\n```",
+        f"Here it is:\n\n{GOOD}\n\nAnything else?",
+        f'<think>it could be {{"passed": false, "reasoning": "no"}}</think>{GOOD}',
+        f"a set is {{1, 2}}, but {GOOD}",
+        '{"reasoning": "so it is", "passed": true, "share": 0.5, "confidence": "high"}',
+    ],
+)
+def test_an_answer_is_found_in_what_is_written_around_it(text: str) -> None:
+    with Served(lambda asked: said(text)) as served:
+        asked = model(served)
+        answer = asked.ask(QUESTION)
+        asked.close()
+    assert answer.data == Verdict(reasoning="so it is", passed=True, share=0.5)
+    assert answer.model == f"openai:some-model@{served.url}/v1"
+    assert len(served.asked) == 1
+
+
+def test_the_shape_is_asked_for_by_schema_and_in_words() -> None:
+    with Served(lambda asked: said(GOOD)) as served:
+        asked = model(served, parameters={"temperature": 0, "seed": 7})
+        asked.ask(QUESTION)
+        asked.close()
+    [body] = bodies(served)
+    form = body["response_format"]["json_schema"]
+    assert (form["name"], form["strict"]) == ("Verdict", True)
+    assert form["schema"]["required"] == ["reasoning", "passed", "share"]
+    assert form["schema"]["additionalProperties"] is False
+    assert form["schema"]["properties"]["share"] == {"type": "number"}
+    assert (body["model"], body["temperature"], body["seed"]) == ("some-model", 0, 7)
+    system, user = body["messages"]
+    assert system["role"] == "system"
+    assert system["content"].startswith("Be strict.")
+    assert '"passed"' in system["content"]
+    assert user == {"role": "user", "content": "Is it so?"}
+    assert served.asked[0].path == "/v1/chat/completions"
+    assert served.asked[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_an_answer_of_the_wrong_shape_is_asked_for_again_and_said_to_be_wrong() -> None:
+    answers = [said("Yes, it is."), said('{"reasoning": "x", "passed": "yes", "share": 2}'), said(GOOD)]
+    with Served(in_turn(answers)) as served:
+        asked = model(served)
+        assert asked.ask(QUESTION).data.passed
+        asked.close()
+    last = bodies(served)[-1]["messages"]
+    assert [message["role"] for message in last] == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert "there is no JSON object in it" in last[3]["content"]
+    assert "passed: Input should be a valid boolean" in last[5]["content"]
+    assert "share: Input should be less than or equal to 1" in last[5]["content"]
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (said("I would rather not."), "there is no JSON object in it; it said 'I would rather not.'"),
+        (said(None, refusal="I cannot judge people."), "it said 'I cannot judge people.'"),
+        (said(None), "it said nothing"),
+        (said('{"passed": true}'), "reasoning: Field required"),
+        (said('{"reasoning": "cut off in the mid'), "there is no JSON object in it"),
+        (said("{" * 100_000), "there is no JSON object in it"),
+        (said('{"a":' * 50_000), "there is no JSON object in it"),
+    ],
+)
+def test_what_is_never_of_the_shape_is_a_bad_answer_after_two_repairs(message: Answered, told: str) -> None:
+    with Served(lambda asked: message) as served:
+        asked = model(served)
+        with pytest.raises(BadAnswer) as bad:
+            asked.ask(QUESTION)
+        asked.close()
+    assert told in str(bad.value)
+    assert "in 3 attempts" in str(bad.value)
+    assert len(served.asked) == REPAIRS + 1
+
+
+def test_where_the_endpoint_knows_no_schema_the_prompt_alone_asks_and_it_is_not_tried_again() -> None:
+    def answer(asked: Asked) -> Answered:
+        return refused(400, "unknown field response_format") if b"response_format" in asked.body else said(GOOD)
+
+    with Served(answer) as served:
+        asked = model(served)
+        assert asked.ask(QUESTION).data.passed
+        assert asked.ask(QUESTION).data.passed
+        asked.close()
+    assert ["response_format" in body for body in bodies(served)] == [True, False, False]
+
+
+def test_a_request_that_is_refused_for_another_reason_says_so() -> None:
+    with Served(lambda asked: refused(400, "the context is too long")) as served:
+        asked = model(served)
+        with pytest.raises(Declined, match="status 400: the context is too long"):
+            asked.ask(QUESTION)
+        asked.close()
+    assert len(served.asked) == 2
+
+
+def test_a_busy_endpoint_is_waited_for() -> None:
+    answers = [refused(429, "slow down", **{"Retry-After": "0"}), refused(503, "overloaded"), None, said(GOOD)]
+    with Served(in_turn(answers)) as served:
+        asked = model(served)
+        assert asked.ask(QUESTION).data.passed
+        asked.close()
+    assert len(served.asked) == 4
+
+
+def test_an_outage_is_one_and_no_key_is_in_its_words() -> None:
+    with Served(lambda asked: refused(500, f"cannot serve {KEY}")) as served:
+        asked = model(served)
+        with pytest.raises(ModelOutage) as outage:
+            asked.ask(QUESTION)
+        asked.close()
+    assert "status 500: cannot serve [key], in 4 attempts" in str(outage.value)
+
+
+def test_a_wrong_key_is_said_at_once_without_it() -> None:
+    with Served(lambda asked: refused(401, f"bad key {KEY}")) as served:
+        asked = model(served)
+        with pytest.raises(Declined) as declined:
+            asked.ask(QUESTION)
+        asked.close()
+    assert "bad key [key]" in str(declined.value)
+    assert KEY not in str(declined.value)
+    assert len(served.asked) == 1
+
+
+def test_it_can_be_asked_where_a_loop_is_running_and_by_many_at_once() -> None:
+    together = threading.Barrier(3, timeout=20)
+
+    def answer(asked: Asked) -> Answered:
+        together.wait()
+        return said(GOOD)
+
+    with Served(answer) as served:
+        asked = model(served, at_once=3)
+
+        async def inside() -> bool:
+            return asked.ask(QUESTION).data.passed  # as grading does it: in a seat's coroutine
+
+        found: list[bool] = []
+        threads = [threading.Thread(target=lambda: found.append(asyncio.run(inside()))) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        asked.close()
+    assert found == [True] * 6
+
+
+def test_no_more_are_under_way_than_allowed() -> None:
+    gate, pair, under_way, most = threading.Lock(), threading.Barrier(2, timeout=20), 0, 0
+
+    def answer(asked: Asked) -> Answered:
+        nonlocal under_way, most
+        with gate:
+            under_way += 1
+            most = max(most, under_way)
+        pair.wait()
+        with gate:
+            under_way -= 1
+        return said(GOOD)
+
+    with Served(answer) as served:
+        asked = model(served, at_once=2)
+        threads = [threading.Thread(target=asked.ask, args=(QUESTION,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        asked.close()
+    assert most == 2
+
+
+def test_texts_become_vectors_in_their_order() -> None:
+    def answer(asked: Asked) -> Answered:
+        texts = json.loads(asked.body)["input"]
+        items = [{"index": place, "embedding": [float(len(text)), 1]} for place, text in enumerate(texts)]
+        return 200, {}, json.dumps({"data": items[::-1]}).encode()
+
+    with Served(answer) as served:
+        asked = model(served)
+        assert asked.embed(["a", "bcd"]) == [[1.0, 1.0], [3.0, 1.0]]
+        asked.close()
+    assert served.asked[0].path == "/v1/embeddings"
+    assert bodies(served)[0]["model"] == "some-vectors"
+
+
+@pytest.mark.parametrize(
+    "data", [b"{}", b'{"data": []}', b'{"data": [{"index": 0, "embedding": ["x"]}, {"index": 1, "embedding": [1]}]}']
+)
+def test_vectors_that_are_none_are_an_outage(data: bytes) -> None:
+    with Served(lambda asked: (200, {}, data)) as served:
+        asked = model(served)
+        with pytest.raises(ModelOutage, match="gives no vector for each text"):
+            asked.embed(["a", "b"])
+        asked.close()
+
+
+def test_what_is_asked_when_it_closes_is_called_off() -> None:
+    asking, failed = threading.Event(), threading.Event()
+
+    def answer(asked: Asked) -> Answered:
+        asking.set()
+        failed.wait(20)
+        return said(GOOD)
+
+    with Served(answer) as served:
+        asked = model(served)
+
+        def ask() -> None:
+            with pytest.raises(ModelOutage, match="called off"):
+                asked.ask(QUESTION)
+            failed.set()
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        assert asking.wait(20)
+        asked.close()
+        thread.join(20)
+        assert failed.is_set()
+        with pytest.raises(ModelOutage, match="called off"):
+            asked.ask(QUESTION)
+
+
+def test_one_that_was_never_asked_has_nothing_to_close() -> None:
+    with Served(lambda asked: said(GOOD)) as served:
+        asked = model(served)
+        asked.close()
+        asked.close()
+    assert served.asked == []

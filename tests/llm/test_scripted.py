@@ -1,0 +1,98 @@
+"""A model whose answers are written down."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from clerkship.assertions.generative_response_is_relevant import cosine
+from clerkship.engine.build import build_model
+from clerkship.llm.contract import BadAnswer, Model, Question
+from clerkship.model.frozen import Flag
+from clerkship.model.judge import Judge
+from clerkship.model.problem import InputError
+from clerkship.settings import Settings
+
+
+class Verdict(BaseModel):
+    """What is asked for."""
+
+    passed: Flag
+
+
+def scripted(folder: Path, text: str) -> Model:
+    """One with this script."""
+    path = folder / "answers.yml"
+    path.write_text(text, encoding="utf-8")
+    found = build_model(Judge(who=f"scripted:{path}"), Settings())
+    assert found is not None
+    return found
+
+
+def test_the_first_answer_that_fits_is_given(tmp_path: Path) -> None:
+    model = scripted(
+        tmp_path,
+        "- {about: other, answer: {passed: false}}\n"
+        "- {contains: refund, matches: 'turn [0-9]', answer: {passed: true}}\n"
+        "- {contains: refund, answer: {passed: false}}\n",
+    )
+    assert model.ask(Question("refund in turn 3", Verdict, about="criterion")).data.passed is True
+    assert model.ask(Question("refund", Verdict, about="criterion")).data.passed is False
+    assert model.ask(Question("refund in turn 3", Verdict, about="other")).data.passed is False
+
+
+def test_what_it_has_no_answer_to_or_a_bad_one_is_said(tmp_path: Path) -> None:
+    model = scripted(tmp_path, "answers: [{contains: refund, answer: {passed: 'yes'}}]")
+    with pytest.raises(BadAnswer, match="no answer to a question about criterion: 'where is it"):
+        model.ask(Question("where is it" + "?" * 500, Verdict, about="criterion"))
+    with pytest.raises(BadAnswer, match="not of the right shape: passed: Input should be a valid boolean"):
+        model.ask(Question("refund", Verdict))
+
+
+def test_texts_with_the_same_words_point_the_same_way(tmp_path: Path) -> None:
+    same, alike, other, none = scripted(tmp_path, "[]").embed(
+        ["Where is my order?", "my order, where is it", "Close the account", ""]
+    )
+    assert cosine(same, alike) > 0.8
+    assert cosine(same, other) == 0
+    assert cosine(same, none) == 0
+    assert cosine(same, same) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("- {contain: x, answer: 1}", "answers.yml:1:4: 0.contain: unknown key `contain`"),
+        ("- {contains: x}", "answer"),
+        ("- {matches: '(', answer: 1}", "not a regular expression"),
+        ("a: [", "not YAML"),
+        ("answers: []\nanswers: []", "answers.yml:2:1"),
+        ("answers: [1, 2]", "answers"),
+    ],
+)
+def test_mistakes_in_the_script_are_said_with_their_place(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(InputError) as wrong:
+        scripted(tmp_path, text)
+    assert told in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("who", "told"),
+    [
+        ("scripted:nowhere.yml", "nowhere.yml: it is not a file"),
+        ("scripted:", "it is a folder"),
+        ("opnai:gpt", "unknown judge `opnai:gpt`; did you mean"),
+        ("gpt-5", "unknown judge `gpt-5`"),
+        ("openai:", "judge `openai:`: no model"),
+        ("openai:gpt-5", "judge `openai:gpt-5`: api.openai.com wants a key; set OPENAI_API_KEY"),
+        ("openai:m@https://u:p@host/v1", "the judge's address has a password in it"),
+    ],
+)
+def test_a_judge_that_cannot_be_is_said_before_anything_runs(who: str, told: str) -> None:
+    with pytest.raises(InputError) as wrong:
+        build_model(Judge(who=who), Settings())
+    assert told in str(wrong.value)
+
+
+def test_nobody_is_somebody_to_name() -> None:
+    assert build_model(Judge(who="none"), Settings()) is None
