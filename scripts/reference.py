@@ -69,12 +69,15 @@ MESSAGE_WORDS = {
     "turn": "which turn it is, from 1",
     "sandbox": "where they said it",
     "task_item": "the task's, if it has one",
+    "metadata": "what was sent along with it, unseen",
+    "slots": "what the scenario set before the conversation began",
 }
 SAY_WORDS = {
     "text": "what is said",
     "utter_name": "the response's name, for assertions",
     "buttons": "choices shown with it, each a map",
     "metadata": "anything else, kept in the log",
+    "custom": "what is not text: an image, an attachment, a payload that the channel draws",
 }
 LINE_WORDS = {
     "run": "first: the run's record",

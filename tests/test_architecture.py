@@ -15,6 +15,7 @@ ROOT = Path(clerkship.__file__).parent
 LAYERS: list[set[str]] = [
     {"model"},
     {"kit"},
+    {"llm"},
     {"events", "library", "settings"},
     {"sandbox"},
     {"assertions", "faults"},

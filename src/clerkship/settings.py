@@ -57,6 +57,11 @@ def program(folder: Path | None = None, environ: Mapping[str, str] = os.environ)
     return f"uv run --project {shlex.quote(str(project))} clerkship"
 
 
+def variables(environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
+    """What `${NAME}` in a file stands for: anything but our own settings, some of which are secrets."""
+    return inherited(environ)
+
+
 def inherited(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """What a program that we start gets of our environment: all but our own settings, some of which are secrets."""
     return {name: value for name, value in environ.items() if not name.startswith("CLERKSHIP_")}

@@ -15,8 +15,8 @@ import pytest
 
 from clerkship.actors.command import load_command
 from clerkship.actors.contract import AgentStopped
-from clerkship.actors.messages import MOST_REPORTS
 from clerkship.actors.process import STDERR_LIMIT
+from clerkship.actors.reply import MOST_REPORTS
 from clerkship.kit.wall import monotonic
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
@@ -49,7 +49,9 @@ def test_a_conversation_goes_in_lines(bench: Workbench, tmp_path: Path) -> None:
     slots = [e["payload"]["value"] for e in bench.events(task_run) if e["kind"] == "agent.slot.set"]
     assert slots == [1, 2, 3]
     facts = sidecar(bench, task_run)
-    assert facts["agent_stderr"].splitlines()[0] == "clock now sandbox sandboxes task_item text turn type"
+    assert (
+        facts["agent_stderr"].splitlines()[0] == "clock metadata now sandbox sandboxes slots task_item text turn type"
+    )
     assert facts["agent_exit_code"] == 0
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.actors.contract import Speech
+from clerkship.actors.contract import Heard, Speech
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.events.event import Event
 from clerkship.model.pattern import PatternTooSlow
@@ -20,34 +20,34 @@ def person(**script: Any) -> ScriptedPerson:
 
 def test_the_first_rule_that_fits_speaks() -> None:
     someone = person(script=[{"when": "name", "say": "Ada"}, {"when": "n", "say": "later rule"}], fallback="What?")
-    assert someone.hear("your name?") == Speech("Ada")
-    assert someone.hear("and now?") == Speech("later rule")
-    assert someone.hear("hm") == Speech("What?")
+    assert someone.hear(Heard("your name?")) == Speech("Ada")
+    assert someone.hear(Heard("and now?")) == Speech("later rule")
+    assert someone.hear(Heard("hm")) == Speech("What?")
 
 
 def test_a_rule_may_be_used_up_and_say_another_line_each_time() -> None:
     someone = person(script=[{"when": "name", "say": ["Ada", "Ada Marsh"], "times": 3}], fallback="I told you.")
-    assert [someone.hear("name?").text for _ in range(4)] == ["Ada", "Ada Marsh", "Ada Marsh", "I told you."]
+    assert [someone.hear(Heard("name?")).text for _ in range(4)] == ["Ada", "Ada Marsh", "Ada Marsh", "I told you."]
 
 
 def test_without_a_fallback_they_leave() -> None:
-    assert person().hear("anything") == Speech(None, leaves=True, reason="nothing_left")
+    assert person().hear(Heard("anything")) == Speech(None, leaves=True, reason="nothing_left")
 
 
 def test_the_end_rule_comes_before_all_others() -> None:
     someone = person(script=[{"when": "bye", "say": "no"}], end={"when": "bye", "say": "Goodbye."})
-    assert someone.hear("bye now") == Speech("Goodbye.", leaves=True, reason="person_done")
+    assert someone.hear(Heard("bye now")) == Speech("Goodbye.", leaves=True, reason="person_done")
 
 
 def test_they_leave_after_so_many_lines_having_heard_the_answer_to_the_last() -> None:
     someone = person(opening="Hi", fallback="Hm", end={"after": 2, "say": "Bye"})
     assert someone.open() == Speech("Hi")
-    assert someone.hear("one") == Speech("Hm")
-    assert someone.hear("two") == Speech("Bye", leaves=True, reason="person_done")
+    assert someone.hear(Heard("one")) == Speech("Hm")
+    assert someone.hear(Heard("two")) == Speech("Bye", leaves=True, reason="person_done")
 
 
 def test_they_can_say_nothing_and_wait() -> None:
-    assert person(script=[{"when": "moment", "say": None}]).hear("one moment") == Speech()
+    assert person(script=[{"when": "moment", "say": None}]).hear(Heard("one moment")) == Speech()
 
 
 def test_an_event_can_make_them_speak_or_leave() -> None:
@@ -68,4 +68,4 @@ def test_an_event_can_make_them_speak_or_leave() -> None:
 def test_a_pattern_without_end_is_stopped() -> None:
     someone = person(script=[{"when": "(a|aa)+$", "say": "x"}])
     with pytest.raises(PatternTooSlow, match=r"took over 1 s"):
-        someone.hear("a" * 60 + "b")
+        someone.hear(Heard("a" * 60 + "b"))

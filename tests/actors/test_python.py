@@ -11,6 +11,7 @@ from clerkship.actors.python import PythonSolver, load_python
 from clerkship.actors.reply import parse_replies
 from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import Registered
+from clerkship.events.agent import SlotSet
 from clerkship.model.problem import InputError
 from clerkship.settings import Settings
 from tests.workbench import Workbench
@@ -139,7 +140,9 @@ def test_replies_come_in_many_forms() -> None:
     assert parse_replies("") == []
     assert parse_replies("a") == [Say("a")]
     assert parse_replies(["a", None, {"text": "b"}]) == [Say("a"), Say("b")]
-    assert parse_replies(Say("c", metadata={"k": [1]}))[0].metadata == {"k": [1]}
+    assert parse_replies(Say("c", metadata={"k": [1]})) == [Say("c", metadata={"k": [1]})]
+    assert parse_replies([SlotSet(name="a", value=1), "b"]) == [SlotSet(name="a", value=1), Say("b")]
+    assert parse_replies({"kind": "agent.slot.set", "name": "a"}) == [SlotSet(name="a")]
 
 
 def test_a_task_without_a_solution_cannot_be_given_to_oracle(bench: Workbench) -> None:

@@ -162,7 +162,7 @@ def test_nonsense_is_the_agents_error_and_the_run_is_complete(
         (5, "on_turn returned int"),
         ({"no": "text"}, "on_turn returned dict"),
         ("x" * 100_000_000, "100,000,000 characters"),
-        (["ok"] * 1000, "1000 replies"),
+        (["ok"] * 1000, "1,000 replies"),
         ([{"text": "hi", "buttons": [1]}], "buttons must be maps"),
     ],
 )

@@ -120,7 +120,7 @@ def test_a_file_that_is_not_yaml_by_name_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_without_tasks_says_what_a_task_is(clinic: Shelf) -> None:
     [line] = clinic.lines()
-    assert line == f"{clinic.root}: no task is here; a task is a YAML file with the key `task`"
+    assert line == f"{clinic.root}: no task is here; a task is a YAML file with the key `task`, or `scenario`"
 
 
 def test_hidden_files_and_folders_are_left_alone(shelf: Shelf) -> None:
@@ -707,7 +707,7 @@ def test_what_may_be_in_a_file_that_cannot_be_read_is_not_unknown(shelf: Shelf) 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("- a\n", "1:1: expected a map with `task`, `environment`, `dataset` or `benchmark`"),
+        ("- a\n", "1:1: expected a map with `task`, `scenario`, `environment`, `dataset` or `benchmark`"),
         ("just text\n", "1:1: expected a map with `task`"),
         ("{}\n", "1:1: expected a map with `task`"),
         ("tasks: {name: A}\n", "1:8: tasks: expected a list under `tasks`; write `task` for a single one"),
@@ -742,7 +742,7 @@ def test_every_mistake_of_every_file_is_in_one_report_sorted_by_place(shelf: She
           entities: [{id: p, dataset: patient}]
           task_item: {a: "{{ nobody.name }}"}
           criteria:
-            - {label: x, weight: 0, assertion: {nevr: x}}
+            - {label: x, weight: -1, assertion: {nevr: x}}
             - {label: y, assertion: {event_occurred: {event: chat.message.snt, where: {text: {matches: "("}}}}}
         """,
         tasks__d="""\
@@ -765,7 +765,7 @@ def test_every_mistake_of_every_file_is_in_one_report_sorted_by_place(shelf: She
         ("c.yml", 4, 31),
         ("c.yml", 5, 18),
         ("c.yml", 7, 26),
-        ("c.yml", 7, 41),
+        ("c.yml", 7, 42),
         ("c.yml", 8, 54),
         ("c.yml", 8, 86),
         ("d.yml", 2, 9),

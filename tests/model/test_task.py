@@ -56,7 +56,7 @@ MODELS += [Environment, Simulator, Benchmark, Dataset, DatasetFile, CriterionRun
 
 def test_a_task_has_the_seeds_fields() -> None:
     seed = {"name", "task_item", "scenario", "entities", "tags", "timeout", "criteria"}
-    assert seed | {"environment", "solution"} == Task.model_fields.keys()
+    assert seed | {"environment", "solution", "compat"} == Task.model_fields.keys()
     assert Criterion.model_fields.keys() == {"label", "assertion", "weight", "axis", "input_entity_id", "gate"}
 
 
@@ -119,7 +119,7 @@ def test_a_task_is_frozen_all_the_way() -> None:
         ("timeout", True),
         ("criteria", [{"label": "x"}]),
         ("criteria", [{"label": "", "assertion": "never"}]),
-        ("criteria", [{"label": "x", "assertion": "never", "weight": 0}]),
+        ("criteria", [{"label": "x", "assertion": "never", "weight": -1}]),
         ("criteria", [{"label": "x", "assertion": "never", "gate": "yes"}]),
         ("criteria", [{"label": "x", "assertion": "never", "gate": 1}]),
         ("entities", [{"id": "not a name", "dataset": "d"}]),

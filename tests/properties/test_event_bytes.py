@@ -1,7 +1,7 @@
 """An event read back from its bytes is the event, for every kind there is."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -27,7 +27,10 @@ BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     int: WHOLE,
     bytes: BYTES | LARGE.map(str.encode),
     str | None: st.none() | LARGE,
+    bool: st.booleans(),
+    Literal["local", "mcp"]: st.sampled_from(["local", "mcp"]),
     Any: JSON,
+    tuple[str, ...]: st.lists(LARGE, max_size=3).map(tuple),
     dict[str, Any]: MAPS,
     dict[str, Any] | None: st.none() | MAPS,
     tuple[dict[str, Any], ...]: st.lists(MAPS, max_size=3).map(tuple),

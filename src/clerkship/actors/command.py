@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, AgentError, Entry, Message, Say
+from clerkship.actors.contract import Agent, AgentError, Entry, Message, Said
 from clerkship.actors.messages import (
     Reports,
     answer_of,
@@ -45,7 +45,7 @@ class CommandAgent:
         self._process = Process(words, folder)
         self._reports: Reports | None = None
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """Send the message, wait for `say`."""
         reports = self._send(turn_message(message, sandboxes), sandboxes)
         try:

@@ -1,15 +1,16 @@
-"""What an agent is: two entry points, of which it has one or both; and what a person is."""
+"""What an agent is: entry points, of which it has some; and what a person is."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
-from clerkship.events.event import Event
+from clerkship.events.event import Event, Payload
+from clerkship.model.domain import Abilities
 from clerkship.sandbox.door import Sandboxes
 
-Entry = Literal["on_turn", "on_task"]
+Entry = Literal["on_start", "on_turn", "on_task"]
 NOTHING: Mapping[str, JsonValue] = {}
 """What an agent that holds nothing returns when it is closed."""
 
@@ -22,6 +23,20 @@ class Message:
     turn: int
     sandbox: str
     task_item: Mapping[str, JsonValue] | None = None
+    metadata: Mapping[str, JsonValue] | None = None
+    """What was sent along with it, unseen."""
+    slots: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What the scenario has set before the conversation began."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A conversation is about to begin: what its agent shall hold true from the start."""
+
+    slots: Mapping[str, JsonValue] = field(default_factory=dict)
+    task_item: Mapping[str, JsonValue] | None = None
+    stubs: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Actions of the agent that are not to be run, by name, each with the events and responses to use instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +47,7 @@ class Say:
     utter_name: str | None = None
     buttons: tuple[dict[str, Any], ...] = ()
     metadata: dict[str, Any] | None = None
+    custom: dict[str, Any] | None = None
 
     def fields(self) -> dict[str, Any]:
         """As a conversation takes it."""
@@ -40,7 +56,12 @@ class Say:
             "utter_name": self.utter_name,
             "buttons": self.buttons,
             "metadata": self.metadata,
+            "custom": self.custom,
         }
+
+
+Said = Say | Payload
+"""Part of what an agent gives back for a turn: something it says, or something it did, in the order it happened."""
 
 
 class AgentError(Exception):
@@ -60,8 +81,8 @@ class Agent(Protocol):
 
     entries: frozenset[Entry]
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
-        """A person talks to it. No replies means silence."""
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+        """A person talks to it. Nothing said means silence."""
         ...
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
@@ -73,6 +94,14 @@ class Agent(Protocol):
 
         Called once, whatever came of the trial. It may take a second, not more, and nothing follows it.
         """
+        ...
+
+
+class Starting(Protocol):
+    """An agent with `on_start` among its entries: it is told when a conversation is about to begin."""
+
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
+        """Get ready. What it says to that is its greeting, said before the person's first line."""
         ...
 
 
@@ -89,6 +118,24 @@ class Solver(Protocol):
         ...
 
 
+@runtime_checkable
+class Described(Protocol):
+    """A solver that can say, before anything runs, what its agent knows and what it can do."""
+
+    def abilities(self) -> Abilities:
+        """Ask it; raises InputError where it cannot be asked."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a person gets to hear and see of one turn."""
+
+    text: str
+    buttons: tuple[Mapping[str, Any], ...] = ()
+    custom: tuple[Mapping[str, Any], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Speech:
     """What a person does next: says something, leaves, or both."""
@@ -96,6 +143,8 @@ class Speech:
     text: str | None = None
     leaves: bool = False
     reason: str = ""
+    metadata: Mapping[str, JsonValue] | None = None
+    """Sent along with what is said, unseen."""
 
 
 class SimulatedPerson(Protocol):
@@ -109,8 +158,12 @@ class SimulatedPerson(Protocol):
         """Their first line, if they begin."""
         ...
 
-    def hear(self, said: str) -> Speech:
+    def hear(self, said: Heard) -> Speech:
         """The agent said something to them."""
+        ...
+
+    def wait(self) -> Speech | None:
+        """The agent said nothing to them; None if they go."""
         ...
 
     def notice(self, event: Event) -> Speech | None:

@@ -5,19 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
-from clerkship.actors.contract import AgentError, Message, Say
-from clerkship.actors.reply import parse_answer, parse_replies
-from clerkship.events.agent import AGENT
-from clerkship.events.event import Payload
-from clerkship.model.names import did_you_mean
+from clerkship.actors.contract import AgentError, Message, Said
+from clerkship.actors.reply import MOST_REPORTS, parse_answer, parse_replies, parse_report
 from clerkship.sandbox.door import Sandboxes
 
 REPLY_LIMIT = 8_000_000
 """Bytes of one line or one body; the limits of an answer and of texts are tighter, and checked when it is read."""
-MOST_REPORTS = 10_000
-_KINDS: dict[str, type[Payload]] = {model.kind: model for model in AGENT}
 
 
 def turn_message(message: Message, sandboxes: Sandboxes) -> dict[str, Any]:
@@ -28,6 +23,8 @@ def turn_message(message: Message, sandboxes: Sandboxes) -> dict[str, Any]:
         "turn": message.turn,
         "sandbox": message.sandbox,
         "task_item": message.task_item,
+        "slots": dict(message.slots),
+        "metadata": message.metadata,
         **surroundings(sandboxes),
     }
 
@@ -81,7 +78,7 @@ def shown(data: bytes) -> str:
     return repr(text[:200]) + ("…" if len(text) > 200 else "")
 
 
-def say_of(reply: Mapping[str, Any], what: str) -> list[Say]:
+def say_of(reply: Mapping[str, Any], what: str) -> list[Said]:
     """The `say` of a reply to a turn."""
     _only(reply, "say", what)
     return parse_replies(reply["say"])
@@ -115,18 +112,3 @@ class Reports:
             if self._count > MOST_REPORTS:
                 raise AgentError(f"it reports more than {MOST_REPORTS:,} doings of its own")
             self._sandboxes.report(parse_report(report))
-
-
-def parse_report(report: Any) -> Payload:
-    """One of the agent's own events."""
-    if not isinstance(report, dict) or not isinstance(report.get("kind"), str):
-        raise AgentError(f"a report is a map with `kind`, not {type(report).__name__} {repr(report)[:60]}")
-    kind = report["kind"]
-    if kind not in _KINDS:
-        raise AgentError(f"a report is of kind `{kind[:80]}`; {did_you_mean(kind[:80], _KINDS)}")
-    try:
-        return _KINDS[kind].model_validate({key: value for key, value in report.items() if key != "kind"})
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise AgentError(f"its report of {kind} is wrong: {place}: {first['msg']}") from None

@@ -9,7 +9,7 @@ import orjson
 from pydantic import JsonValue
 
 from clerkship.actors.completions import Completions
-from clerkship.actors.contract import Agent, AgentError, Entry, Message, Say
+from clerkship.actors.contract import Agent, AgentError, Entry, Message, Said
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.actors.wire import parse_address
 from clerkship.events.agent import ActionExecuted
@@ -63,7 +63,7 @@ class ChatAgent:
         self._completions = completions
         self._history: list[dict[str, Any]] = []
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """The model's next words to the person; what it does in between is done."""
         if not self._history:
             self._brief(message.task_item or {}, sandboxes)

@@ -1,6 +1,9 @@
-"""The scripted person: rules in order, a fallback, an end. No model, no chance: the same every time."""
+"""The scripted person: rules in order, lines, a fallback, an end. No model, no chance: the same every time."""
 
-from clerkship.actors.contract import Speech
+from collections.abc import Mapping
+from typing import Any
+
+from clerkship.actors.contract import Heard, Speech
 from clerkship.events.event import Event
 from clerkship.events.query import matches
 from clerkship.model.pattern import found
@@ -15,26 +18,43 @@ class ScriptedPerson:
         self._script = script
         self._uses = [0] * len(script.script)
         self._said = 0
+        self._next_line = 0
         self.watches = any(isinstance(rule.when, EventMatch) for rule in script.script) or isinstance(
             script.end.when, EventMatch
         )
 
     def open(self) -> Speech | None:
         """Their first line, if they begin."""
-        return self._say(self._script.opening) if self._script.opening is not None else None
+        if self._script.opening is not None:
+            return self._say(self._script.opening)
+        return self._go_on()
 
-    def hear(self, said: str) -> Speech:
-        """The end rule first, then the first rule that fits, then the fallback; without one they leave."""
+    def hear(self, said: Heard) -> Speech:
+        """The end rule first, then the first rule that fits, then the next line, then the fallback; then they leave."""
         end = self._script.end
         enough = end.after is not None and self._said >= end.after
-        if enough or (isinstance(end.when, str) and found(end.when, said)):
+        if enough or (isinstance(end.when, str) and found(end.when, said.text)):
             return Speech(end.say, leaves=True, reason="person_done")
         for number, rule in enumerate(self._script.script):
-            if isinstance(rule.when, str) and self._may_use(number, rule) and found(rule.when, said):
-                return self._use(number, rule)
+            if isinstance(rule.when, str) and self._may_use(number, rule) and found(rule.when, said.text):
+                if rule.press is None:
+                    return self._use(number, rule)
+                button = _button(rule.press, said.buttons)
+                if button is not None:
+                    self._uses[number] += 1
+                    return self._press(button)
+        line = self._go_on()
+        if line is not None:
+            return line
         if self._script.fallback is not None:
             return self._say(self._script.fallback)
-        return Speech(leaves=True, reason="nothing_left")
+        return Speech(leaves=True, reason="person_done" if self._script.lines else "nothing_left")
+
+    def wait(self) -> Speech | None:
+        """Whoever has lines goes on with them; others take silence for an end."""
+        if not self._script.lines:
+            return None
+        return self._go_on() or Speech(leaves=True, reason="person_done")
 
     def notice(self, event: Event) -> Speech | None:
         """A rule on an event speaks when the event happens."""
@@ -59,6 +79,23 @@ class ScriptedPerson:
         lines = (rule.say,) if isinstance(rule.say, str) else rule.say
         return self._say(lines[min(used, len(lines) - 1)])
 
-    def _say(self, line: str) -> Speech:
+    def _go_on(self) -> Speech | None:
+        """The next of their lines, if there is one."""
+        if self._next_line >= len(self._script.lines):
+            return None
+        line = self._script.lines[self._next_line]
+        self._next_line += 1
+        return self._say(line.say, line.metadata)
+
+    def _press(self, button: Mapping[str, Any]) -> Speech:
+        """What a channel sends for a button: its payload, or its title if it has none."""
+        title = str(button.get("title", ""))
+        return self._say(str(button.get("payload") or title), {"pressed": title})
+
+    def _say(self, line: str, metadata: Mapping[str, Any] | None = None) -> Speech:
         self._said += 1
-        return Speech(line)
+        return Speech(line, metadata=metadata)
+
+
+def _button(title: str, buttons: tuple[Mapping[str, Any], ...]) -> Mapping[str, Any] | None:
+    return next((button for button in buttons if found(title, str(button.get("title", "")))), None)

@@ -1,7 +1,8 @@
 """`python:module:name`: an agent written in Python, in this process.
 
 The name may be a class (a fresh instance per trial), an object or a module with `on_turn` and/or `on_task`,
-or one function whose first parameter is `message` or `task_item`. Sync or async.
+or one function whose first parameter is `message` or `task_item`. Sync or async. What has `on_turn` may have
+`on_start` too: it is called before the person's first line, with the slots the scenario sets.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, Entry, Message, Say
+from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, Entry, Message, Said, Start
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError
@@ -50,7 +51,11 @@ class PythonAgent:
         self._entrances = entrances
         self._context = contextvars.copy_context()  # what it sets there ends with it
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[Said]:
+        """Tell it that a conversation begins."""
+        return await self._call("on_start", (start, sandboxes), parse_replies)
+
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """Hand the message over."""
         return await self._call("on_turn", (message, sandboxes), parse_replies)
 
@@ -127,6 +132,8 @@ def entrances(target: Any, name: str) -> dict[Entry, Entrance]:
     found: dict[Entry, Callable[..., Any]] = {
         entry: getattr(target, entry) for entry in _ENTRIES.values() if callable(getattr(target, entry, None))
     }
+    if "on_turn" in found and callable(getattr(target, "on_start", None)):
+        found["on_start"] = target.on_start
     if not found and callable(target):
         first = next(iter(_parameters(target)), "")
         if first not in _ENTRIES:

@@ -5,21 +5,63 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, ValidationError
 
-from clerkship.actors.contract import AgentError, Say
+from clerkship.actors.contract import AgentError, Said, Say
+from clerkship.events.agent import AGENT
+from clerkship.events.event import Payload
+from clerkship.model.names import did_you_mean
 
 TEXT_LIMIT = 100_000
 ANSWER_LIMIT = 1_000_000
 MOST_REPLIES = 100
+MOST_REPORTS = 10_000
+_KINDS: dict[str, type[Payload]] = {model.kind: model for model in AGENT}
 
 
-def parse_replies(value: Any) -> list[Say]:
-    """None, text, Say, a map with `text`, or a list of those."""
+def parse_replies(value: Any) -> list[Said]:
+    """None, text, Say, a map with `text`, an event of the agent's own, or a list of those."""
     items = value if isinstance(value, list | tuple) else [value]
-    if len(items) > MOST_REPLIES:
-        raise AgentError(f"on_turn returned {len(items)} replies; the limit is {MOST_REPLIES}")
-    return [_say(item) for item in items if item is not None and not (isinstance(item, str) and not item)]
+    if len(items) > MOST_REPORTS:
+        raise AgentError(f"on_turn returned {len(items):,} replies and events; the limit is {MOST_REPORTS:,}")
+    said = [_said(item) for item in items if item is not None and not (isinstance(item, str) and not item)]
+    replies = sum(isinstance(item, Say) for item in said)
+    if replies > MOST_REPLIES:
+        raise AgentError(f"on_turn returned {replies:,} replies; the limit is {MOST_REPLIES}")
+    return said
+
+
+def parse_event(payload: Payload) -> Payload:
+    """One of the agent's own events, a copy that can be kept."""
+    if type(payload) not in AGENT:
+        raise TypeError(f"an agent may report flows, actions, slots and the like, not {type(payload).__name__}")
+    return type(payload).model_validate(parse_answer(payload.model_dump(), what="report"))
+
+
+def parse_report(report: Any) -> Payload:
+    """One of the agent's own events as JSON has it: `{"kind": "agent.slot.set", "name": …, "value": …}`."""
+    if not isinstance(report, Mapping) or not isinstance(report.get("kind"), str):
+        raise AgentError(f"a report is a map with `kind`, not {type(report).__name__} {repr(report)[:60]}")
+    kind = report["kind"]
+    if kind not in _KINDS:
+        raise AgentError(f"a report is of kind `{kind[:80]}`; {did_you_mean(kind[:80], _KINDS)}")
+    try:
+        return _KINDS[kind].model_validate({key: value for key, value in report.items() if key != "kind"})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise AgentError(f"its report of {kind} is wrong: {place}: {first['msg']}") from None
+
+
+def _said(item: Any) -> Said:
+    if isinstance(item, Mapping) and "kind" in item:
+        return parse_event(parse_report(item))
+    if not isinstance(item, Payload):
+        return _say(item)
+    try:
+        return parse_event(item)
+    except TypeError as error:
+        raise AgentError(str(error)) from None
 
 
 def _say(item: Any) -> Say:
@@ -29,7 +71,11 @@ def _say(item: Any) -> Say:
         if not isinstance(item.utter_name, str | None):
             raise AgentError(f"a reply's utter_name is {_named(item.utter_name)}")
         return Say(
-            _text(item.text), item.utter_name, _buttons(item.buttons) if item.buttons else (), _plain_map(item.metadata)
+            _text(item.text),
+            item.utter_name,
+            _buttons(item.buttons) if item.buttons else (),
+            _plain_map(item.metadata, "metadata"),
+            _plain_map(item.custom, "custom"),
         )
     if (
         isinstance(item, Mapping)
@@ -57,12 +103,12 @@ def _buttons(buttons: Any) -> tuple[dict[str, Any], ...]:
     return tuple(plain)  # type: ignore[arg-type]
 
 
-def _plain_map(value: Any) -> dict[str, Any] | None:
+def _plain_map(value: Any, what: str) -> dict[str, Any] | None:
     if value is None:
         return None
-    plain = parse_answer(value, what="metadata")
+    plain = parse_answer(value, what=what)
     if not isinstance(plain, dict):
-        raise AgentError(f"a reply's metadata is {_named(value)}")
+        raise AgentError(f"a reply's {what} is {_named(value)}")
     return plain
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, Message, Say
+from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, Message, Said
 from clerkship.actors.messages import (
     REPLY_LIMIT,
     Reports,
@@ -48,7 +48,7 @@ class WebhookAgent:
         self._conversation = new_name("conversation")
         self._reports: Reports | None = None
 
-    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """Post the message; the reply's `say` is what it says."""
         return say_of(await self._ask(turn_message(message, sandboxes), sandboxes), _REPLY)
 

@@ -59,6 +59,8 @@ class Assertion(Frozen):
     aliases: ClassVar[tuple[str, ...]] = ()
     simulator: ClassVar[str | None] = None
     """The kind of sandbox whose final state it reads; `sandbox` names which, unless there is only one."""
+    judged: ClassVar[bool] = False
+    """Whether a model is asked; without one it can be skipped, and is never taken for passed."""
     shorthand: ClassVar[str | None] = None
     """The field that a bare value (text, a list or a matcher) stands for."""
 

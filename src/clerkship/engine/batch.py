@@ -148,7 +148,7 @@ class Batch:
             if trial is not None and trial.claim():
                 seat.retired = True
                 self._seats.remove(seat)
-                self._keep([finish(trial, "timed_out")])
+                self._keep([finish(trial, trial.out_of_time("timed_out"))])
                 self._sit()
 
     def _stop(self) -> None:

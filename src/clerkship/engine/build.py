@@ -15,11 +15,13 @@ from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError
+from clerkship.model.problem import InputError, Problem
 from clerkship.model.scenario import Person, Scenario
 from clerkship.model.snapshot import Snapshot
+from clerkship.model.task import Task
+from clerkship.model.variables import UnknownVariable, expand
 from clerkship.playground.playground import Room
-from clerkship.settings import Settings
+from clerkship.settings import Settings, variables
 from clerkship.steps.contract import Step
 
 NOTHING = Scenario()
@@ -30,6 +32,8 @@ class BuiltTask:
     """A task with its names resolved."""
 
     snapshot: Snapshot
+    task: Task
+    """As it is run: with environment variables put in, which the snapshot never has."""
     rooms: Mapping[str, Room]
     scenario: Scenario
     steps: tuple[tuple[timedelta | None, Step], ...]
@@ -50,6 +54,8 @@ def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], 
     written: dict[int, str] = {}
     """Tasks that were loaded together share one environment; those that were read back have one each, alike."""
     built = []
+    snapshots = tuple(snapshots)
+    _refuse_unplayed(snapshots)
     for snapshot in snapshots:
         place = snapshot.environment
         key = written.get(id(place)) or written.setdefault(id(place), place.model_dump_json())
@@ -59,25 +65,54 @@ def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], 
     return built
 
 
+def _refuse_unplayed(snapshots: Iterable[Snapshot]) -> None:
+    """Whoever is not scripted must be played by a model, and there is none to play them."""
+    people = [(snapshot, (snapshot.task.scenario or NOTHING).person) for snapshot in snapshots]
+    problems = [
+        Problem(
+            file=snapshot.source,
+            message=f"{snapshot.task.name!r} has a simulation_context and no script, and no model to play the person",
+            hint="give it `setup.person` with an `opening` or `lines`",
+        )
+        for snapshot, person in people
+        if person is not None and not person.is_scripted
+    ]
+    if problems:
+        raise InputError(problems)
+
+
 def build_task(snapshot: Snapshot, datasets: Mapping[str, Dataset], catalog: Registered) -> BuiltTask:
     """Resolve everything a snapshot names."""
     return _build(snapshot, build_rooms(snapshot.environment, datasets, catalog), catalog)
 
 
 def _build(snapshot: Snapshot, rooms: Mapping[str, Room], catalog: Registered) -> BuiltTask:
-    scenario = snapshot.task.scenario or NOTHING
+    task = expanded(snapshot)
+    scenario = task.scenario or NOTHING
     return BuiltTask(
         snapshot=snapshot,
+        task=task,
         rooms=rooms,
         scenario=scenario,
         steps=tuple((call.at, catalog.step(call.name).model_validate(call.args or {})) for call in scenario.steps),
         checks=tuple(
             (criterion, catalog.assertion(criterion.assertion.name).model_validate(criterion.assertion.args))
-            for criterion in snapshot.task.criteria
+            for criterion in task.criteria
         ),
         person_at=_place(scenario.person, rooms) if scenario.person is not None else None,
-        task_item=orjson.dumps(snapshot.task.task_item),
+        task_item=orjson.dumps(task.task_item),
     )
+
+
+def expanded(snapshot: Snapshot) -> Task:
+    """The task with environment variables put in."""
+    if b"${" not in snapshot.data:
+        return snapshot.task
+
+    def told(path: list[int | str], unknown: UnknownVariable) -> None:
+        raise InputError.of(f"task {snapshot.task.name!r}: {unknown}", hint=unknown.hint)
+
+    return Task.model_validate(expand(snapshot.task.model_dump(mode="json"), variables(), told))
 
 
 def build_rooms(environment: Environment, datasets: Mapping[str, Dataset], catalog: Registered) -> dict[str, Room]:

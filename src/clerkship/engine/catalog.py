@@ -15,7 +15,7 @@ from clerkship.model.names import canonical, nearest
 from clerkship.playground.playground import ON_TURN
 from clerkship.plugin.contract import Claim, Sort
 from clerkship.plugin.load import NONE, Broken, Installed, Loaded, discover
-from clerkship.settings import load_settings
+from clerkship.settings import load_settings, variables
 from clerkship.simulators.registry import load_simulators
 from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
@@ -145,6 +145,10 @@ class Registered:
         """Every kind of event there is, with its payload."""
         own = [event for _, spec in self.simulators.items() for event in spec.events]
         return {event.kind: event for event in (*LIFECYCLE, *AGENT, *own)}
+
+    def variables(self) -> Mapping[str, str]:
+        """What `${NAME}` in a file may stand for."""
+        return variables()
 
     def payloads(self) -> Mapping[str, Collection[str]]:
         """Every kind of event there is, with the fields of its payload."""

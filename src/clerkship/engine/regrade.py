@@ -33,7 +33,7 @@ def grade(built: BuiltTask, events: Sequence[Event], ending: Ending) -> tuple[tu
     """Every criterion of a task over these events, and their fold. States are rebuilt by reading the log again."""
     answered = [event.payload for event in events if isinstance(event.payload, AgentAnswered)]
     evidence = Evidence(
-        task=built.snapshot.task,
+        task=built.task,
         events=sorted(events, key=lambda event: (event.at, event.seq)),
         states=replay(built.rooms, events),
         ending=ending,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
+from clerkship.llm.contract import NoModel
 from clerkship.model.criterion import Criterion
 from clerkship.model.run import AxisScore, CriterionRun, CriterionStatus, Ending, Status, Verdict
 
@@ -21,15 +22,22 @@ class Score:
     axes: dict[str, AxisScore]
 
 
-def judge(checks: Iterable[tuple[Criterion, Assertion]], evidence: Evidence) -> tuple[CriterionRun, ...]:
+def judge(
+    checks: Iterable[tuple[Criterion, Assertion]], evidence: Evidence, *, skip_judged: bool = False
+) -> tuple[CriterionRun, ...]:
     """Every criterion, on every ending."""
-    return tuple(_judge_one(criterion, assertion, evidence) for criterion, assertion in checks)
+    return tuple(
+        _judge_one(criterion, assertion, evidence, skip=skip_judged and assertion.judged)
+        for criterion, assertion in checks
+    )
 
 
-def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence) -> CriterionRun:
-    status: CriterionStatus = "judged"
+def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, *, skip: bool) -> CriterionRun:
+    status: CriterionStatus = "skipped" if skip else "judged"
     try:
-        check = assertion.check(evidence)
+        check = assertion.check(evidence) if not skip else Check.of(False, "skipped: no model was to be asked")
+    except NoModel as missing:
+        status, check = "error", Check.of(False, str(missing))
     except Exception as error:  # one criterion's error is data, and takes no other down
         status = "error"
         check = Check.of(False, f"{type(error).__name__}: {error}".encode(errors="replace").decode())
@@ -51,7 +59,8 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence) -
 def fold(criteria: Sequence[CriterionRun], status: Status) -> Score:
     """The design's table of outcomes."""
     judged = [criterion for criterion in criteria if criterion.status == "judged"]
-    axes = _axes(judged)
+    counted = [criterion for criterion in judged if criterion.weight > 0]
+    axes = _axes(counted)
     if status == "timed_out":
         return Score("fail", 0.0, axes)
     if status != "completed":
@@ -61,8 +70,8 @@ def fold(criteria: Sequence[CriterionRun], status: Status) -> Score:
     score = _mean(judged)
     if [criterion for criterion in judged if criterion.gate and not criterion.passed]:
         return Score("fail", score, axes)
-    if [criterion for criterion in criteria if criterion.status == "error"]:
-        if judged and score == 0:
+    if [criterion for criterion in criteria if criterion.status == "error" and (criterion.gate or criterion.weight)]:
+        if counted and score == 0:
             return Score("fail", score, axes)
         return Score("inconclusive", None, axes)
     if score is None:
@@ -94,4 +103,6 @@ def status_of(ending: Ending) -> Status:
     match ending:
         case "timed_out" | "cancelled" | "errored":
             return ending
+        case "turn_timed_out":
+            return "timed_out"
     return "completed"

@@ -109,10 +109,10 @@ class Seat:
                     self.trial, self._deadline, self.finishing = None, math.inf, True
                     self._take_back()
         except asyncio.CancelledError:
-            return self._ending, ""
+            return trial.out_of_time(self._ending), ""
         except AgentStopped:
             self.retired = True  # its loop may be in any state
-            return self._ending, ""
+            return trial.out_of_time(self._ending), ""
         except BaseException as error:  # around one run: whatever it was is data, and must not end the thread
             return "errored", told(error)
 
@@ -133,8 +133,10 @@ class Seat:
     def overdue(self) -> Trial | None:
         """Push a trial that is past its time, harder and harder; returns it once it can only be given up."""
         with self._gate:
-            late = monotonic() - self._deadline
-            if self.trial is None or late <= 0 or self.retired:
+            if self.trial is None or self.retired:
+                return None
+            late = monotonic() - min(self._deadline, self.trial.turn_deadline)
+            if late <= 0:
                 return None
             if late > GRACE:
                 self._interrupt(self.trial)

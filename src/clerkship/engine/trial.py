@@ -1,5 +1,6 @@
 """One trial: fork, set up, let the agent work, seal, grade. The only loop of the whole is in here."""
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,18 +8,21 @@ from typing import Any, Literal, cast
 
 import orjson
 
-from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, Message, Solver
+from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, Message, Solver, Start, Starting
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.engine.score import Score, fold, judge, status_of
+from clerkship.events.agent import SlotSet
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted
 from clerkship.events.log import Log, Subscriber
 from clerkship.kit.rng import derive
-from clerkship.kit.wall import perf_counter
+from clerkship.kit.wall import monotonic, perf_counter
+from clerkship.llm.contract import Model
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import Attempt, CriterionRun, Ending, TaskRun
+from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT, Scenario
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.pacer import paced
@@ -54,6 +58,10 @@ class Setting:
     begin: Callable[[Attempt], None] = lambda attempt: None
     """Told of each attempt before its agent is."""
     subscribers: tuple[Subscriber, ...] = ()
+    model: Model | None = None
+    """Who judges what no rule decides."""
+    skips_judged: bool = False
+    """Whether what needs a model is passed over."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,7 @@ class Trial:
         snapshot = job.built.snapshot
         self.timeout = snapshot.timeout
         self._began = perf_counter()
+        self._began_at = monotonic()
         self.playground = Playground(
             snapshot.environment, job.built.rooms, derive(job.seed, snapshot.task.name, job.trial)
         )
@@ -87,10 +96,17 @@ class Trial:
         self._gate = threading.Lock()
         self._agent: Agent | None = None
         self._over = False
+        self.turn_deadline = math.inf
+        """When the answer that is waited for must be there."""
 
     def claim(self) -> bool:
         """True for the first who asks."""
         return self._claim.acquire(blocking=False)
+
+    def out_of_time(self, ending: Ending) -> Ending:
+        """What it is to be stopped now: by the limit of a turn, unless the run's own limit or somebody ends it."""
+        early = monotonic() < self._began_at + self.timeout
+        return "turn_timed_out" if ending == "timed_out" and early else ending
 
     async def play(self) -> Ending:
         """Set the scene and let the agent work until it is done, the person leaves, or a limit is reached."""
@@ -112,7 +128,7 @@ class Trial:
         if entry not in agent.entries:
             raise InputError.of(f"{self._setting.solver.name} has no {entry}, and this task starts with the {starts}")
         sandboxes = open_doors(self._setting.gateway, self.playground, self._setting.base_url)
-        self._emit(AgentStarted(entry=entry, task_item=self.job.built.snapshot.task.task_item))
+        self._emit(AgentStarted(entry=entry, task_item=self.job.built.task.task_item))
         if entry == "on_task":
             self.playground.listen()
         task_item = orjson.loads(self.job.built.task_item)  # a copy of its own: what it does to it is its business
@@ -145,7 +161,9 @@ class Trial:
         built, playground = self.job.built, self.playground
         place = cast(str, built.person_at)
         state = cast(Conversation, playground.sandboxes[place].state)
+        await self._begin(agent, sandboxes, task_item)
         open_conversation(playground, place)
+        slots, most, patience = built.scenario.initial_slots, *_limits(built.scenario)
         turns = heard = 0
         while state.open:
             message, heard = _next_of_person(state, heard)
@@ -153,16 +171,31 @@ class Trial:
                 if playground.skip():
                     continue
                 return "nothing_left"
-            if turns >= built.scenario.max_turns:
+            if turns >= most:
                 return "turn_limit"
             turns += 1
             said = cast(Utterance, message.payload)
-            replies = await agent.on_turn(Message(said.text, said.turn, place, task_item), sandboxes)
-            if not replies:
+            self.turn_deadline = monotonic() + patience
+            turn = await agent.on_turn(Message(said.text, said.turn, place, task_item, said.metadata, slots), sandboxes)
+            if monotonic() > self.turn_deadline:
+                return "turn_timed_out"
+            self.turn_deadline = math.inf
+            if state.open and not playground.deliver(place, turn):
                 return "agent_silent"
-            if state.open:
-                playground.deliver(place, replies)
         return cast(Ending, playground.left.get(place, "person_done"))
+
+    async def _begin(self, agent: Agent, sandboxes: Sandboxes, task_item: dict[str, Any] | None) -> None:
+        """Let the agent get ready, then set what the scenario sets: on top of what it did by itself."""
+        scenario, place = self.job.built.scenario, cast(str, self.job.built.person_at)
+        if "on_start" in agent.entries:
+            self.turn_deadline = monotonic() + _limits(scenario)[1]
+            start = Start(scenario.initial_slots, task_item, scenario.stubs)
+            greeting = await cast(Starting, agent).on_start(start, sandboxes)
+            self.turn_deadline = math.inf
+            self.playground.greet(place, greeting)
+        with self.playground.lock:
+            for name, value in scenario.initial_slots.items():
+                self.playground.emit("agent", SlotSet(name=name, value=value), "scenario")
 
     def _emit(self, payload: Any) -> None:
         with self.playground.lock:
@@ -195,7 +228,7 @@ class Trial:
 
     def _grade(self, ending: Ending, error: str) -> Finished:
         status = status_of(ending)
-        criteria = judge(self.job.built.checks, self._evidence(ending))
+        criteria = judge(self.job.built.checks, self._evidence(ending), skip_judged=self._setting.skips_judged)
         return self._keep(ending, error, criteria, fold(criteria, status))
 
     def _keep(self, ending: Ending, error: str, criteria: tuple[CriterionRun, ...], folded: Score) -> Finished:
@@ -227,13 +260,14 @@ class Trial:
     def _evidence(self, ending: Ending) -> Evidence:
         snapshot = self.job.built.snapshot
         return Evidence(
-            task=snapshot.task,
+            task=self.job.built.task,
             events=self.playground.log.ordered(),
             states={name: sandbox.state for name, sandbox in self.playground.sandboxes.items()},
             ending=ending,
             answer=self._answer,
             answered=self._answered,
             entities=snapshot.entities,
+            model=self._setting.model,
         )
 
 
@@ -254,6 +288,11 @@ def stillborn(job: Job, error: str, ending: Literal["errored", "cancelled"] = "e
         tags=snapshot.task.tags,
     )
     return Finished(task_run, b"", {}, b"{}")
+
+
+def _limits(scenario: Scenario) -> tuple[int, float]:
+    """Turns, and wall seconds for each."""
+    return scenario.max_turns or MAX_TURNS, scenario.turn_timeout or TURN_TIMEOUT
 
 
 def _clean(text: str) -> str:

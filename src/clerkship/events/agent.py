@@ -1,6 +1,6 @@
-"""What an agent did inside itself, told by its own tracker or code: flows, actions, slots."""
+"""What an agent did inside itself, told by its own tracker or code: flows, actions, slots, skills, memory, tools."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from clerkship.events.event import Payload
 
@@ -33,10 +33,27 @@ class FlowInterrupted(Payload):
 
     kind: ClassVar[str] = "agent.flow.interrupted"
     flow_id: str
+    flow_step_id: str | None = None
+
+
+class FlowResumed(Payload):
+    """A flow that was put aside goes on."""
+
+    kind: ClassVar[str] = "agent.flow.resumed"
+    flow_id: str
+    flow_step_id: str | None = None
+
+
+class ClarificationOffered(Payload):
+    """The agent was not sure what was meant, and offered these flows."""
+
+    kind: ClassVar[str] = "agent.clarification.offered"
+    flow_ids: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
 
 class ActionExecuted(Payload):
-    """An action or a tool ran."""
+    """An action ran."""
 
     kind: ClassVar[str] = "agent.action.executed"
     name: str
@@ -51,11 +68,146 @@ class SlotSet(Payload):
     value: Any = None
 
 
+class SkillActivated(Payload):
+    """A skill was taken up."""
+
+    kind: ClassVar[str] = "agent.skill.activated"
+    skill_id: str
+
+
+class SkillCompleted(Payload):
+    """A skill did what it is for."""
+
+    kind: ClassVar[str] = "agent.skill.completed"
+    skill_id: str
+
+
+class SkillCancelled(Payload):
+    """A skill was called off."""
+
+    kind: ClassVar[str] = "agent.skill.cancelled"
+    skill_id: str
+    step_id: str | None = None
+
+
+class SkillInterrupted(Payload):
+    """A skill was put aside for another."""
+
+    kind: ClassVar[str] = "agent.skill.interrupted"
+    skill_id: str
+    step_id: str | None = None
+
+
+class SkillResumed(Payload):
+    """A skill that was put aside goes on."""
+
+    kind: ClassVar[str] = "agent.skill.resumed"
+    skill_id: str
+    step_id: str | None = None
+
+
+class BlockEntered(Payload):
+    """An ordered block of a skill began."""
+
+    kind: ClassVar[str] = "agent.block.entered"
+    skill_id: str
+    block_id: str
+
+
+class BlockCompleted(Payload):
+    """An ordered block of a skill reached its end."""
+
+    kind: ClassVar[str] = "agent.block.completed"
+    skill_id: str
+    block_id: str
+    step_id: str | None = None
+
+
+class BlockCancelled(Payload):
+    """An ordered block of a skill was called off."""
+
+    kind: ClassVar[str] = "agent.block.cancelled"
+    skill_id: str
+    block_id: str
+    step_id: str | None = None
+
+
+class BlockInterrupted(Payload):
+    """An ordered block of a skill was put aside."""
+
+    kind: ClassVar[str] = "agent.block.interrupted"
+    skill_id: str
+    block_id: str
+    step_id: str | None = None
+
+
+class BlockResumed(Payload):
+    """An ordered block of a skill goes on."""
+
+    kind: ClassVar[str] = "agent.block.resumed"
+    skill_id: str
+    block_id: str
+    step_id: str | None = None
+
+
+class MemorySet(Payload):
+    """Something was remembered."""
+
+    kind: ClassVar[str] = "agent.memory.set"
+    name: str
+    value: Any = None
+
+
+class MemoryCleared(Payload):
+    """Something was forgotten."""
+
+    kind: ClassVar[str] = "agent.memory.cleared"
+    name: str
+
+
+class ToolExecuted(Payload):
+    """A tool was called, and this came of it."""
+
+    kind: ClassVar[str] = "agent.tool.executed"
+    tool_name: str
+    arguments: dict[str, Any] = {}
+    source: Literal["local", "mcp"] = "local"
+    mcp_server: str | None = None
+    skill_id: str | None = None
+    result: Any = None
+    is_error: bool = False
+    error_message: str | None = None
+
+
+class Noted(Payload):
+    """Anything else an agent's engine wrote down, under its own name: a restart, a reminder, a sub-agent."""
+
+    kind: ClassVar[str] = "agent.noted"
+    what: str
+    data: dict[str, Any] = {}
+
+
 AGENT: tuple[type[Payload], ...] = (
     FlowStarted,
     FlowCompleted,
     FlowCancelled,
     FlowInterrupted,
+    FlowResumed,
+    ClarificationOffered,
     ActionExecuted,
     SlotSet,
+    SkillActivated,
+    SkillCompleted,
+    SkillCancelled,
+    SkillInterrupted,
+    SkillResumed,
+    BlockEntered,
+    BlockCompleted,
+    BlockCancelled,
+    BlockInterrupted,
+    BlockResumed,
+    MemorySet,
+    MemoryCleared,
+    ToolExecuted,
+    Noted,
 )

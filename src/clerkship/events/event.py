@@ -30,6 +30,8 @@ class Utterance(Payload):
     utter_name: str | None = None
     buttons: tuple[dict[str, Any], ...] = ()
     metadata: dict[str, Any] | None = None
+    custom: dict[str, Any] | None = None
+    """What is not text: an image, an attachment, a payload that the channel draws."""
 
 
 class Event(NamedTuple):

@@ -1,11 +1,14 @@
 """A sealed run: all that a check may look at, and nothing else."""
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
 from clerkship.events.event import Event, Utterance
+from clerkship.llm.contract import Answer, Model, NoModel, Question
 from clerkship.model.run import Ending
 from clerkship.model.task import Task
 
@@ -27,6 +30,8 @@ class Evidence:
     answer: Any = None
     answered: bool = False
     entities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    model: Model | None = None
+    """Who can be asked what no rule decides; most checks have no need of one."""
 
     @cached_property
     def utterances(self) -> list[Event]:
@@ -36,6 +41,29 @@ class Evidence:
     def said_by(self, actor: str, sandbox: str | None = None) -> list[Event]:
         """What one side said, on one sandbox or on any."""
         return [event for event in self.utterances if event.actor == actor and sandbox in (None, event.source)]
+
+    @cached_property
+    def _turns(self) -> list[tuple[datetime, int]]:
+        """Where each turn begins: with a line of the person."""
+        return [(event.at, event.seq) for event in self.utterances if event.actor != "agent"]
+
+    def turn_of(self, event: Event) -> int:
+        """Which turn something happened in; 0 before the person's first line."""
+        return bisect_right(self._turns, (event.at, event.seq))
+
+    def ask(self, question: Question) -> Answer:
+        """Put a question to the model that judges."""
+        return self._model.ask(question)
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Texts as vectors, by the model that judges."""
+        return self._model.embed(texts)
+
+    @property
+    def _model(self) -> Model:
+        if self.model is None:
+            raise NoModel("a model must judge it, and none is configured: give --judge, or --no-judge to skip it")
+        return self.model
 
     def state(self, kind: type[S], sandbox: str | None = None) -> S:
         """The final state of a sandbox; without a name, of the only one of this sort."""

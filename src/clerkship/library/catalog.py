@@ -65,6 +65,10 @@ class Catalog(Protocol):
         """Every kind of event there is, with the fields of its payload."""
         ...
 
+    def variables(self) -> Mapping[str, str]:
+        """What `${NAME}` in a file may stand for."""
+        ...
+
     def missing(self, name: str) -> str:
         """Why something of this name is not here, where that is known."""
         ...

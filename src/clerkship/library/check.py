@@ -127,16 +127,31 @@ class Checker:
         scenario = data.get("scenario")
         alone = isinstance(scenario, list)
         steps = scenario if alone else _map(scenario).get("steps")
+        self._check_steps(steps, ["scenario"] if alone else ["scenario", "steps"], place)
+        self._check_person(_map(scenario).get("person"), ["scenario", "person"], place)
+
+    def check_scenario(self, data: Mapping[str, Any], place: Surroundings | None) -> None:
+        """A scenario file: its assertions, its person, and what else it sets up."""
+        setup = _map(data.get("setup"))
+        for number, written in enumerate(_list(_map(data.get("goals")).get("assertions"))):
+            call = _read(AssertionCall, written)
+            if call is not None:
+                self._check_call("assertion", call.name, call.args, ["goals", "assertions", number], place)
+        self._check_steps(setup.get("steps"), ["setup", "steps"], place)
+        self._check_person(setup.get("person") or {}, ["setup", "person"], place)
+
+    def _check_steps(self, steps: Any, path: Path, place: Surroundings | None) -> None:
         for number, written in enumerate(_list(steps)):
             step = _read(StepCall, written)
             if step is not None:
-                path: Path = ["scenario", number] if alone else ["scenario", "steps", number]
-                self._check_call("step", step.name, step.args, path, place)
-        person = _read(Person, _map(scenario).get("person"))
+                self._check_call("step", step.name, step.args, [*path, number], place)
+
+    def _check_person(self, written: Any, path: Path, place: Surroundings | None) -> None:
+        person = _read(Person, written)
         if person is not None and place is not None:
-            self._check_person_place(person.sandbox, place)
+            self._check_place(self._converses, person.sandbox, "chat", path, place)
         if person is not None:
-            self._check_names(person.model_dump(), ["scenario", "person"], place)
+            self._check_names(person.model_dump(), path, place)
 
     def _check_criterion(
         self, data: Mapping[str, Any], path: Path, entities: list[Any], place: Surroundings | None
@@ -209,9 +224,6 @@ class Checker:
         if operation not in known:
             where = f"`{named}`" if named is not None else place.name
             self.note([*path, "operation"], f"{where} has no operation `{operation}`", did_you_mean(operation, known))
-
-    def _check_person_place(self, named: str | None, place: Surroundings) -> None:
-        self._check_place(self._converses, named, "chat", ["scenario", "person"], place)
 
     def _converses(self, kind: str) -> bool:
         return self._is_simulator(kind) and self.catalog.simulator(kind).converses

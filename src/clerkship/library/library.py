@@ -51,7 +51,9 @@ class Library:
 
     def _named(self, pattern: str) -> list[str]:
         """The tasks of this name or pattern; where there is none, those with this in their names."""
-        found = [name for name in self.tasks if _is_named(name, pattern)] or fitting(pattern, self.tasks)
+        found = [name for name in self.tasks if _is_named(name, pattern)]
+        found = found or [name for name, loaded in self.tasks.items() if Path(loaded.file).stem == pattern]
+        found = found or fitting(pattern, self.tasks)
         if not found:
             raise InputError.of(f"no task `{pattern}`", hint=did_you_mean(pattern, self.tasks))
         return found

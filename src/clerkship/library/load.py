@@ -20,11 +20,15 @@ from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.environment import CONVERSATION, Environment
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
+from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import Entity, Task
+from clerkship.model.variables import UnknownVariable, expand
 
 M = TypeVar("M", bound=BaseModel)
 _ENTITY = TypeAdapter(Entity)
 _TEMPLATED = ("task_item", "scenario", "criteria")
+_SINGLE = ("scenario",)
+"""What a file has one of, and which goes by the file's name."""
 _PLURALS = {"tasks": "task", "environments": "environment", "datasets": "dataset", "benchmarks": "benchmark"}
 
 
@@ -52,6 +56,11 @@ class Piece:
         """What it is known by; empty if it says nothing that can be one."""
         name = self.fields.get(self.name_key)
         return name if isinstance(name, str) else ""
+
+    @property
+    def slug(self) -> str:
+        """The name of its file, without folder and ending."""
+        return Path(self.tree.file).stem
 
     def spot(self, *path: int | str) -> Spot:
         """Where something in it is written."""
@@ -84,13 +93,14 @@ class Loader:
         self._each(pieces, "environment", self._environment)
         self._each(pieces, "benchmark", self._benchmark)
         self._each(pieces, "task", self._task)
+        self._each(pieces, "scenario", self._scenario)
         problems = self.folder.report.sorted()
         if self.needs_task and not self.tasks and not problems:
             problems = [
                 Problem(
                     file=str(self.folder.root),
                     message="no task is here",
-                    hint="a task is a YAML file with the key `task`",
+                    hint="a task is a YAML file with the key `task`, or `scenario`",
                 )
             ]
         if problems:
@@ -120,7 +130,7 @@ class Loader:
             if tree is None or self.folder.resolve(path) in self.folder.included:
                 continue
             if not isinstance(tree.data, dict) or not tree.data:
-                message = "expected a map with `task`, `environment`, `dataset` or `benchmark`"
+                message = "expected a map with `task`, `scenario`, `environment`, `dataset` or `benchmark`"
                 self.problem(tree, [], message, "text and lists are for other files to !include")
                 continue
             for key, value in tree.data.items():
@@ -128,18 +138,20 @@ class Loader:
         return pieces
 
     def _split(self, tree: Tree, key: str, value: Any) -> list[Piece]:
-        if key in _PLURALS.values():
+        if key in _PLURALS.values() or key in _SINGLE:
             return [Piece(key, tree, [key], value)]
         if key in _PLURALS and isinstance(value, list):
             return [Piece(_PLURALS[key], tree, [key, number], item) for number, item in enumerate(value)]
         if key in _PLURALS:
             self.problem(tree, [key], f"expected a list under `{key}`", f"write `{_PLURALS[key]}` for a single one")
         else:
-            hint = did_you_mean(key, [*_PLURALS, *_PLURALS.values()])
+            hint = did_you_mean(key, [*_PLURALS, *_PLURALS.values(), *_SINGLE])
             self.problem(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
         return []
 
     def _define(self, piece: Piece) -> None:
+        if piece.sort == "scenario":
+            return  # its file's name tells it from others
         known = self._defined.setdefault(piece.sort, {})
         first = known.setdefault(piece.name, piece)
         if piece.name and first is not piece:
@@ -213,10 +225,39 @@ class Loader:
         now = (environment or CONVERSATION).now.isoformat()
         data = self._render(piece, {**bound, "now": now}, unbound)
         task = self._model(piece, Task, data)
-        self._checker(piece).check_task(data if isinstance(data, dict) else {}, self._surroundings(name))
+        self._checker(piece).check_task(self._expanded(piece, data), self._surroundings(name))
         solution = self._solution(piece)
         if task is not None and environment is not None:
             self.tasks.setdefault(task.name, LoadedTask(task, environment, bound, solution, piece.tree.file))
+
+    def _scenario(self, piece: Piece) -> None:
+        """A scenario file is a task; what it says is checked where it says it."""
+        name = self._environment_name(piece)
+        environment = CONVERSATION if name is None else self.environments.get(name)
+        written = self._model(piece, ScenarioFile, piece.data)
+        self._checker(piece).check_scenario(self._expanded(piece, piece.data), self._surroundings(name))
+        if written is None or environment is None:
+            return
+        try:
+            task = written.task(piece.slug)
+        except ValidationError as error:  # the parts are right, and do not go together
+            self.problem(piece.tree, piece.path, error.errors()[0]["msg"].removeprefix("Value error, "))
+            return
+        if task.name in self.tasks:
+            task = task.model_copy(update={"name": f"{task.name} ({piece.slug})"})
+        if task.name in self.tasks:
+            other = self.tasks[task.name].file
+            self.problem(piece.tree, [*piece.path, "name"], f"two scenarios are called {task.name!r}", f"see {other}")
+        self.tasks.setdefault(task.name, LoadedTask(task, environment, {}, None, piece.tree.file))
+
+    def _expanded(self, piece: Piece, data: Any) -> dict[str, Any]:
+        """With environment variables put in, as it will be run; what is kept has them as they are written."""
+
+        def told(path: list[int | str], unknown: UnknownVariable) -> None:
+            self.problem(piece.tree, [*piece.path, *path], str(unknown), unknown.hint, spoils=True)
+
+        found = expand(data, self.catalog.variables(), told)
+        return found if isinstance(found, dict) else {}
 
     def _checker(self, piece: Piece) -> Checker:
         def note(path: list[int | str], message: str, hint: str = "", *, key: bool = False) -> None:

@@ -13,7 +13,9 @@ class Criterion(Frozen):
 
     label: Annotated[str, Field(min_length=1, description="what is checked, in words a reviewer reads")]
     assertion: Annotated[AssertionCall, Field(description="a map with one key, the assertion's name")]
-    weight: Annotated[Number, Field(gt=0, le=1_000_000, description="share in the task's score")] = 1.0
+    weight: Annotated[
+        Number, Field(ge=0, le=1_000_000, description="share in the task's score; 0: shown, never counted")
+    ] = 1.0
     axis: Annotated[str | None, Field(description="groups criteria in the score, such as safety")] = None
     input_entity_id: Annotated[str | None, Field(description="one of the task's entity ids")] = None
     gate: Annotated[Flag, Field(description="if it fails, the run fails whatever the score")] = False

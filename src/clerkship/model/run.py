@@ -16,6 +16,7 @@ Ending = Literal[
     "agent_silent",  # on_turn returned nothing
     "turn_limit",
     "agent_failed",
+    "turn_timed_out",  # one answer took longer than it may
     "timed_out",
     "cancelled",
     "errored",

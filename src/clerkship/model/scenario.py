@@ -5,9 +5,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
 from clerkship.model.call import StepCall
-from clerkship.model.frozen import Frozen, Whole
+from clerkship.model.frozen import Frozen, Number, Whole
 from clerkship.model.matcher import check_expected
 from clerkship.model.pattern import compile_pattern
+
+MAX_TURNS = 50
+TURN_TIMEOUT = 60.0
 
 
 def _check_pattern(pattern: str) -> str:
@@ -33,20 +36,47 @@ class EventMatch(Frozen):
 
 
 class Rule(Frozen):
-    """When the person hears this, or this happens, they say that."""
+    """When the person hears this, or this happens, they say that, or press a button."""
 
     when: Annotated[Regex | EventMatch, Field(description="a regex on what the agent said, or an event")]
     say: Annotated[
         str | tuple[str, ...] | None,
         Field(description="a line, or one line per use, the last repeating; null to stay silent and wait"),
-    ]
+    ] = None
+    press: Annotated[
+        Regex | None,
+        Field(description="the button to press, by a regex on its title; the rule waits for a turn that has one"),
+    ] = None
     times: Annotated[Whole | None, Field(ge=1, description="how often the rule may be used")] = None
 
     @model_validator(mode="after")
     def _something_to_say(self) -> "Rule":
-        if self.say is not None and not self.say:
+        if (self.press is None) == ("say" not in self.model_fields_set):
+            raise ValueError("expected `say`, or `press` a button")
+        if self.press is None and self.say is not None and not self.say:
             raise ValueError("`say` is empty; give it a line, or null to stay silent")
+        if self.press is not None and not isinstance(self.when, str):
+            raise ValueError("`press` goes with a `when` on what the agent said: an event has no buttons")
         return self
+
+
+def _or_text(schema: dict[str, Any]) -> None:
+    whole = dict(schema)
+    schema.clear()
+    schema.update({"anyOf": [{"type": "string", "minLength": 1}, whole]})
+
+
+class Line(Frozen):
+    """A line that is said whatever the agent answers: text alone, or with what is sent along unseen."""
+
+    model_config = ConfigDict(json_schema_extra=_or_text)
+    say: Annotated[str, Field(min_length=1)]
+    metadata: Annotated[dict[str, JsonValue] | None, Field(description="sent along with it, unseen")] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text_alone(cls, value: Any) -> Any:
+        return {"say": value} if isinstance(value, str) else value
 
 
 class EndRule(Frozen):
@@ -58,14 +88,32 @@ class EndRule(Frozen):
 
 
 class Person(Frozen):
-    """A scripted person: an opening line, rules in order, a fallback, an end. The same every time."""
+    """A scripted person: an opening line, rules in order, a fallback, an end; or lines one after another. The same
+    every time. One with a `simulation_context` and nothing else is played by a model."""
 
     name: str = "person"
     sandbox: Annotated[str | None, Field(description="where they talk; the only chat sandbox if there is one")] = None
+    simulation_context: Annotated[str | None, Field(description="who they are and what they want, in plain words")] = (
+        None
+    )
     opening: Annotated[str | None, Field(description="their first line; none if they wait to be spoken to")] = None
+    lines: Annotated[
+        tuple[Line, ...],
+        Field(description="said one after another where no rule fits, whatever the agent answers; then they hang up"),
+    ] = ()
     script: tuple[Rule, ...] = ()
     fallback: Annotated[str | None, Field(description="said when no rule fits; without it they hang up")] = None
     end: EndRule = EndRule()
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether all they say is written down."""
+        return self.simulation_context is None or bool(self.opening is not None or self.lines or self.script)
+
+    @property
+    def begins(self) -> bool:
+        """Whether they can say a first line of their own."""
+        return self.opening is not None or bool(self.lines) or not self.is_scripted
 
 
 def _or_steps_alone(schema: dict[str, Any]) -> None:
@@ -81,7 +129,18 @@ class Scenario(Frozen):
     steps: tuple[StepCall, ...] = ()
     person: Person | None = None
     starts: Annotated[Literal["agent", "person"], Field(description="who has the initiative")] = "agent"
-    max_turns: Annotated[Whole, Field(ge=1, le=10_000, description="replies of the agent before it ends")] = 50
+    max_turns: Annotated[
+        Whole | None, Field(ge=1, le=10_000, description="replies of the agent before it ends; 50, or as the run says")
+    ] = None
+    turn_timeout: Annotated[
+        Number | None, Field(gt=0, le=86_400, description="wall seconds for one answer; 60, or as the run says")
+    ] = None
+    initial_slots: Annotated[
+        dict[str, JsonValue], Field(description="what the agent holds true before the conversation begins")
+    ] = {}
+    stubs: Annotated[
+        dict[str, JsonValue], Field(description="actions of the agent that are not to be run, and what to use instead")
+    ] = {}
 
     @model_validator(mode="before")
     @classmethod
@@ -90,6 +149,6 @@ class Scenario(Frozen):
 
     @model_validator(mode="after")
     def _opens_if_it_starts(self) -> "Scenario":
-        if self.starts == "person" and (self.person is None or self.person.opening is None):
-            raise ValueError("`starts: person` needs a person with an `opening`")
+        if self.starts == "person" and (self.person is None or not self.person.begins):
+            raise ValueError("`starts: person` needs a person with an `opening` or `lines`")
         return self

@@ -1,6 +1,6 @@
 """A task: a situation, what the agent is told, and what counts as done."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
@@ -35,4 +35,7 @@ class Task(Frozen):
     timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds")] = None
     criteria: Annotated[tuple[Criterion, ...], Field(description="typed assertions, checked after the run")] = ()
     environment: Annotated[str | None, Field(description="name of an environment in the same folder")] = None
+    compat: Annotated[
+        Literal["rasa"] | None, Field(description="whose reading of the assertions holds, where it differs from ours")
+    ] = None
     solution: Annotated[str | None, Field(description="Python file beside the task that `oracle` runs")] = None

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from clerkship.actors.reply import parse_answer
-from clerkship.events.agent import AGENT
+from clerkship.actors.reply import parse_event
 from clerkship.events.event import Event, Payload
 from clerkship.playground.gateway import Exchange, Gateway
 from clerkship.playground.playground import Playground
@@ -75,8 +74,5 @@ class AgentReport:
 
     def __call__(self, payload: Payload) -> Event:
         """Take it down as the agent's."""
-        if type(payload) not in AGENT:
-            raise TypeError(f"an agent may report flows, actions and slots, not {type(payload).__name__}")
-        copied = type(payload).model_validate(parse_answer(payload.model_dump(), what="report"))
         with self._playground.lock:
-            return self._playground.emit("agent", copied, "agent")
+            return self._playground.emit("agent", parse_event(payload), "agent")

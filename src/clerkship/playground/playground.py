@@ -8,7 +8,7 @@ from functools import partial
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Any, TypeVar, cast
 
-from clerkship.actors.contract import Say, SimulatedPerson, Speech
+from clerkship.actors.contract import Heard, Said, Say, SimulatedPerson, Speech
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.lifecycle import FaultInjected, RequestRefused, RunEnded, StepFailed, StepRan
 from clerkship.events.log import open_log
@@ -195,7 +195,8 @@ class Playground:
             return
         self.clock.touch()  # what falls due may end the conversation
         if speech.text and conversation.open:
-            conversation.say(self.act(sandbox, "person", cause), speech.text)
+            along = {"metadata": dict(speech.metadata)} if speech.metadata else {}
+            conversation.say(self.act(sandbox, "person", cause), speech.text, **along)
         if speech.leaves and conversation.open:
             self.left[sandbox] = speech.reason
             conversation.end(self.act(sandbox, "person", cause), speech.reason)
@@ -203,25 +204,49 @@ class Playground:
     def _conversation(self, sandbox: str) -> Conversation:
         return cast(Conversation, self.sandboxes[sandbox].state)
 
-    def deliver(self, sandbox: str, replies: Sequence[Say]) -> None:
-        """Have the agent say its replies of one turn; the person hears them out before answering."""
+    def deliver(self, sandbox: str, turn: Sequence[Said]) -> bool:
+        """Take down what the agent did and said in one turn; the person hears it out before answering.
+
+        False if the agent said nothing, and the person did not care to go on.
+        """
         with self.lock:
-            if self.faults and not self._arrives(sandbox, replies):
-                return
-            conversation = self._conversation(sandbox)
-            self._held = []
-            said: Event | None = None
-            for reply in replies:
-                self.clock.touch()  # what falls due may end the conversation
-                if conversation.open:
-                    said = conversation.say(self.act(sandbox, "agent"), **reply.fields())
-            held, self._held = self._held, None
+            replies = [part for part in turn if isinstance(part, Say)]
+            if self.faults and replies and not self._arrives(sandbox, replies):
+                self._take_down(sandbox, [part for part in turn if not isinstance(part, Say)])
+                return True
+            said, held = self._take_down(sandbox, turn)
             answered = False
             for event in held:
                 answered = self._notice(event) or answered
-            if said is not None and not answered:
-                heard = "\n".join(reply.text for reply in replies)
-                self.speak(sandbox, self.people[sandbox].hear(heard), said.seq)
+            if answered:
+                return True
+            if not replies:
+                speech = self.people[sandbox].wait()
+                self.speak(sandbox, speech)
+                return speech is not None
+            if said is not None:
+                self.speak(sandbox, self.people[sandbox].hear(_heard(replies)), said.seq)
+            return True
+
+    def greet(self, sandbox: str, start: Sequence[Said]) -> None:
+        """Take down what the agent did and said before the person's first line."""
+        with self.lock:
+            self._take_down(sandbox, start)
+
+    def _take_down(self, sandbox: str, turn: Sequence[Said]) -> tuple[Event | None, list[Event]]:
+        """In the order it happened: the last thing said, and what there is to be noticed."""
+        conversation = self._conversation(sandbox)
+        self._held = []
+        said: Event | None = None
+        for part in turn:
+            if not isinstance(part, Say):
+                self.emit("agent", part, "agent")
+                continue
+            self.clock.touch()  # what falls due may end the conversation
+            if conversation.open:
+                said = conversation.say(self.act(sandbox, "agent"), **part.fields())
+        held, self._held = self._held, None
+        return said, held
 
     def _arrives(self, sandbox: str, replies: Sequence[Say]) -> bool:
         """Whether a turn gets through what is in its way; if not, the person waits, and says their last line again."""
@@ -255,7 +280,9 @@ class Playground:
             return
         person = self.people.get(event.source)
         if not self._notice(event) and person is not None and isinstance(event.payload, Utterance):
-            self.speak(event.source, person.hear(event.payload.text), event.seq)
+            said = event.payload
+            heard = Heard(said.text, said.buttons, (said.custom,) if said.custom is not None else ())
+            self.speak(event.source, person.hear(heard), event.seq)
 
     def _notice(self, event: Event) -> bool:
         """Tell those who watch for events; whether the one it was said to has answered."""
@@ -346,6 +373,17 @@ class Playground:
         """Tear it down: no traffic and no events from here on; the log stays."""
         self.closed = True
         self._writer.close()
+
+
+def _heard(replies: Sequence[Say]) -> Heard:
+    """All of a turn's replies as the person has them before them."""
+    if len(replies) == 1 and replies[0].custom is None:
+        return Heard(replies[0].text, replies[0].buttons)
+    return Heard(
+        "\n".join(reply.text for reply in replies if reply.text),
+        tuple(button for reply in replies for button in reply.buttons),
+        tuple(reply.custom for reply in replies if reply.custom is not None),
+    )
 
 
 def _last_of_person(conversation: Conversation) -> Event | None:

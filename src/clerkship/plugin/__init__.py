@@ -1,6 +1,6 @@
 """All that the author of a plug-in imports: the contracts, and what they are made of. What is not here may change."""
 
-from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, Message, Say, Solver
+from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, Message, Said, Say, Solver, Start
 from clerkship.actors.registry import Load
 from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
 from clerkship.events.event import Event, Payload, Utterance
@@ -66,6 +66,7 @@ __all__ = [
     "Request",
     "Rng",
     "Route",
+    "Said",
     "Sandboxes",
     "Say",
     "Settings",
@@ -73,6 +74,7 @@ __all__ = [
     "Spec",
     "Spoiled",
     "Stage",
+    "Start",
     "State",
     "Step",
     "Utterance",

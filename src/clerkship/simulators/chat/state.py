@@ -25,11 +25,11 @@ class ChatState(State):
         return act.emit(SessionStarted(person=person))
 
     def say(self, act: Act, text: str, **extra: Any) -> Event:
-        """Somebody says something; a turn begins with the person."""
+        """Somebody says something; a turn begins with the person, and what comes before their first line is turn 0."""
         if not self.open:
             raise Refusal(409, "not_open", "nobody is here to talk with")
         turn = self.turns + (act.actor != "agent")
-        return act.emit(MessageSent(text=text, turn=max(turn, 1), **extra))
+        return act.emit(MessageSent(text=text, turn=turn, **extra))
 
     def end(self, act: Act, reason: str) -> Event:
         """Somebody leaves."""

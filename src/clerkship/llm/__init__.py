@@ -1,0 +1,1 @@
+"""Models: one seam to ask them through, and who stands behind it."""

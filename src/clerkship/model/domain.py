@@ -1,0 +1,48 @@
+"""What an agent is known to have: its slots and their types, its actions, responses and flows, its engine."""
+
+from typing import Annotated
+
+from pydantic import Field, JsonValue
+
+from clerkship.model.frozen import Frozen
+
+
+class Domain(Frozen):
+    """The names an agent knows. None where that cannot be said, so that nothing is held against it."""
+
+    source: Annotated[str, Field(description="where it comes from, for messages")]
+    slots: dict[str, str] = {}
+    """Name to type: text, bool, float, list, categorical, any."""
+    actions: frozenset[str] | None = None
+    responses: frozenset[str] | None = None
+    flows: frozenset[str] | None = None
+
+
+class Abilities(Frozen):
+    """What an agent that is connected says of itself."""
+
+    engine: str
+    domain: Domain | None = None
+    emits: frozenset[str] | None = None
+    """The kinds of agent event its engine can write; None if that is not known."""
+
+
+_FITTING: dict[str, tuple[type, ...]] = {
+    "text": (str,),
+    "categorical": (str,),
+    "strict_categorical": (str,),
+    "bool": (bool,),
+    "float": (int, float),
+    "list": (list,),
+}
+_WORDS = {"text": "text", "bool": "true or false", "float": "a number", "list": "a list"}
+
+
+def misfit(value: JsonValue, slot_type: str) -> str:
+    """What a slot of this type takes, if not this value; empty if it does. `null` fits every slot."""
+    fitting = _FITTING.get(slot_type)
+    if value is None or fitting is None:
+        return ""
+    if isinstance(value, fitting) and not (slot_type == "float" and isinstance(value, bool)):
+        return ""
+    return _WORDS.get(slot_type, "text")

@@ -1,0 +1,160 @@
+"""A scenario file: who the person is, the starting state, and what success is. It is a task by another name."""
+
+from typing import Annotated, Any
+
+from pydantic import Field, JsonValue, model_validator
+
+from clerkship.model.call import AssertionCall, StepCall
+from clerkship.model.criterion import Criterion
+from clerkship.model.frozen import Flag, Frozen, Number, Whole
+from clerkship.model.scenario import Person, Scenario
+from clerkship.model.task import Task
+
+
+class Setup(Frozen):
+    """What holds before the conversation begins. All but `initial_slots` are ours."""
+
+    initial_slots: Annotated[dict[str, JsonValue], Field(description="slot values set before the first turn")] = {}
+    person: Annotated[Person | None, Field(description="a scripted person, who needs no model (ours)")] = None
+    steps: Annotated[tuple[StepCall, ...], Field(description="what else is set up, as in a task (ours)")] = ()
+    max_turns: Annotated[Whole | None, Field(ge=1, le=10_000, description="turns before it ends (ours)")] = None
+    turn_timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds per answer (ours)")] = None
+
+
+class ToolCalled(Frozen):
+    """A tool that is to be called: its name alone, or with some of its arguments."""
+
+    tool_name: str
+    arguments: dict[str, JsonValue] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_alone(cls, value: Any) -> Any:
+        return {"tool_name": value} if isinstance(value, str) else value
+
+
+class GroupPart(Frozen):
+    """One entry of a group: a tool, or a word about the whole of it."""
+
+    tool_called: ToolCalled | None = None
+    ordered: Flag | None = None
+    gate: Flag | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> "GroupPart":
+        if len(self.model_fields_set) != 1:
+            raise ValueError("expected one of `tool_called`, `ordered` and `gate`")
+        return self
+
+
+class ExpectedTool(Frozen):
+    """A tool called at any time, or a group of them called in one turn. It only fails the run if it gates."""
+
+    tool_called: ToolCalled | None = None
+    tool_group: Annotated[tuple[GroupPart, ...] | None, Field(min_length=1)] = None
+    gate: Flag = False
+
+    @model_validator(mode="after")
+    def _one(self) -> "ExpectedTool":
+        if (self.tool_called is None) == (self.tool_group is None):
+            raise ValueError("expected `tool_called` or `tool_group`")
+        if self.tool_group is not None and not any(part.tool_called for part in self.tool_group):
+            raise ValueError("a group needs a `tool_called`")
+        return self
+
+    def criterion(self) -> Criterion:
+        """As a task has it."""
+        if self.tool_called is not None:
+            call = AssertionCall(name="tool_called", args=self.tool_called.model_dump())
+            return _expected(call, self.tool_called.tool_name, gate=self.gate)
+        parts = self.tool_group or ()
+        calls = [part.tool_called for part in parts if part.tool_called is not None]
+        args: JsonValue = {
+            "calls": [call.model_dump() for call in calls],
+            "ordered": any(part.ordered for part in parts),
+        }
+        gate = self.gate or any(part.gate for part in parts)
+        names = ", ".join(call.tool_name for call in calls)
+        return _expected(AssertionCall(name="tool_group", args=args), names, gate=gate)
+
+
+def _expected(call: AssertionCall, names: str, *, gate: bool) -> Criterion:
+    return Criterion(label=f"{call.name}({names})", assertion=call, gate=gate, weight=1.0 if gate else 0.0)
+
+
+class Goals(Frozen):
+    """What success is."""
+
+    assertions: Annotated[tuple[AssertionCall, ...], Field(description="checked against the event history")] = ()
+    criteria: Annotated[
+        tuple[Annotated[str, Field(min_length=1)], ...],
+        Field(description="required behaviour in plain language, judged by a model"),
+    ] = ()
+    expected_tools: Annotated[tuple[ExpectedTool, ...], Field(description="tools that should have been called")] = ()
+
+
+class ScenarioFile(Frozen):
+    """One conversation with a simulated person."""
+
+    name: Annotated[str, Field(max_length=200, description="a label for people; the file's name is what it goes by")]
+    simulation_context: Annotated[str, Field(description="who the person is and what they want, in plain words")]
+    type: Annotated[str | None, Field(description="a label such as happy_path; becomes a tag")] = None
+    setup: Setup = Setup()
+    goals: Annotated[Goals, Field(description="without goals the run gives a transcript, and no verdict")] = Goals()
+    tags: Annotated[tuple[str, ...], Field(description="labels to select and group by (ours)")] = ()
+    timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds (ours)")] = None
+    environment: Annotated[str | None, Field(description="name of an environment in the same folder (ours)")] = None
+
+    def task(self, slug: str) -> Task:
+        """The task it is. Every criterion gates."""
+        setup, goals = self.setup, self.goals
+        person = (setup.person or Person()).model_copy(update={"simulation_context": self.simulation_context})
+        asserted = [Criterion(label=label(call), assertion=call, gate=True) for call in goals.assertions]
+        judged = [
+            Criterion(label=text, assertion=AssertionCall(name="judged", args=text), gate=True)
+            for text in goals.criteria
+        ]
+        return Task(
+            name=self.name or slug,
+            scenario=Scenario(
+                steps=setup.steps,
+                person=person,
+                starts="person",
+                max_turns=setup.max_turns,
+                turn_timeout=setup.turn_timeout,
+                initial_slots=setup.initial_slots,
+            ),
+            criteria=(*asserted, *judged, *(tool.criterion() for tool in goals.expected_tools)),
+            tags=(*((self.type,) if self.type else ()), *self.tags),
+            timeout=self.timeout,
+            environment=self.environment,
+        )
+
+
+_ABOUT = ("flow_id", "flow_ids", "name", "tool_name", "skill_id", "block_id")
+
+
+def label(call: AssertionCall) -> str:
+    """What an assertion is called where it is shown: its name, and what it is about."""
+    args = call.args
+    if call.name == "sequencing":
+        return call.name
+    if isinstance(args, str):
+        return f"{call.name}({args})"
+    if isinstance(args, list):
+        return f"{call.name}({', '.join(map(_entry, args))})"
+    if isinstance(args, dict):
+        about = [args[key] for key in _ABOUT if key in args]
+        if about:
+            return f"{call.name}({', '.join(_words(part) for part in about)})"
+    return call.name
+
+
+def _entry(item: JsonValue) -> str:
+    if isinstance(item, dict) and "name" in item:
+        return f"{item['name']}={item['value']!r}" if "value" in item else str(item["name"])
+    return str(item)
+
+
+def _words(part: JsonValue) -> str:
+    return ", ".join(map(str, part)) if isinstance(part, list) else str(part)
