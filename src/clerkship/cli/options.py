@@ -19,7 +19,7 @@ Agent = Annotated[
         "-a",
         metavar="WHO",
         help="Who does the work: python:mod:name, 'command:node agent.mjs', https://host/path, openai:model, "
-        "oracle (the tasks' own solutions), nop (nobody).",
+        "rasa:http://host:5005, oracle (the tasks' own solutions), nop (nobody).",
     ),
 ]
 RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start; `latest`, `latest~1`.")]
