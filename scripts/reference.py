@@ -171,9 +171,9 @@ its `credentials.yml`. It answers people and takes no tasks. Each trial is a con
 (`conversation_id`) is kept beside the log.
 
 Each turn is a POST to `/webhooks/rest/webhook`, with `{"is_simulation": true}` and whatever goes along with the line as
-its metadata; then a GET of `/conversations/<id>/tracker?include_events=ALL`. Where slots are to be set, `/session_start`
-is sent first and read, and then the slots are posted to `/conversations/<id>/tracker/events`, on top of what the
-session's start has set. Without slots nothing is sent before the first turn.
+its metadata; then a GET of `/conversations/<id>/tracker?include_events=ALL`. Where slots are to be set,
+`/session_start` is sent first and read, and then the slots are posted to `/conversations/<id>/tracker/events`, on top
+of what the session's start has set. Without slots nothing is sent before the first turn.
 
 What is new in the tracker is what the assistant did and said, in the tracker's order; where it has nothing that was
 said, the channel's own answer counts. An utterance keeps `metadata` as it is, `metadata.utter_action` is its

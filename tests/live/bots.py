@@ -26,7 +26,7 @@ LIMIT = 900.0  # seconds for an install or a training
 READY_WITHIN = 240.0  # a loaded machine takes its time to import TensorFlow
 QUIET = {"RASA_TELEMETRY_ENABLED": "false", "PYTHONWARNINGS": "ignore", "TF_CPP_MIN_LOG_LEVEL": "3"}
 NO_PYTHON = """
-no Python 3.10, which Rasa 3.6 needs, and uv could not get one.
+There is no Python 3.10 that starts, which Rasa 3.6 needs: none named, on the path or among pyenv's; uv has none either.
 Install it (pyenv install 3.10, or your system's python3.10), or name it: make test-live PYTHON310=/path/to/python3.10
 """
 
