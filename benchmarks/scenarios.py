@@ -35,7 +35,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
 from clerkship.library.load import load
-from clerkship.llm.contract import Answer, Question
+from clerkship.llm.scripted import Script, ScriptedAnswer, ScriptedModel
 from clerkship.model.task import Task
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.settings import Settings
@@ -133,22 +133,16 @@ TWELVE: list[dict[str, Any]] = [
 ]
 
 
-class Agreeable:
-    """A model that answers at once: what is measured is our part."""
-
-    name = "agreeable"
-
-    def ask(self, question: Question) -> Answer:
-        """Whatever shape is asked for, filled in with yes."""
-        found: dict[str, Any] = {"score": 1.0, "reasoning": "yes"}
-        statement = {"statement": "It is so.", "score": 1, "justification": "yes"}
-        if "statements" in str(question.shape.model_json_schema()):
-            found = {"statements": [statement]}
-        return Answer(question.shape.model_validate(found), self.name)
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """All alike."""
-        return [[1.0] for _ in texts]
+YES = Script(
+    answers=(
+        ScriptedAnswer(about="relevance", answer={"score": 1.0, "reasoning": "yes"}),
+        ScriptedAnswer(
+            about="groundedness",
+            answer={"statements": [{"statement": "It is so.", "score": 1, "justification": "yes"}]},
+        ),
+    )
+)
+"""A model that answers at once: what is measured is our part."""
 
 
 def history(count: int) -> list[Event]:
@@ -183,7 +177,10 @@ def history(count: int) -> list[Event]:
 def graded(events: list[Event]) -> float:
     """Seconds for all twelve over one history."""
     checks = [CATALOG.assertion(name).model_validate(args) for written in TWELVE for name, args in written.items()]
-    evidence = Evidence(task=Task(name="x"), events=events, states={}, ending="person_done", model=Agreeable())
+    model = ScriptedModel("yes", YES)
+    evidence = Evidence(task=Task(name="x"), events=events, states={}, ending="person_done", model=model)
+        task=Task(name="x"), events=events, states={}, ending="person_done", model=ScriptedModel("yes", YES)
+    )
     gc.collect()
     began = time.perf_counter()
     found = [check.check(evidence) for check in checks]

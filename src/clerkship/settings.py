@@ -43,6 +43,17 @@ class Settings:
         default="text-embedding-3-large",
         metadata={"about": "model that makes vectors of texts, where a judge needs them: `model` or `model@address`"},
     )
+    rasa_token: str = field(
+        default="", repr=False, metadata={"about": "what a `rasa:` server was given as `--auth-token`, if anything"}
+    )
+    rasa_jwt: str = field(
+        default="", repr=False, metadata={"about": "a JWT that a `rasa:` server takes, signed by somebody else"}
+    )
+    rasa_jwt_secret: str = field(
+        default="",
+        repr=False,
+        metadata={"about": "what a `rasa:` server was given as `--jwt-secret`; we sign with it ourselves, by HS256"},
+    )
 
 
 _EXPECTED = {

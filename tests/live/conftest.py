@@ -1,0 +1,43 @@
+"""The servers that live tests talk to: each started once, when the first test wants it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clerkship.kit.secrets import new_token
+from tests.live import bots
+
+
+@pytest.fixture(scope="session")
+def programs() -> Path:
+    """Rasa's own programs; without them there is nothing to test, and one line says so."""
+    try:
+        return bots.installed()
+    except bots.LiveFailed as problem:
+        pytest.exit(str(problem), returncode=2)
+
+
+@pytest.fixture(scope="session")
+def desk(programs: Path) -> Iterator[bots.Server]:
+    """The order desk, which tells what it knows to who has a token, or a JWT."""
+    token, secret = new_token("token"), new_token("jwt")
+    options = ["--auth-token", token, "--jwt-secret", secret]
+    with bots.serving(programs, bots.order_desk(programs), options, token) as url:
+        yield bots.Server(url, token, secret)
+
+
+@pytest.fixture(scope="session")
+def stock(programs: Path) -> Iterator[bots.Server]:
+    """The bot of `rasa init`, open to everybody on this machine."""
+    with bots.serving(programs, bots.stock(programs)) as url:
+        yield bots.Server(url)
+
+
+@pytest.fixture(scope="session")
+def empty(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[bots.Server]:
+    """A server that has not been given a model."""
+    home = tmp_path_factory.mktemp("empty")
+    (home / "credentials.yml").write_text("rest:\n", encoding="utf-8")
+    with bots.serving(programs, home) as url:
+        yield bots.Server(url)

@@ -1,0 +1,51 @@
+"""What can be tried of the live tests in every run: no server outlives its test, and a missing Python is said to be."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.actors.programs import gone
+from tests.live import bots
+from tests.live.bots import HERE
+
+SERVER = "import os, sys, time; print(os.getpid(), flush=True); time.sleep(600)"
+
+
+@pytest.mark.parametrize("abruptly", [False, True])
+def test_a_server_ends_with_who_asked_for_it(abruptly: bool) -> None:
+    asker = f"""
+import subprocess, sys
+keeper = [sys.executable, "-I", "-S", {str(HERE / "keeper.py")!r}, sys.executable, "-c", {SERVER!r}]
+process = subprocess.Popen(keeper, stdin=subprocess.PIPE, start_new_session=True)
+sys.stdin.read()
+process.communicate()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", asker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    server = int(process.stdout.readline())
+    if abruptly:
+        process.kill()
+    process.communicate()
+    assert gone([server])
+
+
+@pytest.mark.parametrize("python", ["/no/such/python", sys.executable])
+def test_a_python_that_will_not_do_is_said_with_what_to_do(
+    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bots, "CACHE", tmp_path / "live")
+    monkeypatch.setenv("PYTHON310", python)
+    with pytest.raises(bots.LiveFailed, match=r"no Python 3\.10(?s:.*)make test-live PYTHON310="):
+        bots.installed()
+
+
+def test_an_install_that_is_there_is_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bots, "CACHE", tmp_path)
+    home = tmp_path / f"rasa-{bots.digest(bots.REQUIREMENTS)}"
+    home.mkdir()
+    (home / "complete").touch()
+    assert bots.installed() == home / "bin"
