@@ -318,7 +318,7 @@ class RasaServer(ThreadingHTTPServer):
         """Messages in the order they came."""
         self.stopped = threading.Event()
         self.domain = yaml.safe_load((HERE / "domain.yml").read_text(encoding="utf-8"))
-        flows = yaml.safe_load((HERE / "flows.yml").read_text(encoding="utf-8"))["flows"]
+        flows = yaml.safe_load((HERE / "data" / "flows.yml").read_text(encoding="utf-8"))["flows"]
         self.flows = [{"id": name, **flow} for name, flow in flows.items()]
         self._bot = bot
         self._lock = threading.Lock()
