@@ -18,6 +18,9 @@ setup: ## Install what the tests need: Python packages, and programs where it ma
 test: setup ## Install what is needed and run all tests
 	@$(RUN) pytest -n auto -q $(ARGS)
 
+test-live: setup ## Install Rasa under .cache/live, train and serve its bots, and run tests/live against them: minutes, a gigabyte
+	@PYTHON310="$(PYTHON310)" $(RUN) pytest -m live -p no:xdist -p no:cacheprovider -s -v tests/live $(ARGS)
+
 check: setup ## Lint, format and types, strictly
 	@$(RUN) ruff check
 	@$(RUN) ruff format --check
@@ -48,4 +51,4 @@ bench-peers: setup ## Install other harnesses under .cache/peers and measure the
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test check format docs new-simulator bench bench-load bench-peers pins
+.PHONY: help setup test test-live check format docs new-simulator bench bench-load bench-peers pins

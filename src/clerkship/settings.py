@@ -30,6 +30,17 @@ class Settings:
         repr=False,
         metadata={"about": "key for `openai:` agents, or `OPENAI_API_KEY`", "also": "OPENAI_API_KEY"},
     )
+    rasa_token: str = field(
+        default="", repr=False, metadata={"about": "what a `rasa:` server was given as `--auth-token`, if anything"}
+    )
+    rasa_jwt: str = field(
+        default="", repr=False, metadata={"about": "a JWT that a `rasa:` server takes, signed by somebody else"}
+    )
+    rasa_jwt_secret: str = field(
+        default="",
+        repr=False,
+        metadata={"about": "what a `rasa:` server was given as `--jwt-secret`; we sign with it ourselves, by HS256"},
+    )
 
 
 _EXPECTED = {

@@ -13,6 +13,7 @@ class Asked(NamedTuple):
     path: str
     headers: Mapping[str, str]
     body: bytes
+    method: str = "POST"
 
 
 Answered = tuple[int, Mapping[str, str], bytes]
@@ -29,9 +30,13 @@ class Served:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def do_GET(self) -> None:
+                self.do_POST()
+
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", "0")))
-                asked = Asked(self.path, {key.lower(): value for key, value in self.headers.items()}, body)
+                given = {key.lower(): value for key, value in self.headers.items()}
+                asked = Asked(self.path, given, body, self.command)
                 served.asked.append(asked)
                 found = answer(asked)
                 if found is None:

@@ -8,6 +8,7 @@ from clerkship.actors.nop import Nop
 from clerkship.actors.openai_chat import load_openai
 from clerkship.actors.oracle import Oracle
 from clerkship.actors.python import load_python
+from clerkship.actors.rasa import load_rasa
 from clerkship.actors.webhook import load_http, load_https
 from clerkship.model.problem import InputError
 from clerkship.settings import Settings
@@ -42,4 +43,5 @@ AGENTS: Mapping[str, Load] = {
     "http": load_http,
     "https": load_https,
     "openai": load_openai,
+    "rasa": load_rasa,
 }

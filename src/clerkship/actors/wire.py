@@ -1,6 +1,7 @@
 """HTTP to the outside: addresses as people give them, clients, and replies of a bounded size."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -38,9 +39,12 @@ def open_client(address: str, read_within: float | None) -> "httpx.AsyncClient":
     """A client for one conversation with one server: no redirects; a proxy only where it is not this machine."""
     import httpx  # noqa: PLC0415  (most agents need no HTTP, and it takes a tenth of a second)
 
-    near = urlsplit(address).netloc.startswith(_LOOPBACK)
-    timeout = httpx.Timeout(CONNECT_WITHIN, read=read_within)
+    timeout, near = httpx.Timeout(CONNECT_WITHIN, read=read_within), _is_near(address)
     return httpx.AsyncClient(timeout=timeout, verify=_trust(), trust_env=not near, follow_redirects=False)
+
+
+def _is_near(address: str) -> bool:
+    return urlsplit(address).netloc.startswith(_LOOPBACK)
 
 
 @cache
@@ -51,17 +55,28 @@ def _trust() -> Any:
     return httpx.create_ssl_context()
 
 
+SENT = {"content-type": "application/json", "accept": "application/json", "accept-encoding": "identity"}
+
+
 async def post(
     client: "httpx.AsyncClient", address: str, headers: dict[str, str], body: bytes, limit: int
 ) -> "tuple[httpx.Response, bytes]":
     """The reply's head and its body, read no further than the limit."""
-    sent = {"content-type": "application/json", "accept": "application/json", "accept-encoding": "identity"}
+    return await read(client.stream("POST", address, content=body, headers=SENT | headers), limit)
+
+
+async def get(
+    client: "httpx.AsyncClient", address: str, headers: dict[str, str], limit: int
+) -> "tuple[httpx.Response, bytes]":
+    """What is there, read no further than the limit."""
+    return await read(client.stream("GET", address, headers=SENT | headers), limit)
+
+
+async def read(reply: "AbstractAsyncContextManager[httpx.Response]", limit: int) -> "tuple[httpx.Response, bytes]":
+    """A reply's head and its body, if that is within the limit."""
     data, over = bytearray(), False
     try:
-        async with (
-            asyncio.timeout(None) as reading,
-            client.stream("POST", address, content=body, headers=sent | headers) as response,
-        ):
+        async with asyncio.timeout(None) as reading, reply as response:
             async for chunk in response.aiter_bytes():
                 if len(data) <= limit:
                     data += chunk
@@ -73,4 +88,19 @@ async def post(
         raise TooLarge from None
     if len(data) > limit:
         raise TooLarge
+    return response, bytes(data)
+
+
+def fetch(address: str, headers: dict[str, str], limit: int, within: float) -> "tuple[httpx.Response, bytes]":
+    """What is there, for those who plan and do not talk yet."""
+    import httpx  # noqa: PLC0415  (as above)
+
+    data = bytearray()
+    timeout, near = httpx.Timeout(within, connect=CONNECT_WITHIN), _is_near(address)
+    client = httpx.Client(timeout=timeout, verify=_trust(), trust_env=not near, follow_redirects=False)
+    with client, client.stream("GET", address, headers=SENT | headers) as response:
+        for chunk in response.iter_bytes():
+            data += chunk
+            if len(data) > limit:
+                raise TooLarge
     return response, bytes(data)

@@ -1,0 +1,194 @@
+"""`rasa:<address>`: an assistant behind a Rasa server, talked to over its REST channel and read by its tracker."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import orjson
+from pydantic import JsonValue
+
+from clerkship.actors.contract import Agent, AgentError, Entry, Message, Said, Say, Start
+from clerkship.actors.messages import shown
+from clerkship.actors.rasa_abilities import ask_abilities
+from clerkship.actors.rasa_server import HINTS, BrokenOff, Keys, NotThere, Place, refusal
+from clerkship.actors.rasa_tracker import Seen, last_session, parse_events, parse_messages
+from clerkship.actors.reply import parse_replies
+from clerkship.actors.wire import CONNECT_WITHIN, TooLarge, get, open_client, parse_address, post
+from clerkship.kit.secrets import new_name
+from clerkship.model.domain import Abilities
+from clerkship.model.problem import InputError
+from clerkship.sandbox.door import Sandboxes
+from clerkship.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
+
+REPLY_LIMIT = 32_000_000
+"""Bytes of one reply. A tracker holds the whole conversation, and is sent whole each time."""
+CHANNEL = "/webhooks/rest/webhook"
+SESSION_START = "/session_start"
+SIMULATED: Mapping[str, JsonValue] = {"is_simulation": True}
+"""Goes with every message, so that an assistant can keep its hands off what is real."""
+
+
+class RasaAgent:
+    """One conversation with a Rasa server, under a name of its own."""
+
+    entries: frozenset[Entry] = frozenset({"on_start", "on_turn"})
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._conversation = new_name("sim")
+        self._seen = Seen()
+        self._skipped: Counter[str] = Counter()
+        self._unanswered = ""
+
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
+        """With slots to set: start the session, so that whatever it sets comes first; then set them on top."""
+        if start.stubs:
+            raise InputError.of(
+                f"{self._place.name} runs its own actions, and cannot be told to leave out {', '.join(start.stubs)}",
+                hint="run the action server with these actions as you want them, or use an agent in Python",
+            )
+        if not start.slots:
+            return []
+        async with self._open() as client:
+            messages = await self._send(client, SESSION_START, SIMULATED)
+            done = self._told(last_session(await self._fresh(client)), messages)
+            await self._set(client, start.slots)
+            await self._fresh(client)  # the slots as we set them: seen, and not the assistant's doing
+        return done
+
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+        """Send it, once; then read in the tracker what came of it."""
+        along = {**SIMULATED, **(message.metadata or {})}
+        async with self._open() as client:
+            messages = await self._send(client, message.text, along, f"turn {message.turn}")
+            return self._told(await self._fresh(client), messages)
+
+    async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
+        """It is talked to, never given work."""
+        raise AgentError("a Rasa assistant answers people; it takes no tasks")
+
+    def close(self) -> Mapping[str, JsonValue]:
+        """It holds no connection between messages. The conversation's name stays, to look it up on the server."""
+        facts: dict[str, JsonValue] = {"conversation_id": self._conversation}
+        if self._skipped:
+            facts["tracker_events_skipped"] = dict(self._skipped)
+        if self._unanswered:
+            facts["unanswered"] = self._unanswered
+        return facts
+
+    def _told(self, rows: list[Any], messages: list[Say]) -> list[Said]:
+        """What the tracker has of it; where it has nothing that was said, what the channel answered."""
+        done = parse_events(rows, self._skipped)
+        heard = any(isinstance(part, Say) for part in done)
+        return parse_replies(done if heard else [*done, *messages])
+
+    def _open(self) -> "httpx.AsyncClient":
+        return open_client(self._place.address, read_within=None)  # the turn's own timeout ends it
+
+    async def _send(
+        self, client: "httpx.AsyncClient", text: str, along: Mapping[str, JsonValue], what: str = SESSION_START
+    ) -> list[Say]:
+        """Say something to the assistant. Never twice: it may have been heard though nobody answered."""
+        body = orjson.dumps({"sender": self._conversation, "message": text, "metadata": along})
+        self._unanswered = f"{what} was sent and not answered: it may have been delivered, and was not sent again"
+        try:
+            data = await self._ask(client, CHANNEL, body)
+        except NotThere as error:
+            raise AgentError(f"{error}; {what} was not delivered") from None
+        except BrokenOff as error:
+            raise AgentError(f"{error}; {what} may have been delivered, and is not sent again") from None
+        self._unanswered = ""
+        found = self._json(data, "its REST channel")
+        if not isinstance(found, list):
+            raise AgentError(f"its REST channel answers {what} with what is no list: {self._shown(data)}")
+        return parse_messages(found)
+
+    async def _set(self, client: "httpx.AsyncClient", slots: Mapping[str, JsonValue]) -> None:
+        events = [{"event": "slot", "name": name, "value": value} for name, value in slots.items()]
+        try:
+            await self._ask(client, f"/conversations/{self._conversation}/tracker/events", orjson.dumps(events))
+        except (NotThere, BrokenOff) as error:
+            raise AgentError(f"{error}; its initial slots could not be set") from None
+
+    async def _fresh(self, client: "httpx.AsyncClient") -> list[Any]:
+        """What happened since the tracker was last read."""
+        try:
+            data = await self._ask(client, f"/conversations/{self._conversation}/tracker?include_events=ALL")
+        except (NotThere, BrokenOff) as error:
+            raise AgentError(f"{error}; its tracker could not be read") from None
+        tracker = self._json(data, "its tracker")
+        events = tracker.get("events") if isinstance(tracker, dict) else None
+        if not isinstance(events, list):
+            raise AgentError(f"its tracker has no list of `events`: {self._shown(data)}")
+        return self._seen.fresh(events)
+
+    async def _ask(self, client: "httpx.AsyncClient", path: str, body: bytes | None = None) -> bytes:
+        """POST a body, or GET without one."""
+        import httpx  # noqa: PLC0415  (most agents need no HTTP)
+
+        place, url = self._place, self._place.url(path)
+        try:
+            if body is None:
+                response, data = await get(client, url, place.headers, REPLY_LIMIT)
+            else:
+                response, data = await post(client, url, place.headers, body, REPLY_LIMIT)
+        except TooLarge:
+            raise AgentError(f"{place.host} answers with more than {REPLY_LIMIT:,} bytes") from None
+        except httpx.ConnectTimeout:
+            raise NotThere(f"{place.host} did not answer within {CONNECT_WITHIN:g} seconds") from None
+        except httpx.ConnectError as error:
+            raise NotThere(f"{place.host} cannot be reached: {place.redacted(str(error))}") from None
+        except httpx.HTTPError as error:
+            words = place.redacted(str(error)) or type(error).__name__
+            raise BrokenOff(f"{place.host} broke off the conversation: {words}") from None
+        self._check(path, response.status_code, response.headers.get("location", ""), data)
+        return data
+
+    def _check(self, path: str, status: int, location: str, data: bytes) -> None:
+        """What the tests' author can mend is theirs; anything else is the assistant's failure."""
+        problem = refusal(self._place, path, status, location, data)
+        if problem and status in HINTS:
+            raise InputError.of(problem, hint=HINTS[status])
+        if problem:
+            raise AgentError(problem)
+
+    def _json(self, data: bytes, what: str) -> Any:
+        try:
+            return orjson.loads(data)
+        except orjson.JSONDecodeError:
+            raise AgentError(f"{what} answers what is not JSON: {self._shown(data)}; is it a Rasa server?") from None
+
+    def _shown(self, data: bytes) -> str:
+        return self._place.redacted(shown(data))
+
+
+class RasaSolver:
+    """A Rasa server; each trial is a conversation of its own."""
+
+    def __init__(self, place: Place) -> None:
+        self.name = place.name
+        self._place = place
+
+    def open(self, solution: str | None, trial: int = 1) -> Agent:
+        """A conversation that nobody has had before."""
+        return RasaAgent(self._place)
+
+    def abilities(self) -> Abilities:
+        """What the server says of its assistant."""
+        return ask_abilities(self._place)
+
+
+def load_rasa(rest: str, settings: Settings) -> RasaSolver:
+    """`rasa:http://host:5005`; its keys come from the settings alone."""
+    if "?" in rest or "#" in rest:
+        address = rest.partition("?")[0].partition("#")[0]
+        raise InputError.of(
+            f"agent `rasa:{address}`: the address has a query", hint="a token goes in CLERKSHIP_RASA_TOKEN"
+        )
+    address = parse_address(rest, f"rasa:{rest}").rstrip("/").removesuffix(CHANNEL).rstrip("/")
+    keys = Keys(settings.rasa_token, settings.rasa_jwt, settings.rasa_jwt_secret)
+    return RasaSolver(Place(address, urlsplit(address).netloc, keys))

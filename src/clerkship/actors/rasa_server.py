@@ -1,0 +1,112 @@
+"""Where a Rasa server is, how one proves to it who asks, and what its refusals mean."""
+
+import base64
+import hashlib
+import hmac
+from dataclasses import dataclass, field
+from functools import cached_property
+from urllib.parse import quote
+
+import orjson
+
+from clerkship.actors.messages import shown
+
+API = "start it with `rasa run --enable-api`, and the `rest` channel in credentials.yml"
+HINTS = {
+    401: "set CLERKSHIP_RASA_TOKEN, CLERKSHIP_RASA_JWT or CLERKSHIP_RASA_JWT_SECRET as the server was started with",
+    403: "the JWT must be one of an admin: {'user': {'username': …, 'role': 'admin'}}",
+    404: API,
+    405: API,
+    409: "train a model, and start the server with it",
+}
+"""What to do about a refusal that is the doing of whoever set the server up, not the assistant's."""
+_WORDS = {
+    401: "does not know who asks",
+    403: "does not let us in",
+    404: "has nothing",
+    405: "takes nothing of the sort",
+    409: "has no model loaded",
+}
+
+
+class NotThere(Exception):
+    """No connection: nothing was sent."""
+
+
+class BrokenOff(Exception):
+    """The connection broke after something was sent: nobody knows what came of it."""
+
+
+def _part(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+
+def sign(secret: str) -> str:
+    """A JWT of an admin by HMAC-SHA256 (RFC 7515, HS256), as Rasa wants it for the whole of its API."""
+    claims = {"user": {"username": "clerkship", "role": "admin"}}
+    said = f"{_part(orjson.dumps({'alg': 'HS256', 'typ': 'JWT'}))}.{_part(orjson.dumps(claims))}"
+    return f"{said}.{_part(hmac.digest(secret.encode(), said.encode(), hashlib.sha256))}"
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What a server wants to see. Never shown, never kept."""
+
+    token: str = field(default="", repr=False)
+    jwt: str = field(default="", repr=False)
+    jwt_secret: str = field(default="", repr=False)
+
+    @cached_property
+    def bearer(self) -> str:
+        """The JWT we were given, or one of our own."""
+        return self.jwt or (sign(self.jwt_secret) if self.jwt_secret else "")
+
+    @cached_property
+    def all(self) -> tuple[str, ...]:
+        """Whatever must not be seen, as it is and as an address has it; the longest first."""
+        keys = {self.token, quote(self.token, safe=""), self.jwt, self.jwt_secret, self.bearer}
+        return tuple(sorted(filter(None, keys), key=len, reverse=True))
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server's address without its keys, and the keys."""
+
+    address: str
+    host: str
+    keys: Keys
+
+    @property
+    def name(self) -> str:
+        """As agents are named."""
+        return f"rasa:{self.address}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What goes with every request."""
+        return {"authorization": f"Bearer {self.keys.bearer}"} if self.keys.bearer else {}
+
+    def url(self, path: str) -> str:
+        """Where to ask, token and all."""
+        if not self.keys.token:
+            return f"{self.address}{path}"
+        return f"{self.address}{path}{'&' if '?' in path else '?'}token={quote(self.keys.token, safe='')}"
+
+    def redacted(self, text: str) -> str:
+        """Whatever a server writes may be kept and shown; some write back what they were sent."""
+        for key in self.keys.all:
+            text = text.replace(key, "[key]")
+        return text
+
+
+def refusal(place: Place, path: str, status: int, location: str, data: bytes) -> str:
+    """What a status says in words; empty if it says yes."""
+    if 200 <= status < 300:
+        return ""
+    path = path.partition("?")[0]
+    if 300 <= status < 400:
+        there = place.redacted(location[:300]) or "nowhere"
+        return f"{place.host} redirects ({status}) {path} to {there}; redirects are not followed: give that address"
+    if status in _WORDS:
+        return f"{place.host} {_WORDS[status]} ({status} at {path})"
+    return f"{place.host} answers {path} with status {status}: {place.redacted(shown(data))}"

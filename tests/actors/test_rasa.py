@@ -1,0 +1,383 @@
+"""Conversations with a Rasa server: what it is sent and when, what is read of it, and every way it can go wrong."""
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+import socket
+import threading
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
+import pytest
+
+from clerkship.actors.rasa import RasaSolver, load_rasa
+from clerkship.engine.build import build_solver
+from clerkship.engine.catalog import Registered
+from clerkship.model.problem import InputError
+from clerkship.model.run import TaskRun
+from clerkship.settings import Settings
+from tests.actors.rasa_servers import LISTEN, START, Row, SmallRasa, action, bot, said, slot
+from tests.actors.servers import Answered, Asked, Served
+from tests.workbench import Workbench
+
+SCENARIO = """
+    scenario:
+      name: Order
+      simulation_context: Somebody waits for a parcel.
+      setup:
+        {slots}
+        turn_timeout: {patience}
+        person: {person}
+      goals:
+        assertions:
+          - bot_uttered: {text_matches: bye}
+"""
+LINES = "{lines: [{say: Hello, metadata: {channel: web}}, Where is it?]}"
+TURNS: list[list[Row]] = [
+    [
+        slot("mood", "fine"),
+        action("action_look"),
+        bot("One moment.", "utter_wait"),
+        slot("order", 7),
+        bot(None, image="i"),
+    ],
+    [action("utter_bye"), bot("Good bye", "utter_bye", buttons=[{"title": "Ok", "payload": "/ok"}])],
+]
+
+
+def scenario(slots: str = "", patience: float = 20, person: str = LINES) -> str:
+    """The file."""
+    slots = slots and f"initial_slots: {slots}"
+    return SCENARIO.replace("{slots}", slots).replace("{patience}", str(patience)).replace("{person}", person)
+
+
+def talk(bench: Workbench, rasa: SmallRasa, slots: str = "", patience: float = 20, **keys: str) -> TaskRun:
+    """Run the two-line conversation."""
+    bench.write("a.yml", scenario(slots, patience))
+    with rasa.served() as served:
+        return bench.run_one(load_rasa(served.url, Settings(**keys)))  # type: ignore[arg-type]
+
+
+def story(bench: Workbench, task_run: TaskRun) -> list[str]:
+    """What was said and done, in a word each."""
+    words = []
+    for event in bench.events(task_run):
+        payload = event["payload"]
+        if event["kind"] == "chat.message.sent":
+            words.append(f"{event['actor']}: {payload['text']}")
+        elif event["source"] == "agent":
+            name = payload.get("name") or payload["what"]
+            words.append(" ".join((event["actor"], event["kind"].removeprefix("agent."), name)))
+    return words
+
+
+def paths(rasa: SmallRasa) -> list[str]:
+    """What it was asked, the conversation's name left out."""
+    return [f"{asked.method} {re.sub(r'sim-[0-9a-f]+', 'ID', asked.path)}" for asked in rasa.asked]
+
+
+def test_events_and_words_stand_in_the_log_in_the_trackers_order(bench: Workbench) -> None:
+    rasa = SmallRasa(TURNS)
+    task_run = talk(bench, rasa)
+    assert (task_run.verdict, task_run.error, task_run.agent_error) == ("pass", "", "")
+    assert story(bench, task_run) == [
+        "person: Hello",
+        "agent action.executed action_session_start",
+        "agent noted session_started",
+        "agent action.executed action_listen",
+        "agent slot.set mood",
+        "agent action.executed action_look",
+        "agent: One moment.",
+        "agent slot.set order",
+        "agent: ",
+        "agent action.executed action_listen",
+        "person: Where is it?",
+        "agent action.executed utter_bye",
+        "agent: Good bye",
+        "agent action.executed action_listen",
+    ]
+    spoken = [
+        e["payload"] for e in bench.events(task_run) if e["kind"] == "chat.message.sent" and e["actor"] == "agent"
+    ]
+    assert [s["utter_name"] for s in spoken] == ["utter_wait", None, "utter_bye"]
+    assert spoken[1]["custom"] == {"image": "i"}
+    assert spoken[2]["buttons"] == [{"title": "Ok", "payload": "/ok"}]
+
+
+def test_without_slots_nothing_is_sent_before_the_first_turn(bench: Workbench) -> None:
+    rasa = SmallRasa(TURNS)
+    talk(bench, rasa)
+    turn = ["POST /webhooks/rest/webhook", "GET /conversations/ID/tracker?include_events=ALL"]
+    assert paths(rasa) == turn * 2
+    assert [m["message"] for m in rasa.messages] == ["Hello", "Where is it?"]
+    assert [m["metadata"] for m in rasa.messages] == [
+        {"is_simulation": True, "channel": "web"},
+        {"is_simulation": True},
+    ]
+    assert len({m["sender"] for m in rasa.messages}) == 1
+
+
+def test_slots_come_on_top_of_what_the_sessions_start_did_and_the_greeting_is_heard_once(bench: Workbench) -> None:
+    start = [START[0], bot("Welcome"), START[1], slot("tier", "silver"), LISTEN]
+    rasa = SmallRasa(TURNS, start)
+    task_run = talk(bench, rasa, "{tier: gold, points: 3}")
+    assert paths(rasa)[:4] == [
+        "POST /webhooks/rest/webhook",
+        "GET /conversations/ID/tracker?include_events=ALL",
+        "POST /conversations/ID/tracker/events",
+        "GET /conversations/ID/tracker?include_events=ALL",
+    ]
+    assert rasa.messages[0]["message"] == "/session_start"
+    assert rasa.messages[0]["metadata"] == {"is_simulation": True}
+    sent = json.loads(rasa.asked[2].body)
+    assert sent == [slot("tier", "gold"), slot("points", 3)]
+    assert story(bench, task_run)[:9] == [
+        "agent action.executed action_session_start",
+        "agent: Welcome",
+        "agent noted session_started",
+        "agent slot.set tier",
+        "agent action.executed action_listen",
+        "scenario slot.set tier",
+        "scenario slot.set points",
+        "person: Hello",
+        "agent slot.set mood",
+    ]
+
+
+def test_the_conversations_name_is_beside_the_log_and_not_in_it(bench: Workbench) -> None:
+    rasa = SmallRasa(TURNS)
+    task_run = talk(bench, rasa)
+    [name] = rasa.trackers
+    assert orjson.loads(bench.store.sidecar(task_run))["conversation_id"] == name
+    assert not any(name in json.dumps(event) for event in bench.events(task_run))
+
+
+def test_each_trial_is_a_conversation_of_its_own(bench: Workbench) -> None:
+    bench.write("a.yml", scenario())
+    rasa = SmallRasa(TURNS + TURNS)
+    with rasa.served() as served:
+        bench.run(f"rasa:{served.url}/", trials=2, concurrency=1)
+    assert [len(tracker) for tracker in rasa.trackers.values()] == [14, 14]
+
+
+def test_what_the_channel_says_counts_where_the_tracker_is_silent(bench: Workbench) -> None:
+    def answers(asked: Asked) -> Answered:
+        return said([{"recipient_id": "x", "text": "bye", "buttons": [{"title": "Ok"}]}, {"custom": {"a": 1}}])
+
+    task_run = talk(bench, SmallRasa(webhook=answers))
+    assert story(bench, task_run) == [
+        "person: Hello",
+        "agent: bye",
+        "agent: ",
+        "person: Where is it?",
+        "agent: bye",
+        "agent: ",
+    ]
+    assert task_run.verdict == "pass"
+
+
+def test_an_empty_list_and_no_new_event_is_silence(bench: Workbench) -> None:
+    bench.write("a.yml", scenario(person="{opening: Hello, fallback: Well?}"))
+    with SmallRasa(webhook=lambda asked: said([])).served() as served:
+        task_run = bench.run_one(f"rasa:{served.url}")
+    assert (task_run.status, task_run.ending) == ("completed", "agent_silent")
+    assert (task_run.error, task_run.agent_error) == ("", "")
+    assert story(bench, task_run) == ["person: Hello"]
+
+
+def test_what_cannot_be_read_is_counted_beside_the_log(bench: Workbench) -> None:
+    odd: list[Row] = [{"event": "from_the_future"}, {"event": "slot", "name": None}, bot("bye")]
+    task_run = talk(bench, SmallRasa([odd, odd]))
+    assert task_run.verdict == "pass"
+    assert orjson.loads(bench.store.sidecar(task_run))["tracker_events_skipped"] == {"from_the_future": 2, "slot": 2}
+
+
+def test_nobody_there_is_said_with_what_was_not_delivered(bench: Workbench) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    bench.write("a.yml", scenario())
+    task_run = bench.run_one(f"rasa:http://127.0.0.1:{port}")
+    assert task_run.ending == "agent_failed"
+    assert f"127.0.0.1:{port} cannot be reached" in task_run.agent_error
+    assert "turn 1 was not delivered" in task_run.agent_error
+
+
+def test_a_turn_whose_connection_breaks_is_not_sent_again(bench: Workbench) -> None:
+    rasa = SmallRasa(webhook=lambda asked: None)
+    task_run = talk(bench, rasa)
+    assert task_run.ending == "agent_failed"
+    assert "broke off the conversation" in task_run.agent_error
+    assert "turn 1 may have been delivered, and is not sent again" in task_run.agent_error
+    assert paths(rasa) == ["POST /webhooks/rest/webhook"]
+
+
+def test_a_reply_that_breaks_off_in_the_middle_is_no_reply(bench: Workbench) -> None:
+    rasa = SmallRasa(webhook=lambda asked: (200, {"Content-Length": "1000", "Connection": "close"}, b"[{"))
+    task_run = talk(bench, rasa)
+    assert "turn 1 may have been delivered" in task_run.agent_error
+    assert len(paths(rasa)) == 1
+
+
+def test_a_turn_that_takes_too_long_is_delivered_once_and_said_to_be_unanswered(bench: Workbench) -> None:
+    released = threading.Event()
+
+    def hangs(asked: Asked) -> Answered:
+        released.wait(30)
+        return said([])
+
+    rasa = SmallRasa(webhook=hangs)
+    try:
+        task_run = talk(bench, rasa, patience=0.3)
+    finally:
+        released.set()
+    assert task_run.ending == "turn_timed_out"
+    assert len(paths(rasa)) == 1
+    facts = orjson.loads(bench.store.sidecar(task_run))
+    assert facts["unanswered"].startswith("turn 1 was sent and not answered: it may have been delivered")
+
+
+def _html(asked: Asked) -> Answered:
+    return said(b"<html><body>Welcome to nginx!</body></html>", kind="text/html")
+
+
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [
+        ({"webhook": _html}, "its REST channel answers what is not JSON: '<html>"),
+        ({"webhook": lambda asked: said({"text": "hi"})}, "with what is no list"),
+        ({"webhook": lambda asked: said(b"boom", 500)}, "answers /webhooks/rest/webhook with status 500: 'boom'"),
+        ({"tracker": _html}, "its tracker answers what is not JSON: '<html>"),
+        ({"tracker": lambda asked: said({"sender_id": "x"})}, "its tracker has no list of `events`"),
+        ({"tracker": lambda asked: said({"events": None})}, "its tracker has no list of `events`"),
+        ({"tracker": lambda asked: said([])}, "its tracker has no list of `events`"),
+        ({"tracker": lambda asked: None}, "its tracker could not be read"),
+        (
+            {"webhook": lambda asked: (302, {"Location": "https://h/x"}, b"")},
+            "/webhook to https://h/x; redirects are not followed",
+        ),
+        ({"webhook": lambda asked: said([{"text": "x" * 100_001}])}, "a reply of 100,001 characters"),
+    ],
+)
+def test_nonsense_is_the_agents_failure(bench: Workbench, others: dict[str, Any], words: str) -> None:
+    task_run = talk(bench, SmallRasa(**others))
+    assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
+    assert words in task_run.agent_error
+
+
+def test_a_reply_that_goes_on_and_on_is_not_read_to_its_end(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clerkship.actors.rasa.REPLY_LIMIT", 1000)
+    task_run = talk(bench, SmallRasa(tracker=lambda asked: said(b"[" + b"1," * 5_000_000)))
+    assert "answers with more than 1,000 bytes" in task_run.agent_error
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "hint"),
+    [
+        (401, "does not know who asks (401 at", "CLERKSHIP_RASA_TOKEN"),
+        (403, "does not let us in (403 at", "role': 'admin'"),
+        (404, "has nothing (404 at", "--enable-api"),
+        (409, "has no model loaded (409 at", "train a model"),
+    ],
+)
+def test_what_its_owner_can_mend_is_no_failure_of_the_agents(
+    bench: Workbench, status: int, words: str, hint: str
+) -> None:
+    task_run = talk(bench, SmallRasa(TURNS, tracker=lambda asked: said({"status": "failure"}, status)))
+    assert (task_run.status, task_run.agent_error) == ("errored", "")
+    assert words in task_run.error
+    assert hint in task_run.error
+    assert bench.exit_code() == 2
+
+
+def test_slots_that_cannot_be_set_fail_before_the_first_turn(bench: Workbench) -> None:
+    rasa = SmallRasa(TURNS, events=lambda asked: said({"reason": "BadRequest"}, 400))
+    task_run = talk(bench, rasa, "{tier: gold}")
+    assert "/tracker/events with status 400" in task_run.agent_error
+    assert len(rasa.messages) == 1
+
+
+def test_a_token_goes_in_the_query_of_every_request_and_nowhere_else(bench: Workbench) -> None:
+    token = "to&ken/=+hush"
+
+    def refuses(asked: Asked) -> Answered:
+        return said(asked.path.encode() + b" " + token.encode(), 400)
+
+    rasa = SmallRasa(TURNS, events=refuses)
+    task_run = talk(bench, rasa, "{tier: gold}", rasa_token=token)
+    assert len(rasa.asked) == 3
+    assert all(parse_qs(urlsplit(asked.path).query)["token"] == [token] for asked in rasa.asked)
+    assert "[key]" in task_run.agent_error
+    kept = json.dumps(bench.events(task_run)) + task_run.model_dump_json() + bench.store.sidecar(task_run).decode()
+    assert "hush" not in kept
+
+
+def test_a_jwt_is_signed_with_the_secret(bench: Workbench) -> None:
+    rasa = SmallRasa(TURNS)
+    talk(bench, rasa, rasa_jwt_secret="hush")
+    bearers = {a.headers["authorization"] for a in rasa.asked}
+    [bearer] = bearers
+    head, claims, signature = bearer.removeprefix("Bearer ").split(".")
+    assert json.loads(_unpadded(head)) == {"alg": "HS256", "typ": "JWT"}
+    assert json.loads(_unpadded(claims)) == {"user": {"username": "clerkship", "role": "admin"}}
+    assert _unpadded(signature) == hmac.digest(b"hush", f"{head}.{claims}".encode(), hashlib.sha256)
+
+
+def _unpadded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def test_a_jwt_of_somebody_elses_is_sent_as_it_is(bench: Workbench) -> None:
+    rasa = SmallRasa(TURNS, tracker=lambda asked: said(asked.headers["authorization"].encode(), 500))
+    task_run = talk(bench, rasa, rasa_jwt="a.b.hush")
+    assert rasa.asked[0].headers["authorization"] == "Bearer a.b.hush"
+    assert "'Bearer [key]'" in task_run.agent_error
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("rasa:", "is no address"),
+        ("rasa:localhost:5005", "is no address"),
+        ("rasa:http://h:5005?token=hush", "the address has a query"),
+        ("rasa:https://me:hush@h", "has a password in it"),
+    ],
+)
+def test_what_is_no_address_is_said_before_the_run(reference: str, said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        build_solver(reference, Registered(), Settings())
+    assert "hush" not in str(caught.value)
+
+
+def test_the_name_is_the_address_without_the_channel() -> None:
+    for rest in ("https://h:5005", "https://h:5005/", "https://h:5005/webhooks/rest/webhook"):
+        solver = build_solver(f"rasa:{rest}", Registered(), Settings(rasa_token="hush"))
+        assert isinstance(solver, RasaSolver)
+        assert solver.name == "rasa:https://h:5005"
+        assert "hush" not in repr(vars(solver))
+
+
+def test_actions_cannot_be_left_out_of_a_server(bench: Workbench) -> None:
+    bench.write(
+        "a.yml",
+        """
+        environment: {name: talk, simulators: {chat: {kind: chat}}}
+        task:
+          name: Stubbed
+          scenario: {starts: person, person: {lines: [Hi]}, stubs: {action_pay: {events: []}}}
+        """,
+    )
+    with SmallRasa(TURNS).served() as served:
+        task_run = bench.run_one(f"rasa:{served.url}")
+    assert task_run.status == "errored"
+    assert "cannot be told to leave out action_pay" in task_run.error
+
+
+def test_it_takes_no_tasks(bench: Workbench) -> None:
+    bench.write("a.yml", "task: {name: Work}")
+    with Served(SmallRasa()) as served:
+        task_run = bench.run_one(f"rasa:{served.url}")
+    assert "has no on_task" in task_run.error
+    assert served.asked == []

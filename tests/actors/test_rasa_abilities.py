@@ -1,0 +1,119 @@
+"""What a Rasa server says of itself before anybody talks to it, and what is said where it cannot be asked."""
+
+import socket
+from typing import Any
+
+import pytest
+
+from clerkship.actors.contract import Described
+from clerkship.actors.rasa import load_rasa
+from clerkship.events.agent import AGENT
+from clerkship.model.domain import Abilities
+from clerkship.model.problem import InputError
+from clerkship.settings import Settings
+from tests.actors.rasa_servers import Override, SmallRasa, said
+from tests.actors.servers import Answered, Asked
+
+DOMAIN = {
+    "slots": {"tier": {"type": "categorical"}, "n": {"type": "float"}, "odd": {}, "own": {"type": "a.B"}},
+    "actions": ["action_pay", {"action_look": {"send_domain": True}}],
+    "forms": {"order_form": {}},
+    "responses": {"utter_hi": [{"text": "hi"}]},
+}
+
+
+def always(data: Any, status: int = 200) -> Override:
+    return lambda asked: said(data, status)
+
+
+def ask(settings: Settings | None = None, **others: Any) -> Abilities:
+    """Ask a server that answers like this."""
+    answers: dict[str, Any] = {
+        "version": {"version": "3.6.21"},
+        "status": {"model_file": "m"},
+        "domain": DOMAIN,
+    } | others
+    answers = {name: one if callable(one) else always(one) for name, one in answers.items()}
+    with SmallRasa(**answers).served() as served:
+        solver = load_rasa(served.url, settings or Settings())
+        assert isinstance(solver, Described)
+        return solver.abilities()
+
+
+def test_an_open_source_server_has_slots_and_actions_and_no_flows() -> None:
+    found = ask()
+    assert found.engine == "Rasa 3.6.21 (open source)"
+    assert found.domain is not None
+    assert found.domain.slots == {"tier": "categorical", "n": "float", "odd": "any", "own": "a.B"}
+    assert found.domain.responses == frozenset({"utter_hi"})
+    assert found.domain.actions is not None
+    assert found.domain.actions >= {"action_pay", "action_look", "order_form", "utter_hi", "action_listen"}
+    assert found.domain.flows is None
+    assert found.emits == frozenset({"agent.action.executed", "agent.slot.set", "agent.noted"})
+
+
+@pytest.mark.parametrize("flows", [[{"id": "a", "steps": []}, {"id": "b"}, 5], {"flows": {"a": {}, "b": {}}}])
+def test_a_server_with_flows_has_tools_and_no_skills(flows: Any) -> None:
+    found = ask(version={"version": "3.17.2"}, flows=flows)
+    assert found.engine == "Rasa 3.17.2 (calm)"
+    assert found.domain is not None
+    assert found.domain.flows == frozenset({"a", "b"})
+    assert found.domain.actions is None, "patterns bring actions of their own"
+    assert found.emits is not None
+    missing = {kind.kind for kind in AGENT} - found.emits
+    assert {kind.split(".")[1] for kind in missing} == {"skill", "block", "memory"}
+
+
+def test_the_newer_engine_has_skills_and_neither_flows_nor_slots() -> None:
+    found = ask(version={"version": "3.21.0"}, status={"engine_version": "mantle"}, flows=[], domain=always(b"", 404))
+    assert found.engine == "Rasa 3.21.0 (mantle)"
+    assert found.domain is None
+    assert found.emits is not None
+    missing = {kind.kind for kind in AGENT} - found.emits
+    assert {kind.split(".")[1] for kind in missing} == {"flow", "clarification", "slot"}
+
+
+def _redirects(asked: Asked) -> Answered:
+    return 301, {"Location": f"https://elsewhere{asked.path}"}, b""
+
+
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [
+        ({"version": always(b"<html>nginx</html>")}, "what is not JSON: '<html>nginx</html>'; is it a Rasa server?"),
+        ({"version": {"hello": 1}}, "does not say which version of Rasa it is"),
+        ({"version": [1]}, "with what is no map"),
+        ({"version": lambda asked: None}, "broke off at /version"),
+        ({"status": always({}, 401)}, "does not know who asks (401 at /status); set CLERKSHIP_RASA_TOKEN"),
+        ({"status": always({}, 403)}, "does not let us in (403 at /status); the JWT must be one of an admin"),
+        ({"status": always({}, 409)}, "has no model loaded (409 at /status); train a model"),
+        ({"domain": always({}, 404)}, "has nothing (404 at /domain); start it with `rasa run --enable-api`"),
+        ({"domain": _redirects}, "redirects (301) /domain to https://elsewhere/domain"),
+        ({"flows": always(b"no", 500)}, "answers /flows with status 500: 'no'"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_with_what_to_do(others: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ask(**others)
+    assert words in str(caught.value)
+
+
+def test_a_key_is_not_in_what_is_said() -> None:
+    settings = Settings(rasa_token="hush&more")
+    with pytest.raises(InputError) as caught:
+        ask(settings, status=_redirects)
+    assert "token=[key]" in str(caught.value)
+    assert "hush" not in str(caught.value)
+
+
+def test_a_server_that_is_down_is_said_to_be() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(InputError, match=f"127.0.0.1:{port} cannot be reached: .*; is the server running there"):
+        load_rasa(f"http://127.0.0.1:{port}", Settings()).abilities()
+
+
+def test_a_domain_that_goes_on_and_on_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clerkship.actors.rasa_abilities.LIMIT", 1000)
+    with pytest.raises(InputError, match="/domain with more than 1,000 bytes"):
+        ask(domain=always(b"{" * 5_000_000))

@@ -1,0 +1,1 @@
+"""Against servers that nobody here wrote: minutes, so only when asked for with `make test-live`."""

@@ -1,0 +1,51 @@
+"""The order desk's own actions, over HTTP as Rasa asks for them: `{next_action, …}` in, `{events, responses}` out."""
+
+import json
+from typing import Any
+
+from tests.actors.servers import Answered, Asked
+
+_LISTEN = {"event": "action", "name": "action_listen"}
+
+
+def _slot(name: str, value: Any) -> dict[str, Any]:
+    return {"event": "slot", "name": name, "value": value}
+
+
+def _session_start(slots: dict[str, Any]) -> dict[str, Any]:
+    """Greets, and knows every newcomer as silver: whoever wants another tier must set it afterwards."""
+    events = [{"event": "session_started"}, _slot("tier", "silver"), _slot("customer_name", "stranger"), _LISTEN]
+    return {"events": events, "responses": [{"response": "utter_welcome"}]}
+
+
+def _look_up_order(slots: dict[str, Any]) -> dict[str, Any]:
+    """Says one thing with everything on it that an utterance can have."""
+    said = {
+        "text": "One moment.",
+        "buttons": [{"title": "Never mind", "payload": "/goodbye"}],
+        "custom": {"order": slots.get("order_id"), "tier": slots.get("tier")},
+        "image": "https://example.org/wait.png",
+        "attachment": "https://example.org/terms.pdf",
+    }
+    return {"events": [_slot("points", 12.5), _slot("basket", ["tea", "milk"])], "responses": [said]}
+
+
+def _stay_silent(slots: dict[str, Any]) -> dict[str, Any]:
+    return {"events": [_slot("is_member", False)], "responses": []}
+
+
+_ACTIONS = {
+    "action_session_start": _session_start,
+    "action_look_up_order": _look_up_order,
+    "action_stay_silent": _stay_silent,
+}
+
+
+def act(asked: Asked) -> Answered:
+    """Do one action; one that is not known fails, as `action_break_down` is meant to."""
+    message = json.loads(asked.body)
+    action = _ACTIONS.get(message["next_action"])
+    if action is None:
+        return 500, {}, b"this action is broken"
+    done = action(message["tracker"]["slots"])
+    return 200, {"Content-Type": "application/json"}, json.dumps(done).encode()

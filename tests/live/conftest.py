@@ -1,0 +1,31 @@
+"""The servers that live tests talk to: each started once, when the first test wants it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clerkship.kit.secrets import new_token
+from tests.live import bots
+
+
+@pytest.fixture(scope="session")
+def programs() -> Path:
+    """Rasa's own programs."""
+    return bots.installed()
+
+
+@pytest.fixture(scope="session")
+def desk(programs: Path) -> Iterator[bots.Server]:
+    """The order desk, which tells what it knows to who has a token, or a JWT."""
+    token, secret = new_token("token"), new_token("jwt")
+    options = ["--auth-token", token, "--jwt-secret", secret]
+    with bots.serving(programs, bots.order_desk(programs), options, token) as url:
+        yield bots.Server(url, token, secret)
+
+
+@pytest.fixture(scope="session")
+def stock(programs: Path) -> Iterator[bots.Server]:
+    """The bot of `rasa init`, open to everybody on this machine."""
+    with bots.serving(programs, bots.stock(programs)) as url:
+        yield bots.Server(url)
