@@ -10,7 +10,7 @@ from rich.markup import escape
 from clerkship.cli.check import check
 from clerkship.cli.compare import compare
 from clerkship.cli.conformance import conformance
-from clerkship.cli.console import err, print_json
+from clerkship.cli.console import err, print_json, print_problem
 from clerkship.cli.demo import demo
 from clerkship.cli.events import events
 from clerkship.cli.init import init
@@ -24,7 +24,7 @@ from clerkship.cli.run import run as run_command
 from clerkship.cli.schema import schema
 from clerkship.cli.show import show
 from clerkship.cli.up import up
-from clerkship.cli.validate import print_problem, validate
+from clerkship.cli.validate import validate
 from clerkship.model.problem import ClerkshipError, InputError, Problem
 
 app = typer.Typer(

@@ -12,10 +12,12 @@ from typing import Any, TextIO
 import orjson
 from pydantic import BaseModel
 from rich.console import Console
+from rich.markup import escape
 from rich.text import Text
 from rich.theme import Theme
 
 from clerkship.engine.seat import SEAT
+from clerkship.model.problem import Problem
 from clerkship.report.plain import harmless
 
 _THEME = Theme(
@@ -132,3 +134,20 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     raise TypeError(type(value).__name__)
+
+
+def print_problem(problem: Problem, console: Console) -> None:
+    """Place, what is wrong, and what to do about it."""
+    console.print(f"[fail]✗[/] {_told(problem)}", soft_wrap=True)
+
+
+def print_warning(problem: Problem, console: Console) -> None:
+    """The same of what is odd."""
+    console.print(f"[partial]![/] {_told(problem)}", soft_wrap=True)
+
+
+def _told(problem: Problem) -> str:
+    place = f"[place]{escape(problem.place())}[/]: " if problem.place() else ""
+    key = f"[bold]{escape(problem.key)}[/]: " if problem.key else ""
+    hint = f"; [quiet]{escape(problem.hint)}[/]" if problem.hint else ""
+    return f"{place}{key}{escape(problem.message)}{hint}"

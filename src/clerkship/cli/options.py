@@ -22,6 +22,14 @@ Agent = Annotated[
         "oracle (the tasks' own solutions), nop (nobody).",
     ),
 ]
+DomainPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--domain",
+        metavar="PATH",
+        help="Rasa domain, a file or a folder, to check slots against. [default: the agent's own, or the project's]",
+    ),
+]
 RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start; `latest`, `latest~1`.")]
 Concurrency = Annotated[
     int | None, typer.Option("--concurrency", "-c", metavar="N", help="Trials at once. [default: 4]", min=1, max=1000)

@@ -9,6 +9,7 @@ from clerkship.cli.catalog import registered
 from clerkship.cli.options import (
     Agent,
     Concurrency,
+    DomainPath,
     Json,
     Jsonl,
     Junit,
@@ -26,6 +27,15 @@ from clerkship.service.running import RunRequest, RunResult, execute, plan_run
 from clerkship.settings import Settings, load_settings
 
 MOST_TRIALS = 50
+UntilSure = Annotated[
+    bool,
+    typer.Option(
+        "--until-sure", help="Repeat a task only until its rate is clear of --threshold; -k: the most, else 50."
+    ),
+]
+Threshold = Annotated[
+    float, typer.Option(metavar="RATE", help="With --until-sure: the pass rate that matters.", min=0.01, max=0.99)
+]
 
 
 def run(
@@ -60,15 +70,9 @@ def run(
         str | None,
         typer.Option(metavar="PROFILE", help=f"Faults in the way of every task: {' or '.join(PROFILES)}."),
     ] = None,
-    until_sure: Annotated[
-        bool,
-        typer.Option(
-            "--until-sure", help="Repeat a task only until its rate is clear of --threshold; -k: the most, else 50."
-        ),
-    ] = False,
-    threshold: Annotated[
-        float, typer.Option(metavar="RATE", help="With --until-sure: the pass rate that matters.", min=0.01, max=0.99)
-    ] = 0.8,
+    until_sure: UntilSure = False,
+    threshold: Threshold = 0.8,
+    domain: DomainPath = None,
     report: Report = None,
     junit: Junit = None,
     jsonl: Jsonl = None,
@@ -105,6 +109,7 @@ def run(
         shuffle=shuffle,
         until_sure=threshold if until_sure else None,
         chaos=chaos,
+        domain=domain,
     )
     result, _ = run_and_show(request, settings, store or settings.store, targets, json=json)
     raise typer.Exit(result.exit_code())
@@ -117,6 +122,7 @@ def run_and_show(
     catalog = registered()
     plan = plan_run(request, settings, catalog)
     with open_store(store_path, create=True) as store:
-        show = RunShown(store, store_path, settings, targets, json=json, warnings=catalog.warnings())
+        warnings = [*catalog.warnings(), *map(str, plan.warnings)]
+        show = RunShown(store, store_path, settings, targets, json=json, warnings=warnings)
         show.announce(plan)
         return show.follow(plan.expected(), lambda watch: execute(plan, store, catalog, [watch]))

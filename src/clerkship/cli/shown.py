@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.console import agents_print_to_stderr, out, print_json
+from clerkship.cli.console import agents_print_to_stderr, out, print_json, print_warning
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.verdicts import print_run
 from clerkship.model.problem import InputError, Problem
@@ -54,7 +54,12 @@ class RunShown:
         agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
         named = " ".join(plan.run.options)
         options = f"  [quiet]{escape(named)}[/]" if named else ""
-        out().print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}")
+        console = out()
+        console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}")
+        if plan.domain is not None:
+            console.print(f"[quiet]domain[/] {escape(plan.domain)}", soft_wrap=True)
+        for warning in plan.warnings:
+            print_warning(warning, console)
 
     def follow(self, total: int | None, work: Callable[[Watch], RunResult]) -> tuple[RunResult, RunView]:
         """Do the work with its progress shown, then show what came of it; the total may not be known before."""

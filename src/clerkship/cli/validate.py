@@ -8,43 +8,61 @@ from rich.console import Console
 from rich.markup import escape
 
 from clerkship.cli.catalog import registered
-from clerkship.cli.console import out, print_json
-from clerkship.cli.options import Json
-from clerkship.model.problem import Problem
-from clerkship.service.checking import Validation
+from clerkship.cli.console import out, print_json, print_problem, print_warning
+from clerkship.cli.options import DomainPath, Json
+from clerkship.library.library import Library
+from clerkship.library.load import passed_over
+from clerkship.service.checking import Validation, ValidationRequest
 from clerkship.service.checking import validate as check
+from clerkship.settings import load_settings
 
 
 def validate(
     path: Annotated[Path, typer.Argument(help="Folder of YAML files, or one file of it.")],
+    domain: DomainPath = None,
+    agent: Annotated[
+        str | None,
+        typer.Option("--agent", "-a", metavar="WHO", help="An agent that can say what it knows, such as rasa:URL."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Check every file of a folder: keys, types, names, templates, bindings.
+    """Check every file of a folder: keys, types, names, templates, bindings; slots against the agent's domain.
 
     All mistakes of all files come in one list, each with file:line:column and, where there is one, the nearest
-    right name. Exit code: 0 all is well · 2 mistakes.
+    right name. What is odd is a warning, marked `!`. Exit code: 0 all is well, warnings or not · 2 mistakes.
 
-    Example:
+    Examples:
 
         clerkship validate suites/clinic
+
+        clerkship validate eval --domain domain.yml
     """
     catalog = registered()
-    validation = check(path, catalog)
+    validation = check(ValidationRequest(path=path, domain=domain, agent=agent), load_settings(), catalog)
     if json:
-        tasks = sorted(validation.library.tasks) if validation.library else []
-        print_json({"problems": validation.problems, "tasks": tasks, "warnings": catalog.warnings()})
+        _print_json(validation, catalog.warnings())
     else:
         _show(validation)
     raise typer.Exit(validation.exit_code())
 
 
+def _print_json(validation: Validation, warnings: list[str]) -> None:
+    library = validation.library
+    print_json(
+        {
+            "problems": validation.problems,
+            "tasks": sorted(library.tasks) if library else [],
+            "warnings": [*warnings, *map(str, validation.warnings)],
+            "domain": library.domain if library else None,
+            "passed_over": library.passed_over if library else [],
+        }
+    )
+
+
 def _show(validation: Validation) -> None:
     console = out()
     if validation.library is not None:
-        library = validation.library
-        parts = {"task": library.tasks, "environment": library.environments, "dataset": library.datasets}
-        told = ", ".join(f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in parts.items() if found)
-        console.print(f"[pass]✓[/] {told}: all is well")
+        _show_library(validation.library, console)
         return
     for problem in validation.problems:
         print_problem(problem, console)
@@ -52,9 +70,15 @@ def _show(validation: Validation) -> None:
     console.print(f"\n[fail]✗[/] {count} {'mistake' if count == 1 else 'mistakes'}; nothing was run")
 
 
-def print_problem(problem: Problem, console: Console) -> None:
-    """Place, what is wrong, and what to do about it."""
-    place = f"[place]{escape(problem.place())}[/]: " if problem.place() else ""
-    key = f"[bold]{escape(problem.key)}[/]: " if problem.key else ""
-    hint = f"; [quiet]{escape(problem.hint)}[/]" if problem.hint else ""
-    console.print(f"[fail]✗[/] {place}{key}{escape(problem.message)}{hint}", soft_wrap=True)
+def _show_library(library: Library, console: Console) -> None:
+    parts = {"task": library.tasks, "environment": library.environments, "dataset": library.datasets}
+    told = ", ".join(f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in parts.items() if found)
+    for warning in library.warnings:
+        print_warning(warning, console)
+    if library.domain is not None:
+        console.print(f"[quiet]domain[/] {escape(library.domain)}", soft_wrap=True)
+    if library.passed_over:
+        console.print(f"[quiet]{passed_over(library.passed_over)}[/]")
+    count = len(library.warnings)
+    odd = f"no mistakes, {count} warning{'s' * (count != 1)}" if count else "all is well"
+    console.print(f"[pass]✓[/] {told}: {odd}")

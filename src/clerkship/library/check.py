@@ -7,12 +7,14 @@ that is not of the right shape is passed over: the model it belongs to has compl
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
+from clerkship.library.known import Known
+from clerkship.library.note import Note, NoteAll, Path
 from clerkship.model.call import AssertionCall, StepCall
 from clerkship.model.environment import RESERVED, Reaction, Simulator
 from clerkship.model.names import did_you_mean
@@ -20,25 +22,8 @@ from clerkship.model.path import split
 from clerkship.model.scenario import Person
 
 M = TypeVar("M", bound=BaseModel)
-Path = list[int | str]
 _CLOSED = ("where", "fields", "expected", "text")
 """Keys under which an author writes data, not names."""
-
-
-class Note(Protocol):
-    """Where a problem is taken down."""
-
-    def __call__(self, path: Path, message: str, hint: str = "", *, key: bool = False) -> None:
-        """One problem at a path inside the piece."""
-        ...
-
-
-class NoteAll(Protocol):
-    """Where a model's complaints are taken down."""
-
-    def __call__(self, error: ValidationError, model: type[BaseModel], path: Path) -> None:
-        """All of an error's problems, below a path inside the piece."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -57,11 +42,13 @@ def surroundings(data: Mapping[str, Any]) -> Surroundings:
 
 @dataclass(frozen=True)
 class Checker:
-    """Checks one piece against the catalog."""
+    """Checks one piece against the catalog, and against what is known of the agent."""
 
     catalog: Catalog
     note: Note
     note_all: NoteAll
+    warn: Note
+    known: Known
 
     def check_environment(self, data: Mapping[str, Any], datasets: Collection[str]) -> None:
         """Kinds, configs, datasets and reactions."""
@@ -129,16 +116,22 @@ class Checker:
         steps = scenario if alone else _map(scenario).get("steps")
         self._check_steps(steps, ["scenario"] if alone else ["scenario", "steps"], place)
         self._check_person(_map(scenario).get("person"), ["scenario", "person"], place)
+        self.known.check_slots(_map(scenario).get("initial_slots"), ["scenario", "initial_slots"], self.note)
 
     def check_scenario(self, data: Mapping[str, Any], place: Surroundings | None) -> None:
         """A scenario file: its assertions, its person, and what else it sets up."""
-        setup = _map(data.get("setup"))
-        for number, written in enumerate(_list(_map(data.get("goals")).get("assertions"))):
+        setup, goals = _map(data.get("setup")), _map(data.get("goals"))
+        for number, written in enumerate(_list(goals.get("assertions"))):
             call = _read(AssertionCall, written)
             if call is not None:
                 self._check_call("assertion", call.name, call.args, ["goals", "assertions", number], place)
         self._check_steps(setup.get("steps"), ["setup", "steps"], place)
         self._check_person(setup.get("person") or {}, ["setup", "person"], place)
+        self.known.check_slots(setup.get("initial_slots"), ["setup", "initial_slots"], self.note)
+        for number, written in enumerate(_list(goals.get("expected_tools"))):
+            for key in _map(written).keys() & {"tool_called", "tool_group"}:
+                path: Path = ["goals", "expected_tools", number, key]
+                self.known.check_assertion(key, written[key], path, self.note, self.warn)
 
     def _check_steps(self, steps: Any, path: Path, place: Surroundings | None) -> None:
         for number, written in enumerate(_list(steps)):
@@ -171,6 +164,8 @@ class Checker:
             self.note([*path, name], f"unknown {sort} `{name[:60]}`", unknown.hint, key=True)
             return
         parsed = self._check_args(model, args, [*path, name])
+        if sort == "assertion":
+            self.known.check_assertion(name, args, [*path, name], self.note, self.warn)
         self._check_names(parsed.model_dump() if parsed is not None else args, [*path, name], place)
         if sort == "step" and name.startswith("fault.") and parsed is not None and place is not None:
             self._check_operation(parsed.model_dump(), [*path, name], place)

@@ -96,20 +96,20 @@ def _words(error: Any) -> tuple[str, str]:
     kind, context, value = error["type"], error.get("ctx", {}), error["input"]
     if kind in _EXPECTED:
         quote = kind == "string_type" and isinstance(value, int | float)
-        return f"expected {_EXPECTED[kind]}, not {_shown(value)}", "quote it if it is text" if quote else ""
+        return f"expected {_EXPECTED[kind]}, not {shown(value)}", "quote it if it is text" if quote else ""
     if kind in _LIMITS:
         limit, words = _LIMITS[kind]
-        return f"expected {words} {context[limit]:,g}, not {_shown(value)}", ""
+        return f"expected {words} {context[limit]:,g}, not {shown(value)}", ""
     if kind == "string_too_short":
         return "expected text that is not empty", ""
     if kind == "too_short":
         return f"expected a list with at least {context['min_length']}", ""
     if kind == "string_pattern_mismatch":
-        return f"expected {_PATTERNS.get(context['pattern'], context['pattern'])}, not {_shown(value)}", ""
+        return f"expected {_PATTERNS.get(context['pattern'], context['pattern'])}, not {shown(value)}", ""
     if kind == "literal_error":
         known = [option.strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")]
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
-        return f"expected {' or '.join(known)}, not {_shown(value)}", hint if "mean" in hint else ""
+        return f"expected {' or '.join(known)}, not {shown(value)}", hint if "mean" in hint else ""
     return error["msg"].removeprefix("Value error, ").replace("Input should", "it should"), ""
 
 
@@ -143,7 +143,7 @@ def _is_misfit(errors: Sequence[Any], place: tuple[Any, ...]) -> bool:
 
 def _either(place: tuple[Any, ...], errors: Sequence[Any]) -> dict[str, Any]:
     expected = " or ".join(_EXPECTED[error["type"]] for error in errors)
-    message = f"expected {expected}, not {_shown(errors[0]['input'])}"
+    message = f"expected {expected}, not {shown(errors[0]['input'])}"
     return {"loc": place, "type": "union", "msg": message, "input": errors[0]["input"]}
 
 
@@ -175,7 +175,8 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
             yield from _models(argument)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value as a message has it, short."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):

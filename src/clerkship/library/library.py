@@ -9,7 +9,7 @@ from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import Environment
 from clerkship.model.names import did_you_mean, fitting
-from clerkship.model.problem import InputError
+from clerkship.model.problem import InputError, Problem
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 
@@ -34,6 +34,17 @@ class Library:
     environments: Mapping[str, Environment] = field(default_factory=dict)
     datasets: Mapping[str, Dataset] = field(default_factory=dict)
     benchmarks: Mapping[str, Benchmark] = field(default_factory=dict)
+    warnings: tuple[Problem, ...] = ()
+    """What is odd, and no reason to run nothing."""
+    domain: str | None = None
+    """What the names of slots, actions, responses and flows were checked against, if anything."""
+    passed_over: tuple[str, ...] = ()
+    """Files of a Rasa project, which say nothing about tasks."""
+
+    def warnings_of(self, tasks: Iterable[LoadedTask]) -> tuple[Problem, ...]:
+        """Those about some of the tasks, and about nothing in particular."""
+        others = {loaded.file for loaded in self.tasks.values()} - {loaded.file for loaded in tasks}
+        return tuple(warning for warning in self.warnings if warning.file not in others)
 
     def select(
         self, *, names: Iterable[str] = (), tags: Iterable[str] = (), file: Path | None = None

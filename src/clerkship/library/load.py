@@ -1,6 +1,6 @@
 """A folder of YAML to a Library. All that is wrong with it is found before anything is said."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,11 +12,14 @@ from clerkship.library.bind import BadBinding, Filler, bind
 from clerkship.library.catalog import Catalog
 from clerkship.library.check import Checker, Surroundings, surroundings
 from clerkship.library.complaint import complain, dotted
+from clerkship.library.known import Known
 from clerkship.library.library import Library, LoadedTask
-from clerkship.library.source import SUFFIXES, Folder, Unreadable, read_folder, read_text
+from clerkship.library.rasa import is_of_a_project
+from clerkship.library.source import SUFFIXES, Folder, Report, Unreadable, read_folder, read_text
 from clerkship.library.yaml import Spot, Tree
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import Dataset, DatasetFile, Record
+from clerkship.model.domain import Abilities
 from clerkship.model.environment import CONVERSATION, Environment
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
@@ -78,11 +81,17 @@ class Loader:
     folder: Folder
     catalog: Catalog
     needs_task: bool = True
+    known: Known = field(default_factory=Known)
+    passed_over: list[str] = field(default_factory=list)
     environments: dict[str, Environment] = field(default_factory=dict)
     datasets: dict[str, Dataset] = field(default_factory=dict)
     benchmarks: dict[str, Benchmark] = field(default_factory=dict)
     tasks: dict[str, LoadedTask] = field(default_factory=dict)
     _defined: dict[str, dict[str, Piece]] = field(default_factory=dict)
+    _scenarios: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._warnings = Report(spoiled=self.folder.report.spoiled)
 
     def load(self) -> Library:
         """Everything, or every problem."""
@@ -96,20 +105,30 @@ class Loader:
         self._each(pieces, "scenario", self._scenario)
         problems = self.folder.report.sorted()
         if self.needs_task and not self.tasks and not problems:
-            problems = [
-                Problem(
-                    file=str(self.folder.root),
-                    message="no task is here",
-                    hint="a task is a YAML file with the key `task`, or `scenario`",
-                )
-            ]
+            hint = "a task is a YAML file with the key `task`, or `scenario`"
+            hint += f"; {passed_over(self.passed_over)}" if self.passed_over else ""
+            problems = [Problem(file=str(self.folder.root), message="no task is here", hint=hint)]
         if problems:
             raise InputError(problems)
-        return Library(self.folder.root, self.tasks, self.environments, self.datasets, self.benchmarks)
+        domain = self.known.domain
+        return Library(
+            self.folder.root,
+            self.tasks,
+            self.environments,
+            self.datasets,
+            self.benchmarks,
+            warnings=(*self._warnings.sorted(), *self.known.left_unchecked()),
+            domain=domain.source if domain is not None else None,
+            passed_over=tuple(self.passed_over),
+        )
 
     def problem(self, tree: Tree, path: list[int | str], message: str, hint: str = "", **how: bool) -> None:
         """Note what is wrong, where; `spoils` if nothing else should be said of that place."""
+        self._note(self.folder.report, tree, path, message, hint, **how)
 
+    def _note(
+        self, report: Report, tree: Tree, path: list[int | str], message: str, hint: str = "", **how: bool
+    ) -> None:
         def find() -> Problem:
             spot = tree.locate(path, key=how.get("key", False))
             return Problem(
@@ -121,10 +140,13 @@ class Loader:
                 hint=hint,
             )
 
-        self.folder.report.add(tree.file, find, spoils=how.get("spoils", False))
+        report.add(tree.file, find, spoils=how.get("spoils", False))
 
     def _pieces(self) -> list[Piece]:
-        trees = [(path, self.folder.read(path)) for path in self.folder.files()]
+        files = self.folder.files()
+        self.passed_over += [str(path) for path in files if is_of_a_project(path)]
+        others = set(self.passed_over)
+        trees = [(path, self.folder.read(path)) for path in files if str(path) not in others]
         pieces: list[Piece] = []
         for path, tree in trees:
             if tree is None or self.folder.resolve(path) in self.folder.included:
@@ -151,6 +173,7 @@ class Loader:
 
     def _define(self, piece: Piece) -> None:
         if piece.sort == "scenario":
+            self._scenarios |= {piece.name, piece.slug}
             return  # its file's name tells it from others
         known = self._defined.setdefault(piece.sort, {})
         first = known.setdefault(piece.name, piece)
@@ -212,7 +235,7 @@ class Loader:
         environment, tasks = piece.fields.get("environment"), piece.fields.get("tasks")
         if isinstance(environment, str):
             self._check_environment_name(piece, environment)
-        names = self._names("task")
+        names = [*self._names("task"), *filter(None, self._scenarios)]
         for number, pattern in enumerate(tasks if isinstance(tasks, list) and not self.folder.unread else ()):
             if not any(fnmatchcase(name, str(pattern)) for name in names):
                 hint = did_you_mean(str(pattern), names)
@@ -236,6 +259,7 @@ class Loader:
         environment = CONVERSATION if name is None else self.environments.get(name)
         written = self._model(piece, ScenarioFile, piece.data)
         self._checker(piece).check_scenario(self._expanded(piece, piece.data), self._surroundings(name))
+        solution = self._solution(piece)
         if written is None or environment is None:
             return
         try:
@@ -243,12 +267,16 @@ class Loader:
         except ValidationError as error:  # the parts are right, and do not go together
             self.problem(piece.tree, piece.path, error.errors()[0]["msg"].removeprefix("Value error, "))
             return
-        if task.name in self.tasks:
-            task = task.model_copy(update={"name": f"{task.name} ({piece.slug})"})
-        if task.name in self.tasks:
-            other = self.tasks[task.name].file
-            self.problem(piece.tree, [*piece.path, "name"], f"two scenarios are called {task.name!r}", f"see {other}")
-        self.tasks.setdefault(task.name, LoadedTask(task, environment, {}, None, piece.tree.file))
+        task = task.model_copy(update={"name": self._name_of_its_own(task.name, piece)})
+        self.tasks[task.name] = LoadedTask(task, environment, {}, solution, piece.tree.file)
+
+    def _name_of_its_own(self, name: str, piece: Piece) -> str:
+        """A scenario's name is a label, and two may share it: then the file's name is added, or its place."""
+        file = Path(piece.tree.file)
+        place = file.relative_to(self.folder.root) if file.is_relative_to(self.folder.root) else file
+        names = [name, f"{name} ({piece.slug})"][: 1 if name == piece.slug else 2]
+        names.append(f"{name} ({place.with_suffix('').as_posix()})")
+        return next((free for free in names if free not in self.tasks), f"{name} ({place.as_posix()})")
 
     def _expanded(self, piece: Piece, data: Any) -> dict[str, Any]:
         """With environment variables put in, as it will be run; what is kept has them as they are written."""
@@ -266,7 +294,10 @@ class Loader:
         def note_all(error: ValidationError, model: type[BaseModel], path: list[int | str]) -> None:
             self._complain(piece, error, model, [*piece.path, *path])
 
-        return Checker(self.catalog, note, note_all)
+        def warn(path: list[int | str], message: str, hint: str = "", *, key: bool = False) -> None:
+            self._note(self._warnings, piece.tree, [*piece.path, *path], message, hint, key=key)
+
+        return Checker(self.catalog, note, note_all, warn, self.known)
 
     def _bind(self, piece: Piece) -> tuple[dict[str, Record], set[str]]:
         """The records of a task's entities, and the ids of those that could not be had."""
@@ -361,8 +392,16 @@ class Loader:
         return None
 
 
-def load(path: Path, catalog: Catalog, *, needs_task: bool = True) -> Library:
-    """The library in a folder, or around a file; a folder without a task is a mistake where tasks are wanted."""
+def passed_over(files: Collection[str]) -> str:
+    """How many files were left alone, in words."""
+    return f"{len(files)} file{'s' * (len(files) != 1)} of a Rasa project passed over"
+
+
+def load(path: Path, catalog: Catalog, *, needs_task: bool = True, abilities: Abilities | None = None) -> Library:
+    """The library in a folder, or around a file; a folder without a task is a mistake where tasks are wanted.
+
+    What the files say of the agent (its slots, actions, responses and flows) is checked against its abilities.
+    """
     try:
         if not path.exists():
             raise InputError.of("there is no such file or folder", file=str(path))
@@ -371,4 +410,4 @@ def load(path: Path, catalog: Catalog, *, needs_task: bool = True) -> Library:
         raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
     if not is_folder and path.suffix not in SUFFIXES:
         raise InputError.of("it is not a YAML file", file=str(path), hint=f"its name should end in {SUFFIXES[0]}")
-    return Loader(Folder(path if is_folder else path.parent), catalog, needs_task).load()
+    return Loader(Folder(path if is_folder else path.parent), catalog, needs_task, Known(abilities)).load()

@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from yaml.nodes import Node
@@ -70,6 +71,8 @@ class Folder:
     included: set[Path] = field(default_factory=set)
     unread: list[str] = field(default_factory=list)
     """The text, as far as it could be had, of files that could not be parsed."""
+    merges: bool = False
+    """Whether its files are somebody else's, and may have merge keys."""
     _open: list[Path] = field(default_factory=list)
     _allowance: Allowance = field(default_factory=Allowance)
     _includes: int = 0
@@ -113,7 +116,8 @@ class Folder:
         text = read_text(path)
         self._allowance.characters -= len(text)
         self._open.append(path)
-        tree = parse(text, str(path), lambda target, node: self._include(path, target, node), self._allowance)
+        include = partial(self._include, path)
+        tree = parse(text, str(path), include, self._allowance, merges=self.merges)
         self._open.pop()
         for flaw in tree.flaws:
             self._note(path, flaw.message, flaw.hint, flaw.line, flaw.column)

@@ -155,8 +155,10 @@ def _mark(node: Node) -> tuple[int, int]:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
-def parse(text: str, file: str, include: Include | None = None, allowance: Allowance | None = None) -> Tree:
-    """Read one document."""
+def parse(
+    text: str, file: str, include: Include | None = None, allowance: Allowance | None = None, *, merges: bool = False
+) -> Tree:
+    """Read one document; `merges` if it is somebody else's, and may have merge keys."""
     try:
         _refuse_deep(text)
         node = _Composer(text).get_single_node()
@@ -166,7 +168,7 @@ def parse(text: str, file: str, include: Include | None = None, allowance: Allow
         raise _unprintable(text, error) from None
     if node is None:
         raise BadYaml("the file is empty", 1, 1)
-    reader = _Reader(include, allowance or Allowance())
+    reader = _Reader(include, allowance or Allowance(), merges=merges)
     return Tree(file, reader.read(node), node, reader.included, reader.flaws)
 
 
@@ -225,7 +227,8 @@ def _refuse_deep(text: str) -> None:
 class _Reader:
     """The tree to plain data. What is wrong in one place is noted, and the rest is read."""
 
-    def __init__(self, include: Include | None, allowance: Allowance) -> None:
+    def __init__(self, include: Include | None, allowance: Allowance, *, merges: bool = False) -> None:
+        self._merges = merges
         self.included: dict[int, Tree] = {}
         self.flaws: list[BadYaml] = []
         self._include = include
@@ -258,6 +261,10 @@ class _Reader:
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
                 self._flaw(key, "a key must be text", "quote it if it begins with `{` or `[`")
+            elif key.value == "<<" and key.tag == _PLAIN and self._merges:
+                merged = self.read(value)
+                for part in merged if isinstance(merged, list) else [merged]:
+                    data = (part if isinstance(part, dict) else {}) | data
             elif key.value == "<<" and key.tag == _PLAIN:
                 self._flaw(key, "merge keys are not part of YAML 1.2", "repeat the keys, or use !include")
             elif key.value in data:

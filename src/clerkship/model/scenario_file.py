@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from clerkship.model.call import AssertionCall, StepCall
 from clerkship.model.criterion import Criterion
@@ -82,12 +82,18 @@ def _expected(call: AssertionCall, names: str, *, gate: bool) -> Criterion:
     return Criterion(label=f"{call.name}({names})", assertion=call, gate=gate, weight=1.0 if gate else 0.0)
 
 
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected text that is not empty")
+    return text
+
+
 class Goals(Frozen):
     """What success is."""
 
     assertions: Annotated[tuple[AssertionCall, ...], Field(description="checked against the event history")] = ()
     criteria: Annotated[
-        tuple[Annotated[str, Field(min_length=1)], ...],
+        tuple[Annotated[str, Field(min_length=1), AfterValidator(_not_blank)], ...],
         Field(description="required behaviour in plain language, judged by a model"),
     ] = ()
     expected_tools: Annotated[tuple[ExpectedTool, ...], Field(description="tools that should have been called")] = ()
@@ -104,6 +110,7 @@ class ScenarioFile(Frozen):
     tags: Annotated[tuple[str, ...], Field(description="labels to select and group by (ours)")] = ()
     timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds (ours)")] = None
     environment: Annotated[str | None, Field(description="name of an environment in the same folder (ours)")] = None
+    solution: Annotated[str | None, Field(description="Python file beside it that `oracle` runs (ours)")] = None
 
     def task(self, slug: str) -> Task:
         """The task it is. Every criterion gates."""
@@ -128,6 +135,7 @@ class ScenarioFile(Frozen):
             tags=(*((self.type,) if self.type else ()), *self.tags),
             timeout=self.timeout,
             environment=self.environment,
+            solution=self.solution,
         )
 
 

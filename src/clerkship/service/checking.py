@@ -1,12 +1,17 @@
-"""Validate a folder: everything that can be known before a run."""
+"""Load a folder and check it: everything that can be known before a run, of the files and of the agent."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from clerkship.actors.contract import Described, Solver
+from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import Registered
+from clerkship.library.domain import find_domain, read_domain
 from clerkship.library.library import Library
 from clerkship.library.load import load
+from clerkship.model.domain import Abilities, Domain
 from clerkship.model.problem import InputError, Problem
+from clerkship.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -16,14 +21,72 @@ class Validation:
     library: Library | None
     problems: tuple[Problem, ...]
 
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What is odd, and changes no exit code."""
+        return self.library.warnings if self.library is not None else ()
+
     def exit_code(self) -> int:
         """The author's mistakes are neither a pass nor a fail."""
         return 2 if self.problems else 0
 
 
-def validate(path: Path, catalog: Registered) -> Validation:
+@dataclass(frozen=True, kw_only=True)
+class ValidationRequest:
+    """What somebody wants checked, and against what."""
+
+    path: Path
+    domain: Path | None = None
+    agent: str | Solver | None = None
+
+
+def validate(request: ValidationRequest, settings: Settings, catalog: Registered) -> Validation:
     """Load it and see."""
+    agent = request.agent
     try:
-        return Validation(load(path, catalog), ())
+        solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
+        library = load_checked(request.path, catalog, domain=request.domain, solver=solver)
     except InputError as error:
         return Validation(None, error.problems)
+    file = request.path if request.path.is_file() else None
+    return Validation(replace(library, warnings=library.warnings_of(library.select(file=file))), ())
+
+
+def load_checked(
+    path: Path, catalog: Registered, *, domain: Path | None = None, solver: Solver | None = None
+) -> Library:
+    """The library at a path, checked against what its agent knows: by the domain that is given, else by what the agent
+    says of itself, else by the domain of the project around it. All that is wrong anywhere is said at once."""
+    problems: list[Problem] = []
+    abilities = _asked(solver, problems)
+    names = abilities.domain if abilities is not None else None
+    if domain is not None or names is None:
+        names = _read(domain or find_domain(path), problems)
+    known = (abilities or Abilities(engine="")).model_copy(update={"domain": names})
+    try:
+        library = load(path, catalog, abilities=known)
+    except InputError as error:
+        raise InputError([*error.problems, *problems]) from None
+    if problems:
+        raise InputError(problems)
+    return library
+
+
+def _asked(solver: Solver | None, problems: list[Problem]) -> Abilities | None:
+    if not isinstance(solver, Described):
+        return None
+    try:
+        return solver.abilities()
+    except InputError as error:
+        problems += error.problems
+        return None
+
+
+def _read(path: Path | None, problems: list[Problem]) -> Domain | None:
+    if path is None:
+        return None
+    try:
+        return read_domain(path)
+    except InputError as error:
+        problems += error.problems
+        return None

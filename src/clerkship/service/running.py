@@ -17,17 +17,17 @@ from clerkship.faults.chaos import chaos
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
-from clerkship.library.load import load
 from clerkship.model.call import StepCall
 from clerkship.model.dataset import Dataset
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan, UntilSure
-from clerkship.model.problem import InputError
+from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.scenario import Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
+from clerkship.service.checking import load_checked
 from clerkship.settings import Settings
 from clerkship.store.contract import Hold, Store
 
@@ -51,6 +51,7 @@ class RunRequest:
     shuffle: bool = False
     until_sure: float | None = None
     chaos: str | None = None
+    domain: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,9 @@ class RunPlan:
     datasets: Mapping[str, Dataset]
     solver: Solver
     concurrency: int
+    warnings: tuple[Problem, ...] = ()
+    domain: str | None = None
+    """What the names in the files were checked against, if anything."""
 
     def expected(self) -> int | None:
         """How many trials there will be, where that is known."""
@@ -96,8 +100,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         raise InputError.of("a seed is a whole number of 64 bits")
     if request.until_sure is not None and not 0 < request.until_sure < 1:
         raise InputError.of("the rate to be sure of lies between 0 and 1")
-    library = load(request.path, catalog)
     solver = build_solver(request.agent, catalog, settings) if isinstance(request.agent, str) else request.agent
+    library = load_checked(request.path, catalog, domain=request.domain, solver=solver)
     tasks, benchmark_timeout, benchmark_concurrency = _pick(library, request)
     timeout = request.timeout or benchmark_timeout or settings.timeout
     if request.chaos is not None:
@@ -127,6 +131,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         {name: library.datasets[name] for name in wanted},
         solver,
         request.concurrency or benchmark_concurrency or settings.concurrency,
+        library.warnings_of(tasks),
+        library.domain,
     )
 
 
@@ -160,7 +166,7 @@ def _options(request: RunRequest) -> tuple[str, ...]:
     pairs: list[tuple[str, object]] = [("--task", task) for task in request.tasks]
     pairs += [("--tag", tag) for tag in request.tags]
     pairs += [("--benchmark", request.benchmark), ("--timeout", request.timeout), ("--threshold", request.until_sure)]
-    pairs += [("--chaos", request.chaos)]
+    pairs += [("--chaos", request.chaos), ("--domain", request.domain)]
     flags = ("--until-sure",) if request.until_sure is not None else ()
     return flags + tuple(str(part) for pair in pairs if pair[1] is not None for part in pair)
 

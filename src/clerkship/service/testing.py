@@ -102,6 +102,7 @@ class Practice:
         self.warnings = catalog.warnings()
         request = RunRequest(path=self._find(Path(path)), agent=as_agent(agent), **options)
         plan = plan_run(request, load_settings(), catalog)
+        self.warnings += map(str, plan.warnings)
         if self._store is None:
             self._store = open_store(self._path, create=True)
         execute(plan, self._store, catalog)

@@ -1,0 +1,138 @@
+"""A Rasa domain, from a file or from a folder of them: the names its agent knows, with the mistakes at their places."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clerkship.library.complaint import dotted, shown
+from clerkship.library.rasa import DOMAIN_KEYS, top_keys
+from clerkship.library.source import SUFFIXES, Folder
+from clerkship.library.yaml import Tree
+from clerkship.model.domain import Domain
+from clerkship.model.problem import InputError, Problem
+
+_NAMES = ("domain.yml", "domain.yaml", "domain")
+_FLOWS = "flows"
+
+
+def find_domain(path: Path) -> Path | None:
+    """The domain of the project that a file or folder belongs to: there, beside it, or up to two folders above."""
+    start = (path if path.is_dir() else path.parent).resolve()
+    for folder in (start, *start.parents[:2]):
+        for found in (folder / name for name in _NAMES):
+            if _is_domain(found):
+                here = Path.cwd()
+                return found.relative_to(here) if found.is_relative_to(here) else found
+    return None
+
+
+def _is_domain(path: Path) -> bool:
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return any(file.suffix in SUFFIXES and top_keys(file) & DOMAIN_KEYS for file in files)
+
+
+def read_domain(path: Path) -> Domain:
+    """Read it, all of its files as one; or raise everything that is wrong with it."""
+    try:
+        if not path.exists():
+            raise InputError.of("there is no such domain", file=str(path), hint="a file, or a folder of them")
+    except OSError as error:
+        raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
+    folder = Folder(path if path.is_dir() else path.parent, merges=True)
+    files = folder.files() if path.is_dir() else [path]
+    reading = _Reading(folder)
+    for file in files:
+        tree = folder.read(file) if not path.is_dir() or top_keys(file) & {*DOMAIN_KEYS, _FLOWS} else None
+        if tree is not None:
+            reading.take(tree)
+    problems = folder.report.sorted()
+    if not problems and not reading.any:
+        hint = "it has `slots`, `actions`, `responses`, `forms` or `intents`"
+        problems = [Problem(file=str(path), message="this is no Rasa domain", hint=hint)]
+    if problems:
+        raise InputError(problems)
+    return reading.domain(str(path), _flows_beside(path))
+
+
+@dataclass
+class _Reading:
+    """What has been found so far. None: no file had that key, and so nothing can be said."""
+
+    folder: Folder
+    any: bool = False
+    slots: dict[str, str] = field(default_factory=dict)
+    names: dict[str, set[str]] = field(default_factory=dict)
+
+    def domain(self, source: str, flows_beside: set[str]) -> Domain:
+        """All of it. A form and a response are run as actions are."""
+        actions = self.names.get("actions")
+        if actions is not None:
+            actions = actions | self.names.get("forms", set()) | self.names.get("responses", set())
+        flows = self.names.get(_FLOWS, set()) | flows_beside
+        responses = self.names.get("responses")
+        return Domain(
+            source=source,
+            slots=self.slots,
+            actions=None if actions is None else frozenset(actions),
+            responses=None if responses is None else frozenset(responses),
+            flows=frozenset(flows) if flows else None,
+        )
+
+    def take(self, tree: Tree) -> None:
+        """One file more."""
+        if not isinstance(tree.data, dict):
+            self._problem(tree, [], f"expected a map with `slots`, `actions`, `responses`, not {shown(tree.data)}")
+            return
+        self.any = self.any or not DOMAIN_KEYS.isdisjoint(tree.data)
+        if "slots" in tree.data:
+            self._take_slots(tree, tree.data["slots"])
+        for key in ("actions", "forms", "responses", _FLOWS):
+            if key in tree.data:
+                self.names.setdefault(key, set()).update(self._listed(tree, key, tree.data[key]))
+
+    def _take_slots(self, tree: Tree, written: Any) -> None:
+        if not isinstance(written, dict | None):
+            self._problem(tree, ["slots"], f"expected a map of slots by name, not {shown(written)}")
+            return
+        for name, slot in (written or {}).items():
+            kind = slot.get("type") if isinstance(slot, dict) else None
+            if not isinstance(slot, dict):
+                self._problem(tree, ["slots", name], f"expected a map with the slot's `type`, not {shown(slot)}")
+            elif not isinstance(kind, str):
+                message = "`type` is missing" if "type" not in slot else f"expected a type, not {shown(kind)}"
+                place = ["slots", name, "type"] if "type" in slot else ["slots", name]
+                self._problem(tree, place, message, "text, bool, float, list, categorical or any")
+            self.slots[name] = kind if isinstance(kind, str) else "any"
+
+    def _listed(self, tree: Tree, key: str, written: Any) -> Iterator[str]:
+        """Names as a map has them, or as a list of texts and of maps with one key."""
+        if isinstance(written, dict):
+            yield from written
+        elif isinstance(written, list) and key in ("actions", "forms"):
+            for number, item in enumerate(written):
+                if isinstance(item, str):
+                    yield item
+                elif isinstance(item, dict) and len(item) == 1:
+                    yield from item
+                else:
+                    self._problem(tree, [key, number], f"expected a name, or a map with one, not {shown(item)}")
+        elif written is not None:
+            wanted = "a list of names" if key == "actions" else "a map by name"
+            self._problem(tree, [key], f"expected {wanted}, not {shown(written)}")
+
+    def _problem(self, tree: Tree, path: list[int | str], message: str, hint: str = "") -> None:
+        def find() -> Problem:
+            spot = tree.locate(path)
+            key = dotted(spot.keys)
+            return Problem(file=spot.file, line=spot.line, column=spot.column, key=key, message=message, hint=hint)
+
+        self.folder.report.add(tree.file, find)
+
+
+def _flows_beside(path: Path) -> set[str]:
+    """Flows are training data, kept in `data` beside the domain; what is wrong there is not ours to say."""
+    data = Folder(path.resolve().parent / "data", merges=True)
+    files = [file for file in data.files() if _FLOWS in top_keys(file)] if data.root.is_dir() else []
+    written = [tree.data.get(_FLOWS) for tree in map(data.read, files) if tree and isinstance(tree.data, dict)]
+    return {name for flows in written if isinstance(flows, dict) for name in flows}

@@ -1,0 +1,118 @@
+"""Whether an agent has what a file says of it: slots that exist and values that fit; other names, and deeds, it knows.
+
+A slot that is not there is a mistake. Actions, responses and flows may be known to the agent alone: of those one that
+the domain lacks is a warning.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from clerkship.library import rasa
+from clerkship.library.complaint import shown
+from clerkship.library.mention import Mention, Reading, mentions, readings
+from clerkship.library.note import Note, Path
+from clerkship.model.domain import Abilities, Domain, misfit
+from clerkship.model.matcher import is_matcher
+from clerkship.model.names import did_you_mean
+from clerkship.model.path import MISSING
+from clerkship.model.problem import Problem
+
+_FAMILIES = {
+    "flow": "flows",
+    "slot": "slots",
+    "action": "actions",
+    "clarification": "clarifications",
+    "skill": "skills",
+    "block": "ordered blocks",
+    "memory": "memory",
+    "tool": "tool calls",
+}
+
+
+class Known:
+    """What is known of the agent, and whether anything was written that could not be checked for want of it."""
+
+    def __init__(self, abilities: Abilities | None = None) -> None:
+        self.abilities = abilities
+        self._unchecked = False
+
+    @property
+    def domain(self) -> Domain | None:
+        """The names it knows, where that is known."""
+        return self.abilities.domain if self.abilities is not None else None
+
+    def left_unchecked(self) -> Iterator[Problem]:
+        """One word about all the slots that nobody could look up."""
+        if self._unchecked:
+            message = "no domain is known, so slot names and types were not checked"
+            yield Problem(message=message, hint="give --domain, or connect rasa:…")
+
+    def check_slots(self, slots: Any, path: Path, note: Note) -> None:
+        """Slots that are set before the conversation begins."""
+        for name, value in slots.items() if isinstance(slots, Mapping) else ():
+            if self._check_name(name, [*path, name], note, key=True):
+                self._check_value(name, value, [*path, name], note)
+
+    def check_assertion(self, name: str, args: Any, path: Path, note: Note, warn: Note) -> None:
+        """The names in an assertion, and whether the agent's engine writes down what it looks for."""
+        for mention in mentions(name, args):
+            here = [*path, *mention.path]
+            if mention.sort != "slot":
+                self._check_other(mention, here, warn)
+            elif self._check_name(mention.name, here, note) and mention.value is not MISSING:
+                self._check_value(mention.name, mention.value, [*here[:-1], "value"], note)
+        for reading in readings(name, args):
+            self._check_reading(name, reading, [*path, *reading.path], warn)
+
+    def _check_name(self, name: str, path: Path, note: Note, *, key: bool = False) -> bool:
+        """Whether its type can be looked up."""
+        if self.domain is None:
+            self._unchecked = True
+            return False
+        if name in self.domain.slots or name in rasa.SLOTS:
+            return True
+        hint = did_you_mean(name, self.domain.slots) or ("" if self.domain.slots else "it has no slots")
+        note(path, f"no slot `{name[:60]}` in {self.domain.source}", hint, key=key)
+        return False
+
+    def _check_value(self, name: str, value: Any, path: Path, note: Note) -> None:
+        if self.domain is None or is_matcher(value):
+            return
+        kind = self.domain.slots.get(name) or rasa.SLOTS[name]
+        wanted = misfit(value, kind)
+        if wanted:
+            quoted = "take the quotes away" if isinstance(value, str) and kind != "list" else ""
+            hint = "quote it" if wanted == "text" and isinstance(value, int | float) else quoted
+            note(path, f"the slot `{name[:60]}` is of type {kind} and takes {wanted}, not {shown(value)}", hint)
+
+    def _check_other(self, mention: Mention, path: Path, warn: Note) -> None:
+        if self.domain is None:
+            return
+        known, own = _others(self.domain)[mention.sort]
+        name = mention.name
+        if known is None or name in known or name in own or (mention.sort == "flow" and name.startswith(rasa.FLOWS)):
+            return
+        warn(path, f"no {mention.sort} `{name[:60]}` in {self.domain.source}", did_you_mean(name, known))
+
+    def _check_reading(self, name: str, reading: Reading, path: Path, warn: Note) -> None:
+        emits = self.abilities.emits if self.abilities is not None else None
+        if self.abilities is None or emits is None or not emits.isdisjoint(reading.kinds):
+            return
+        what = " or ".join(dict.fromkeys(_words(kind, emits) for kind in sorted(reading.kinds)))
+        warn(path, f"`{name}`: {self.abilities.engine} writes no {what}")
+
+
+def _others(domain: Domain) -> Mapping[str, tuple[Collection[str] | None, Collection[str]]]:
+    """What a domain has of each sort, and what every agent has."""
+    return {
+        "action": (domain.actions, rasa.ACTIONS | rasa.RESPONSES),
+        "response": (domain.responses, rasa.RESPONSES),
+        "flow": (domain.flows, ()),
+    }
+
+
+def _words(kind: str, emits: Collection[str]) -> str:
+    """`flows` where it writes none at all, else the one kind of event that it lacks."""
+    family = kind.split(".")[1]
+    whole = not any(other.startswith(f"agent.{family}.") for other in emits)
+    return _FAMILIES.get(family, kind) if whole else f"`{kind}`"
