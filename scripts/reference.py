@@ -96,6 +96,7 @@ SORTS = """| `--agent` | |
 | `command:words` | a program, in lines of JSON |
 | `http:address`, or the address alone | a web server, by POST |
 | `openai:model`, `openai:model@address` | a model behind a chat-completions endpoint |
+| `rasa:address` | an assistant behind a Rasa server |
 """
 OUTSIDE = """## Messages
 
@@ -162,6 +163,42 @@ to the model. After 50 rounds without a word it is the agent's error.
 Status 408, 409, 425, 429, 5xx, a timeout and a broken connection are tried again, four times in all, as long apart as
 `Retry-After` says (up to 30 seconds); then the run is errored, as it is at once on any other status. Tokens used are
 kept beside the log.
+
+## A Rasa server
+
+`--agent rasa:http://host:5005`: an assistant behind Rasa's REST channel, started with `--enable-api` and `rest:` in
+its `credentials.yml`. It answers people and takes no tasks. Each trial is a conversation of its own, whose name
+(`conversation_id`) is kept beside the log.
+
+Each turn is a POST to `/webhooks/rest/webhook`, with `{"is_simulation": true}` and whatever goes along with the line as
+its metadata; then a GET of `/conversations/<id>/tracker?include_events=ALL`. Where slots are to be set, `/session_start`
+is sent first and read, and then the slots are posted to `/conversations/<id>/tracker/events`, on top of what the
+session's start has set. Without slots nothing is sent before the first turn.
+
+What is new in the tracker is what the assistant did and said, in the tracker's order; where it has nothing that was
+said, the channel's own answer counts. An utterance keeps `metadata` as it is, `metadata.utter_action` is its
+`utter_name`, and what is not text stands in `custom` under Rasa's names: `custom`, `image`, `attachment`, `elements`,
+`quick_replies`. A tracker may lose its beginning (one kept in memory does, after a restart); nothing is told twice.
+
+| in the tracker | in the log |
+|---|---|
+| `bot` | a message of the agent's |
+| `action`, `slot` | `agent.action.executed`, `agent.slot.set` |
+| `flow_…` | `agent.flow.…`; where `pattern_clarification` starts also `agent.clarification.offered` |
+| `skill_…`, `ordered_block_…`, `memory_…` | `agent.skill.…`, `agent.block.…`, `agent.memory.…` |
+| `tool_executed`, `mcp_tool_executed` | `agent.tool.executed` |
+| `session_started`, `restart`, `reminder`, `active_loop` and the like | `agent.noted`, under its own name |
+| `user`, `user_featurization`, `entities`, `stack` | nothing |
+| anything else, or what cannot be read | nothing; counted beside the log as `tracker_events_skipped` |
+
+A turn is sent once, whatever becomes of it. If the connection breaks, the error says whether the turn may have been
+delivered; if the answer takes too long, `unanswered` beside the log does. A server that cannot be reached, or answers
+nonsense, is the agent's error. Status 401, 403, 404, 405 and 409 (no model is loaded) are for whoever started the
+server to mend: the run is errored. An empty list, and nothing said in the tracker, is silence.
+
+`CLERKSHIP_RASA_TOKEN` is what the server has as `--auth-token`, and goes in the query. `CLERKSHIP_RASA_JWT` is a token
+to be sent as it is; with `CLERKSHIP_RASA_JWT_SECRET`, the server's `--jwt-secret`, one of an admin is signed by HS256.
+Neither is shown or kept.
 """
 FILTER_WORDS = {
     "upper": "in capitals",

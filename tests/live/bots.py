@@ -214,7 +214,7 @@ def serving(programs: Path, home: Path, options: Sequence[str] = (), token: str 
 
 
 def _await(process: "subprocess.Popen[bytes]", url: str, query: Mapping[str, str], log: Path) -> None:
-    """Until the model is loaded."""
+    """Until the model is loaded, or known to be missing."""
     began = monotonic()
     while monotonic() - began < READY_WITHIN:
         try:
@@ -223,7 +223,7 @@ def _await(process: "subprocess.Popen[bytes]", url: str, query: Mapping[str, str
         except subprocess.TimeoutExpired:
             pass
         try:
-            if httpx.get(url, params=query, timeout=5, trust_env=False).status_code == 200:
+            if httpx.get(url, params=query, timeout=5, trust_env=False).status_code in (200, 409):
                 return tell(f"  ready in {monotonic() - began:.0f} s")
         except httpx.TransportError:
             continue

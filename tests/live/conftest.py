@@ -29,3 +29,12 @@ def stock(programs: Path) -> Iterator[bots.Server]:
     """The bot of `rasa init`, open to everybody on this machine."""
     with bots.serving(programs, bots.stock(programs)) as url:
         yield bots.Server(url)
+
+
+@pytest.fixture(scope="session")
+def empty(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[bots.Server]:
+    """A server that has not been given a model."""
+    home = tmp_path_factory.mktemp("empty")
+    (home / "credentials.yml").write_text("rest:\n", encoding="utf-8")
+    with bots.serving(programs, home) as url:
+        yield bots.Server(url)

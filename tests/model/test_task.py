@@ -26,6 +26,7 @@ FULL: dict[str, Any] = {
             "opening": "Hi",
             "script": [
                 {"when": "(?i)birth", "say": ["1965", "I said it"], "times": 2},
+                {"when": "sure", "press": "^Yes"},
                 {"when": {"event": "files.*", "where": {"path": {"matches": "^a"}}}, "say": "Thanks"},
             ],
             "fallback": "What?",

@@ -19,7 +19,7 @@ Agent = Annotated[
         "-a",
         metavar="WHO",
         help="Who does the work: python:mod:name, 'command:node agent.mjs', https://host/path, openai:model, "
-        "oracle (the tasks' own solutions), nop (nobody).",
+        "rasa:http://host:5005, oracle (the tasks' own solutions), nop (nobody).",
     ),
 ]
 DomainPath = Annotated[

@@ -51,7 +51,7 @@ class Rule(Frozen):
 
     @model_validator(mode="after")
     def _something_to_say(self) -> "Rule":
-        if (self.press is None) == ("say" not in self.model_fields_set):
+        if self.say is not None if self.press is not None else "say" not in self.model_fields_set:
             raise ValueError("expected `say`, or `press` a button")
         if self.press is None and self.say is not None and not self.say:
             raise ValueError("`say` is empty; give it a line, or null to stay silent")
