@@ -19,6 +19,7 @@ from tests.workbench import Workbench
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "order_support"
 KNOWN = {"authenticated": True, "account_id": "12345", "order_id": "ORD-9981"}
+TOLD = {"chat.message.sent", *(model.kind for model in agent.AGENT if model is not agent.Noted)}
 BUTTONS = [
     {"title": "Yes", "payload": "/SetSlots(confirmed=true)"},
     {"title": "No", "payload": "/SetSlots(confirmed=false)"},
@@ -213,17 +214,18 @@ def test_through_a_rasa_server_the_verdicts_are_the_same(
         assert all(part in explained(criterion) for part in case.says[:2])
 
 
-def agents_own(bench: Workbench, task_run: TaskRun) -> list[tuple[str, Any]]:
-    """What the agent did and said, without what only a server writes down."""
-    found: list[tuple[str, Any]] = []
+SERVERS_OWN = ("action_listen", "action_session_start", "session_started_metadata")
+
+
+def agents_own(bench: Workbench, task_run: TaskRun) -> list[str]:
+    """What was said and what the agent did, without what only a server writes down."""
+    found = []
     for event in bench.events(task_run):
         payload = event["payload"]
-        if event["kind"] == "chat.message.sent":
-            found.append((event["actor"], payload["text"]))
-        elif event["actor"] == "agent" and event["kind"].startswith("agent.") and "data" not in payload:
-            found.append((event["kind"], payload.get("name") or payload.get("flow_id") or payload.get("flow_ids")))
-    servers = {"action_listen", "action_session_start", "session_started_metadata"}
-    return [row for row in found if row[0] not in ("agent.started", "agent.closed") and row[1] not in servers]
+        what = payload.get("text") or payload.get("name") or payload.get("flow_id") or payload.get("flow_ids")
+        if event["kind"] in TOLD and what not in SERVERS_OWN:
+            found.append(f"{event['actor']} {event['kind']} {what} {payload.get('value')} {payload.get('buttons')}")
+    return found
 
 
 def test_the_examples_scenarios_pass_and_go_the_same_way_through_both_doors(bench: Workbench, rasa: RasaServer) -> None:
