@@ -64,7 +64,11 @@ class Flow:
 
 FLOWS = {
     "verify_identity": Flow(
-        "log in", r"log (me )?in|identify|another account", ("account_id", "pin"), "action_verify_account", needs_login=False
+        "log in",
+        r"log (me )?in|identify|another account",
+        ("account_id", "pin"),
+        "action_verify_account",
+        needs_login=False,
     ),
     "check_order_status": Flow(
         "check an order", r"check|status|late\b|delay|where|arrived", ("order_id",), "action_check_order_status"
