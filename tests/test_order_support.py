@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from clerkship.events import agent
+from clerkship.model.problem import InputError
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.plugin import Message, Payload, Say, Start
 from examples.order_support.bot import FLOWS, FORGOTTEN, RESPONSES, OrderBot
@@ -244,6 +245,44 @@ def test_the_example_with_all_twelve_assertions_and_two_criteria_passes(bench: W
     task_run = bench.run_one(OrderBot, judge=judge(bench))
     assert [criterion.passed for criterion in task_run.criteria] == [True] * 14
     assert task_run.verdict == "pass"
+
+
+TROUBLES = {
+    "slow": ("turn_timed_out", ""),
+    "empty": ("agent_silent", ""),
+    "crash": ("agent_silent", ""),
+    "hang_up": ("agent_failed", "may have been delivered"),
+    "no_events": ("agent_failed", "events"),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_a_server_in_trouble_is_told_from_a_bot_that_is_wrong_and_hears_nothing_twice(
+    trouble: str, bench: Workbench
+) -> None:
+    setup = {"person": {"opening": "hello"}, "turn_timeout": 0.5 if trouble == "slow" else 30}
+    goals = {"assertions": [{"bot_uttered": {"utter_name": "utter_greet"}}]}
+    scenario = {"name": trouble, "simulation_context": "You say hello.", "setup": setup, "goals": goals}
+    bench.write("case.yml", json.dumps({"scenario": scenario}))
+    with serve() as server:
+        server.trouble = trouble
+        task_run = bench.run_one(f"rasa:{server.url}")
+        assert len(server.heard) == 1
+    ending, words = TROUBLES[trouble]
+    assert (task_run.verdict, task_run.ending) == ("fail", ending)
+    assert words in (task_run.error or task_run.agent_error or "")
+
+
+@pytest.mark.parametrize(("trouble", "words"), [("html", "Please sign in"), ("no_model", "no model loaded")])
+def test_a_server_that_is_not_ready_stops_everything_before_it_begins(
+    trouble: str, words: str, bench: Workbench
+) -> None:
+    shutil.copytree(EXAMPLE / "eval", bench.folder, dirs_exist_ok=True)
+    with serve() as server:
+        server.trouble = trouble
+        with pytest.raises(InputError, match=words):
+            bench.run(f"rasa:{server.url}")
+        assert server.heard == []
 
 
 def test_its_domain_names_what_it_knows() -> None:
