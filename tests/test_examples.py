@@ -135,7 +135,8 @@ def test_a_rasa_server_that_wants_a_key(desk: Path) -> None:
     assert refused.returncode == 2
     assert "set CLERKSHIP_RASA_TOKEN" in refused.stderr + refused.stdout
     stored = b"".join(path.read_bytes() for path in desk.rglob("*") if path.is_file())
-    assert b"of ours" not in stored
+    assert b"sesame" not in stored
+    assert b"long enough" not in stored
 
 
 def test_every_example_has_a_readme_that_the_list_names() -> None:
