@@ -399,7 +399,8 @@ class Handler(BaseHTTPRequestHandler):
         answer: list[Row] = []
         if trouble not in ("empty", "no_model"):
             talk = self.site.conversation(sender)
-            channel, metadata = str(given.get("input_channel") or "rest"), given.get("metadata") or {}
+            channel, metadata = str(given.get("input_channel") or "rest"), given.get("metadata")
+            metadata = metadata if isinstance(metadata, dict) else {}
             with talk.lock:
                 answer = talk.hear(given["message"], metadata, channel, breaks=trouble == "crash")
         if trouble == "slow":
