@@ -179,8 +179,6 @@ def graded(events: list[Event]) -> float:
     checks = [CATALOG.assertion(name).model_validate(args) for written in TWELVE for name, args in written.items()]
     model = ScriptedModel("yes", YES)
     evidence = Evidence(task=Task(name="x"), events=events, states={}, ending="person_done", model=model)
-        task=Task(name="x"), events=events, states={}, ending="person_done", model=ScriptedModel("yes", YES)
-    )
     gc.collect()
     began = time.perf_counter()
     found = [check.check(evidence) for check in checks]

@@ -3,7 +3,9 @@
 import os
 import re
 import shlex
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,6 +23,8 @@ ROOT = Path(__file__).parent.parent
 PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROSE += sorted((ROOT / "examples").rglob("*.md"))
 GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+RASA_PORT = "5005"
+"""Where a page has a Rasa server; whoever tests may have one there already."""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -40,8 +44,15 @@ def test_what_a_guide_shows_runs(page: Path, tmp_path: Path) -> None:
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment |= {"PYTHONPATH": str(tmp_path / "site")}
     here = tmp_path
+    text = page.read_text(encoding="utf-8")
+    if "cd examples" in text:  # "in a checkout": one of the test's own, which may be written to
+        shutil.copytree(
+            ROOT / "examples", here / "examples", ignore=shutil.ignore_patterns("__pycache__", ".clerkship")
+        )
+    if RASA_PORT in text:
+        text = text.replace(RASA_PORT, str(_free_port()))
     with ExitStack() as background:
-        for language, body in BLOCK.findall(page.read_text(encoding="utf-8")):
+        for language, body in BLOCK.findall(text):
             first, _, rest = body.partition("\n")
             if first.startswith("# file: "):
                 target = here / first.removeprefix("# file: ").strip()
@@ -53,6 +64,12 @@ def test_what_a_guide_shows_runs(page: Path, tmp_path: Path) -> None:
                         background.enter_context(_in_background(line, here, environment))
                     else:
                         here = _run_line(line, here, environment)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
 
 
 @contextmanager

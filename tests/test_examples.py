@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.service.scaffold import init
+from examples.order_support.rasa_server import serve
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PYTHON = shlex.quote(sys.executable)
@@ -110,9 +111,37 @@ def test_a_model_that_follows_a_script(practice: Path) -> None:
     assert b"sk-of-ours" not in stored
 
 
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    """The order desk's project, in a folder of its own."""
+    leave = shutil.ignore_patterns("__pycache__", ".clerkship")
+    return Path(shutil.copytree(EXAMPLES / "order_support", tmp_path / "desk", ignore=leave))
+
+
+def test_a_bot_with_flows_in_process_and_behind_a_rasa_server(desk: Path) -> None:
+    with serving(desk / "rasa_server.py") as address:
+        through = clerkship(desk, "run", "eval", "--agent", f"rasa:{address}")
+    for done in (through, clerkship(desk, "run", "eval", "--agent", "python:bot:OrderBot")):
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.count("✓ pass") == 8, done.stdout  # seven scenarios, and their sum
+
+
+def test_a_rasa_server_that_wants_a_key(desk: Path) -> None:
+    with serve(token="sesame of ours", jwt_secret="a secret of ours, long enough") as server:
+        run = ("run", "eval/scenarios/beyond_it.yml", "--agent", f"rasa:{server.url}")
+        assert clerkship(desk, *run, CLERKSHIP_RASA_TOKEN="sesame of ours").returncode == 0
+        assert clerkship(desk, *run, CLERKSHIP_RASA_JWT_SECRET="a secret of ours, long enough").returncode == 0
+        refused = clerkship(desk, *run, CLERKSHIP_RASA_TOKEN="another")
+    assert refused.returncode == 2
+    assert "set CLERKSHIP_RASA_TOKEN" in refused.stderr + refused.stdout
+    stored = b"".join(path.read_bytes() for path in desk.rglob("*") if path.is_file())
+    assert b"sesame" not in stored
+    assert b"long enough" not in stored
+
+
 def test_every_example_has_a_readme_that_the_list_names() -> None:
     listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     folders = [path for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "__pycache__"]
-    assert len(folders) >= 4
+    assert len(folders) >= 5
     assert [folder.name for folder in folders if f"({folder.name}/README.md)" not in listed] == []
     assert all((folder / "README.md").exists() for folder in folders)
