@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.assertions.sequencing import SequenceStep, Sequencing
+from clerkship.assertions.sequence_step import SequenceStep
+from clerkship.assertions.sequencing import Sequencing
 from clerkship.events.event import Event
 from clerkship.events.query import matches
 from tests.assertions.story import Story

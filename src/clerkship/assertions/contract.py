@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import model_validator
 
@@ -13,6 +13,9 @@ from clerkship.model.matcher import holds, is_matcher
 from clerkship.model.path import lookup
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+
+Engine = Literal["calm", "mantle"]
+"""What a conversational agent may run on: flows, slots and actions; or skills, memory and tools."""
 
 
 class Check(NamedTuple):
@@ -52,6 +55,14 @@ class FieldMatch(Frozen):
         return compared(self.path, self.expected, lookup(data, self.path))
 
 
+class Difference(NamedTuple):
+    """Where we read an assertion otherwise than the system that scenario files come from."""
+
+    topic: str
+    ours: str
+    rasa: str
+
+
 class Assertion(Frozen):
     """A typed check. Its fields are what its YAML may say."""
 
@@ -63,6 +74,10 @@ class Assertion(Frozen):
     """Whether a model is asked; without one it can be skipped, and is never taken for passed."""
     shorthand: ClassVar[str | None] = None
     """The field that a bare value (text, a list or a matcher) stands for."""
+    engines: ClassVar[tuple[Engine, ...]] = ()
+    """Which engines' scenario files know it; none if it is ours."""
+    differences: ClassVar[tuple[Difference, ...]] = ()
+    """Where `compat: rasa` reads it otherwise than we do."""
 
     @model_validator(mode="before")
     @classmethod

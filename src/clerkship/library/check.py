@@ -21,7 +21,7 @@ from clerkship.model.scenario import Person
 
 M = TypeVar("M", bound=BaseModel)
 Path = list[int | str]
-_CLOSED = ("where", "fields", "expected", "text")
+_CLOSED = ("where", "fields", "expected", "text", "value", "arguments", "buttons")
 """Keys under which an author writes data, not names."""
 
 
