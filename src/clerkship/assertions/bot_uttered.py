@@ -1,14 +1,13 @@
 """`bot_uttered`: the agent said something like this, on any conversation."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
-from clerkship.assertions.occurrence import Counted, listed, times
+from clerkship.assertions.occurrence import Counted
 from clerkship.assertions.wording import NO_TEXT, Wording
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.model.matcher import describe
 from clerkship.model.run import FieldCheck
 
 
@@ -31,7 +30,9 @@ class BotUttered(Assertion, Wording, Counted):
         """Compare every utterance of the agent; on failure show the nearest."""
         said = self.said(evidence)
         if self.count is not None:
-            return self._often(evidence, [event for event in said if all(self.met(event).values())])
+            hits = [event for event in said if all(self.met(event).values())]
+            done, undone = f"the agent said it{self.where}", f"the agent never said it{self.where}"
+            return self.counted(self.often(evidence, hits, done, undone), hits)
         if not said:
             rows = (FieldCheck(path=p, expected=e, actual="(none)", passed=False) for p, e in self.expected().items())
             return Check.of(False, f"the agent said nothing{self.where or ' at all'}", *rows)
@@ -45,12 +46,6 @@ class BotUttered(Assertion, Wording, Counted):
         words = f"the agent never said it{self.where}; nearest: {_quoted(close)} {evidence.when(close)}"
         return Check.of(False, words, *self.rows(close, self.met(close)))
 
-    def _often(self, evidence: Evidence, hits: Sequence[Event]) -> Check:
-        row = FieldCheck(path="count", expected=self.count, actual=len(hits), passed=self.enough(hits))
-        said = f"said it {times(len(hits))}" if hits else "never said it"
-        seen = f" ({listed(map(evidence.place, hits))})" if hits else ""
-        return Check.of(row.passed, f"the agent {said}{self.where}{seen}; expected {describe(self.count)}", row)
-
     def _as_rasa(self, evidence: Evidence, said: Sequence[Event]) -> Check:
         """Each property by itself, of whatever utterance has it."""
         silent = self.textless(said)
@@ -59,17 +54,16 @@ class BotUttered(Assertion, Wording, Counted):
             row = FieldCheck(path="text", expected=expected, actual=None, passed=False, seq=silent.seq)
             where = evidence.when(silent)
             return Check.of(False, f"what the agent said {where} has no text, which breaks off the run under rasa", row)
-        rows: list[FieldCheck] = []
         compared = [(event, self.met(event, rasa=True)) for event in said]
-        for path in self.expected():
-            hit = next((event for event, met in compared if met[path]), None)
-            rows += self.rows(hit or self.nearest(said), {path: hit is not None})
-        places = {event.seq: evidence.place(event) for event in said}
-        found = {row.path: places[cast(int, row.seq)] for row in rows}
-        missing = [f"{row.path}, nearest {found[row.path]}" for row in rows if not row.passed]
+        found = {path: next((event for event, met in compared if met[path]), None) for path in self.expected()}
+        close = self.nearest(said) if None in found.values() else said[0]
+        rows = [row for path, hit in found.items() for row in self.rows(hit or close, {path: hit is not None})]
+        words = [f"{path} {evidence.when(hit)}" for path, hit in found.items() if hit is not None]
+        missing = [path for path, hit in found.items() if hit is None]
         if missing:
-            return Check.of(False, f"the agent never said it{self.where}: {'; '.join(missing)}", *rows)
-        return Check.of(True, f"the agent said it: {listed(f'{path} {place}' for path, place in found.items())}", *rows)
+            never = f"the agent never said it{self.where}: no such {' and no such '.join(missing)}"
+            return Check.of(False, f"{never}; nearest: {_quoted(close)} {evidence.when(close)}", *rows)
+        return Check.of(True, f"the agent said it: {', '.join(words)}", *rows)
 
     def buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
         """By position, up to the shorter list."""

@@ -1,17 +1,16 @@
 """`flow_started`: some flows, or one of them, began."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, cast
 
 from pydantic import Field
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
 from clerkship.assertions.flows import FlowIds, Operator
-from clerkship.assertions.occurrence import Counted, listed, nearest_words, times
+from clerkship.assertions.occurrence import Counted, nearest_words, times
 from clerkship.events import agent
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.model.matcher import describe
 from clerkship.model.run import FieldCheck
 
 _KIND = agent.FlowStarted.kind
@@ -33,7 +32,7 @@ class FlowStarted(Assertion, Counted):
 
     def check(self, evidence: Evidence) -> Check:
         """Look for each; on failure show the nearest flow that did start."""
-        if evidence.as_rasa and self.operator == "all" and len(set(self.flow_ids)) > 1:
+        if evidence.as_rasa and self.operator == "all" and len(self.flow_ids) > 1:
             return self._refused_by_rasa()
         starts = self.starts(evidence)
         if self.operator == "all":
@@ -41,23 +40,25 @@ class FlowStarted(Assertion, Counted):
         together = sorted(
             (event for hits in starts.values() for event in hits), key=lambda event: (event.at, event.seq)
         )
+        name = " or ".join(starts)
+        words = self._words(evidence, name, together, passed=self.enough(together))
+        if self.count is not None:
+            return self.counted(words, together)
+        first = together[0] if together else None
         row = FieldCheck(
             path="flow_id",
             expected={"in": list(starts)},
-            actual=together[0].payload.flow_id if together else "(none)",  # type: ignore[attr-defined]
-            passed=self.enough(together),
-            seq=together[0].seq if together else None,
+            actual=_flow(first) if first is not None else "(none)",
+            passed=first is not None,
+            seq=first.seq if first is not None else None,
         )
-        if self.count is not None:
-            row = FieldCheck(path="count", expected=self.count, actual=len(together), passed=row.passed)
-        name = " or ".join(starts)
-        return Check.of(row.passed, self._words(evidence, f"flow {name}", name, together, passed=row.passed), row)
+        return Check.of(row.passed, words, row)
 
     def starts(self, evidence: Evidence) -> dict[str, list[Event]]:
         """By flow, each time it started."""
         starts: dict[str, list[Event]] = {flow: [] for flow in self.flow_ids}
         for event in self.in_turns(evidence, evidence.of_kind(_KIND)):
-            if (flow := getattr(event.payload, "flow_id", "")) in starts:
+            if (flow := _flow(event)) in starts:
                 starts[flow].append(event)
         return starts
 
@@ -66,24 +67,27 @@ class FlowStarted(Assertion, Counted):
         words: dict[bool, list[str]] = {True: [], False: []}
         for flow, hits in starts.items():
             passed = self.enough(hits)
-            words[passed].append(self._words(evidence, f"flow {flow}", flow, hits, passed=passed))
+            words[passed].append(self._words(evidence, flow, hits, passed=passed))
             expected = "started" if self.count is None else {"count": self.count}
             seq = hits[0].seq if hits else None
             actual = f"started {times(len(hits))}" if hits else "(never started)"
             rows.append(FieldCheck(path=flow, expected=expected, actual=actual, passed=passed, seq=seq))
         return Check.of_fields(rows, "; ".join(words[False] or words[True]))
 
-    def _words(self, evidence: Evidence, thing: str, name: str, hits: Sequence[Event], *, passed: bool) -> str:
+    def _words(self, evidence: Evidence, name: str, hits: Sequence[Event], *, passed: bool) -> str:
         if self.count is not None:
-            where = f" ({listed(map(evidence.place, hits))})" if hits else ""
-            often = f"started {times(len(hits))}" if hits else "never started"
-            return f"{thing} {often}{self.scope}{where}; expected {describe(self.count)}"
+            often = self.often(evidence, hits, f"started{self.scope}", f"never started{self.scope}")
+            return f"flow {name} {often}"
         if passed:
-            return f"{thing} started {evidence.when(hits[0])}"
-        return f"{thing} never started{self.scope}; {nearest_words(evidence, name, _KIND, 'flow_id')[0]}"
+            return f"flow {name} started {evidence.when(hits[0])}"
+        return f"flow {name} never started{self.scope}; {nearest_words(evidence, name, _KIND, 'flow_id')[0]}"
 
     def _refused_by_rasa(self) -> Check:
         row = FieldCheck(path="flow_ids", expected="one flow", actual=list(self.flow_ids), passed=False)
         return Check.of(
             False, f"`all` takes one flow under rasa, and here are {len(self.flow_ids)}: it is refused", row
         )
+
+
+def _flow(event: Event) -> str:
+    return cast(agent.FlowStarted, event.payload).flow_id

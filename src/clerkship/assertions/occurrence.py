@@ -1,6 +1,6 @@
 """Something that happened, or did not: what the checks on an agent's own events share."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -98,9 +98,21 @@ class Counted(Scope):
         """Whether that is as often as it must be."""
         return bool(hits) if self.count is None else holds(self.count, len(hits))
 
+    def often(self, evidence: Evidence, hits: Sequence[Event], did: str, never: str) -> str:
+        """How often it was, in words, beside how often it must be."""
+        where = f" ({listed(hits, evidence.place)})" if hits else ""
+        return f"{f'{did} {times(len(hits))}' if hits else never}{where}; expected {describe(self.count)}"
+
+    def counted(self, words: str, hits: Sequence[Event]) -> Check:
+        """The verdict on how often it was."""
+        row = FieldCheck(path="count", expected=self.count, actual=len(hits), passed=self.enough(hits))
+        return Check.of(row.passed, words, row)
+
 
 def same(expected: Any, actual: Any, *, rasa: bool) -> bool:
-    """Whether a value is the one expected: by our rules, or as Python compares."""
+    """Whether a value is the one expected: by our rules, or as Python compares. Of text they say the same."""
+    if type(expected) is str and type(actual) is str:
+        return expected == actual
     return bool(expected == actual) if rasa else holds(expected, actual)
 
 
@@ -111,7 +123,20 @@ def asked(model: BaseModel, event: type[Payload]) -> dict[str, Any]:
 
 def fits(wanted: Mapping[str, Any], payload: Payload, *, rasa: bool) -> bool:
     """Whether an event says all of it."""
-    return all(_fits(name, expected, payload, rasa=rasa) for name, expected in wanted.items())
+    for name, expected in wanted.items():  # noqa: SIM110  (as in events.query.matches)
+        if not _fits(name, expected, payload, rasa=rasa):
+            return False
+    return True
+
+
+def nearness(wanted: Mapping[str, Any], payload: Payload, *, rasa: bool) -> int:
+    """How much of it an event says; of arguments each by itself."""
+    return sum(
+        sum(has(getattr(payload, name), {key: value}, rasa=rasa) for key, value in expected.items())
+        if name == "arguments"
+        else _fits(name, expected, payload, rasa=rasa)
+        for name, expected in wanted.items()
+    )
 
 
 def _fits(name: str, expected: Any, payload: Payload, *, rasa: bool) -> bool:
@@ -162,11 +187,10 @@ def times(number: int) -> str:
     return "once" if number == 1 else f"{number} times" if number else "never"
 
 
-def listed(parts: Iterable[str]) -> str:
-    """The first few of some phrases, and how many more there are."""
-    every = list(parts)
-    more = f" and {len(every) - _MOST_SHOWN} more" if len(every) > _MOST_SHOWN else ""
-    return ", ".join(every[:_MOST_SHOWN]) + more
+def listed(things: Sequence[T], words: Callable[[T], str] = str) -> str:
+    """The first few of some things in words, and how many more there are."""
+    more = f" and {len(things) - _MOST_SHOWN} more" if len(things) > _MOST_SHOWN else ""
+    return ", ".join(map(words, things[:_MOST_SHOWN])) + more
 
 
 def closest(name: str, events: Sequence[Event], field: str) -> Event | None:
@@ -197,6 +221,8 @@ class Occurrence(Assertion, Scope):
     event: ClassVar[type[Payload]]
     about: ClassVar[str]
     """The field that names the thing."""
+    by_python: ClassVar[bool] = False
+    """Whether the other system compares more of it than names, and so by its own rules."""
 
     @cached_property
     def wanted(self) -> dict[str, Any]:
@@ -218,7 +244,7 @@ class Occurrence(Assertion, Scope):
         kind, name = self.event.kind, self.wanted[self.about]
         about = [event for event in found if getattr(event.payload, self.about) == name]
         if about:
-            close = max(about, key=lambda event: sum(row.passed for row in rows(self.wanted, event, rasa=rasa)))
+            close = max(about, key=lambda event: nearness(self.wanted, event.payload, rasa=rasa))
             said = rows(self.wanted, close, rasa=rasa)
             but = ", ".join(f"{row.path} {describe(row.actual)}" for row in said if not row.passed)
             words = f"nearest: it {did(kind)} {evidence.when(close)} with {but}"
@@ -244,11 +270,12 @@ class Happened(Occurrence, Counted):
 
     def check(self, evidence: Evidence) -> Check:
         """Look for it; on failure show the nearest thing that did happen."""
-        found, rasa = self.candidates(evidence), evidence.as_rasa
-        looked_at = self.as_rasa(found) if rasa and self.count is None else found
+        found, rasa = self.candidates(evidence), evidence.as_rasa and self.by_python
+        looked_at = self.as_rasa(found) if evidence.as_rasa and self.count is None else found
         hits = [event for event in looked_at if fits(self.wanted, event.payload, rasa=rasa)]
         if self.count is not None:
-            return self._often(evidence, hits)
+            done, undone = did(self.event.kind) + self.scope, never(self.event.kind) + self.scope
+            return self.counted(f"{self.thing} {self.often(evidence, hits, done, undone)}", hits)
         if hits:
             words = f"{self.thing} {did(self.event.kind)} {evidence.when(hits[0])}"
             return Check.of(True, words, *rows(self.wanted, hits[0], rasa=rasa))
@@ -258,23 +285,16 @@ class Happened(Occurrence, Counted):
             return missed
         return missed._replace(detail=f"{missed.detail}; that of {evidence.place(later)} does not count under rasa")
 
-    def _often(self, evidence: Evidence, hits: Sequence[Event]) -> Check:
-        where = f" ({listed(evidence.place(event) for event in hits)})" if hits else ""
-        row = FieldCheck(path="count", expected=self.count, actual=len(hits), passed=self.enough(hits))
-        often = f"{did(self.event.kind)} {times(len(hits))}" if hits else never(self.event.kind)
-        words = f"{self.thing} {often}{self.scope}{where}; expected {describe(self.count)}"
-        return Check.of(row.passed, words, row)
-
 
 class NeverHappened(Occurrence):
     """Something did not happen, not once."""
 
     def check(self, evidence: Evidence) -> Check:
         """Look for it; on failure show the first time it happened."""
-        found, rasa = self.candidates(evidence), evidence.as_rasa
-        hit = next((event for event in found if fits(self.wanted, event.payload, rasa=rasa)), None)
+        found = self.candidates(evidence)
+        hit = next((event for event in found if fits(self.wanted, event.payload, rasa=False)), None)
         if hit is None:
             row = FieldCheck(path=self.about, expected="none", actual=f"{len(found)} others", passed=True)
             return Check.of(True, f"{self.thing} {never(self.event.kind)}{self.scope}", row)
-        forbidden = [row.forbidden() for row in rows(self.wanted, hit, rasa=rasa)]
+        forbidden = [row.forbidden() for row in rows(self.wanted, hit, rasa=False)]
         return Check.of(False, f"{self.thing} {did(self.event.kind)} {evidence.when(hit)}", *forbidden)

@@ -1,17 +1,15 @@
 """`pattern_clarification_contains`: unsure what was meant, the agent offered these flows."""
 
-from collections.abc import Sequence
 from typing import Annotated, ClassVar, cast
 
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
 from clerkship.assertions.flows import Operator
-from clerkship.assertions.occurrence import Counted, Name, NotEmpty, listed, times
+from clerkship.assertions.occurrence import Counted, Name, NotEmpty
 from clerkship.events.agent import ClarificationOffered
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.model.matcher import describe
 from clerkship.model.run import FieldCheck
 
 
@@ -51,12 +49,13 @@ class PatternClarificationContains(Assertion, Counted):
     def check(self, evidence: Evidence) -> Check:
         """Compare every clarification; on failure show the nearest."""
         found = self.in_turns(evidence, evidence.of_kind(ClarificationOffered.kind))
-        if evidence.as_rasa and self.count is None:
-            found = found[:1]
-        hits = [event for event in found if self._fits(event, rasa=evidence.as_rasa)]
-        if self.count is not None:
-            return self._often(evidence, hits)
+        rasa = evidence.as_rasa and self.count is None
+        found = found[:1] if rasa else found
+        hits = [event for event in found if self._fits(event, rasa=rasa)]
         words = f"clarification with {f' {self._joint} '.join(self.wanted)}"
+        if self.count is not None:
+            done, undone = f"was offered{self.scope}", f"was never offered{self.scope}"
+            return self.counted(f"a {words} {self.often(evidence, hits, done, undone)}", hits)
         if not found:
             other = next(iter(evidence.of_kind(ClarificationOffered.kind)), None)
             but = "none was offered" if other is None else f"nearest: one was offered {evidence.when(other)}"
@@ -99,10 +98,3 @@ class PatternClarificationContains(Assertion, Counted):
         hint = "; a bare list is of names, and these are ids: write {flow_ids: […]}" if meant else ""
         alone = " (the first, the one that counts under rasa)" if evidence.as_rasa else ""
         return f"nearest: {offered} {evidence.when(event)}{alone}{hint}"
-
-    def _often(self, evidence: Evidence, hits: Sequence[Event]) -> Check:
-        where = f" ({listed(map(evidence.place, hits))})" if hits else ""
-        row = FieldCheck(path="count", expected=self.count, actual=len(hits), passed=self.enough(hits))
-        offered = f"was offered {times(len(hits))}" if hits else "was never offered"
-        words = f"a clarification with {f' {self._joint} '.join(self.wanted)} {offered}{self.scope}{where}"
-        return Check.of(row.passed, f"{words}; expected {describe(self.count)}", row)

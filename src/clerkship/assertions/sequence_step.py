@@ -20,6 +20,7 @@ from clerkship.assertions.tool_executed import ToolExecuted
 from clerkship.events import agent
 from clerkship.events.query import phrase
 from clerkship.model.duration import Duration
+from clerkship.model.names import did_you_mean
 from clerkship.model.names import nearest as nearest_name
 from clerkship.model.scenario import EventMatch
 
@@ -104,9 +105,7 @@ def _whole(name: str, argument: Any) -> dict[str, Any]:
     try:
         meant = _WHOLE[name].model_validate(argument)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, (name, *first["loc"])))
-        raise ValueError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from None
+        raise ValueError(_complaint(name, error)) from None
     if meant.count is not None or meant.turn is not None:
         raise ValueError(f"`{name}` in a sequence takes no `count` and no `turn`")
     where = {key: value for key, value in meant.wanted.items() if key != "arguments"}
@@ -115,3 +114,14 @@ def _whole(name: str, argument: Any) -> dict[str, Any]:
             raise ValueError(f"{name}: an argument named `{key}` cannot be looked for in a sequence")
         where[f"arguments.{key}"] = value
     return {"event": meant.event.kind, "where": where}
+
+
+def _complaint(name: str, error: ValidationError) -> str:
+    """What is wrong in a step, in one line; a key that is not known before one that is missing."""
+    found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")[0]
+    key = str(found["loc"][-1]) if found["loc"] else ""
+    if found["type"] == "extra_forbidden":
+        return f"{name}: unknown key `{key}`; {did_you_mean(key, _WHOLE[name].model_fields)}"
+    if found["type"] == "missing":
+        return f"{name}: `{key}` is missing"
+    return ".".join(map(str, (name, *found["loc"]))) + f": {found['msg'].removeprefix('Value error, ')}"

@@ -1,7 +1,7 @@
 """`sequencing`: things happened in this order, each strictly after the one before."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import chain
 from typing import Annotated, ClassVar, NamedTuple
@@ -35,7 +35,7 @@ class Sequencing(Assertion, Scope):
     shorthand: ClassVar[str | None] = "steps"
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
     differences: ClassVar[tuple[Difference, ...]] = (
-        Difference("no steps", "refused: an empty list checks nothing", "passes"),
+        Difference("an empty list", "refused: it checks nothing", "passes there; refused here too"),
     )
     steps: Annotated[
         tuple[SequenceStep, ...], NotEmpty, Field(description="in order", json_schema_extra={"minItems": 1})
@@ -50,8 +50,8 @@ class Sequencing(Assertion, Scope):
     def check(self, evidence: Evidence) -> Check:
         """Extend every chain that can still be extended, one step at a time."""
         links: list[Link] = []
-        for number, step in enumerate(self.steps):
-            found = self._extend(evidence, step, links, first=number == 0)
+        for number in range(len(self.steps)):
+            found = self._extend(evidence, number, links)
             if not found:
                 return self._broken(evidence, number, links)
             links = found
@@ -65,10 +65,13 @@ class Sequencing(Assertion, Scope):
             ),
         )
 
-    def _extend(self, evidence: Evidence, step: SequenceStep, links: list[Link], *, first: bool) -> list[Link]:
-        """Every event that can be this step. For each, the latest match before it is the best to stand on: nothing
-        further back is nearer in time, or has fewer `until` events between."""
-        ends = self._places(evidence, step.until) if step.until is not None else []
+    def _extend(self, evidence: Evidence, number: int, links: list[Link]) -> list[Link]:
+        """Every event that can be this step; the first is enough if nothing bounds the gap to the next. For each, the
+        latest match before it is the best to stand on: nothing further back is nearer in time, or has fewer `until`
+        events between."""
+        step, first = self.steps[number], number == 0
+        enough = not any(later.within is not None or later.until is not None for later in self.steps[number + 1 :][:1])
+        ends = list(self._places(evidence, step.until)) if step.until is not None else []
         found: list[Link] = []
         for place in self._places(evidence, step, links[0].place + 1 if links else 0):
             last = _before(place, links)
@@ -77,23 +80,23 @@ class Sequencing(Assertion, Scope):
             event = evidence.events[place]
             if last is None or (_near_enough(event, last, step) and not _any_between(ends, last.place, place)):
                 found.append(Link(event, place, last))
+                if enough:
+                    break
         return found
 
-    def _places(self, evidence: Evidence, match: EventMatch, start: int = 0) -> list[int]:
+    def _places(self, evidence: Evidence, match: EventMatch, start: int = 0) -> Iterator[int]:
         """Where the events meant stand, from a place on, in the turns looked at."""
         every = [places for kind, places in evidence.places.items() if is_kind(kind, match.event)]
         places = every[0] if len(every) == 1 else sorted(chain.from_iterable(every))
         events = evidence.events
-        return [
-            place
-            for place in places[bisect_left(places, start) :]
-            if matches(events[place], match)
-            and (self.turn is None or holds(self.turn, evidence.turn_of(events[place])))
-        ]
+        for number in range(bisect_left(places, start), len(places)):
+            event = events[places[number]]
+            if matches(event, match) and (self.turn is None or holds(self.turn, evidence.turn_of(event))):
+                yield places[number]
 
     def _broken(self, evidence: Evidence, number: int, links: list[Link]) -> Check:
         step, events = self.steps[number], evidence.events
-        hits = self._places(evidence, step)
+        hits = list(self._places(evidence, step))
         late = next(((events[place], link) for place in hits if (link := _before(place, links))), None)
         chained = _chain(late[1] if late is not None else links[0]) if links else []
         shown = late[0] if late is not None else events[hits[0]] if hits else nearest(events, step)
@@ -115,8 +118,8 @@ class Sequencing(Assertion, Scope):
         """Why an event that came after the step before still does not count."""
         happened, after = f"happened {evidence.when(event)}", evidence.place(last.event)
         if step.until is not None:
-            between = self._places(evidence, step.until, last.place + 1)
-            other = evidence.events[between[0]] if between else event
+            between = next(self._places(evidence, step.until, last.place + 1), None)
+            other = evidence.events[between] if between is not None else event
             if (other.at, other.seq) < (event.at, event.seq):
                 return f"{happened}, but only after {phrase(step.until)} ({evidence.place(other)})"
         limit = render_duration(step.within or timedelta())

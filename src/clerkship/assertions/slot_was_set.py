@@ -10,7 +10,7 @@ from clerkship.assertions.written import CountedEntry, WasWritten
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
-EMPTY_LIST = Difference("an empty list", "refused: it checks nothing", "passes")
+EMPTY_LIST = Difference("an empty list", "refused: it checks nothing", "passes there; refused here too")
 
 
 class SlotWasSet(WasWritten):

@@ -18,3 +18,4 @@ class ToolExecuted(ToolMatch, Happened):
     differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER)
     event: ClassVar[type[Payload]] = agent.ToolExecuted
     about: ClassVar[str] = "tool_name"
+    by_python: ClassVar[bool] = True

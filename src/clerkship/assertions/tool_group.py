@@ -52,7 +52,7 @@ class ToolGroup(Assertion):
         return Check(passed, best.accuracy, self._words(best, passed=passed), tuple(self._rows(best)))
 
     def _words(self, turn: Turn, *, passed: bool) -> str:
-        wanted = listed(call.words for call in self.calls)
+        wanted = listed([call.words for call in self.calls])
         if passed:
             return f"{wanted} were called in turn {turn.number}{' in this order' if self.ordered else ''}"
         if not turn.calls:

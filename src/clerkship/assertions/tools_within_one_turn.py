@@ -63,7 +63,7 @@ class ToolsWithinOneTurn(Assertion, Scope):
         for number, events in by_turn(evidence, found, lambda event: event).items():
             pairs = pairing(self.calls, events, is_one, ordered=self.ordered)
             if self._is_all(events, pairs):
-                words = f"{self._wanted} were called in turn {number} ({listed(f'#{event.seq}' for event in events)})"
+                words = f"{self._wanted} were called in turn {number} ({listed(events, lambda event: f'#{event.seq}')})"
                 return Check.of(True, words, *self._rows(events, pairs))
             if not best[1] or len(pairs) > len(best[2]):
                 best = (number, events, pairs)
@@ -74,7 +74,7 @@ class ToolsWithinOneTurn(Assertion, Scope):
 
     @property
     def _wanted(self) -> str:
-        return listed(call.words for call in self.calls)
+        return listed([call.words for call in self.calls])
 
     def _missed(self, number: int, events: Sequence[Event], pairs: Pairs) -> str:
         order = " in this order" if self.ordered else ""

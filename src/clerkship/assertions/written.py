@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.assertions.occurrence import Counted, Name, Scope, closest, did, listed, never, noun, same, times
+from clerkship.assertions.occurrence import Counted, Name, Scope, closest, did, listed, never, noun, same
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import shown
@@ -106,9 +106,9 @@ class Writes(Assertion):
         kind = self.event.kind
         writes = self._of(entry, evidence)
         if writes and hasattr(writes[-1].payload, "value"):
-            return "it got " + listed(f"{_brief(event)} {evidence.when(event)}" for event in reversed(writes))
+            return "it got " + listed(writes[::-1], lambda event: f"{_brief(event)} {evidence.when(event)}")
         if writes:
-            return f"it {did(kind)} " + listed(map(evidence.when, reversed(writes)))
+            return f"it {did(kind)} " + listed(writes[::-1], evidence.when)
         other = closest(entry.name, evidence.of_kind(kind), "name")
         if other is None:
             return f"no {noun(kind)} {did(kind)}"
@@ -130,9 +130,8 @@ class WasWritten(Writes):
         passed, to = entry.enough(hits), getattr(entry, "to", "")
         kind = self.event.kind
         if entry.count is not None:
-            where = f" ({listed(map(evidence.place, hits))})" if hits else ""
-            often = f"{did(kind)}{to} {times(len(hits))}" if hits else f"{never(kind)}{to}"
-            words = f"{self.thing(entry)} {often}{entry.scope}{where}; expected {describe(entry.count)}"
+            done, undone = f"{did(kind)}{to}{entry.scope}", f"{never(kind)}{to}{entry.scope}"
+            words = f"{self.thing(entry)} {entry.often(evidence, hits, done, undone)}"
             return Found(
                 FieldCheck(path=entry.name, expected={"count": entry.count}, actual=len(hits), passed=passed), words
             )

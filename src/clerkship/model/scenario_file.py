@@ -65,7 +65,7 @@ class ExpectedTool(Frozen):
     def criterion(self) -> Criterion:
         """As a task has it."""
         if self.tool_called is not None:
-            call = AssertionCall(name="tool_called", args=self.tool_called.model_dump())
+            call = _call("tool_called", self.tool_called.model_dump())
             return _expected(call, self.tool_called.tool_name, gate=self.gate)
         parts = self.tool_group or ()
         calls = [part.tool_called for part in parts if part.tool_called is not None]
@@ -75,7 +75,11 @@ class ExpectedTool(Frozen):
         }
         gate = self.gate or any(part.gate for part in parts)
         names = ", ".join(call.tool_name for call in calls)
-        return _expected(AssertionCall(name="tool_group", args=args), names, gate=gate)
+        return _expected(_call("tool_group", args), names, gate=gate)
+
+
+def _call(name: str, args: JsonValue) -> AssertionCall:
+    return AssertionCall.model_validate({name: args})
 
 
 def _expected(call: AssertionCall, names: str, *, gate: bool) -> Criterion:
@@ -110,10 +114,7 @@ class ScenarioFile(Frozen):
         setup, goals = self.setup, self.goals
         person = (setup.person or Person()).model_copy(update={"simulation_context": self.simulation_context})
         asserted = [Criterion(label=label(call), assertion=call, gate=True) for call in goals.assertions]
-        judged = [
-            Criterion(label=text, assertion=AssertionCall(name="judged", args=text), gate=True)
-            for text in goals.criteria
-        ]
+        judged = [Criterion(label=text, assertion=_call("judged", text), gate=True) for text in goals.criteria]
         return Task(
             name=self.name or slug,
             scenario=Scenario(
