@@ -48,6 +48,7 @@ from clerkship.settings import Settings
 from clerkship.simulators.spec import Spec
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # it is run as a script, and imported by a test
+from scripts.reference_assertions import differences, which_are_whose
 from scripts.reference_e2e import E2E, RESULTS
 from scripts.reference_plugins import plugins_page
 
@@ -326,7 +327,9 @@ An assertion is a map with one key, its name; `-` and `_` are the same, and `{{a
 passes or fails, with a score, a sentence, and each expectation beside what was found. One that cannot be judged is
 an error of that criterion alone.
 
-{sections}"""
+{which_are_whose(catalog)}
+{sections}
+{differences(catalog)}"""
 
 
 def _shorthand(field: str | None) -> str:
@@ -654,7 +657,8 @@ def _shown(default: object) -> str:
 
 
 def _fields(model: type[BaseModel]) -> str:
-    rows = "\n".join(_field(name, info) for name, info in model.model_fields.items())
+    ours_last = sorted(model.model_fields.items(), key=lambda field: (field[1].description or "").endswith("(ours)"))
+    rows = "\n".join(_field(info.alias or name, info) for name, info in ours_last)
     return f"| key | type | default | |\n|---|---|---|---|\n{rows}\n"
 
 

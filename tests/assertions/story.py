@@ -50,5 +50,5 @@ class Story:
 
     def evidence(self, **extra: Any) -> Evidence:
         """All of it, sealed."""
-        task = Task(name="A task")
+        task = Task(name="A task", compat=extra.pop("compat", None))
         return Evidence(task, self.log.ordered(), self.states, extra.pop("ending", "agent_done"), **extra)

@@ -57,7 +57,7 @@ def test_it_fails_on_other_voices_parts_and_places(story: Story, args: dict[str,
 def test_a_failure_shows_the_nearest_utterance(story: Story) -> None:
     args = {"utter_name": "utter_ask", "text_matches": "May I"}
     found = BotUttered.model_validate(args).check(story.evidence())
-    assert found.detail == "the agent never said it; shown is turn 2 (#4)"
+    assert found.detail == "the agent never said it; nearest: 'Shall I?' in turn 2 (#4)"
     assert [(row.path, row.expected, row.actual, row.passed) for row in found.evidence] == [
         ("utter_name", "utter_ask", "utter_ask", True),
         ("text", {"matches": "May I"}, "Shall I?", False),
@@ -70,7 +70,10 @@ def test_an_agent_that_said_nothing_fails_with_all_that_was_expected() -> None:
     args = {"buttons": list(BUTTONS), "text_matches": "x"}
     found = BotUttered.model_validate(args).check(story.evidence())
     assert found.detail == "the agent said nothing at all"
-    assert {row.path: row.expected for row in found.evidence} == {"text_matches": "x", "buttons": BUTTONS}
+    assert {row.path: row.expected for row in found.evidence} == {
+        "text": {"matches": "x"},
+        "buttons": list(BUTTONS),
+    }
 
 
 @pytest.mark.parametrize("args", [{}, {"sandbox": "chat"}, {"text_matches": "["}, {"buttons": []}, {"text": "x"}])

@@ -37,6 +37,32 @@ BARE: list[tuple[str, Payload]] = [
     ("flow_interrupted", agent.FlowInterrupted(flow_id="x")),
     ("action_executed", agent.ActionExecuted(name="x")),
     ("slot_was_set", agent.SlotSet(name="x", value=None)),
+    ("memory_was_set", agent.MemorySet(name="x", value=1)),
+    ("memory_was_cleared", agent.MemoryCleared(name="x")),
+    ("skill_activated", agent.SkillActivated(skill_id="x")),
+    ("skill_completed", agent.SkillCompleted(skill_id="x")),
+    ("skill_cancelled", agent.SkillCancelled(skill_id="x")),
+    ("skill_interrupted", agent.SkillInterrupted(skill_id="x")),
+    ("skill_resumed", agent.SkillResumed(skill_id="x")),
+    ("tool_executed", agent.ToolExecuted(tool_name="x")),
+]
+WHOLE: list[tuple[str, dict[str, Any], Payload, bool]] = [
+    ("skill_cancelled", {"skill_id": "k", "step_id": "s"}, agent.SkillCancelled(skill_id="k", step_id="s"), True),
+    ("skill_cancelled", {"skill_id": "k", "step_id": "s"}, agent.SkillCancelled(skill_id="k", step_id="t"), False),
+    ("ordered_block_entered", {"skill_id": "k", "block_id": "b"}, agent.BlockEntered(skill_id="k", block_id="b"), True),
+    (
+        "ordered_block_entered",
+        {"skill_id": "k", "block_id": "b"},
+        agent.BlockEntered(skill_id="l", block_id="b"),
+        False,
+    ),
+    ("tool_executed", {"tool_name": "t", "arguments": {"x": 1}}, agent.ToolExecuted(tool_name="t"), False),
+    (
+        "tool_executed",
+        {"tool_name": "t", "source": "local", "arguments": {"x": 1}},
+        agent.ToolExecuted(tool_name="t", arguments={"x": 1, "y": 2}),
+        True,
+    ),
 ]
 
 
@@ -48,6 +74,15 @@ def test_each_bare_step_of_the_seed_matches_its_event_and_no_other(key: str, pay
     assert not sequence(story, {key: "y"}).passed
     others = [other for other, _ in BARE if other != key]
     assert not any(sequence(story, {other: "x"}).passed for other in others)
+
+
+@pytest.mark.parametrize(("key", "args", "payload", "passed"), WHOLE)
+def test_a_step_may_say_all_that_its_assertion_says(
+    key: str, args: dict[str, Any], payload: Payload, passed: bool
+) -> None:
+    story = Story()
+    story.tell(payload)
+    assert sequence(story, {key: args}).passed is passed
 
 
 def test_the_example_of_the_seed_passes_in_order_and_fails_out_of_order() -> None:
@@ -191,6 +226,12 @@ def test_an_empty_log_fails_at_the_first_step() -> None:
     found = sequence(Story(), read("a"), read("b"))
     assert found.detail == "step 1, `files.file.read` where path is 'a', never happened"
     assert [row.actual for row in found.evidence] == ["(not found)", "(not found)"]
+
+
+def test_steps_that_all_came_too_early_are_found_out_in_good_time() -> None:
+    story = story_of("b" * 4000 + "a" * 4000)
+    found = sequence(story, read("a"), read("b"))
+    assert found.detail.endswith("happened only at #1, not after the step before (#4001)")
 
 
 def test_a_long_log_with_many_matches_is_searched_in_good_time() -> None:

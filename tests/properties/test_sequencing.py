@@ -1,6 +1,6 @@
 """`sequencing` against a naive search that tries every choice of events."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from itertools import combinations
 from typing import Any
@@ -8,8 +8,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.assertions.sequencing import SequenceStep, Sequencing
-from clerkship.events.event import Event
+from clerkship.assertions.sequence_step import SequenceStep
+from clerkship.assertions.sequencing import Sequencing
+from clerkship.events import agent
+from clerkship.events.event import Event, Payload
 from clerkship.events.query import matches
 from tests.assertions.story import Story
 
@@ -75,3 +77,37 @@ def test_any_part_of_a_log_in_its_order_is_a_sequence_of_it(names: list[str], da
     places = sorted(data.draw(st.sets(st.integers(0, len(names) - 1), min_size=1)))
     steps = [match(names[place]) | ({"within": timedelta(hours=1)} if n else {}) for n, place in enumerate(places)]
     assert Sequencing.model_validate(steps).check(story.evidence()).passed
+
+
+BARE = ("flow_started", "flow_completed", "action_executed", "slot_was_set", "memory_was_set", "skill_activated")
+MADE: dict[str, Callable[[str], Payload]] = {
+    "flow_started": lambda name: agent.FlowStarted(flow_id=name),
+    "flow_completed": lambda name: agent.FlowCompleted(flow_id=name),
+    "action_executed": lambda name: agent.ActionExecuted(name=name),
+    "slot_was_set": lambda name: agent.SlotSet(name=name),
+    "memory_was_set": lambda name: agent.MemorySet(name=name, value=1),
+    "skill_activated": lambda name: agent.SkillActivated(skill_id=name),
+}
+DEEDS = st.tuples(st.sampled_from(BARE), NAMES)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(DEEDS | st.none(), max_size=12), st.lists(DEEDS, min_size=1, max_size=4), st.none() | st.integers(0, 3))
+def test_named_steps_are_found_exactly_when_they_are_a_part_of_what_happened(
+    happened: list[tuple[str, str] | None], wanted: list[tuple[str, str]], turn: int | None
+) -> None:
+    story, now, seen = Story(), 0, []
+    for deed in happened:
+        if deed is None:
+            story.said("And then?", actor="person")
+            now += 1
+            continue
+        story.tell(MADE[deed[0]](deed[1]))
+        if turn is None or turn == now:
+            seen.append(deed)
+    rest = iter(seen)
+    is_part = all(step in rest for step in wanted)  # `in` takes from the iterator up to the step
+    args = {"steps": [{key: name} for key, name in wanted], **({} if turn is None else {"turn": turn})}
+    assertion = Sequencing.model_validate(args)
+    assert assertion.check(story.evidence()).passed == is_part
+    assert assertion.check(story.evidence(compat="rasa")).passed == is_part

@@ -1,27 +1,46 @@
 """`bot_did_not_utter`: the agent said nothing like this, on any conversation."""
 
-from typing import ClassVar, cast
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-from clerkship.assertions.bot_uttered import Wording
-from clerkship.assertions.contract import Assertion, Check
-from clerkship.events.event import Utterance
+from clerkship.assertions.contract import Assertion, Check, Difference, Engine
+from clerkship.assertions.wording import NO_TEXT, Wording
+from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import FieldCheck
 
 
 class BotDidNotUtter(Assertion, Wording):
-    """The agent did not say it, not once."""
+    """The agent did not say it, not once: no utterance has all that is given."""
 
     name: ClassVar[str] = "bot_did_not_utter"
+    engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
+    differences: ClassVar[tuple[Difference, ...]] = (
+        Difference("several properties", "fails if one utterance has all of them", "fails if one has any of them"),
+        Difference("`buttons`", "fails on that whole list", "fails on any one of the buttons, in any place"),
+        NO_TEXT,
+    )
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every utterance of the agent; on failure show the first that is like it."""
-        said = evidence.said_by("agent", self.sandbox)
+        said = self.said(evidence)
+        enough = any if evidence.as_rasa else all
         for event in said:
-            checks = self.compare(event)
-            if all(check.passed for check in checks):
-                turn = cast(Utterance, event.payload).turn
-                wrong = (check.forbidden() for check in checks)
-                return Check.of(False, f"the agent said it in turn {turn} (#{event.seq})", *wrong)
-        field = FieldCheck(path="utterances", expected="none like it", actual=f"{len(said)} others", passed=True)
-        return Check.of(True, f"none of the agent's {len(said)} utterances is like it", field)
+            met = self.met(event, rasa=evidence.as_rasa)
+            if enough(met.values()):
+                wrong = [row.forbidden() for row in self.rows(event, met) if row.passed]
+                return Check.of(False, f"the agent said it {evidence.when(event)}", *wrong)
+        silent = self.textless(said)
+        if evidence.as_rasa and silent is not None:
+            row = FieldCheck(path="text", expected="text", actual=None, passed=False, seq=silent.seq)
+            where = evidence.when(silent)
+            return Check.of(False, f"what the agent said {where} has no text, which breaks off the run under rasa", row)
+        return self._unsaid(said)
+
+    def _unsaid(self, said: Sequence[Event]) -> Check:
+        row = FieldCheck(path="utterances", expected="none like it", actual=f"{len(said)} others", passed=True)
+        return Check.of(True, f"none of the agent's {len(said)} utterances{self.where} is like it", row)
+
+    def buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
+        """Whether any button is one of those forbidden."""
+        return any(button.is_rasa(other) for button in self.buttons or () for other in shown)

@@ -1,68 +1,76 @@
 """`bot_uttered`: the agent said something like this, on any conversation."""
 
-from typing import Annotated, Any, ClassVar, cast
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
-
-from clerkship.assertions.contract import Assertion, Check
-from clerkship.events.event import Event, Utterance
+from clerkship.assertions.contract import Assertion, Check, Difference, Engine
+from clerkship.assertions.occurrence import Counted
+from clerkship.assertions.wording import NO_TEXT, Wording
+from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import shown
-from clerkship.model import pattern
-from clerkship.model.frozen import Frozen
-from clerkship.model.matcher import equals
 from clerkship.model.run import FieldCheck
-from clerkship.model.scenario import Regex
 
 
-class Wording(Frozen):
-    """What an utterance must be like: all that is given must hold of the same one."""
-
-    utter_name: Annotated[str | None, Field(description="name of the response")] = None
-    text_matches: Annotated[Regex | None, Field(description="regular expression found in the text")] = None
-    buttons: Annotated[tuple[dict[str, Any], ...] | None, Field(min_length=1, description="the whole list")] = None
-    sandbox: Annotated[str | None, Field(description="which conversation; any if not given")] = None
-
-    @model_validator(mode="after")
-    def _something(self) -> "Wording":
-        if self.utter_name is None and self.text_matches is None and self.buttons is None:
-            raise ValueError("expected `utter_name`, `text_matches` or `buttons`")
-        return self
-
-    def compare(self, event: Event) -> tuple[FieldCheck, ...]:
-        """Each expectation beside what this utterance is."""
-        said = cast(Utterance, event.payload)
-        checks: list[tuple[str, Any, Any, bool]] = []
-        if self.utter_name is not None:
-            checks.append(("utter_name", self.utter_name, said.utter_name, said.utter_name == self.utter_name))
-        if self.text_matches is not None:
-            hit = pattern.found(self.text_matches, said.text)
-            checks.append(("text", {"matches": self.text_matches}, said.text, hit))
-        if self.buttons is not None:
-            checks.append(("buttons", list(self.buttons), list(said.buttons), equals(self.buttons, said.buttons)))
-        return tuple(
-            FieldCheck(path=path, expected=expected, actual=shown(actual), passed=passed, seq=event.seq)
-            for path, expected, actual, passed in checks
-        )
-
-
-class BotUttered(Assertion, Wording):
-    """The agent said it at least once."""
+class BotUttered(Assertion, Wording, Counted):
+    """The agent said it at least once: all that is given holds of the same utterance."""
 
     name: ClassVar[str] = "bot_uttered"
+    engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
+    differences: ClassVar[tuple[Difference, ...]] = (
+        Difference("several properties", "all of the same utterance", "each of some utterance, perhaps of another"),
+        Difference("more or fewer buttons than expected", "fails", "passes: compared up to the shorter list"),
+        Difference("a button without `payload`", "its title alone is compared", "its payload must be null"),
+        Difference(
+            "other keys of a button", "compared where the author gives them", "refused by its schema; ignored here"
+        ),
+        NO_TEXT,
+    )
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every utterance of the agent; on failure show the nearest."""
-        compared = [(event, self.compare(event)) for event in evidence.said_by("agent", self.sandbox)]
-        for event, checks in compared:
-            if all(check.passed for check in checks):
-                turn = cast(Utterance, event.payload).turn
-                return Check.of(True, f"the agent said it in turn {turn} (#{event.seq})", *checks)
-        if not compared:
-            asked = self.model_dump(exclude_none=True, exclude={"sandbox"})
-            rows = (FieldCheck(path=name, expected=want, actual="(none)", passed=False) for name, want in asked.items())
-            where = f" on {self.sandbox}" if self.sandbox is not None else " at all"
-            return Check.of(False, f"the agent said nothing{where}", *rows)
-        event, checks = max(compared, key=lambda pair: sum(check.passed for check in pair[1]))
-        turn = cast(Utterance, event.payload).turn
-        return Check.of(False, f"the agent never said it; shown is turn {turn} (#{event.seq})", *checks)
+        said = self.said(evidence)
+        if self.count is not None:
+            hits = [event for event in said if all(self.met(event).values())]
+            done, undone = f"the agent said it{self.where}", f"the agent never said it{self.where}"
+            return self.counted(self.often(evidence, hits, done, undone), hits)
+        if not said:
+            rows = (FieldCheck(path=p, expected=e, actual="(none)", passed=False) for p, e in self.expected().items())
+            return Check.of(False, f"the agent said nothing{self.where or ' at all'}", *rows)
+        if evidence.as_rasa:
+            return self._as_rasa(evidence, said)
+        for event in said:
+            met = self.met(event)
+            if all(met.values()):
+                return Check.of(True, f"the agent said it {evidence.when(event)}", *self.rows(event, met))
+        close = self.nearest(said)
+        words = f"the agent never said it{self.where}; nearest: {_quoted(close)} {evidence.when(close)}"
+        return Check.of(False, words, *self.rows(close, self.met(close)))
+
+    def _as_rasa(self, evidence: Evidence, said: Sequence[Event]) -> Check:
+        """Each property by itself, of whatever utterance has it."""
+        silent = self.textless(said)
+        if silent is not None:
+            expected = self.expected()["text"]
+            row = FieldCheck(path="text", expected=expected, actual=None, passed=False, seq=silent.seq)
+            where = evidence.when(silent)
+            return Check.of(False, f"what the agent said {where} has no text, which breaks off the run under rasa", row)
+        compared = [(event, self.met(event, rasa=True)) for event in said]
+        found = {path: next((event for event, met in compared if met[path]), None) for path in self.expected()}
+        close = self.nearest(said) if None in found.values() else said[0]
+        rows = [row for path, hit in found.items() for row in self.rows(hit or close, {path: hit is not None})]
+        words = [f"{path} {evidence.when(hit)}" for path, hit in found.items() if hit is not None]
+        missing = [path for path, hit in found.items() if hit is None]
+        if missing:
+            never = f"the agent never said it{self.where}: no such {' and no such '.join(missing)}"
+            return Check.of(False, f"{never}; nearest: {_quoted(close)} {evidence.when(close)}", *rows)
+        return Check.of(True, f"the agent said it: {', '.join(words)}", *rows)
+
+    def buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
+        """By position, up to the shorter list."""
+        pairs = zip(self.buttons or (), shown, strict=False)
+        return bool(shown) and all(button.is_rasa(other) for button, other in pairs)
+
+
+def _quoted(event: Event) -> str:
+    text = str(getattr(event.payload, "text", ""))
+    return repr(text if len(text) <= 80 else f"{text[:79]}…")

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import model_validator
 
@@ -13,6 +13,9 @@ from clerkship.model.matcher import holds, is_matcher
 from clerkship.model.path import lookup
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+
+Engine = Literal["calm", "mantle"]
+"""What a conversational agent may run on: flows, slots and actions; or skills, memory and tools."""
 
 
 class Check(NamedTuple):
@@ -53,7 +56,7 @@ class FieldMatch(Frozen):
 
 
 class Difference(NamedTuple):
-    """Where an assertion reads its evidence in another way than the system its name comes from."""
+    """Where we read an assertion otherwise than the system that scenario files come from."""
 
     topic: str
     ours: str
@@ -69,10 +72,12 @@ class Assertion(Frozen):
     """The kind of sandbox whose final state it reads; `sandbox` names which, unless there is only one."""
     judged: ClassVar[bool] = False
     """Whether a model is asked; without one it can be skipped, and is never taken for passed."""
-    differences: ClassVar[tuple["Difference", ...]] = ()
-    """What `compat: rasa` changes."""
     shorthand: ClassVar[str | None] = None
     """The field that a bare value (text, a list or a matcher) stands for."""
+    engines: ClassVar[tuple[Engine, ...]] = ()
+    """Which engines' scenario files know it; none if it is ours."""
+    differences: ClassVar[tuple[Difference, ...]] = ()
+    """Where `compat: rasa` reads it otherwise than we do."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,65 +1,23 @@
 """`sequencing`: things happened in this order, each strictly after the one before."""
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from functools import cached_property
-from typing import Annotated, Any, ClassVar, NamedTuple
+from itertools import chain
+from typing import Annotated, ClassVar, NamedTuple
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
-from clerkship.events import agent
+from clerkship.assertions.contract import Assertion, Check, Difference, Engine
+from clerkship.assertions.occurrence import NotEmpty, Scope
+from clerkship.assertions.sequence_step import SequenceStep
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import compare, matches, nearest, phrase
-from clerkship.model.duration import Duration, render_duration
-from clerkship.model.names import nearest as nearest_name
+from clerkship.events.query import compare, is_kind, matches, nearest, phrase
+from clerkship.model.duration import render_duration
+from clerkship.model.matcher import holds
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
-
-_BARE: dict[str, tuple[str, str]] = {
-    "flow_started": (agent.FlowStarted.kind, "flow_id"),
-    "flow_completed": (agent.FlowCompleted.kind, "flow_id"),
-    "flow_cancelled": (agent.FlowCancelled.kind, "flow_id"),
-    "flow_interrupted": (agent.FlowInterrupted.kind, "flow_id"),
-    "action_executed": (agent.ActionExecuted.kind, "name"),
-    "slot_was_set": (agent.SlotSet.kind, "name"),
-}
-
-
-def _or_bare(schema: dict[str, Any]) -> None:
-    whole = dict(schema)
-    bare = {"type": "object", "properties": {name: {"type": "string"} for name in _BARE}, "maxProperties": 1}
-    schema.clear()
-    schema.update({"anyOf": [whole, bare | {"additionalProperties": False, "minProperties": 1}]})
-
-
-class SequenceStep(EventMatch):
-    """One event of the sequence: an object with what it must look like, or a map with one name: `flow_started`,
-    `flow_completed`, `flow_cancelled`, `flow_interrupted`, `action_executed` or `slot_was_set`."""
-
-    model_config = ConfigDict(json_schema_extra=_or_bare)
-    within: Annotated[Duration | None, Field(description="simulated time since the step before")] = None
-    until: Annotated[EventMatch | None, Field(description="must happen before the next event like this")] = None
-
-    @cached_property
-    def words(self) -> str:
-        """The step in words; asked for in every trial, and always the same."""
-        return phrase(self)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_bare(cls, value: Any) -> Any:
-        if not isinstance(value, dict) or "event" in value:
-            return value
-        if len(value) == 1:
-            name, argument = next(iter(value.items()))
-            if name in _BARE and isinstance(argument, str):
-                kind, field = _BARE[name]
-                return {"event": kind, "where": {field: argument}}
-        close = next((name for name in (nearest_name(str(key), ("event", *_BARE)) for key in value) if name), None)
-        meant = f"did you mean `{close}`? " if close is not None else ""
-        raise ValueError(f"{meant}expected {{event: kind, …}}, or one of {', '.join(_BARE)} with a name")
 
 
 class Link(NamedTuple):
@@ -70,12 +28,18 @@ class Link(NamedTuple):
     before: "Link | None"
 
 
-class Sequencing(Assertion):
+class Sequencing(Assertion, Scope):
     """Each step matches an event strictly after the last match; `within` and `until` bound the gap."""
 
     name: ClassVar[str] = "sequencing"
     shorthand: ClassVar[str | None] = "steps"
-    steps: Annotated[tuple[SequenceStep, ...], Field(min_length=1)]
+    engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
+    differences: ClassVar[tuple[Difference, ...]] = (
+        Difference("an empty list", "refused: it checks nothing", "passes there; refused here too"),
+    )
+    steps: Annotated[
+        tuple[SequenceStep, ...], NotEmpty, Field(description="in order", json_schema_extra={"minItems": 1})
+    ]
 
     @model_validator(mode="after")
     def _nothing_before_the_first(self) -> "Sequencing":
@@ -86,62 +50,95 @@ class Sequencing(Assertion):
     def check(self, evidence: Evidence) -> Check:
         """Extend every chain that can still be extended, one step at a time."""
         links: list[Link] = []
-        for number, step in enumerate(self.steps):
-            found = _extend(evidence.events, step, links, first=number == 0)
+        for number in range(len(self.steps)):
+            found = self._extend(evidence, number, links)
             if not found:
-                return self._broken(evidence.events, number, links)
+                return self._broken(evidence, number, links)
             links = found
-        chain = _chain(links[0])
+        events = _chain(links[0])
         return Check.of(
             True,
-            "in order: " + " → ".join(f"#{event.seq}" for event in chain),
-            *(_row(n, step, event, passed=True) for n, (step, event) in enumerate(zip(self.steps, chain, strict=True))),
+            "in order: " + " → ".join(map(evidence.place, events)),
+            *(
+                _row(n, step, event, passed=True)
+                for n, (step, event) in enumerate(zip(self.steps, events, strict=True))
+            ),
         )
 
-    def _broken(self, events: Sequence[Event], number: int, links: list[Link]) -> Check:
-        step = self.steps[number]
-        hits = [(index, event) for index, event in enumerate(events) if matches(event, step)]
-        late = next(((event, _before(index, links)) for index, event in hits if _before(index, links)), None)
-        chain = _chain(late[1] if late is not None and late[1] is not None else links[0]) if links else []
-        shown = late[0] if late is not None else hits[0][1] if hits else nearest(events, step)
-        rows = [_row(n, self.steps[n], event, passed=True) for n, event in enumerate(chain)]
+    def _extend(self, evidence: Evidence, number: int, links: list[Link]) -> list[Link]:
+        """Every event that can be this step; the first is enough if nothing bounds the gap to the next. For each, the
+        latest match before it is the best to stand on: nothing further back is nearer in time, or has fewer `until`
+        events between."""
+        step, first = self.steps[number], number == 0
+        enough = not any(later.within is not None or later.until is not None for later in self.steps[number + 1 :][:1])
+        ends = list(self._places(evidence, step.until)) if step.until is not None else []
+        found: list[Link] = []
+        for place in self._places(evidence, step, links[0].place + 1 if links else 0):
+            last = _before(place, links)
+            if last is None and not first:
+                continue
+            event = evidence.events[place]
+            if last is None or (_near_enough(event, last, step) and not _any_between(ends, last.place, place)):
+                found.append(Link(event, place, last))
+                if enough:
+                    break
+        return found
+
+    def _places(self, evidence: Evidence, match: EventMatch, start: int = 0) -> Iterator[int]:
+        """Where the events meant stand, from a place on, in the turns looked at."""
+        every = [places for kind, places in evidence.places.items() if is_kind(kind, match.event)]
+        places = every[0] if len(every) == 1 else sorted(chain.from_iterable(every))
+        events = evidence.events
+        for number in range(bisect_left(places, start), len(places)):
+            event = events[places[number]]
+            if matches(event, match) and (self.turn is None or holds(self.turn, evidence.turn_of(event))):
+                yield places[number]
+
+    def _broken(self, evidence: Evidence, number: int, links: list[Link]) -> Check:
+        step, events = self.steps[number], evidence.events
+        hits = list(self._places(evidence, step))
+        late = next(((events[place], link) for place in hits if (link := _before(place, links))), None)
+        chained = _chain(late[1] if late is not None else links[0]) if links else []
+        shown = late[0] if late is not None else events[hits[0]] if hits else nearest(events, step)
+        rows = [_row(n, self.steps[n], event, passed=True) for n, event in enumerate(chained)]
         rows.append(_row(number, step, shown, passed=False))
         rows += [_row(n, later, None, passed=False) for n, later in enumerate(self.steps) if n > number]
         if not hits:
-            why = "never happened" if shown is None else f"never happened; nearest is #{shown.seq}"
+            near = "" if shown is None else f"; nearest is {evidence.place(shown)}"
+            why = f"never happened{self.scope}{near}"
             rows[number : number + 1] = [rows[number], *(compare(shown, step) if shown is not None else ())]
         elif late is None:
-            why = f"happened only at #{hits[0][1].seq}, not after the step before (#{chain[-1].seq})"
+            only, after = evidence.when(events[hits[0]]), evidence.place(chained[-1])
+            why = f"happened only {only}, not after the step before ({after})"
         else:
-            why = _why(step, late[0], chain[-1], events)
+            why = self._why(evidence, step, late[0], late[1])
         return Check.of(False, f"step {number + 1}, {step.words}, {why}", *rows)
+
+    def _why(self, evidence: Evidence, step: SequenceStep, event: Event, last: Link) -> str:
+        """Why an event that came after the step before still does not count."""
+        happened, after = f"happened {evidence.when(event)}", evidence.place(last.event)
+        if step.until is not None:
+            between = next(self._places(evidence, step.until, last.place + 1), None)
+            other = evidence.events[between] if between is not None else event
+            if (other.at, other.seq) < (event.at, event.seq):
+                return f"{happened}, but only after {phrase(step.until)} ({evidence.place(other)})"
+        limit = render_duration(step.within or timedelta())
+        return f"{happened}, but not within {limit} of the step before ({after})"
 
 
 def _before(place: int, links: list[Link]) -> Link | None:
     """The last match of the step before that stands before this place."""
-    return next((link for link in reversed(links) if link.place < place), None)
+    found = bisect_left(links, place, key=lambda link: link.place)
+    return links[found - 1] if found else None
 
 
-def _extend(events: Sequence[Event], step: SequenceStep, links: list[Link], *, first: bool) -> list[Link]:
-    """Every event that can be this step. For each, the latest match before it is the best to stand on: nothing
-    further back is nearer in time, or has fewer `until` events between."""
-    found: list[Link] = []
-    waiting = iter(links)
-    upcoming = next(waiting, None)
-    last: Link | None = None
-    for index in range(upcoming.place if upcoming is not None else 0, len(events)):
-        event = events[index]
-        if (first or last is not None) and matches(event, step) and _near_enough(event, last, step):
-            found.append(Link(event, index, last))
-        if last is not None and step.until is not None and matches(event, step.until):
-            last = None
-        if upcoming is not None and upcoming.place == index:
-            last, upcoming = upcoming, next(waiting, None)
-    return found
+def _any_between(places: Sequence[int], first: int, last: int) -> bool:
+    found = bisect_left(places, first + 1)
+    return found < len(places) and places[found] < last
 
 
-def _near_enough(event: Event, last: Link | None, step: SequenceStep) -> bool:
-    return step.within is None or last is None or event.at - last.event.at <= step.within
+def _near_enough(event: Event, last: Link, step: SequenceStep) -> bool:
+    return step.within is None or event.at - last.event.at <= step.within
 
 
 def _chain(link: Link) -> list[Event]:
@@ -157,13 +154,3 @@ def _row(number: int, step: SequenceStep, event: Event | None, *, passed: bool) 
     actual = "(not found)" if event is None else f"#{event.seq} {event.kind}"
     seq = event.seq if event is not None else None
     return FieldCheck(path=f"step {number + 1}", expected=step.words, actual=actual, passed=passed, seq=seq)
-
-
-def _why(step: SequenceStep, event: Event, last: Event, events: Sequence[Event]) -> str:
-    """Why an event that came after the step before still does not count."""
-    for other in events if step.until is not None else ():
-        between = (last.at, last.seq) < (other.at, other.seq) < (event.at, event.seq)
-        if between and step.until is not None and matches(other, step.until):
-            return f"happened at #{event.seq}, but only after {phrase(step.until)} (#{other.seq})"
-    limit = render_duration(step.within or timedelta())
-    return f"happened at #{event.seq}, but not within {limit} of the step before (#{last.seq})"

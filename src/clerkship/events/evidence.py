@@ -1,10 +1,12 @@
 """A sealed run: all that a check may look at, and nothing else."""
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -36,6 +38,25 @@ class Evidence:
     model: Model | None = None
     """Who can be asked what no rule decides; most checks have no need of one."""
 
+    @property
+    def as_rasa(self) -> bool:
+        """Whether assertions are to be read as the system reads them that scenario files come from."""
+        return self.task.compat == "rasa"
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """By kind, where in the log its events stand: most checks are about a few kinds of many."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for place, event in enumerate(self.events):
+            found[event.kind].append(place)
+        return dict(found)
+
+    def of_kind(self, *kinds: str) -> list[Event]:
+        """Every event of some kinds, in order."""
+        if len(kinds) == 1:
+            return [self.events[place] for place in self.places.get(kinds[0], ())]
+        return [self.events[place] for place in sorted(chain.from_iterable(self.places.get(k, ()) for k in kinds))]
+
     @cached_property
     def utterances(self) -> list[Event]:
         """Everything anyone said, in order."""
@@ -53,6 +74,14 @@ class Evidence:
     def turn_of(self, event: Event) -> int:
         """Which turn something happened in; 0 before the person's first line."""
         return bisect_right(self._turns, (event.at, event.seq))
+
+    def place(self, event: Event) -> str:
+        """Where something stands, for a sentence of detail: its turn, if anybody talked, and its number."""
+        return f"turn {self.turn_of(event)} (#{event.seq})" if self._turns else f"#{event.seq}"
+
+    def when(self, event: Event) -> str:
+        """When something happened, for a sentence of detail."""
+        return f"{'in' if self._turns else 'at'} {self.place(event)}"
 
     def ask(self, question: Question[T]) -> Answer[T]:
         """Put a question to the model that judges."""

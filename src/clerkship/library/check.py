@@ -22,7 +22,7 @@ from clerkship.model.path import split
 from clerkship.model.scenario import Person
 
 M = TypeVar("M", bound=BaseModel)
-_CLOSED = ("where", "fields", "expected", "text")
+_CLOSED = ("where", "fields", "expected", "text", "value", "arguments", "buttons")
 """Keys under which an author writes data, not names."""
 
 

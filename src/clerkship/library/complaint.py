@@ -155,7 +155,7 @@ def _fields_at(model: type[BaseModel], location: Sequence[int | str]) -> list[st
     for part in location:
         here = _inside(here, part)
     models = list(_models(here))
-    return sorted({name for found in models for name in found.model_fields})
+    return sorted({info.alias or name for found in models for name, info in found.model_fields.items()})
 
 
 def _inside(annotation: Any, part: int | str) -> Any:

@@ -5,7 +5,7 @@ from clerkship.model.dataset import Record
 from clerkship.model.environment import Environment
 from clerkship.model.task import Task
 
-GRADING = "1"
+GRADING = "2"
 """Raised whenever the same evidence could get another verdict."""
 
 

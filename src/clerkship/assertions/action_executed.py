@@ -1,0 +1,14 @@
+"""`action_executed`: an action ran."""
+
+from typing import ClassVar
+
+from clerkship.assertions.action import Action
+from clerkship.assertions.contract import Engine
+from clerkship.assertions.occurrence import Happened
+
+
+class ActionExecuted(Action, Happened):
+    """The action ran. Responses, listening and the actions of patterns count, where the agent tells of them."""
+
+    name: ClassVar[str] = "action_executed"
+    engines: ClassVar[tuple[Engine, ...]] = ("calm",)

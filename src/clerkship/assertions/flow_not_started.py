@@ -1,0 +1,34 @@
+"""`flow_not_started`: none of some flows began."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.flows import FlowIds
+from clerkship.assertions.occurrence import Scope
+from clerkship.events import agent
+from clerkship.events.evidence import Evidence
+from clerkship.model.run import FieldCheck
+
+
+class FlowNotStarted(Assertion, Scope):
+    """None of the flows started (ours)."""
+
+    name: ClassVar[str] = "flow_not_started"
+    shorthand: ClassVar[str | None] = "flow_ids"
+    flow_ids: Annotated[FlowIds, Field(description="the flows; a bare name is that one flow")]
+
+    def check(self, evidence: Evidence) -> Check:
+        """Look for each; on failure show the first that did start."""
+        forbidden = set(self.flow_ids)
+        found = self.in_turns(evidence, evidence.of_kind(agent.FlowStarted.kind))
+        flows = [(event, str(getattr(event.payload, "flow_id", ""))) for event in found]
+        hit = next(((event, flow) for event, flow in flows if flow in forbidden), None)
+        wanted = {"not": {"in": list(self.flow_ids)}}
+        if hit is None:
+            row = FieldCheck(path="flow_id", expected=wanted, actual=f"{len(found)} others", passed=True)
+            return Check.of(True, f"flow {' or '.join(self.flow_ids)} never started{self.scope}", row)
+        event, flow = hit
+        row = FieldCheck(path="flow_id", expected=wanted, actual=flow, passed=False, seq=event.seq)
+        return Check.of(False, f"flow {flow} started {evidence.when(event)}", row)

@@ -1,0 +1,93 @@
+"""`flow_started`: some flows, or one of them, began."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, cast
+
+from pydantic import Field
+
+from clerkship.assertions.contract import Assertion, Check, Difference, Engine
+from clerkship.assertions.flows import FlowIds, Operator
+from clerkship.assertions.occurrence import Counted, nearest_words, times
+from clerkship.events import agent
+from clerkship.events.event import Event
+from clerkship.events.evidence import Evidence
+from clerkship.model.run import FieldCheck
+
+_KIND = agent.FlowStarted.kind
+
+
+class FlowStarted(Assertion, Counted):
+    """Each of the flows started; with `operator: any`, at least one of them did. `count` is of each, or of all those
+    starts together with `any`."""
+
+    name: ClassVar[str] = "flow_started"
+    shorthand: ClassVar[str | None] = "flow_ids"
+    engines: ClassVar[tuple[Engine, ...]] = ("calm",)
+    differences: ClassVar[tuple[Difference, ...]] = (
+        Difference("`all` with several flows", "each of them started", "refused, so it fails"),
+        Difference("`operator` left out", "`all`", "refused by its schema; read as `all` here"),
+    )
+    flow_ids: Annotated[FlowIds, Field(description="the flows; a bare name is that one flow")]
+    operator: Annotated[Operator, Field(description="whether any of them is enough")] = "all"
+
+    def check(self, evidence: Evidence) -> Check:
+        """Look for each; on failure show the nearest flow that did start."""
+        if evidence.as_rasa and self.operator == "all" and len(self.flow_ids) > 1:
+            return self._refused_by_rasa()
+        starts = self.starts(evidence)
+        if self.operator == "all":
+            return self._each(evidence, starts)
+        together = sorted(
+            (event for hits in starts.values() for event in hits), key=lambda event: (event.at, event.seq)
+        )
+        name = " or ".join(starts)
+        words = self._words(evidence, name, together, passed=self.enough(together))
+        if self.count is not None:
+            return self.counted(words, together)
+        first = together[0] if together else None
+        row = FieldCheck(
+            path="flow_id",
+            expected={"in": list(starts)},
+            actual=_flow(first) if first is not None else "(none)",
+            passed=first is not None,
+            seq=first.seq if first is not None else None,
+        )
+        return Check.of(row.passed, words, row)
+
+    def starts(self, evidence: Evidence) -> dict[str, list[Event]]:
+        """By flow, each time it started."""
+        starts: dict[str, list[Event]] = {flow: [] for flow in self.flow_ids}
+        for event in self.in_turns(evidence, evidence.of_kind(_KIND)):
+            if (flow := _flow(event)) in starts:
+                starts[flow].append(event)
+        return starts
+
+    def _each(self, evidence: Evidence, starts: Mapping[str, Sequence[Event]]) -> Check:
+        rows: list[FieldCheck] = []
+        words: dict[bool, list[str]] = {True: [], False: []}
+        for flow, hits in starts.items():
+            passed = self.enough(hits)
+            words[passed].append(self._words(evidence, flow, hits, passed=passed))
+            expected = "started" if self.count is None else {"count": self.count}
+            seq = hits[0].seq if hits else None
+            actual = f"started {times(len(hits))}" if hits else "(never started)"
+            rows.append(FieldCheck(path=flow, expected=expected, actual=actual, passed=passed, seq=seq))
+        return Check.of_fields(rows, "; ".join(words[False] or words[True]))
+
+    def _words(self, evidence: Evidence, name: str, hits: Sequence[Event], *, passed: bool) -> str:
+        if self.count is not None:
+            often = self.often(evidence, hits, f"started{self.scope}", f"never started{self.scope}")
+            return f"flow {name} {often}"
+        if passed:
+            return f"flow {name} started {evidence.when(hits[0])}"
+        return f"flow {name} never started{self.scope}; {nearest_words(evidence, name, _KIND, 'flow_id')[0]}"
+
+    def _refused_by_rasa(self) -> Check:
+        row = FieldCheck(path="flow_ids", expected="one flow", actual=list(self.flow_ids), passed=False)
+        return Check.of(
+            False, f"`all` takes one flow under rasa, and here are {len(self.flow_ids)}: it is refused", row
+        )
+
+
+def _flow(event: Event) -> str:
+    return cast(agent.FlowStarted, event.payload).flow_id

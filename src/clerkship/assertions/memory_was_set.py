@@ -1,0 +1,24 @@
+"""`memory_was_set`: something was remembered."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from clerkship.assertions.contract import Difference, Engine
+from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER, NotEmpty
+from clerkship.assertions.remembered import CountedMemory
+from clerkship.assertions.written import WasWritten
+from clerkship.events import agent
+from clerkship.events.event import Payload
+
+
+class MemoryWasSet(WasWritten):
+    """Each was remembered at some time: with the value given, or with any."""
+
+    name: ClassVar[str] = "memory_was_set"
+    engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
+    differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER)
+    event: ClassVar[type[Payload]] = agent.MemorySet
+    entries: Annotated[
+        tuple[CountedMemory, ...], NotEmpty, Field(description="what", json_schema_extra={"minItems": 1})
+    ]

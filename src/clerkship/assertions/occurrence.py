@@ -1,0 +1,300 @@
+"""Something that happened, or did not: what the checks on an agent's own events share."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import AfterValidator, BaseModel, Field, JsonValue
+
+from clerkship.assertions.contract import Assertion, Check, Difference
+from clerkship.events.agent import AGENT
+from clerkship.events.event import Event, Payload
+from clerkship.events.evidence import Evidence
+from clerkship.events.query import shown
+from clerkship.model.frozen import Frozen
+from clerkship.model.matcher import check_expected, describe, holds, is_matcher
+from clerkship.model.names import nearest
+from clerkship.model.path import MISSING
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+
+T = TypeVar("T")
+_ACTIVE = ("started", "completed", "resumed")
+_COUNTABLE = ("equals", "in", "gt", "gte", "lt", "lte", "not", "approx")
+_MOST_NAMES = 300
+_MOST_SHOWN = 5
+
+
+def _not_blank(name: str) -> str:
+    if not name.strip():
+        raise ValueError("expected a name, not blank text")
+    return name
+
+
+def _not_empty(items: Collection[T]) -> Collection[T]:
+    if not items:
+        raise ValueError("an empty list checks nothing")
+    return items
+
+
+def _how_many(value: JsonValue) -> JsonValue:
+    """A whole number, or a matcher that some whole number can fit."""
+    check_expected(value)
+    if is_matcher(value) and isinstance(value, dict):
+        for name, argument in value.items():
+            if name not in _COUNTABLE:
+                raise ValueError(f"`{name}` fits no number; use one of {', '.join(_COUNTABLE)}")
+            for part in argument if name == "in" and isinstance(argument, list) else [argument]:
+                if name != "approx":
+                    _how_many(part)
+    elif not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"expected a whole number from 0, or a matcher such as {{gte: 2}}, not {describe(value)}")
+    return value
+
+
+Name = Annotated[str, AfterValidator(_not_blank)]
+NotEmpty = AfterValidator(_not_empty)
+HowMany = Annotated[JsonValue, AfterValidator(_how_many)]
+Arguments = Annotated[dict[str, Expected], Field(description="some of its arguments: a literal or a matcher each")]
+
+BY_EQUALITY = Difference("a value is equal", "as JSON has it: `true` is not 1", "as Python has it: `True == 1`")
+NO_MATCHER = Difference("a map such as `{gte: 5}` as a value", "a matcher", "a literal")
+
+
+class Scope(Frozen):
+    """Which turns are looked at."""
+
+    turn: Annotated[
+        HowMany | None,
+        Field(
+            description="only in this turn, or those that a matcher fits; 0 is before the person's first line (ours)"
+        ),
+    ] = None
+
+    def in_turns(self, evidence: Evidence, events: Sequence[Event]) -> Sequence[Event]:
+        """Those of some events that are looked at."""
+        if self.turn is None:
+            return events
+        return [event for event in events if holds(self.turn, evidence.turn_of(event))]
+
+    @property
+    def scope(self) -> str:
+        """Which turns, in words that end a phrase."""
+        if self.turn is None:
+            return ""
+        return f" in a turn {describe(self.turn)}" if is_matcher(self.turn) else f" in turn {describe(self.turn)}"
+
+
+class Counted(Scope):
+    """Which turns are looked at, and how often it must be."""
+
+    count: Annotated[
+        HowMany | None,
+        Field(description="how often: a number or a matcher; at least once if not given, 0 for never (ours)"),
+    ] = None
+
+    def enough(self, hits: Collection[Event]) -> bool:
+        """Whether that is as often as it must be."""
+        return bool(hits) if self.count is None else holds(self.count, len(hits))
+
+    def often(self, evidence: Evidence, hits: Sequence[Event], did: str, never: str) -> str:
+        """How often it was, in words, beside how often it must be."""
+        where = f" ({listed(hits, evidence.place)})" if hits else ""
+        return f"{f'{did} {times(len(hits))}' if hits else never}{where}; expected {describe(self.count)}"
+
+    def counted(self, words: str, hits: Sequence[Event]) -> Check:
+        """The verdict on how often it was."""
+        row = FieldCheck(path="count", expected=self.count, actual=len(hits), passed=self.enough(hits))
+        return Check.of(row.passed, words, row)
+
+
+def same(expected: Any, actual: Any, *, rasa: bool) -> bool:
+    """Whether a value is the one expected: by our rules, or as Python compares. Of text they say the same."""
+    if type(expected) is str and type(actual) is str:
+        return expected == actual
+    return bool(expected == actual) if rasa else holds(expected, actual)
+
+
+def asked(model: BaseModel, event: type[Payload]) -> dict[str, Any]:
+    """What a model says that an event of this kind says too."""
+    return {name: value for name in event.model_fields if (value := getattr(model, name, None)) not in (None, {})}
+
+
+def fits(wanted: Mapping[str, Any], payload: Payload, *, rasa: bool) -> bool:
+    """Whether an event says all of it."""
+    for name, expected in wanted.items():  # noqa: SIM110  (as in events.query.matches)
+        if not _fits(name, expected, payload, rasa=rasa):
+            return False
+    return True
+
+
+def nearness(wanted: Mapping[str, Any], payload: Payload, *, rasa: bool) -> int:
+    """How much of it an event says; of arguments each by itself."""
+    return sum(
+        sum(has(getattr(payload, name), {key: value}, rasa=rasa) for key, value in expected.items())
+        if name == "arguments"
+        else _fits(name, expected, payload, rasa=rasa)
+        for name, expected in wanted.items()
+    )
+
+
+def _fits(name: str, expected: Any, payload: Payload, *, rasa: bool) -> bool:
+    actual = getattr(payload, name, MISSING)
+    return has(actual, expected, rasa=rasa) if name == "arguments" else same(expected, actual, rasa=rasa)
+
+
+def has(arguments: Any, wanted: Mapping[str, Any], *, rasa: bool) -> bool:
+    """Whether some arguments are among those of a call."""
+    return isinstance(arguments, Mapping) and all(
+        same(expected, arguments.get(name, MISSING), rasa=rasa) for name, expected in wanted.items()
+    )
+
+
+def rows(wanted: Mapping[str, Any], event: Event, *, rasa: bool) -> list[FieldCheck]:
+    """Each expectation beside what this event says."""
+    return [
+        FieldCheck(
+            path=name,
+            expected=expected,
+            actual=shown(getattr(event.payload, name, MISSING)),
+            passed=_fits(name, expected, event.payload, rasa=rasa),
+            seq=event.seq,
+        )
+        for name, expected in wanted.items()
+    ]
+
+
+def did(kind: str) -> str:
+    """What the events of a kind did: `started`, `was cancelled`."""
+    verb = kind.rpartition(".")[2]
+    return verb if verb in _ACTIVE else f"was {verb}"
+
+
+def never(kind: str) -> str:
+    """What they did not do: `never started`, `was never cancelled`."""
+    verb = kind.rpartition(".")[2]
+    return f"never {verb}" if verb in _ACTIVE else f"was never {verb}"
+
+
+def noun(kind: str) -> str:
+    """What the events of a kind are about: a flow, a slot, a tool."""
+    return kind.split(".")[1]
+
+
+def times(number: int) -> str:
+    """How often, in words."""
+    return "once" if number == 1 else f"{number} times" if number else "never"
+
+
+def listed(things: Sequence[T], words: Callable[[T], str] = str) -> str:
+    """The first few of some things in words, and how many more there are."""
+    more = f" and {len(things) - _MOST_SHOWN} more" if len(things) > _MOST_SHOWN else ""
+    return ", ".join(map(words, things[:_MOST_SHOWN])) + more
+
+
+def closest(name: str, events: Sequence[Event], field: str) -> Event | None:
+    """Of some events, the first one about what is named most like this; or the first of all."""
+    first: dict[str, Event] = {}
+    for event in events:
+        first.setdefault(getattr(event.payload, field), event)
+    near = nearest(name, islice(first, _MOST_NAMES))
+    return first[near] if near is not None else events[0] if events else None
+
+
+def nearest_words(evidence: Evidence, name: str, kind: str, field: str) -> tuple[str, Event | None]:
+    """The closing words of a failure: the nearest thing that did happen, and when; with the event. Nearest is the
+    same done to the same thing, then something else done to it, then the same done to what is named like it."""
+    akin = [other.kind for other in AGENT if other.kind.startswith(f"agent.{noun(kind)}.")]
+    itself = [event for event in evidence.of_kind(*akin) if getattr(event.payload, field, None) == name]
+    itself = [event for event in itself if event.kind == kind] or itself
+    close = itself[-1] if itself else closest(name, evidence.of_kind(kind), field)
+    if close is None:
+        return f"no {noun(kind)} {did(kind)}", None
+    about = "it" if itself else getattr(close.payload, field)
+    return f"nearest: {about} {did(close.kind)} {evidence.when(close)}", close
+
+
+class Occurrence(Assertion, Scope):
+    """Events of one kind, about one thing."""
+
+    event: ClassVar[type[Payload]]
+    about: ClassVar[str]
+    """The field that names the thing."""
+    by_python: ClassVar[bool] = False
+    """Whether the other system compares more of it than names, and so by its own rules."""
+
+    @cached_property
+    def wanted(self) -> dict[str, Any]:
+        """What an event must say."""
+        return asked(self, self.event)
+
+    @property
+    def thing(self) -> str:
+        """What it is about, in words."""
+        rest = [f"{name} {describe(value)}" for name, value in self.wanted.items() if name != self.about]
+        return f"{noun(self.event.kind)} {self.wanted[self.about]}" + (f" ({', '.join(rest)})" if rest else "")
+
+    def candidates(self, evidence: Evidence) -> Sequence[Event]:
+        """The events of the kind, in the turns looked at."""
+        return self.in_turns(evidence, evidence.of_kind(self.event.kind))
+
+    def missed(self, evidence: Evidence, found: Sequence[Event], *, rasa: bool) -> Check:
+        """It did not happen: what did."""
+        kind, name = self.event.kind, self.wanted[self.about]
+        about = [event for event in found if getattr(event.payload, self.about) == name]
+        if about:
+            close = max(about, key=lambda event: nearness(self.wanted, event.payload, rasa=rasa))
+            said = rows(self.wanted, close, rasa=rasa)
+            but = ", ".join(f"{row.path} {describe(row.actual)}" for row in said if not row.passed)
+            words = f"nearest: it {did(kind)} {evidence.when(close)} with {but}"
+        else:
+            words, other = nearest_words(evidence, name, kind, self.about)
+            said = [self._beside(evidence, other)]
+        return Check.of(False, f"{self.thing} {never(kind)}{self.scope}; {words}", *said)
+
+    def _beside(self, evidence: Evidence, other: Event | None) -> FieldCheck:
+        expected = f"{self.wanted[self.about]} {did(self.event.kind)}{self.scope}"
+        if other is None:
+            return FieldCheck(path=self.about, expected=expected, actual="(none)", passed=False)
+        actual = f"{getattr(other.payload, self.about)} {did(other.kind)} {evidence.when(other)}"
+        return FieldCheck(path=self.about, expected=expected, actual=actual, passed=False, seq=other.seq)
+
+
+class Happened(Occurrence, Counted):
+    """Something happened at least once, or as often as `count` says."""
+
+    def as_rasa(self, found: Sequence[Event]) -> Sequence[Event]:
+        """Those of the events that the other system looks at."""
+        return found
+
+    def check(self, evidence: Evidence) -> Check:
+        """Look for it; on failure show the nearest thing that did happen."""
+        found, rasa = self.candidates(evidence), evidence.as_rasa and self.by_python
+        looked_at = self.as_rasa(found) if evidence.as_rasa and self.count is None else found
+        hits = [event for event in looked_at if fits(self.wanted, event.payload, rasa=rasa)]
+        if self.count is not None:
+            done, undone = did(self.event.kind) + self.scope, never(self.event.kind) + self.scope
+            return self.counted(f"{self.thing} {self.often(evidence, hits, done, undone)}", hits)
+        if hits:
+            words = f"{self.thing} {did(self.event.kind)} {evidence.when(hits[0])}"
+            return Check.of(True, words, *rows(self.wanted, hits[0], rasa=rasa))
+        missed = self.missed(evidence, looked_at, rasa=rasa)
+        later = next((event for event in found if fits(self.wanted, event.payload, rasa=rasa)), None)
+        if later is None:
+            return missed
+        return missed._replace(detail=f"{missed.detail}; that of {evidence.place(later)} does not count under rasa")
+
+
+class NeverHappened(Occurrence):
+    """Something did not happen, not once."""
+
+    def check(self, evidence: Evidence) -> Check:
+        """Look for it; on failure show the first time it happened."""
+        found = self.candidates(evidence)
+        hit = next((event for event in found if fits(self.wanted, event.payload, rasa=False)), None)
+        if hit is None:
+            row = FieldCheck(path=self.about, expected="none", actual=f"{len(found)} others", passed=True)
+            return Check.of(True, f"{self.thing} {never(self.event.kind)}{self.scope}", row)
+        forbidden = [row.forbidden() for row in rows(self.wanted, hit, rasa=False)]
+        return Check.of(False, f"{self.thing} {did(self.event.kind)} {evidence.when(hit)}", *forbidden)

@@ -1,0 +1,14 @@
+"""`ordered_block_completed`: an ordered block of a skill reached its end."""
+
+from typing import ClassVar
+
+from clerkship.assertions.skill import AtStep, Block
+from clerkship.events import agent
+from clerkship.events.event import Payload
+
+
+class OrderedBlockCompleted(Block, AtStep):
+    """The block reached its end, at the step given if one is."""
+
+    name: ClassVar[str] = "ordered_block_completed"
+    event: ClassVar[type[Payload]] = agent.BlockCompleted

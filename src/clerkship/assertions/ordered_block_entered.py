@@ -1,0 +1,14 @@
+"""`ordered_block_entered`: an ordered block of a skill began."""
+
+from typing import ClassVar
+
+from clerkship.assertions.skill import Block
+from clerkship.events import agent
+from clerkship.events.event import Payload
+
+
+class OrderedBlockEntered(Block):
+    """The block began."""
+
+    name: ClassVar[str] = "ordered_block_entered"
+    event: ClassVar[type[Payload]] = agent.BlockEntered

@@ -1,0 +1,14 @@
+"""`ordered_block_interrupted`: an ordered block of a skill was put aside."""
+
+from typing import ClassVar
+
+from clerkship.assertions.skill import AtStep, Block
+from clerkship.events import agent
+from clerkship.events.event import Payload
+
+
+class OrderedBlockInterrupted(Block, AtStep):
+    """The block was put aside, at the step given if one is."""
+
+    name: ClassVar[str] = "ordered_block_interrupted"
+    event: ClassVar[type[Payload]] = agent.BlockInterrupted

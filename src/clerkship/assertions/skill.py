@@ -1,0 +1,33 @@
+"""A skill, and an ordered block of one: what the checks on either take."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from clerkship.assertions.contract import Engine
+from clerkship.assertions.occurrence import Happened, Name
+from clerkship.model.frozen import Frozen
+
+
+class Skill(Happened):
+    """Which skill is meant."""
+
+    engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
+    about: ClassVar[str] = "skill_id"
+    shorthand: ClassVar[str | None] = "skill_id"
+    skill_id: Annotated[Name, Field(description="the skill; a bare name is one (ours)")]
+
+
+class Block(Happened):
+    """Which ordered block is meant."""
+
+    engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
+    about: ClassVar[str] = "block_id"
+    skill_id: Annotated[Name, Field(description="the skill it is part of")]
+    block_id: Annotated[Name, Field(description="the block")]
+
+
+class AtStep(Frozen):
+    """The step something was at."""
+
+    step_id: Annotated[Name | None, Field(description="the step it was at; any if not given")] = None

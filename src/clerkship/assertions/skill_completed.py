@@ -1,0 +1,14 @@
+"""`skill_completed`: a skill did what it is for."""
+
+from typing import ClassVar
+
+from clerkship.assertions.skill import Skill
+from clerkship.events import agent
+from clerkship.events.event import Payload
+
+
+class SkillCompleted(Skill):
+    """The skill did what it is for."""
+
+    name: ClassVar[str] = "skill_completed"
+    event: ClassVar[type[Payload]] = agent.SkillCompleted

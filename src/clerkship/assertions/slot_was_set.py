@@ -1,0 +1,26 @@
+"""`slot_was_set`: a slot got a value."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from clerkship.assertions.contract import Difference, Engine
+from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER, NotEmpty
+from clerkship.assertions.written import CountedEntry, WasWritten
+from clerkship.events import agent
+from clerkship.events.event import Payload
+
+EMPTY_LIST = Difference("an empty list", "refused: it checks nothing", "passes there; refused here too")
+
+
+class SlotWasSet(WasWritten):
+    """Each slot was set at some time: to the value given, or to any, `null` too. What the scenario sets before the
+    first turn counts; `turn: {gte: 1}` leaves it out."""
+
+    name: ClassVar[str] = "slot_was_set"
+    engines: ClassVar[tuple[Engine, ...]] = ("calm",)
+    differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER, EMPTY_LIST)
+    event: ClassVar[type[Payload]] = agent.SlotSet
+    entries: Annotated[
+        tuple[CountedEntry, ...], NotEmpty, Field(description="the slots", json_schema_extra={"minItems": 1})
+    ]

@@ -1,0 +1,53 @@
+"""`tool_called`: a tool was called at some time, as `goals.expected_tools` has it."""
+
+from typing import ClassVar
+
+from clerkship.assertions.contract import Assertion, Check, Difference, Engine
+from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER
+from clerkship.assertions.tools import Called, ToolCall, calls_made
+from clerkship.events.evidence import Evidence
+from clerkship.events.query import shown
+from clerkship.model.names import nearest
+from clerkship.model.run import FieldCheck
+
+
+class ToolCalled(Assertion, ToolCall):
+    """The tool was called with these arguments, perhaps others too, and it came to no error. The actions that an
+    agent tells of count as calls."""
+
+    name: ClassVar[str] = "tool_called"
+    shorthand: ClassVar[str | None] = "tool_name"
+    engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
+    differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER)
+
+    def check(self, evidence: Evidence) -> Check:
+        """Look for the call; on failure show the nearest."""
+        made, rasa = calls_made(evidence, [self]), evidence.as_rasa
+        hit = next((call for call in made if call.fits(self, rasa=rasa)), None)
+        if hit is not None:
+            return Check.of(True, f"{self.words} was called {evidence.when(hit.event)}", *self._rows(hit, passed=True))
+        close = self._nearest(made)
+        if close is None:
+            row = FieldCheck(path="tool_name", expected=self.tool_name, actual="(none)", passed=False)
+            return Check.of(False, f"{self.words} was never called; no tool was", row)
+        near = ToolCall(tool_name=close.name, arguments=close.arguments).words
+        words = f"{self.words} was never called; nearest: {near[:200]} {evidence.when(close.event)}"
+        return Check.of(False, words, *self._rows(close, passed=False))
+
+    def _nearest(self, made: list[Called]) -> Called | None:
+        same = [call for call in made if call.name == self.tool_name]
+        if same:
+            return max(same, key=lambda call: sum(call.arguments.get(k) == v for k, v in self.arguments.items()))
+        like = nearest(self.tool_name, sorted({call.name for call in made})[:300])
+        return next((call for call in made if like in (None, call.name)), None)
+
+    def _rows(self, call: Called, *, passed: bool) -> list[FieldCheck]:
+        name = call.name == self.tool_name
+        found = [
+            FieldCheck(path="tool_name", expected=self.tool_name, actual=call.name, passed=name, seq=call.event.seq)
+        ]
+        if self.arguments:
+            given = shown(call.arguments)
+            row = FieldCheck(path="arguments", expected=self.arguments, actual=given, passed=passed, seq=call.event.seq)
+            found.append(row)
+        return found

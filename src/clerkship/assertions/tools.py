@@ -1,0 +1,158 @@
+"""Calls of tools: which are meant, and how those of one turn fit those expected."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+
+from pydantic import Field, model_validator
+
+from clerkship.assertions.occurrence import Name, asked, fits, has
+from clerkship.events.agent import ActionExecuted, ToolExecuted
+from clerkship.events.event import Event
+from clerkship.events.evidence import Evidence
+from clerkship.model.frozen import Flag, Frozen
+from clerkship.model.scenario import Expected
+
+E = TypeVar("E")
+C = TypeVar("C")
+Arguments = Annotated[
+    dict[str, Expected], Field(description="some of its arguments; each a literal, or a matcher (ours)")
+]
+
+
+class ToolMatch(Frozen):
+    """Which calls of a tool are meant."""
+
+    tool_name: Annotated[Name, Field(description="the tool")]
+    source: Annotated[Literal["local", "mcp"] | None, Field(description="where the tool is; anywhere if not given")] = (
+        None
+    )
+    mcp_server: Annotated[Name | None, Field(description="the server of an `mcp` tool, which it must name")] = None
+    skill_id: Annotated[Name | None, Field(description="the skill that called it; any if not given")] = None
+    arguments: Arguments = {}
+    is_error: Annotated[Flag | None, Field(description="whether it came to an error; either if not given")] = None
+
+    @model_validator(mode="after")
+    def _a_server_if_it_has_one(self) -> "ToolMatch":
+        if (self.source == "mcp") != (self.mcp_server is not None):
+            raise ValueError("`mcp_server` goes with `source: mcp`, and that with it")
+        return self
+
+    @cached_property
+    def wanted(self) -> dict[str, Any]:
+        """What an event must say."""
+        return asked(self, ToolExecuted)
+
+    def is_meant(self, event: Event, *, rasa: bool) -> bool:
+        """Whether it is one of those calls."""
+        return fits(self.wanted, event.payload, rasa=rasa)
+
+
+class ToolCall(Frozen):
+    """A tool, and perhaps some of what it was given."""
+
+    tool_name: Annotated[Name, Field(description="the tool")]
+    arguments: Arguments = {}
+
+    @property
+    def words(self) -> str:
+        """It in words."""
+        given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
+        return f"{self.tool_name}({given})"
+
+
+class Called(NamedTuple):
+    """A call that was made, whether the agent tells of it as a tool or as an action."""
+
+    event: Event
+    name: str
+    arguments: dict[str, Any]
+
+    def fits(self, call: ToolCall, *, rasa: bool) -> bool:
+        """Whether it is the one expected."""
+        return self.name == call.tool_name and has(self.arguments, call.arguments, rasa=rasa)
+
+
+def calls_made(evidence: Evidence, expected: Sequence[ToolCall]) -> list[Called]:
+    """Every call that came to no error. An action without arguments may be anything an engine does by itself, and
+    is taken for a call only if a call of that name is expected."""
+    names = {call.tool_name for call in expected}
+    found: list[Called] = []
+    for event in evidence.of_kind(ToolExecuted.kind, ActionExecuted.kind):
+        match event.payload:
+            case ToolExecuted(tool_name=name, arguments=arguments, is_error=False):
+                found.append(Called(event, name, arguments))
+            case ActionExecuted(name=name, arguments=arguments) if arguments or name in names:
+                found.append(Called(event, name, arguments))
+    return found
+
+
+def by_turn(evidence: Evidence, calls: Sequence[C], event: Callable[[C], Event]) -> dict[int, list[C]]:
+    """Calls by the turn they were made in."""
+    turns: dict[int, list[C]] = {}
+    for call in calls:
+        turns.setdefault(evidence.turn_of(event(call)), []).append(call)
+    return turns
+
+
+Pairs = dict[int, int]
+"""Which call, by its place, is which of those expected."""
+
+
+def pair(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool], *, ordered: bool) -> Pairs:
+    """As many of the expected as can be had, each by a call of its own; in the order given if that counts."""
+    return _in_order(expected, calls, fits) if ordered else _in_any_order(expected, calls, fits)
+
+
+def pair_greedily(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool], *, ordered: bool) -> Pairs:
+    """Each expected one by the first call that is left, whatever the next would need."""
+    pairs: Pairs = {}
+    free = list(range(len(calls)))
+    for number, one in enumerate(expected):
+        place = next((place for place in free if fits(one, calls[place])), None)
+        if place is None:
+            continue
+        pairs[number] = place
+        free = [other for other in free if other > place or (not ordered and other != place)]
+    return pairs
+
+
+def _in_any_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool]) -> Pairs:
+    """One that finds its call taken asks its owner to move on, if that one can."""
+    candidates = [[place for place, call in enumerate(calls) if fits(one, call)] for one in expected]
+    taken: dict[int, int] = {}
+
+    def settle(number: int, asked: set[int]) -> bool:
+        for place in candidates[number]:
+            if place in asked:
+                continue
+            asked.add(place)
+            if place not in taken or settle(taken[place], asked):
+                taken[place] = number
+                return True
+        return False
+
+    for number in range(len(expected)):
+        settle(number, set())
+    return {number: place for place, number in taken.items()}
+
+
+def _in_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool]) -> Pairs:
+    """The longest part of what is expected that was called in its order."""
+    rows = [[0] * (len(calls) + 1)]
+    for one in expected:
+        above, row = rows[-1], [0]
+        for place, call in enumerate(calls):
+            row.append(max(above[place + 1], row[place], above[place] + fits(one, call)))
+        rows.append(row)
+    pairs: Pairs = {}
+    number, place = len(expected), len(calls)
+    while number and place:
+        if rows[number][place] == rows[number - 1][place]:
+            number -= 1
+        elif rows[number][place] == rows[number][place - 1]:
+            place -= 1
+        else:
+            number, place = number - 1, place - 1
+            pairs[number] = place
+    return pairs

@@ -1,0 +1,144 @@
+"""What an utterance is like: what `bot_uttered` and `bot_did_not_utter` take."""
+
+import re
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Annotated, Any, cast
+
+from pydantic import ConfigDict, Field, model_validator
+
+from clerkship.assertions.contract import Difference
+from clerkship.assertions.occurrence import Name, NotEmpty, Scope
+from clerkship.events.event import Event, Utterance
+from clerkship.events.evidence import Evidence
+from clerkship.events.query import shown
+from clerkship.model import pattern
+from clerkship.model.frozen import Frozen
+from clerkship.model.matcher import equals
+from clerkship.model.names import nearest
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Regex
+
+_WORD = re.compile(r"\w+")
+
+NO_TEXT = Difference(
+    "an utterance without text, and `text_matches`",
+    "its text is empty",
+    "breaks off the run, so it fails",
+)
+
+
+class Button(Frozen):
+    """A choice that is shown with an utterance. Other keys may be given, and then must be so too."""
+
+    model_config = ConfigDict(extra="allow")
+    title: Annotated[Name, Field(description="what it says")]
+    payload: Annotated[str | None, Field(description="what pressing it sends; any if not given")] = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What the author says of it."""
+        return self.model_dump(exclude_unset=True)
+
+    def fits(self, button: dict[str, Any]) -> bool:
+        """Whether a button is as the author says."""
+        return all(equals(value, button.get(key)) for key, value in self.given.items())
+
+    def is_rasa(self, button: dict[str, Any]) -> bool:
+        """Whether a button has this title and this payload, or none if none is given."""
+        return bool(button.get("title") == self.title and button.get("payload") == self.payload)
+
+
+class Wording(Scope):
+    """What an utterance must be like."""
+
+    utter_name: Annotated[Name | None, Field(description="name of the response")] = None
+    text_matches: Annotated[Regex | None, Field(description="regular expression found in the text")] = None
+    buttons: Annotated[
+        tuple[Button, ...] | None,
+        NotEmpty,
+        Field(description="the whole list, in order", json_schema_extra={"minItems": 1}),
+    ] = None
+    sandbox: Annotated[str | None, Field(description="which conversation; any if not given (ours)")] = None
+
+    @model_validator(mode="after")
+    def _something(self) -> "Wording":
+        if self.utter_name is None and self.text_matches is None and self.buttons is None:
+            raise ValueError("expected `utter_name`, `text_matches` or `buttons`")
+        return self
+
+    def said(self, evidence: Evidence) -> Sequence[Event]:
+        """What the agent said, where and when it is looked at."""
+        return self.in_turns(evidence, evidence.said_by("agent", self.sandbox))
+
+    @property
+    def where(self) -> str:
+        """Where and when it is looked at, in words that end a phrase."""
+        return self.scope + (f" on {self.sandbox}" if self.sandbox is not None else "")
+
+    def expected(self) -> dict[str, Any]:
+        """Each property asked for, as evidence shows it."""
+        every: dict[str, Any] = {
+            "utter_name": self.utter_name,
+            "text": None if self.text_matches is None else {"matches": self.text_matches},
+            "buttons": None if self.buttons is None else [button.given for button in self.buttons],
+        }
+        return {path: value for path, value in every.items() if value is not None}
+
+    def met(self, event: Event, *, rasa: bool = False) -> dict[str, bool]:
+        """Which of the properties an utterance has."""
+        said, met = cast(Utterance, event.payload), {}
+        if self.utter_name is not None:
+            met["utter_name"] = said.utter_name == self.utter_name
+        if self.text_matches is not None:
+            met["text"] = pattern.found(self.text_matches, said.text)
+        if self.buttons is not None:
+            met["buttons"] = self.buttons_as_rasa(said.buttons) if rasa else self._has_buttons(said.buttons)
+        return met
+
+    def _has_buttons(self, shown: Sequence[dict[str, Any]]) -> bool:
+        wanted = self.buttons or ()
+        return len(wanted) == len(shown) and all(map(Button.fits, wanted, shown))
+
+    @abstractmethod
+    def buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
+        """Whether the other system takes these buttons for those expected."""
+
+    def rows(self, event: Event, met: dict[str, bool]) -> list[FieldCheck]:
+        """Each property asked for beside what this utterance has."""
+        expected = self.expected()
+        return [
+            FieldCheck(
+                path=path,
+                expected=expected[path],
+                actual=shown(getattr(event.payload, path)),
+                passed=passed,
+                seq=event.seq,
+            )
+            for path, passed in met.items()
+        ]
+
+    def textless(self, said: Sequence[Event]) -> Event | None:
+        """The first utterance that has no text but something else, which the other system cannot search."""
+        if self.text_matches is None:
+            return None
+        return next((event for event in said if _has_no_text(cast(Utterance, event.payload))), None)
+
+    def nearest(self, said: Sequence[Event]) -> Event:
+        """The utterance that has most of the properties; of several, the one most like the rest of them."""
+        names = {str(name) for event in said if (name := cast(Utterance, event.payload).utter_name)}
+        like = nearest(self.utter_name, sorted(names)[:300]) if self.utter_name is not None else None
+        words = {word.lower() for word in _WORD.findall(self.text_matches or "")}
+
+        def nearness(event: Event) -> tuple[int, int]:
+            utterance = cast(Utterance, event.payload)
+            shared = len(words & {word.lower() for word in _WORD.findall(utterance.text)}) if words else 0
+            titles = {button.get("title") for button in utterance.buttons}
+            shared += sum(button.title in titles for button in self.buttons or ())
+            return sum(self.met(event).values()), shared + (like is not None and utterance.utter_name == like)
+
+        return max(said, key=nearness)
+
+
+def _has_no_text(said: Utterance) -> bool:
+    return not said.text and said.custom is not None

@@ -1,0 +1,85 @@
+"""Every assertion over a long history: twice the events, twice the time, and not much of it."""
+
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from clerkship.assertions.contract import Assertion
+from clerkship.assertions.registry import ASSERTIONS
+from clerkship.events import agent
+from clerkship.events.event import Payload
+from clerkship.events.evidence import Evidence
+from tests.assertions.story import Story
+
+BY_NAME = {assertion.name: assertion for assertion in ASSERTIONS}
+# Each as it passes, and as it fails after having looked at everything.
+ASKED: dict[str, tuple[Any, Any]] = {
+    "flow_started": ({"flow_ids": ["last"]}, {"flow_ids": ["last", "none"]}),
+    "flow_completed": ({"flow_id": "last", "flow_step_id": "end"}, {"flow_id": "f", "flow_step_id": "end"}),
+    "flow_cancelled": ({"flow_id": "last"}, {"flow_id": "none"}),
+    "flow_not_completed": ("none", "last"),
+    "action_executed": ("last_action", {"name": "a", "arguments": {"x": {"matches": "^z"}}}),
+    "slot_was_set": ([{"name": "last", "value": 1}], [{"name": "s", "value": "none"}, {"name": "none"}]),
+    "slot_was_not_set": ([{"name": "none"}], [{"name": "s", "value": {"not": "none"}}]),
+    "bot_uttered": ({"text_matches": "last w[o]rd"}, {"text_matches": "no w[o]rd", "utter_name": "none"}),
+    "bot_did_not_utter": ({"text_matches": "n[o]ne"}, {"text_matches": "last w[o]rd"}),
+    "pattern_clarification_contains": ({"flow_ids": ["last"]}, {"flow_ids": ["f", "none"]}),
+    "sequencing": (
+        [{"flow_started": "f"}, {"action_executed": "a"}, {"slot_was_set": "s"}] * 3 + [{"flow_completed": "last"}],
+        [{"flow_started": "f"}, {"action_executed": "a"}, {"slot_was_set": "s"}] * 3 + [{"flow_completed": "none"}],
+    ),
+    "tool_executed": ("last", {"tool_name": "t", "arguments": {"x": 2}}),
+    "tool_called": ("last", {"tool_name": "t", "arguments": {"x": 2}}),
+    "tool_group": ({"calls": [{"tool_name": "last"}]}, {"calls": [{"tool_name": "t"}, {"tool_name": "none"}]}),
+}
+
+
+def history(rounds: int) -> Evidence:
+    """Ten events a round, and one of each sort at the end."""
+    story = Story()
+    events: list[Payload] = [
+        agent.FlowStarted(flow_id="f"),
+        agent.ActionExecuted(name="a"),
+        agent.SlotSet(name="s", value="v"),
+        agent.FlowCompleted(flow_id="f", flow_step_id="s"),
+        agent.FlowCancelled(flow_id="f"),
+        agent.ClarificationOffered(flow_ids=("f", "g")),
+        agent.ToolExecuted(tool_name="t", arguments={"x": 1}),
+        agent.MemorySet(name="m", value=1),
+    ]
+    last: list[Payload] = [
+        agent.FlowStarted(flow_id="last"),
+        agent.FlowCancelled(flow_id="last"),
+        agent.FlowCompleted(flow_id="last", flow_step_id="end"),
+        agent.ActionExecuted(name="last_action"),
+        agent.SlotSet(name="last", value=1),
+        agent.ClarificationOffered(flow_ids=("last",)),
+        agent.ToolExecuted(tool_name="last"),
+    ]
+    for number in range(rounds):
+        story.said(f"What about number {number}?", actor="person")
+        for event in events:
+            story.tell(event)
+        story.said(f"That is answer {number}, with some more words to be searched.", utter_name="utter_answer")
+    story.said("And then?", actor="person")
+    for event in last:
+        story.tell(event)
+    story.said("My last word.")
+    return story.evidence()
+
+
+def every(index: int) -> list[Assertion]:
+    """All of them: those that pass, or those that fail."""
+    return [BY_NAME[name].model_validate(args[index]) for name, args in ASKED.items()]
+
+
+@pytest.mark.parametrize("passes", [True, False])
+def test_all_of_them_over_ten_thousand_events_take_no_time_to_speak_of(passes: bool) -> None:
+    evidence, assertions = history(1000), every(0 if passes else 1)
+    assert len(evidence.events) > 10_000
+    began = perf_counter()
+    checks = [assertion.check(evidence) for assertion in assertions]
+    took = perf_counter() - began
+    assert [check.passed for check in checks] == [passes] * len(checks)
+    assert took < 1.0  # it takes a twentieth of that on a machine that has nothing else to do

@@ -1,0 +1,163 @@
+"""Tools that were called: at any time, or together in one turn."""
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.tool_called import ToolCalled
+from clerkship.assertions.tool_group import ToolGroup
+from clerkship.assertions.tools import pair, pair_greedily
+from clerkship.assertions.tools_within_one_turn import ToolsWithinOneTurn
+from clerkship.events import agent
+from clerkship.model.scenario_file import ScenarioFile
+from tests.assertions.story import Story
+
+
+@pytest.fixture
+def story() -> Story:
+    """Two turns: in the first a search that fails, then succeeds; in the second an action with arguments."""
+    story = Story()
+    story.said("Find it", actor="person")
+    story.tell(agent.ToolExecuted(tool_name="search", arguments={"q": "shoes"}, is_error=True, error_message="no"))
+    story.tell(agent.ToolExecuted(tool_name="search", arguments={"q": "shoes", "page": 1}))
+    story.tell(agent.ToolExecuted(tool_name="price", arguments={"item": 7}))
+    story.said("Buy it", actor="person")
+    story.tell(agent.ActionExecuted(name="action_listen"))
+    story.tell(agent.ActionExecuted(name="buy", arguments={"item": 7}))
+    return story
+
+
+@pytest.mark.parametrize(
+    ("args", "passed", "detail"),
+    [
+        ("search", True, "search() was called in turn 1 (#3)"),
+        ({"tool_name": "search", "arguments": {}}, True, "search() was called in turn 1 (#3)"),
+        ({"tool_name": "search", "arguments": {"q": "shoes"}}, True, "search(q='shoes') was called in turn 1 (#3)"),
+        (
+            {"tool_name": "buy", "arguments": {"item": {"gte": 7}}},
+            True,
+            "buy(item={'gte': 7}) was called in turn 2 (#7)",
+        ),
+        ("action_listen", True, "action_listen() was called in turn 2 (#6)"),
+        (
+            {"tool_name": "search", "arguments": {"q": "hats"}},
+            False,
+            "search(q='hats') was never called; nearest: search(q='shoes', page=1) in turn 1 (#3)",
+        ),
+        ("prices", False, "prices() was never called; nearest: price(item=7) in turn 1 (#4)"),
+    ],
+)
+def test_a_tool_was_called_at_some_time(story: Story, args: Any, passed: bool, detail: str) -> None:
+    found = ToolCalled.model_validate(args).check(story.evidence())
+    assert (found.passed, found.score, found.detail) == (passed, float(passed), detail)
+
+
+def test_a_call_that_came_to_an_error_is_none() -> None:
+    story = Story()
+    story.tell(agent.ToolExecuted(tool_name="search", is_error=True))
+    found = ToolCalled.model_validate("search").check(story.evidence())
+    assert (found.passed, found.detail) == (False, "search() was never called; no tool was")
+
+
+def group(story: Story, *names: str, ordered: bool = False) -> Check:
+    """A group of tools by name."""
+    args = {"calls": [{"tool_name": name} for name in names], "ordered": ordered}
+    return ToolGroup.model_validate(args).check(story.evidence())
+
+
+def test_a_group_is_all_in_one_turn_and_no_others(story: Story) -> None:
+    assert group(story, "price", "search").detail == "price(), search() were called in turn 1"
+    assert group(story, "search", "price", ordered=True).passed
+    assert group(story, "buy").passed
+    assert group(story, "buy", "action_listen").passed
+    assert not group(story, "price", "search", ordered=True).passed
+    assert not group(story, "search", "buy").passed
+    assert not group(story, "search").passed
+
+
+def test_the_score_of_a_group_is_the_share_of_right_calls(story: Story) -> None:
+    extra = group(story, "search")
+    assert extra.score == 0.5
+    assert extra.detail == "search() were never called in one turn; nearest: turn 1, with price (#4) too"
+    assert {row.path: row.actual for row in extra.evidence if row.path in ("precision", "recall")} == {
+        "precision": 0.5,
+        "recall": 1.0,
+    }
+    other = group(story, "search", "hat")
+    assert other.score == pytest.approx(1 / 3)
+    assert other.detail.endswith("nearest: turn 1, without hat() and with price (#4) too")
+    backwards = group(story, "price", "search", ordered=True)
+    assert backwards.score == pytest.approx(1 / 3)
+    assert group(Story(), "search").detail == "search() were never called; no tool was"
+
+
+def test_what_a_scenario_file_expects_is_what_these_take(story: Story) -> None:
+    expected = [
+        {"tool_called": "search"},
+        {"tool_called": {"tool_name": "search", "arguments": {"q": "hats"}}, "gate": True},
+        {"tool_group": [{"ordered": True}, {"gate": True}, {"tool_called": "search"}, {"tool_called": "price"}]},
+    ]
+    scenario = {"name": "x", "simulation_context": "x", "goals": {"expected_tools": expected}}
+    criteria = ScenarioFile.model_validate(scenario).task("x").criteria
+    checks: dict[str, type[Assertion]] = {"tool_called": ToolCalled, "tool_group": ToolGroup}
+    made = [checks[criterion.assertion.name].model_validate(criterion.assertion.args) for criterion in criteria]
+    assert [check.check(story.evidence()).passed for check in made] == [True, False, True]
+
+
+def test_calls_in_one_turn_say_what_was_missing_or_too_much(story: Story) -> None:
+    def detail(*names: str, extra: bool) -> str:
+        args = {"calls": list(names), "allow_extra_calls": extra}
+        return ToolsWithinOneTurn.model_validate(args).check(story.evidence()).detail
+
+    assert detail("search", "price", extra=True) == "search, price were called in turn 1 (#2, #3, #4)"
+    assert detail("search", "hat", extra=True).endswith("nearest: turn 1, without hat")
+    assert detail("search", "price", extra=False).endswith("without others; nearest: turn 1, with search (#3) too")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sets(st.integers(0, 3), max_size=4), max_size=4), st.integers(0, 5), st.booleans())
+def test_as_many_are_paired_as_can_be(expected: list[set[int]], calls: int, ordered: bool) -> None:
+    places = list(range(calls))
+
+    def fits(one: set[int], place: int) -> bool:
+        return place in one
+
+    found = pair(expected, places, fits, ordered=ordered)
+    assert all(found[number] in expected[number] for number in found)
+    assert len(set(found.values())) == len(found)
+    if ordered:
+        assert sorted(found.values()) == [found[number] for number in sorted(found)]
+    # every way to give each expected one a place, or none
+    slots = [*places, *([None] * len(expected))]
+    best = 0
+    for choice in set(permutations(slots, len(expected))):
+        taken = [place for place in choice if place is not None]
+        right = all(place is None or place in one for one, place in zip(expected, choice, strict=True))
+        if right and (not ordered or taken == sorted(taken)):
+            best = max(best, len(taken))
+    assert len(found) == best
+    assert len(pair_greedily(expected, places, fits, ordered=ordered)) <= best
+
+
+@pytest.mark.parametrize(
+    ("model", "args"),
+    [
+        (ToolCalled, {}),
+        (ToolCalled, " "),
+        (ToolCalled, {"tool_name": "x", "argumets": {}}),
+        (ToolGroup, {"calls": []}),
+        (ToolGroup, {"calls": [{"tool_name": 5}]}),
+        (ToolsWithinOneTurn, {"calls": ["a"], "allow_extra_calls": True}),
+        (ToolsWithinOneTurn, {"calls": ["a", "b"]}),
+        (ToolsWithinOneTurn, {"calls": ["a", {"tool_name": "b", "source": "mcp"}], "allow_extra_calls": True}),
+        (ToolsWithinOneTurn, {"calls": ["a", {"tool_name": "b", "mcp_server": "s"}], "allow_extra_calls": True}),
+    ],
+)
+def test_what_means_nothing_is_refused(model: Any, args: Any) -> None:
+    with pytest.raises(ValidationError):
+        model.model_validate(args)

@@ -1,0 +1,132 @@
+"""Slots and memory: values by matcher, in one turn, so many times; and what a failure says."""
+
+from typing import Any
+
+import pytest
+
+from clerkship.assertions.contract import Check
+from clerkship.assertions.registry import ASSERTIONS
+from clerkship.events import agent
+from tests.assertions.story import Story
+
+BY_NAME = {assertion.name: assertion for assertion in ASSERTIONS}
+
+
+def check(story: Story, name: str, *entries: Any) -> Check:
+    """One assertion on a story."""
+    return BY_NAME[name].model_validate(list(entries)).check(story.evidence())
+
+
+@pytest.fixture
+def story() -> Story:
+    """A slot that the scenario set, one that changed, one that was taken back, a memory that was lost."""
+    story = Story()
+    story.tell(agent.SlotSet(name="account", value="123"), actor="scenario")  # 1, turn 0
+    story.said("Hello", actor="person")  # 2
+    story.tell(agent.SlotSet(name="order_id", value="ORD-1"))  # 3
+    story.tell(agent.SlotSet(name="amount", value=500))  # 4
+    story.said("No, the other.", actor="person")  # 5
+    story.tell(agent.SlotSet(name="order_id", value="ORD-2"))  # 6
+    story.tell(agent.SlotSet(name="amount", value=None))  # 7
+    story.tell(agent.MemorySet(name="likes", value=["tea"]))  # 8
+    story.tell(agent.MemoryCleared(name="likes"))  # 9
+    return story
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "passed"),
+    [
+        ("slot_was_set", {"name": "account"}, True),
+        ("slot_was_set", {"name": "account", "turn": {"gte": 1}}, False),
+        ("slot_was_set", {"name": "order_id", "count": 2}, True),
+        ("slot_was_set", {"name": "order_id", "value": {"matches": "^ORD-"}, "count": {"gte": 2}}, True),
+        ("slot_was_set", {"name": "order_id", "value": "ORD-1", "turn": 1}, True),
+        ("slot_was_set", {"name": "order_id", "value": "ORD-1", "turn": 2}, False),
+        ("slot_was_set", {"name": "amount", "value": {"gt": 400, "lt": 600}}, True),
+        ("slot_was_set", {"name": "amount", "value": {"not": None}, "count": 0}, False),
+        ("slot_was_set", {"name": "transfer", "value": {"not": None}, "count": 0}, True),
+        ("slot_was_not_set", {"name": "amount"}, True),
+        ("slot_was_not_set", {"name": "amount", "turn": 1}, False),
+        ("slot_was_not_set", {"name": "account", "turn": {"gte": 1}}, True),
+        ("slot_was_not_set", {"name": "order_id", "value": {"matches": "2$"}}, False),
+        ("slot_was_not_set", {"name": "order_id", "value": {"matches": "1$"}}, True),
+        ("memory_was_set", {"name": "likes", "value": {"contains": "tea"}, "turn": 2, "count": 1}, True),
+        ("memory_was_set", {"name": "likes", "turn": 1}, False),
+        ("memory_was_not_set", {"name": "likes", "turn": 1}, True),
+        ("memory_was_not_set", {"name": "likes"}, False),
+        ("memory_was_cleared", {"name": "likes", "turn": 2, "count": 1}, True),
+        ("memory_was_cleared", {"name": "likes", "turn": 1}, False),
+        ("memory_was_cleared", {"name": "hates", "count": 0}, True),
+    ],
+)
+def test_an_entry(story: Story, name: str, entry: Any, passed: bool) -> None:
+    found = check(story, name, entry)
+    assert found.passed is passed, found.detail
+    assert [row.passed for row in found.evidence] == [passed]
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "detail"),
+    [
+        ("slot_was_set", {"name": "order_id", "value": "ORD-2"}, "slot order_id was set to 'ORD-2' in turn 2 (#6)"),
+        ("slot_was_set", {"name": "account"}, "slot account was set in turn 0 (#1)"),
+        (
+            "slot_was_set",
+            {"name": "order_id", "value": "ORD-3"},
+            "slot order_id was never set to 'ORD-3'; it got 'ORD-2' in turn 2 (#6), 'ORD-1' in turn 1 (#3)",
+        ),
+        ("slot_was_set", {"name": "orderid"}, "slot orderid was never set; nearest: order_id was set in turn 1 (#3)"),
+        (
+            "slot_was_set",
+            {"name": "account", "turn": 1},
+            "slot account was never set in turn 1; it got '123' in turn 0 (#1)",
+        ),
+        (
+            "slot_was_set",
+            {"name": "order_id", "count": 1},
+            "slot order_id was set 2 times (turn 1 (#3), turn 2 (#6)); expected 1",
+        ),
+        (
+            "slot_was_not_set",
+            {"name": "order_id"},
+            "slot order_id was last set to 'ORD-2' in turn 2 (#6); expected never set, or null in the end",
+        ),
+        ("slot_was_not_set", {"name": "amount"}, "slot amount was last set to null in turn 2 (#7)"),
+        (
+            "slot_was_not_set",
+            {"name": "order_id", "value": "ORD-2"},
+            "slot order_id was last set to 'ORD-2' in turn 2 (#6); expected not 'ORD-2'",
+        ),
+        (
+            "memory_was_not_set",
+            {"name": "likes"},
+            'memory likes was last set to ["tea"] in turn 2 (#8); expected never set',
+        ),
+        ("memory_was_cleared", {"name": "likes"}, "memory likes was cleared in turn 2 (#9)"),
+        (
+            "memory_was_cleared",
+            {"name": "likes", "turn": 1},
+            "memory likes was never cleared in turn 1; it was cleared in turn 2 (#9)",
+        ),
+    ],
+)
+def test_what_is_said_of_an_entry(story: Story, name: str, entry: Any, detail: str) -> None:
+    assert check(story, name, entry).detail == detail
+
+
+def test_only_the_entries_that_failed_are_told_and_the_score_is_the_share_that_held(story: Story) -> None:
+    found = check(story, "slot_was_set", {"name": "account"}, {"name": "x"}, {"name": "amount"}, {"name": "order_id"})
+    assert (found.passed, found.score) == (False, 0.75)
+    assert found.detail.startswith("slot x was never set; nearest: ")
+    assert [(row.path, row.actual, row.seq) for row in found.evidence][:2] == [
+        ("account", "123", 1),
+        ("x", "(never set)", None),
+    ]
+
+
+def test_a_long_value_is_told_in_short() -> None:
+    story = Story()
+    story.tell(agent.SlotSet(name="s", value="x" * 5000))
+    found = check(story, "slot_was_set", {"name": "s", "value": "y"})
+    assert len(found.detail) < 200
+    assert len(str(found.evidence[0].actual)) < 2100
