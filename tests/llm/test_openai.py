@@ -145,6 +145,36 @@ def test_an_outage_is_one_and_no_key_is_in_its_words() -> None:
     assert "status 500: cannot serve [key], in 4 attempts" in str(outage.value)
 
 
+def test_one_that_does_not_answer_in_time_is_an_outage() -> None:
+    over = threading.Event()
+
+    def answer(asked: Asked) -> Answered:
+        over.wait(20)
+        return said(GOOD)
+
+    with Served(answer) as served:
+        asked = model(served, answer_within=0.05)
+        with pytest.raises(ModelOutage, match="it does not answer in time, in 4 attempts"):
+            asked.ask(QUESTION)
+        over.set()
+        asked.close()
+
+
+def test_keys_of_a_shape_are_kept_whatever_they_are_called() -> None:
+    class Part(BaseModel):
+        title: str
+        default: int = 3
+
+    class Whole(BaseModel):
+        parts: list[Part]
+
+    schema = Question("?", Whole).schema
+    part = schema["$defs"]["Part"]
+    assert part["properties"] == {"title": {"type": "string"}, "default": {"type": "integer"}}
+    assert (part["required"], part["additionalProperties"]) == (["title", "default"], False)
+    assert schema["required"] == ["parts"]
+
+
 def test_a_wrong_key_is_said_at_once_without_it() -> None:
     with Served(lambda asked: refused(401, f"bad key {KEY}")) as served:
         asked = model(served)

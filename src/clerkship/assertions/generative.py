@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, NamedTuple, cast
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
 from pydantic import BeforeValidator, Field
 
@@ -67,6 +67,7 @@ class GenerativeResponse(Assertion):
     """A reply that was generated, scored by a model on its own turn alone."""
 
     judged: ClassVar[bool] = True
+    engines: ClassVar[tuple[Literal["calm", "mantle"], ...]] = ("calm",)
     utter_source: Annotated[
         str | None,
         Field(description=f"what produced the reply, or the reply's name; without it {', '.join(GENERATIVE)}"),

@@ -38,6 +38,9 @@ def _closed(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     closed = {key: _closed(value) for key, value in schema.items() if key not in _LEFT_OUT}
+    for names in ("properties", "$defs"):  # whose keys are an author's words, and no keywords
+        if names in schema:
+            closed[names] = {name: _closed(part) for name, part in schema[names].items()}
     if "properties" in schema:
         closed |= {"additionalProperties": False, "required": list(schema["properties"])}
     return closed
