@@ -109,10 +109,10 @@ def test_a_new_grading_version_is_written_down(bench: Workbench, monkeypatch: py
     bench.write("a.yml", SUITE)
     bench.run(copies)
     for module in (second_looks, __import__("clerkship.service.running", fromlist=["x"])):
-        monkeypatch.setattr(module, "GRADING", "2")
+        monkeypatch.setattr(module, "GRADING", "99")
     result = rescore(bench.store, "latest", CATALOG)
-    assert result.run.grading == "2"
-    assert show_task(bench.store, result.run.id, "Copy").snapshot.grading == "2"
+    assert result.run.grading == "99"
+    assert show_task(bench.store, result.run.id, "Copy").snapshot.grading == "99"
     with pytest.raises(InputError, match="one run has one"):
         plan_resume(bench.store, result.run.origin, CATALOG, Settings())
 

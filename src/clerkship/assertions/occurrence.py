@@ -17,7 +17,6 @@ from clerkship.model.matcher import check_expected, describe, holds, is_matcher
 from clerkship.model.names import nearest
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
-from clerkship.model.scenario import Expected
 
 T = TypeVar("T")
 _ACTIVE = ("started", "completed", "resumed")
@@ -56,7 +55,6 @@ def _how_many(value: JsonValue) -> JsonValue:
 Name = Annotated[str, AfterValidator(_not_blank)]
 NotEmpty = AfterValidator(_not_empty)
 HowMany = Annotated[JsonValue, AfterValidator(_how_many)]
-Arguments = Annotated[dict[str, Expected], Field(description="some of its arguments: a literal or a matcher each")]
 
 BY_EQUALITY = Difference("a value is equal", "as JSON has it: `true` is not 1", "as Python has it: `True == 1`")
 NO_MATCHER = Difference("a map such as `{gte: 5}` as a value", "a matcher", "a literal")
