@@ -48,6 +48,13 @@ TURNS: list[list[Row]] = [
 ]
 
 
+class Unasked:
+    """The solver without what it can say of itself before a run: these tests are about the conversation."""
+
+    def __init__(self, solver: RasaSolver) -> None:
+        self.name, self.open = solver.name, solver.open
+
+
 def scenario(slots: str = "", patience: float = 20, person: str = LINES) -> str:
     """The file."""
     slots = slots and f"initial_slots: {slots}"
@@ -58,7 +65,7 @@ def talk(bench: Workbench, rasa: SmallRasa, slots: str = "", patience: float = 2
     """Run the two-line conversation."""
     bench.write("a.yml", scenario(slots, patience))
     with rasa.served() as served:
-        return bench.run_one(load_rasa(served.url, Settings(**keys)))  # type: ignore[arg-type]
+        return bench.run_one(Unasked(load_rasa(served.url, Settings(**keys))))  # type: ignore[arg-type]
 
 
 def story(bench: Workbench, task_run: TaskRun) -> list[str]:
@@ -159,7 +166,7 @@ def test_each_trial_is_a_conversation_of_its_own(bench: Workbench) -> None:
     bench.write("a.yml", scenario())
     rasa = SmallRasa(TURNS + TURNS)
     with rasa.served() as served:
-        bench.run(f"rasa:{served.url}/", trials=2, concurrency=1)
+        bench.run(Unasked(load_rasa(f"{served.url}/", Settings())), trials=2, concurrency=1)
     assert [len(tracker) for tracker in rasa.trackers.values()] == [14, 14]
 
 
@@ -182,7 +189,7 @@ def test_what_the_channel_says_counts_where_the_tracker_is_silent(bench: Workben
 def test_an_empty_list_and_no_new_event_is_silence(bench: Workbench) -> None:
     bench.write("a.yml", scenario(person="{opening: Hello, fallback: Well?}"))
     with SmallRasa(webhook=lambda asked: said([])).served() as served:
-        task_run = bench.run_one(f"rasa:{served.url}")
+        task_run = bench.run_one(Unasked(load_rasa(served.url, Settings())))
     assert (task_run.status, task_run.ending) == ("completed", "agent_silent")
     assert (task_run.error, task_run.agent_error) == ("", "")
     assert story(bench, task_run) == ["person: Hello"]
@@ -199,7 +206,9 @@ def test_nobody_there_is_said_with_what_was_not_delivered(bench: Workbench) -> N
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     bench.write("a.yml", scenario())
-    task_run = bench.run_one(f"rasa:http://127.0.0.1:{port}")
+    with pytest.raises(InputError, match=r"cannot be reached.*is the server running there"):
+        bench.run_one(f"rasa:http://127.0.0.1:{port}")  # it is asked before anything runs
+    task_run = bench.run_one(Unasked(load_rasa(f"http://127.0.0.1:{port}", Settings())))
     assert task_run.ending == "agent_failed"
     assert f"127.0.0.1:{port} cannot be reached" in task_run.agent_error
     assert "turn 1 was not delivered" in task_run.agent_error
@@ -370,7 +379,7 @@ def test_actions_cannot_be_left_out_of_a_server(bench: Workbench) -> None:
         """,
     )
     with SmallRasa(TURNS).served() as served:
-        task_run = bench.run_one(f"rasa:{served.url}")
+        task_run = bench.run_one(Unasked(load_rasa(served.url, Settings())))
     assert task_run.status == "errored"
     assert "cannot be told to leave out action_pay" in task_run.error
 
@@ -378,6 +387,6 @@ def test_actions_cannot_be_left_out_of_a_server(bench: Workbench) -> None:
 def test_it_takes_no_tasks(bench: Workbench) -> None:
     bench.write("a.yml", "task: {name: Work}")
     with Served(SmallRasa()) as served:
-        task_run = bench.run_one(f"rasa:{served.url}")
+        task_run = bench.run_one(Unasked(load_rasa(served.url, Settings())))
     assert "has no on_task" in task_run.error
     assert served.asked == []

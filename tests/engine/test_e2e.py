@@ -280,7 +280,9 @@ def test_what_is_not_used_is_said_and_stops_nothing(
         "a.yml",
         "test_cases: [{test_case: a, steps: [{user: x, assertions: [{bot_uttered: {text_matches: h}}]}, {bot: y}]}]",
     )
-    note = "note suite/a.yml:1:96: 1 step is not checked: 'a' has assertions, and then they alone count"
+    note = (
+        "! suite/a.yml:1:96: test_cases.0.steps.1: 1 step is not checked: 'a' has assertions, and then they alone count"
+    )
     assert clerkship(["validate", "suite"]) == 0
     assert note in " ".join(capsys.readouterr().out.split())
     assert clerkship(["run", "suite", "-a", f"python:{__name__}:deaf"]) == 0

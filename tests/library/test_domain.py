@@ -355,7 +355,7 @@ def test_a_whole_project_can_be_pointed_at(folder: Shelf) -> None:
 def test_a_project_without_scenarios_says_what_was_passed_over(folder: Shelf) -> None:
     folder.write("domain.yml", DOMAIN)
     [line] = folder.lines()
-    assert line.endswith("the key `task`, or `scenario`; 1 file of a Rasa project passed over")
+    assert line.endswith("the key `task`, `scenario` or `test_cases`; 1 file of a Rasa project passed over")
 
 
 @pytest.mark.parametrize(

@@ -258,7 +258,7 @@ def test_beside_assertions_they_are_left_out_and_that_is_said() -> None:
     library = tests.load()
     assert list(tests.checks()) == ["turn 1: action_executed(act)"]
     assert [str(note) for note in library.warnings] == [
-        "cases.yml:6:9: 2 steps are not checked: 'a' has assertions, and then they alone count"
+        "cases.yml:6:9: test_cases.0.steps.1: 2 steps are not checked: 'a' has assertions, and then they alone count"
     ]
 
 
@@ -282,7 +282,8 @@ def test_what_conftest_files_define_goes_from_the_outside_in() -> None:
     assert scenario is not None
     assert scenario.initial_slots == {"from": "near", "top": 1}
     assert [str(note) for note in below.warnings] == [
-        "tests/near/conftest.yml:2:1: `llm_judge` is not used: --judge names the model of a run"
+        "tests/near/conftest.yml:2:1: llm_judge: `llm_judge` is not used: --judge names the model of a run",
+        "no domain is known, so slot names and types were not checked; give --domain, or connect rasa:…",
     ]
 
 

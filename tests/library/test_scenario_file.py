@@ -92,7 +92,10 @@ def test_every_assertion_gates_and_is_labelled_by_what_it_is_about(folder: Shelf
             - bot_uttered: {utter_name: utter_x}
             - sequencing: [{flow_started: a}, {slot_was_set: b}]
         """)
-    assert criteria(folder) == [("bot_uttered", "bot_uttered", True), ("sequencing", "sequencing", True)]
+    assert criteria(folder) == [
+        ("bot_uttered", "bot_uttered(utter_x)", True),
+        ("sequencing", "sequencing(2 steps)", True),
+    ]
 
 
 def tools(written: list[Any]) -> list[Criterion]:

@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from clerkship.actors.contract import Say
+from clerkship.model.criterion import Criterion
+from clerkship.model.environment import CONVERSATION
 from clerkship.model.run import CriterionRun, TaskRun
+from clerkship.model.snapshot import Snapshot
+from clerkship.model.task import Task
 from clerkship.report.rasa_results import Entry, Results, place_for, safe, slugs
 from clerkship.report.rasa_results import Kept as KeptResult
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
@@ -96,7 +100,7 @@ def test_a_run_s_text_has_every_section_and_says_what_the_store_says(written: Pa
     assert head["conversation_id"] == f"{bench.result.run.id}-where-2"
     assert "error" not in head
     [_, second] = bench.store.task_runs(bench.result.run.id, task="Where is my order?")
-    assert found["Assertion Results"] == [f"[PASS] {c.label} — {c.detail}" for c in second.criteria]
+    assert found["Assertion Results"] == [f"[PASS] {c.assertion} — {c.detail}" for c in second.criteria]
     assert found["Quality Criteria Results"] == ["(none defined)"]
     assert found["Quality Metrics"] == ["(not evaluated)"]
     assert found["Raw Transcript"] == [
@@ -119,7 +123,7 @@ def test_a_run_s_json_has_the_keys_of_the_layout_and_everything_else_beside_them
     assert (data["scenario_slug"], data["run_index"], data["eval_passed"]) == ("rude", 1, False)
     assert (data["task_completion"], data["criteria"]) == (None, [])
     [criterion] = first.criteria
-    expected = {"index": 0, "assertion": criterion.label, "passed": False}
+    expected = {"index": 0, "assertion": criterion.assertion, "passed": False}
     assert expected.items() <= data["assertions"][0].items()
     assert data["assertions"][0]["detail"] == criterion.detail
     assert data["assertions_summary"] == {"passed": 0, "total": 1, "all_passed": False}
@@ -181,7 +185,14 @@ def trial(**fields: Any) -> TaskRun:
 def rendered(task_run: TaskRun, **sidecar: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Its text, its JSON, and the summary's entry."""
     run = RUN.model_copy(update={"solver": "rasa:http://localhost:5005/"})
-    results = Results(run, {"T": "scenarios/t.yml"}, "eval/results/now")
+    task = Task(
+        name="T",
+        criteria=tuple(
+            Criterion.model_validate({"label": c.label, "assertion": {c.assertion: c.label}}) for c in task_run.criteria
+        ),
+    )
+    snapshot = Snapshot(task=task, environment=CONVERSATION, timeout=1, source="scenarios/t.yml")
+    results = Results(run, {"T": snapshot}, "eval/results/now")
     files = dict(results.render([KeptResult(task_run, (), sidecar)], lambda _: b""))
     summary = json.loads(files["summary.json"])["entries"][0]
     return files["t/run_1.txt"].decode(), json.loads(files["t/run_1.json"]), summary

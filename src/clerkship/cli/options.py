@@ -9,6 +9,7 @@ from clerkship.model.judge import NOBODY
 from clerkship.model.problem import InputError
 from clerkship.report.markdown import COMMENT, LEAST
 
+_GRADED, _REPORTS = "How they are graded", "Reports"
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for scripts.")]
 StorePath = Annotated[
     Path | None,
@@ -30,6 +31,7 @@ DomainPath = Annotated[
         "--domain",
         metavar="PATH",
         help="Rasa domain, a file or a folder, to check slots against. [default: the agent's own, or the project's]",
+        rich_help_panel=_GRADED,
     ),
 ]
 Judge = Annotated[
@@ -38,31 +40,52 @@ Judge = Annotated[
         "--judge",
         metavar="WHO",
         help="Who judges what no rule decides: openai:model, openai:model@address, scripted:file.",
+        rich_help_panel=_GRADED,
     ),
 ]
-NoJudge = Annotated[bool, typer.Option("--no-judge", help="Skip what a model must judge.")]
+NoJudge = Annotated[bool, typer.Option("--no-judge", help="Skip what a model must judge.", rich_help_panel=_GRADED)]
 RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start; `latest`, `latest~1`.")]
 Concurrency = Annotated[
     int | None, typer.Option("--concurrency", "-c", metavar="N", help="Trials at once. [default: 4]", min=1, max=1000)
 ]
-Report = Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write the HTML report there.")]
+Report = Annotated[
+    Path | None, typer.Option("--report", metavar="FILE", help="Write the HTML report there.", rich_help_panel=_REPORTS)
+]
 Junit = Annotated[
-    Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML there, for continuous integration.")
+    Path | None,
+    typer.Option(
+        "--junit", metavar="FILE", help="Write JUnit XML there, for continuous integration.", rich_help_panel=_REPORTS
+    ),
 ]
 Jsonl = Annotated[
-    Path | None, typer.Option("--jsonl", metavar="FILE", help="Write everything there, events too, as JSON Lines.")
+    Path | None,
+    typer.Option(
+        "--jsonl", metavar="FILE", help="Write everything there, events too, as JSON Lines.", rich_help_panel=_REPORTS
+    ),
 ]
 Markdown = Annotated[
-    Path | None, typer.Option("--markdown", metavar="FILE", help="Write a summary there, for a job or a comment.")
+    Path | None,
+    typer.Option(
+        "--markdown", metavar="FILE", help="Write a summary there, for a job or a comment.", rich_help_panel=_REPORTS
+    ),
 ]
 MarkdownLimit = Annotated[
     int,
-    typer.Option("--markdown-limit", metavar="BYTES", help=f"Most it may have; a comment takes {COMMENT}.", min=LEAST),
+    typer.Option(
+        "--markdown-limit",
+        metavar="BYTES",
+        help=f"Most it may have; a comment takes {COMMENT}.",
+        min=LEAST,
+        rich_help_panel=_REPORTS,
+    ),
 ]
 Results = Annotated[
     str | None,
     typer.Option(
-        "--results", metavar="rasa[:DIR]", help="Write results as Rasa's evaluation does, to eval/results or to DIR."
+        "--results",
+        metavar="rasa[:DIR]",
+        help="Write results as Rasa's evaluation does, to eval/results or to DIR.",
+        rich_help_panel=_REPORTS,
     ),
 ]
 PlaygroundName = Annotated[

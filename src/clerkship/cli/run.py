@@ -1,14 +1,13 @@
 """`clerkship run`: run tasks with an agent and show the verdicts."""
 
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Literal, cast
 
 import typer
 
 from clerkship.cli.catalog import registered
 from clerkship.cli.options import (
     Agent,
-    Concurrency,
     DomainPath,
     Json,
     Jsonl,
@@ -22,8 +21,24 @@ from clerkship.cli.options import (
     StorePath,
     judge_of,
 )
+from clerkship.cli.run_options import (
+    AtOnce,
+    BenchmarkSlug,
+    Chaos,
+    Compat,
+    MaxTurns,
+    RunPath,
+    Seed,
+    Shuffle,
+    Tags,
+    TaskNames,
+    Threshold,
+    Timeout,
+    Trials,
+    TurnTimeout,
+    UntilSure,
+)
 from clerkship.cli.shown import RunShown, reports
-from clerkship.faults.chaos import PROFILES
 from clerkship.report.markdown import SUMMARY
 from clerkship.service.exporting import Targets
 from clerkship.service.reading import RunView, open_store
@@ -31,66 +46,25 @@ from clerkship.service.running import RunRequest, RunResult, execute, plan_run
 from clerkship.settings import Settings, load_settings
 
 MOST_TRIALS = 50
-UntilSure = Annotated[
-    bool,
-    typer.Option(
-        "--until-sure", help="Repeat a task only until its rate is clear of --threshold; -k: the most, else 50."
-    ),
-]
-Threshold = Annotated[
-    float, typer.Option(metavar="RATE", help="With --until-sure: the pass rate that matters.", min=0.01, max=0.99)
-]
-RunPath = Annotated[
-    Path, typer.Argument(help="Folder of YAML files, or one file of it; FILE::NAME for one task of it.")
-]
-Chaos = Annotated[
-    str | None, typer.Option(metavar="PROFILE", help=f"Faults in the way of every task: {' or '.join(PROFILES)}.")
-]
 
 
 def run(
     path: RunPath,
     agent: Agent,
-    task: Annotated[
-        list[str] | None,
-        typer.Option("--task", metavar="NAME", help="Only tasks with this in their name; `*` allowed."),
-    ] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="Only tasks with this tag; may be repeated.")
-    ] = None,
-    benchmark: Annotated[
-        str | None, typer.Option(metavar="SLUG", help="Only the tasks of this benchmark, under its limits.")
-    ] = None,
-    trials: Annotated[
-        int | None,
-        typer.Option("--trials", "-k", metavar="N", help="How often each task is run. [default: 1]", min=1),
-    ] = None,
-    concurrency: Concurrency = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="What ids and randomness derive from. [default: 0]")
-    ] = None,
-    timeout: Annotated[
-        float | None,
-        typer.Option(metavar="SEC", help="Wall seconds for tasks that set none. [default: 300]", min=0.001, max=86_400),
-    ] = None,
-    turn_timeout: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SEC", help="Wall seconds for each answer in a conversation. [default: 60]", min=0.001, max=86_400
-        ),
-    ] = None,
-    max_turns: Annotated[
-        int | None, typer.Option(metavar="N", help="Turns of a conversation. [default: 50]", min=1, max=10_000)
-    ] = None,
-    compat: Annotated[
-        str | None, typer.Option(metavar="WHOSE", help="Read assertions as another tool does, quirks and all: rasa.")
-    ] = None,
-    shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Run in an order the seed decides; verdicts stay the same.")
-    ] = False,
+    task: TaskNames = None,
+    tag: Tags = None,
+    benchmark: BenchmarkSlug = None,
+    trials: Trials = None,
+    concurrency: AtOnce = None,
+    seed: Seed = None,
+    timeout: Timeout = None,
+    turn_timeout: TurnTimeout = None,
+    max_turns: MaxTurns = None,
+    shuffle: Shuffle = False,
     chaos: Chaos = None,
     until_sure: UntilSure = False,
     threshold: Threshold = 0.8,
+    compat: Compat = None,
     domain: DomainPath = None,
     judge: Judge = None,
     no_judge: NoJudge = False,
@@ -113,6 +87,8 @@ def run(
         clerkship run suites/clinic --agent python:my_agent:Agent
 
         clerkship run suites/clinic --agent "command:node agent.mjs"
+
+        clerkship run eval --agent rasa:http://localhost:5005 --task order_delay
 
         clerkship run suites/clinic --agent oracle --tag scheduling -k 5
     """

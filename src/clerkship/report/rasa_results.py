@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from clerkship.model.run import BenchmarkRun, CriterionRun, TaskRun
+from clerkship.model.scenario_file import label, plain_label
+from clerkship.model.snapshot import Snapshot
 from clerkship.report.outcome import outcome
 from clerkship.report.plain import on_one_line
 
@@ -71,18 +73,19 @@ class Results:
     """One folder of results, file by file."""
 
     run: BenchmarkRun
-    sources: Mapping[str, str]
-    """Each task's file."""
+    snapshots: Mapping[str, Snapshot]
+    """Each task as it ran."""
     place: str
     """The folder, as the summary names it."""
     entries: dict[str, Entry] = field(default_factory=dict)
 
     def render(self, trials: Iterable[Kept], blob: Callable[[str], bytes]) -> Iterator[tuple[str, bytes]]:
         """Every file, by its path in the folder; the summaries last, when all is known."""
-        self.entries = {task: Entry(task, slug) for task, slug in slugs(self.sources).items()}
+        sources = {task: snapshot.source for task, snapshot in self.snapshots.items()}
+        self.entries = {task: Entry(task, slug) for task, slug in slugs(sources).items()}
         for kept in trials:
             entry = self.entries[kept.task_run.task]
-            trial = _Trial(self.run, entry.slug, kept, blob)
+            trial = _Trial(self.run, entry.slug, self._labelled(kept), blob)
             entry.total += 1
             entry.passed += trial.passed
             entry.errored += is_errored(kept.task_run)
@@ -95,6 +98,17 @@ class Results:
         summary = {"wall_clock_s": round(seconds, 3), "entries": [entry.data() for entry in entries]}
         yield "summary.json", orjson.dumps(summary, option=orjson.OPT_INDENT_2) + b"\n"
         yield "summary.txt", "\n".join(_summary(entries, seconds, self.place)).encode() + b"\n"
+
+    def _labelled(self, kept: Kept) -> Kept:
+        """With the labels that this format has where we have made longer ones of our own."""
+        written = self.snapshots[kept.task_run.task].task.criteria
+        criteria = tuple(
+            graded.model_copy(update={"label": plain_label(criterion.assertion)})
+            if graded.label == label(criterion.assertion)
+            else graded
+            for graded, criterion in zip(kept.task_run.criteria, written, strict=True)
+        )
+        return kept._replace(task_run=kept.task_run.model_copy(update={"criteria": criteria}))
 
 
 def passes(task_run: TaskRun) -> bool:

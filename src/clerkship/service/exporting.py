@@ -106,11 +106,11 @@ def _write_results(store: Store, reference: str, wanted: ResultsFolder) -> Path:
     parent = wanted.folder or place_for(run.path)
     folder = _new_folder(parent, f"{now():{STAMP}}")
     shown = f"eval/results/{folder.name}" if parent.resolve().parts[-2:] == ("eval", "results") else folder.as_posix()
-    sources: dict[str, str] = {}
+    snapshots: dict[str, Snapshot] = {}
     for task_run in store.each(run.id):
-        if task_run.task not in sources:
-            sources[task_run.task] = Snapshot.model_validate_json(store.blob(task_run.snapshot)).source
-    for name, data in Results(run, sources, shown).render(_results(store, run.id), store.blob):
+        if task_run.task not in snapshots:
+            snapshots[task_run.task] = Snapshot.model_validate_json(store.blob(task_run.snapshot))
+    for name, data in Results(run, snapshots, shown).render(_results(store, run.id), store.blob):
         target = folder / name
         target.parent.mkdir(exist_ok=True)
         target.write_bytes(data)
