@@ -6,7 +6,7 @@ import pytest
 
 from clerkship.engine.catalog import only_ours
 from clerkship.library.domain import find_domain, read_domain
-from clerkship.library.mention import READS, mentions, readings
+from clerkship.library.mention import mentions, readings
 from clerkship.library.rasa import ACTIONS, RESPONSES, SLOTS, is_of_a_project
 from clerkship.model.domain import Domain
 from clerkship.model.problem import InputError
@@ -309,11 +309,22 @@ def test_an_assertion_mentions_the_names_that_it_has(name: str, args: object, fo
 
 
 def test_what_assertions_read_are_events_that_there_are() -> None:
-    events = only_ours().events
-    assert {kind for kinds in READS.values() for kind in kinds} <= events.keys()
+    catalog = only_ours()
+    events = catalog.events
+    told = {name: catalog.reads(name) for name in catalog.assertions}
+    assert {kind for kinds in told.values() for kind in kinds} <= events.keys()
+    assert told["tool_called"] == {"agent.tool.executed", "agent.action.executed"}
+    assert told["slot_was_not_set"] == {"agent.slot.set"}
+    assert not told["never"] | catalog.reads("nothing")
+    ours_alone = {name for name, check in catalog.assertions.items() if not check.engines}
+    spoken = {"bot_uttered", "bot_did_not_utter", "sequencing"}
+    assert {n for n in told if not told[n]} - ours_alone - spoken == {
+        "generative_response_is_relevant",
+        "generative_response_is_grounded",
+    }
     steps = [{name: "x"} for name in ("flow_started", "flow_completed", "flow_cancelled", "flow_interrupted")]
     steps += [{"action_executed": "x"}, {"slot_was_set": "x"}]
-    found = list(readings("sequencing", steps))
+    found = list(readings("sequencing", steps, catalog.reads))
     assert len(found) == 6
     assert {kind for reading in found for kind in reading.kinds} <= events.keys()
 

@@ -11,7 +11,6 @@ from clerkship.cli.app import run
 from clerkship.engine.catalog import Registered, only_ours
 from clerkship.library.domain import read_domain
 from clerkship.library.load import load
-from clerkship.library.mention import READS
 from clerkship.library.yaml import parse
 from clerkship.model.domain import Domain
 from clerkship.service.schemas import schema
@@ -83,11 +82,6 @@ def test_the_schema_takes_the_example_and_refuses_what_is_not_in_the_format() ->
         other = parse(ORDER_DELAY, PLACE).data
         spoil(other["scenario"])
         assert not validator.is_valid(other)
-
-
-def test_what_assertions_read_is_known_of_those_that_there_are() -> None:
-    catalog = only_ours()
-    assert [name for name in READS if name not in catalog.assertions] == []
 
 
 def test_every_assertion_of_the_example_is_there() -> None:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import model_validator
 
+from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import shown
 from clerkship.model.frozen import Frozen
@@ -72,6 +73,8 @@ class Assertion(Frozen):
     """The kind of sandbox whose final state it reads; `sandbox` names which, unless there is only one."""
     judged: ClassVar[bool] = False
     """Whether a model is asked; without one it can be skipped, and is never taken for passed."""
+    events: ClassVar[tuple[type[Payload], ...]] = ()
+    """Events of the agent's own that it looks for; an agent whose engine writes none of them is warned about."""
     shorthand: ClassVar[str | None] = None
     """The field that a bare value (text, a list or a matcher) stands for."""
     engines: ClassVar[tuple[Engine, ...]] = ()
@@ -87,6 +90,11 @@ class Assertion(Frozen):
         if cls.shorthand is not None and (is_matcher(value) or not isinstance(value, dict | Assertion)):
             return {cls.shorthand: value}
         return value
+
+    @classmethod
+    def reads(cls) -> frozenset[str]:
+        """The kinds of the agent's own events that it looks for; none where it looks at something else."""
+        return frozenset(event.kind for event in cls.events)
 
     @abstractmethod
     def check(self, evidence: Evidence) -> Check:

@@ -8,6 +8,7 @@ from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.flows import FlowIds
 from clerkship.assertions.occurrence import Scope
 from clerkship.events import agent
+from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import FieldCheck
 
@@ -16,6 +17,7 @@ class FlowNotStarted(Assertion, Scope):
     """None of the flows started (ours)."""
 
     name: ClassVar[str] = "flow_not_started"
+    events: ClassVar[tuple[type[Payload], ...]] = (agent.FlowStarted,)
     shorthand: ClassVar[str | None] = "flow_ids"
     flow_ids: Annotated[FlowIds, Field(description="the flows; a bare name is that one flow")]
 

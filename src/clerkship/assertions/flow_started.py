@@ -9,7 +9,7 @@ from clerkship.assertions.contract import Assertion, Check, Difference, Engine
 from clerkship.assertions.flows import FlowIds, Operator
 from clerkship.assertions.occurrence import Counted, nearest_words, times
 from clerkship.events import agent
-from clerkship.events.event import Event
+from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import FieldCheck
 
@@ -21,6 +21,7 @@ class FlowStarted(Assertion, Counted):
     starts together with `any`."""
 
     name: ClassVar[str] = "flow_started"
+    events: ClassVar[tuple[type[Payload], ...]] = (agent.FlowStarted,)
     shorthand: ClassVar[str | None] = "flow_ids"
     engines: ClassVar[tuple[Engine, ...]] = ("calm",)
     differences: ClassVar[tuple[Difference, ...]] = (

@@ -222,6 +222,11 @@ class Occurrence(Assertion, Scope):
     by_python: ClassVar[bool] = False
     """Whether the other system compares more of it than names, and so by its own rules."""
 
+    @classmethod
+    def reads(cls) -> frozenset[str]:
+        """That kind."""
+        return frozenset({cls.event.kind})
+
     @cached_property
     def wanted(self) -> dict[str, Any]:
         """What an event must say."""

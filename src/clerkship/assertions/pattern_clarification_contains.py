@@ -8,7 +8,7 @@ from clerkship.assertions.contract import Assertion, Check, Difference, Engine
 from clerkship.assertions.flows import Operator
 from clerkship.assertions.occurrence import Counted, Name, NotEmpty
 from clerkship.events.agent import ClarificationOffered
-from clerkship.events.event import Event
+from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import FieldCheck
 
@@ -18,6 +18,7 @@ class PatternClarificationContains(Assertion, Counted):
     flows' names, not of their ids."""
 
     name: ClassVar[str] = "pattern_clarification_contains"
+    events: ClassVar[tuple[type[Payload], ...]] = (ClarificationOffered,)
     shorthand: ClassVar[str | None] = "names"
     engines: ClassVar[tuple[Engine, ...]] = ("calm",)
     differences: ClassVar[tuple[Difference, ...]] = (

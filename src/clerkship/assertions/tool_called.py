@@ -5,6 +5,8 @@ from typing import ClassVar
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
 from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER
 from clerkship.assertions.tools import Called, ToolCall, calls_made
+from clerkship.events.agent import ActionExecuted, ToolExecuted
+from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import shown
 from clerkship.model.names import nearest
@@ -16,6 +18,7 @@ class ToolCalled(Assertion, ToolCall):
     agent tells of count as calls."""
 
     name: ClassVar[str] = "tool_called"
+    events: ClassVar[tuple[type[Payload], ...]] = (ToolExecuted, ActionExecuted)
     shorthand: ClassVar[str | None] = "tool_name"
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
     differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER)

@@ -7,6 +7,8 @@ from pydantic import Field
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
 from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER, NotEmpty, listed
 from clerkship.assertions.tools import Called, Pairs, ToolCall, by_turn, calls_made, pair
+from clerkship.events.agent import ActionExecuted, ToolExecuted
+from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.run import FieldCheck
@@ -31,6 +33,7 @@ class ToolGroup(Assertion):
     looked at. The score is the share of right calls among those made or expected, in the turn nearest to it."""
 
     name: ClassVar[str] = "tool_group"
+    events: ClassVar[tuple[type[Payload], ...]] = (ToolExecuted, ActionExecuted)
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
     differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER)
     calls: Annotated[tuple[ToolCall, ...], NotEmpty, Field(description="the calls", json_schema_extra={"minItems": 1})]

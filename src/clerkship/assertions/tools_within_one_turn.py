@@ -9,7 +9,7 @@ from clerkship.assertions.contract import Assertion, Check, Difference, Engine
 from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER, Scope, listed
 from clerkship.assertions.tools import Pairs, ToolMatch, by_turn, pair, pair_greedily
 from clerkship.events.agent import ToolExecuted
-from clerkship.events.event import Event
+from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe
@@ -36,6 +36,7 @@ class ToolsWithinOneTurn(Assertion, Scope):
     """All of the calls were made in one turn, each by itself; and with `allow_extra_calls: false` no others."""
 
     name: ClassVar[str] = "tools_within_one_turn"
+    events: ClassVar[tuple[type[Payload], ...]] = (ToolExecuted,)
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
     differences: ClassVar[tuple[Difference, ...]] = (
         Difference(

@@ -72,6 +72,11 @@ class Writes(Assertion):
     event: ClassVar[type[Payload]]
     entries: Sequence[Named]
 
+    @classmethod
+    def reads(cls) -> frozenset[str]:
+        """That kind."""
+        return frozenset({cls.event.kind})
+
     @model_validator(mode="before")
     @classmethod
     def _a_list(cls, value: Any) -> Any:

@@ -127,6 +127,10 @@ class Registered:
         """The kind of sandbox a step acts on, or an assertion reads; it must be named, or be the only one."""
         return self.steps.get(name).simulator if sort == "step" else self.assertions.get(name).simulator
 
+    def reads(self, name: str) -> frozenset[str]:
+        """The agent's own events that an assertion of this name looks for; none if there is no such assertion."""
+        return self.assertions.get(name).reads() if name in self.assertions else frozenset()
+
     def event_kinds(self, kind: str) -> Collection[str]:
         """What a kind of simulator may emit."""
         return [event.kind for event in self.simulators.get(kind).events]

@@ -49,6 +49,10 @@ class Catalog(Protocol):
         """The kind of sandbox a step acts on, or an assertion reads; it must be named, or be the only one."""
         ...
 
+    def reads(self, name: str) -> frozenset[str]:
+        """The agent's own events that an assertion of this name looks for; none if there is no such assertion."""
+        ...
+
     def event_kinds(self, kind: str) -> Collection[str]:
         """What a kind of simulator may emit."""
         ...

@@ -9,7 +9,7 @@ from typing import Any
 
 from clerkship.library import rasa
 from clerkship.library.complaint import shown
-from clerkship.library.mention import Mention, Reading, mentions, readings
+from clerkship.library.mention import Mention, Reading, Reads, mentions, readings
 from clerkship.library.note import Note, Path
 from clerkship.model.domain import Abilities, Domain, misfit
 from clerkship.model.matcher import is_matcher
@@ -32,8 +32,9 @@ _FAMILIES = {
 class Known:
     """What is known of the agent, and whether anything was written that could not be checked for want of it."""
 
-    def __init__(self, abilities: Abilities | None = None) -> None:
+    def __init__(self, abilities: Abilities | None, reads: Reads) -> None:
         self.abilities = abilities
+        self._reads = reads
         self._unchecked = False
 
     @property
@@ -61,7 +62,7 @@ class Known:
                 self._check_other(mention, here, warn)
             elif self._check_name(mention.name, here, note) and mention.value is not MISSING:
                 self._check_value(mention.name, mention.value, [*here[:-1], "value"], note)
-        for reading in readings(name, args):
+        for reading in readings(name, args, self._reads):
             self._check_reading(name, reading, [*path, *reading.path], warn)
 
     def _check_name(self, name: str, path: Path, note: Note, *, key: bool = False) -> bool:

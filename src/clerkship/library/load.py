@@ -84,8 +84,8 @@ class Loader:
 
     folder: Folder
     catalog: Catalog
-    needs_task: bool = True
-    known: Known = field(default_factory=Known)
+    needs_task: bool
+    known: Known
     passed_over: list[str] = field(default_factory=list)
     environments: dict[str, Environment] = field(default_factory=dict)
     datasets: dict[str, Dataset] = field(default_factory=dict)
@@ -443,4 +443,6 @@ def load(path: Path, catalog: Catalog, *, needs_task: bool = True, abilities: Ab
         raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
     if not is_folder and path.suffix not in SUFFIXES:
         raise InputError.of("it is not a YAML file", file=str(path), hint=f"its name should end in {SUFFIXES[0]}")
-    return Loader(Folder(path if is_folder else path.parent), catalog, needs_task, Known(abilities)).load()
+    return Loader(
+        Folder(path if is_folder else path.parent), catalog, needs_task, Known(abilities, catalog.reads)
+    ).load()

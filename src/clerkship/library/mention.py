@@ -1,12 +1,14 @@
 """Which of an agent's own names an assertion mentions, and which of the agent's events it can be met by."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from clerkship.library.note import Path
 from clerkship.model.path import MISSING
 
 Sort = Literal["slot", "action", "response", "flow"]
+Reads = Callable[[str], frozenset[str]]
+"""The agent's own events that an assertion looks for, by its name."""
 
 
 class Mention(NamedTuple):
@@ -43,37 +45,6 @@ _WORDED = (
     "generative_response_is_grounded",
 )
 _BY_EVENT = ("sequencing", "event_occurred", "event_count")
-READS: Mapping[str, frozenset[str]] = {
-    "flow_started": frozenset({"agent.flow.started"}),
-    "flow_completed": frozenset({"agent.flow.completed"}),
-    "flow_cancelled": frozenset({"agent.flow.cancelled"}),
-    "pattern_clarification_contains": frozenset({"agent.clarification.offered"}),
-    "action_executed": frozenset({"agent.action.executed"}),
-    "flow_not_started": frozenset({"agent.flow.started"}),
-    "flow_not_completed": frozenset({"agent.flow.completed"}),
-    "flow_not_cancelled": frozenset({"agent.flow.cancelled"}),
-    "action_not_executed": frozenset({"agent.action.executed"}),
-    "slot_was_set": frozenset({"agent.slot.set"}),
-    "slot_was_not_set": frozenset({"agent.slot.set"}),
-    "skill_activated": frozenset({"agent.skill.activated"}),
-    "skill_completed": frozenset({"agent.skill.completed"}),
-    "skill_cancelled": frozenset({"agent.skill.cancelled"}),
-    "skill_interrupted": frozenset({"agent.skill.interrupted"}),
-    "skill_resumed": frozenset({"agent.skill.resumed"}),
-    "ordered_block_entered": frozenset({"agent.block.entered"}),
-    "ordered_block_completed": frozenset({"agent.block.completed"}),
-    "ordered_block_cancelled": frozenset({"agent.block.cancelled"}),
-    "ordered_block_interrupted": frozenset({"agent.block.interrupted"}),
-    "ordered_block_resumed": frozenset({"agent.block.resumed"}),
-    "memory_was_set": frozenset({"agent.memory.set"}),
-    "memory_was_not_set": frozenset({"agent.memory.set"}),
-    "memory_was_cleared": frozenset({"agent.memory.cleared"}),
-    "tool_executed": frozenset({"agent.tool.executed"}),
-    "tools_within_one_turn": frozenset({"agent.tool.executed"}),
-    "tool_called": frozenset({"agent.tool.executed", "agent.action.executed"}),
-    "tool_group": frozenset({"agent.tool.executed", "agent.action.executed"}),
-}
-"""Assertions about what an agent did inside itself, and what must be in the log for them."""
 
 
 def mentions(name: str, args: Any) -> Iterator[Mention]:
@@ -92,12 +63,15 @@ def mentions(name: str, args: Any) -> Iterator[Mention]:
                 yield Mention(_STEPS[key], value, path)
 
 
-def readings(name: str, args: Any) -> Iterator[Reading]:
+def readings(name: str, args: Any, reads: Reads) -> Iterator[Reading]:
     """Which events of the agent's each part of an assertion can be met by."""
-    if name in READS:
-        yield Reading(READS[name], [])
+    whole = reads(name)
+    if whole:
+        yield Reading(whole, [])
     for path, key, _ in _bare_steps(args) if name == "sequencing" else ():
-        yield Reading(READS.get(key, _INTERRUPTED), path)
+        kinds = _INTERRUPTED if key == "flow_interrupted" else reads(key)
+        if kinds:
+            yield Reading(kinds, path)
     for path, kind in _events(args, []) if name in _BY_EVENT else ():
         yield Reading(frozenset({kind}), path)
 
@@ -139,8 +113,7 @@ def _bare_steps(args: Any) -> Iterator[tuple[Path, str, Any]]:
     for number, step in enumerate(steps if isinstance(steps, list) else ()):
         if isinstance(step, dict) and len(step) == 1:
             key, value = next(iter(step.items()))
-            if key in _STEPS or key in READS:
-                yield [*path, number, key], key, value
+            yield [*path, number, key], key, value
 
 
 def _events(args: Any, path: Path) -> Iterator[tuple[Path, str]]:
