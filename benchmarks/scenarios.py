@@ -191,7 +191,7 @@ def searched(events: list[Event]) -> float:
     """Twelve hand-written searches that stop at the first hit and say nothing."""
     began = time.perf_counter()
     for field, wanted in [("flow_id", "last_flow")] * 4 + [("name", "last_action")] * 4 + [("text", "nobody")] * 4:
-        any(getattr(event.payload, field, None) == wanted for event in events)
+        any(event.payload.__dict__.get(field) == wanted for event in events)
     return time.perf_counter() - began
 
 

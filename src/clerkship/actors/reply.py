@@ -24,6 +24,8 @@ _REQUIRED: dict[type[Payload], frozenset[str]] = {
 
 def parse_replies(value: Any) -> list[Said]:
     """None, text, Say, a map with `text`, an event of the agent's own, or a list of those."""
+    if isinstance(value, str):
+        return [Say(_text(value))] if value else []  # most are no more than this
     items = value if isinstance(value, list | tuple) else [value]
     if len(items) > MOST_REPORTS:
         raise AgentError(f"on_turn returned {len(items):,} replies and events; the limit is {MOST_REPORTS:,}")
@@ -40,12 +42,15 @@ def parse_event(payload: Payload) -> Payload:
     required = _REQUIRED.get(kind)
     if required is None:
         raise TypeError(f"an agent may report flows, actions, slots and the like, not {kind.__name__}")
-    if len(payload.__dict__) == len(kind.model_fields) and all(
-        (type(value) is str and value.isascii()) or (value is None and name not in required)
-        for name, value in payload.__dict__.items()
-    ):
-        return payload  # nothing in it can be changed, or cannot be kept: most are like this
-    return kind.model_validate(parse_answer(payload.model_dump(), what="report"))
+    emptied: dict[str, Any] = {}
+    for name, value in payload.__dict__.items():
+        if type(value) is dict and not value:
+            emptied[name] = {}  # its own may be filled later
+        elif not ((type(value) is str and value.isascii()) or (value is None and name not in required)):
+            return kind.model_validate(parse_answer(payload.model_dump(), what="report"))
+    if not required <= payload.__dict__.keys():
+        raise TypeError(f"a {kind.__name__} lacks a field")
+    return payload.model_copy(update=emptied) if emptied else payload  # the rest of it cannot change: most are so
 
 
 def parse_report(report: Any) -> Payload:

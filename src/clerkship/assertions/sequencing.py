@@ -70,11 +70,12 @@ class Sequencing(Assertion, Scope):
         latest match before it is the best to stand on: nothing further back is nearer in time, or has fewer `until`
         events between."""
         step, first = self.steps[number], number == 0
-        enough = not any(later.within is not None or later.until is not None for later in self.steps[number + 1 :][:1])
+        after = self.steps[number + 1] if number + 1 < len(self.steps) else None
+        enough = after is None or (after.within is None and after.until is None)
         ends = list(self._places(evidence, step.until)) if step.until is not None else []
         found: list[Link] = []
         for place in self._places(evidence, step, links[0].place + 1 if links else 0):
-            last = _before(place, links)
+            last = links[0] if len(links) == 1 else _before(place, links)
             if last is None and not first:
                 continue
             event = evidence.events[place]
@@ -86,9 +87,10 @@ class Sequencing(Assertion, Scope):
 
     def _places(self, evidence: Evidence, match: EventMatch, start: int = 0) -> Iterator[int]:
         """Where the events meant stand, from a place on, in the turns looked at."""
-        every = [places for kind, places in evidence.places.items() if is_kind(kind, match.event)]
-        places = every[0] if len(every) == 1 else sorted(chain.from_iterable(every))
-        events = evidence.events
+        events, places = evidence.events, evidence.places.get(match.event, [])
+        if "*" in match.event:
+            meant = (found for kind, found in evidence.places.items() if is_kind(kind, match.event))
+            places = sorted(chain.from_iterable(meant))
         for number in range(bisect_left(places, start), len(places)):
             event = events[places[number]]
             if matches(event, match) and (self.turn is None or holds(self.turn, evidence.turn_of(event))):

@@ -1,7 +1,6 @@
 """A sealed run: all that a check may look at, and nothing else."""
 
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -46,10 +45,14 @@ class Evidence:
     @cached_property
     def places(self) -> dict[str, list[int]]:
         """By kind, where in the log its events stand: most checks are about a few kinds of many."""
-        found: dict[str, list[int]] = defaultdict(list)
+        found: dict[str, list[int]] = {}
         for place, event in enumerate(self.events):
-            found[event.kind].append(place)
-        return dict(found)
+            known = found.get(event.kind)
+            if known is None:
+                found[event.kind] = [place]
+            else:
+                known.append(place)
+        return found
 
     def of_kind(self, *kinds: str) -> list[Event]:
         """Every event of some kinds, in order."""
@@ -60,7 +63,9 @@ class Evidence:
     @cached_property
     def utterances(self) -> list[Event]:
         """Everything anyone said, in order."""
-        return [event for event in self.events if isinstance(event.payload, Utterance)]
+        spoken = [places for places in self.places.values() if isinstance(self.events[places[0]].payload, Utterance)]
+        every = spoken[0] if len(spoken) == 1 else sorted(chain.from_iterable(spoken))
+        return [self.events[place] for place in every]
 
     def said_by(self, actor: str, sandbox: str | None = None) -> list[Event]:
         """What one side said, on one sandbox or on any."""

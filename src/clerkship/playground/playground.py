@@ -125,6 +125,7 @@ class Playground:
         self._reactions = environment.reactions
         self._depth = 0
         self._held: list[Event] | None = None
+        self._watched = False
         self._listening = False
         self.broken: str | None = None
         self.closed = False
@@ -187,6 +188,7 @@ class Playground:
         """Put a person on a sandbox that carries a conversation."""
         self._conversation(sandbox).start(self.act(sandbox, "person"), person.name)
         self.people[sandbox] = person
+        self._watched = self._watched or person.watches
 
     def speak(self, sandbox: str, speech: Speech | None, cause: int | None = None) -> None:
         """Have the person do what they decided."""
@@ -216,7 +218,7 @@ class Playground:
                 return True
             said, held = self._take_down(sandbox, turn)
             answered = False
-            for event in held:
+            for event in held if self._watched else ():
                 answered = self._notice(event) or answered
             if answered:
                 return True
