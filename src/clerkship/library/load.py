@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from clerkship.kit.memory import uncollected
 from clerkship.library.bind import BadBinding, Filler, bind
 from clerkship.library.catalog import Catalog
 from clerkship.library.check import Checker, Surroundings, surroundings
@@ -443,6 +444,6 @@ def load(path: Path, catalog: Catalog, *, needs_task: bool = True, abilities: Ab
         raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
     if not is_folder and path.suffix not in SUFFIXES:
         raise InputError.of("it is not a YAML file", file=str(path), hint=f"its name should end in {SUFFIXES[0]}")
-    return Loader(
-        Folder(path if is_folder else path.parent), catalog, needs_task, Known(abilities, catalog.reads)
-    ).load()
+    folder = Folder(path if is_folder else path.parent)
+    with uncollected():
+        return Loader(folder, catalog, needs_task, Known(abilities, catalog.reads)).load()
