@@ -42,6 +42,9 @@ new-simulator: setup ## Start a simulator of ours: make new-simulator NAME=pager
 bench: setup ## Measure, and print the table of docs/performance.md
 	@$(RUN) python benchmarks/overhead.py
 
+bench-scenarios: setup ## Measure scenario files, and draw docs/scenarios.svg: a minute
+	@$(RUN) python -m benchmarks.scenarios --picture docs/scenarios.svg
+
 bench-load: setup ## Measure under load, and draw docs/load.svg: two minutes
 	@$(RUN) python -m benchmarks.load --picture docs/load.svg
 
@@ -51,4 +54,4 @@ bench-peers: setup ## Install other harnesses under .cache/peers and measure the
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-live check format docs new-simulator bench bench-load bench-peers pins
+.PHONY: help setup test test-live check format docs new-simulator bench bench-scenarios bench-load bench-peers pins

@@ -8,6 +8,7 @@ work: a loop that knows the conversation beforehand, hand-written searches, a YA
 
 import argparse
 import gc
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -222,6 +223,26 @@ def only_read(place: Path) -> float:
     return time.perf_counter() - began
 
 
+RUAMEL = """
+import sys, time
+from pathlib import Path
+from ruamel.yaml import YAML
+began = time.perf_counter()
+for path in sorted(Path(sys.argv[1]).iterdir()):
+    YAML(typ="safe", pure=True).load(path.read_text())
+print(time.perf_counter() - began)
+"""
+
+
+def peer(place: Path) -> float | None:
+    """The same through ruamel.yaml, the loader of the system these files come from: YAML 1.2, into plain data alone."""
+    command = ["uv", "run", "-q", "--no-project", "--with", "ruamel.yaml", "python", "-c", RUAMEL, str(place)]
+    try:
+        return float(subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout)
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
 def row(name: str, mine: float, beside: float, what: str, each: str) -> None:
     """One line of the table."""
     print(f"| {name} | {_time(mine)} | {each} | {_time(beside)} ({what}) | {mine / beside:.1f}× |", flush=True)
@@ -290,6 +311,16 @@ def main() -> None:
                 f"{mine / size * 1000:.2f} ms per file",
             ),
         )
+        most = max(places)
+        theirs = peer(places[most])
+        if theirs is not None:
+            row(
+                f"{most:,} scenario files, beside ruamel.yaml",
+                parsed[most],
+                theirs,
+                "ruamel.yaml, reading alone",
+                f"{theirs / most * 1000:.2f} ms per file there",
+            )
     if options.picture is not None:
         curves = [
             Curve(f"{count:,} conversations", "turns each", "seconds", talk),

@@ -1,0 +1,17 @@
+"""The benchmark of scenario files does the work it measures, at sizes that take no time."""
+
+from pathlib import Path
+
+from benchmarks.scenarios import TWELVE, conversations, files, graded, history, only_read, read, searched
+
+
+def test_its_work_is_done_and_checked(tmp_path: Path) -> None:
+    assert conversations(2, 3) > 0  # which asserts that both passed
+    events = history(64)
+    assert len(events) == 64
+    assert len(TWELVE) == 12
+    assert graded(events) > 0  # which asserts that all twelve hold
+    assert searched(events) > 0
+    place = files(3, tmp_path)
+    assert read(place) > 0
+    assert only_read(place) > 0
