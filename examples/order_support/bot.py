@@ -164,7 +164,8 @@ class OrderBot:
         if command == "start_flow" and argument in FLOWS:
             self._start(argument)
         elif command == "SetSlots" and self.stack:
-            for name, _, value in (pair.strip().partition("=") for pair in argument.split(",")):
+            name, _, value = argument.partition("=")
+            if name == self._asked():  # anybody can type what a button sends: only what was asked for is taken
                 self._set(name, {"true": True, "false": False}.get(value, value))
             self._go_on()
         else:

@@ -150,7 +150,7 @@ def test_what_is_no_answer_is_the_agents_error(bench: Workbench, tmp_path: Path,
         ("print('hello')", "a line it wrote is not JSON: 'hello'"),
         ("print('[1]')", "a line it wrote is not a JSON object"),
         ("say({'answer': 1})", "has no `say`"),
-        ("say({'say': 5})", "on_turn returned int 5"),
+        ("say({'say': 5})", "it returned int 5"),
     ],
 )
 def test_an_end_in_the_middle_of_a_conversation_is_the_agents_error(

@@ -86,8 +86,9 @@ def test_who_has_lines_goes_on_when_nobody_answers_and_others_do_not(bench: Work
     def silent(message: Message) -> None:
         heard.append(message.text)
 
-    assert bench.run_one(silent).ending == "person_done"
+    assert bench.run_one(silent).ending == "agent_silent"
     assert heard == ["Hello", "Where is it?", "Thanks"]
+    assert bench.run_one(lambda message: "yes" if message.turn == 1 else "  ").ending == "person_done"
     bench.write("talk.yml", TALK.replace('{lines: [Hello, Where is it?, "Thanks"]}', "{opening: Hello}"))
     task_run = bench.run_one(silent)
     assert (task_run.status, task_run.ending) == ("completed", "agent_silent")
@@ -239,9 +240,59 @@ def test_an_agent_may_not_forge_what_is_not_its_own(bench: Workbench) -> None:
 def test_a_person_nobody_can_play_is_refused_before_anything_runs(bench: Workbench) -> None:
     bench.write("eval/a.yml", "scenario: {name: A, simulation_context: x}\n")
     bench.write("eval/b.yml", "scenario: {name: B, simulation_context: x, setup: {initial_slots: {a: 1}}}\n")
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match="people are not played by a model yet") as refused:
         bench.run("nop")
-    assert [problem.file for problem in refused.value.problems] == ["eval/a.yml", "eval/b.yml"]
+    files = [str(bench.folder / name) for name in ("eval/a.yml", "eval/b.yml")]
+    assert [problem.file for problem in refused.value.problems] == files
+
+
+def test_beside_others_such_a_person_is_errored_and_the_others_run(bench: Workbench) -> None:
+    bench.write("eval/a.yml", "scenario: {name: A, simulation_context: x}\n")
+    bench.write("eval/talk.yml", TALK)
+    found = {task_run.task: task_run for task_run in bench.run(Bot)}
+    assert (found["A"].status, found["Talk"].status) == ("errored", "completed")
+    assert "people are not played by a model yet" in found["A"].error
+    assert bench.exit_code() == 2
+
+
+def test_what_an_agent_does_to_its_slots_is_its_own_business(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK.replace("authenticated: true", "items: [1]"))
+
+    class Grabs(Bot):
+        def on_start(self, start: Start) -> Sequence[Said]:
+            start.slots["items"].append(2)  # type: ignore[union-attr]
+            start.slots["verified"] = True  # type: ignore[index]
+            return []
+
+        def on_turn(self, message: Message) -> Sequence[Said]:
+            message.slots["items"].append(3)  # type: ignore[union-attr]
+            return ["yes"]  # type: ignore[list-item]
+
+    for task_run in bench.run(Grabs, trials=2, concurrency=1):
+        slots = [e["payload"] for e in bench.events(task_run) if e["kind"] == "agent.slot.set"]
+        assert slots == [{"name": "items", "value": [1]}, {"name": "order_id", "value": "ORD-1"}]
+
+
+def test_the_start_has_the_limit_of_an_answer(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK)
+
+    class Slow(Bot):
+        def on_start(self, start: Start) -> Sequence[Said]:
+            time.sleep(0.15)
+            return []
+
+    assert bench.run_one(Slow, turn_timeout=0.1).ending == "turn_timed_out"
+
+
+def test_what_a_variable_stands_for_is_in_no_verdict(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_KEY", 'sk-"live"-77')
+    goals = "  goals: {assertions: [bot_uttered: {text_matches: '${API_KEY}'}]}\n"
+    bench.write("talk.yml", TALK + goals)
+    task_run = bench.run_one(Bot)
+    assert task_run.verdict == "fail"
+    assert task_run.criteria[0].label == "bot_uttered(${API_KEY})"
+    assert "live" not in task_run.model_dump_json()
+    assert "${API_KEY}" in str(task_run.criteria[0].evidence)
 
 
 def test_variables_are_put_in_when_it_runs_and_never_kept(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,8 +159,8 @@ def test_nonsense_is_the_agents_error_and_the_run_is_complete(
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (5, "on_turn returned int"),
-        ({"no": "text"}, "on_turn returned dict"),
+        (5, "it returned int"),
+        ({"no": "text"}, "it returned dict"),
         ("x" * 100_000_000, "100,000,000 characters"),
         (["ok"] * 1000, "1,000 replies"),
         ([{"text": "hi", "buttons": [1]}], "buttons must be maps"),

@@ -145,7 +145,7 @@ def test_what_is_further_up_or_is_no_domain_is_not_found(folder: Shelf) -> None:
     [
         ("order_id: 9981", "text and takes text, not 9981; quote it"),
         ("order_id: true", "text and takes text, not true"),
-        ('authenticated: "true"', "bool and takes true or false, not 'true'; take the quotes away"),
+        ('authenticated: "true"', "bool and takes true or false, not 'true'; write true or false, without quotes"),
         ("authenticated: 1", "bool and takes true or false, not 1"),
         ("authenticated: yes", "bool and takes true or false, not 'yes'"),
         ("amount: true", "float and takes a number, not true"),

@@ -282,7 +282,6 @@ def test_what_conftest_files_define_goes_from_the_outside_in() -> None:
     assert scenario is not None
     assert scenario.initial_slots == {"from": "near", "top": 1}
     assert [str(note) for note in below.warnings] == [
-        "tests/near/conftest.yml:2:1: llm_judge: `llm_judge` is not used: --judge names the model of a run",
         "no domain is known, so slot names and types were not checked; give --domain, or connect rasa:…",
     ]
 
@@ -373,7 +372,7 @@ BAD: list[tuple[str, str]] = [
     (
         "- user: x\n  assertions: [{action_executed: y, bot_uttered: {utter_name: z}}]",
         "cases.yml:5:22: test_cases.0.steps.0.assertions.0: expected a map with one key, the assertion's name, not 2 "
-        "(action_executed, bot_uttered)",
+        "(action_executed, bot_uttered); indent what belongs to it, with a `-` before each assertion",
     ),
     (
         "- user: x\n  assertions: [{bot_uttered: {text_matches: '('}}]",

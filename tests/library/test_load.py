@@ -709,7 +709,7 @@ def test_what_may_be_in_a_file_that_cannot_be_read_is_not_unknown(shelf: Shelf) 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("- a\n", "1:1: expected a map with `task`, `scenario`, `environment`, `dataset` or `benchmark`"),
+        ("- a\n", "1:1: expected a map with `task`, `scenario`, `test_cases`, `environment` or `dataset`"),
         ("just text\n", "1:1: expected a map with `task`"),
         ("{}\n", "1:1: expected a map with `task`"),
         ("tasks: {name: A}\n", "1:8: tasks: expected a list under `tasks`; write `task` for a single one"),

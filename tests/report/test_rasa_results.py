@@ -217,7 +217,7 @@ def test_a_judge_that_could_not_judge_is_an_error_and_no_verdict() -> None:
     text, data, summary = rendered(trial(verdict="inconclusive", criteria=criteria))
     assert "overall_result: FAIL\nerror: It is no answer: no answer\n" in text
     assert "[PASS] It is kind\n  rationale: kind\n(judge error: no answer)\n" in text
-    assert (data["criteria_error"], data["criteria_summary"]["total"]) == ("no answer", 1)
+    assert (data["criteria_error"], data["criteria_summary"]["total"]) == ("no answer", 2)
     assert (summary["runs_passed"], summary["runs_errored"]) == (0, 1)
 
 
@@ -242,9 +242,27 @@ def test_each_outcome_has_its_place(fields: dict[str, Any], passed: int, errored
 
 
 def test_nothing_is_passed_whose_criteria_were_all_skipped() -> None:
-    text, data, _ = rendered(trial(verdict="ungraded", criteria=(judged("skipped", passed=False, detail="not asked"),)))
+    skipped = judged("skipped", passed=False, detail="not asked").model_copy(update={"gate": True})
+    text, data, _ = rendered(trial(verdict="ungraded", criteria=(skipped,)))
     assert "overall_result: FAIL" in text
-    assert (data["criteria"], data["criteria_error"]) == ([], "not asked")
+    assert "(not judged: skipped)" in text
+    assert data["criteria"] == []
+    assert "criteria_error" not in data
+
+
+def test_what_only_informs_fails_nothing() -> None:
+    missed = CriterionRun(label="tool_called(x)", assertion="tool_called", status="judged", weight=0)
+    text, data, summary = rendered(trial(verdict="ungraded", criteria=(missed,)))
+    assert "overall_result: PASS" in text
+    assert (data["eval_passed"], summary["runs_passed"]) == (True, 1)
+    assert "assertions_summary" not in data
+
+
+def test_a_criterion_keeps_its_number_beside_one_that_could_not_be_judged() -> None:
+    criteria = (judged("error", passed=False, detail="down"), judged("judged", passed=True, detail="kind"))
+    _, data, _ = rendered(trial(verdict="inconclusive", criteria=criteria))
+    assert [criterion["index"] for criterion in data["criteria"]] == [1]
+    assert data["criteria_summary"] == {"passed": 1, "total": 2, "all_passed": False}
 
 
 def test_a_conversation_on_a_server_can_be_looked_up_there() -> None:
@@ -269,8 +287,8 @@ def test_each_task_has_a_folder_of_its_own_by_a_name_that_any_disk_takes() -> No
         "Refund": "x-Refund",
         "Hours": "X-Hours",
         "Other": "y",
-        "A/B: c?": "many-A_B_ c_",
-        "A_B c": "many-A_B c",
+        "A/B: c?": "many-A_B_c_",
+        "A_B c": "many-A_B_c",
     }
     assert slugs({"a": "q.yml", "A": "q.yml"}) == {"a": "q-a", "A": "q-A-2"}
     assert [safe(name) for name in ("..", " ", 'a<b>"|?*\\c', "x" * 300)] == [

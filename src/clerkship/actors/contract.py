@@ -49,6 +49,11 @@ class Say:
     metadata: dict[str, Any] | None = None
     custom: dict[str, Any] | None = None
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing in it: that is silence."""
+        return self.custom is None and not self.buttons and not self.text.strip()
+
     def fields(self) -> dict[str, Any]:
         """As a conversation takes it."""
         return {

@@ -57,7 +57,7 @@ class RasaAgent:
             messages = await self._send(client, SESSION_START, SIMULATED)
             done = self._told(last_session(await self._fresh(client)), messages)
             await self._set(client, start.slots)
-            await self._fresh(client)  # the slots as we set them: seen, and not the assistant's doing
+            _refuse_lost(start.slots, await self._fresh(client))  # what is there is not the assistant's doing
         return done
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
@@ -163,7 +163,15 @@ class RasaAgent:
             raise AgentError(f"{what} answers what is not JSON: {self._shown(data)}; is it a Rasa server?") from None
 
     def _shown(self, data: bytes) -> str:
-        return self._place.redacted(shown(data))
+        return self._place.redacted(shown(data)).replace(self._conversation, "[conversation]")
+
+
+def _refuse_lost(slots: Mapping[str, JsonValue], rows: list[Any]) -> None:
+    """A server that answers well and keeps nothing would be taken for one that has the slots."""
+    kept = [(row.get("name"), row.get("value")) for row in rows if isinstance(row, dict) and row.get("event") == "slot"]
+    lost = [name for name, value in slots.items() if (name, value) not in kept]
+    if lost:
+        raise AgentError(f"its tracker has not taken the initial slots {', '.join(lost)}")
 
 
 class RasaSolver:

@@ -56,19 +56,19 @@ def ask_abilities(place: Place) -> Abilities:
     open_source = flows is None
     return Abilities(
         engine=f"Rasa {version[:40]} ({'open source' if open_source else 'calm'})",
-        domain=read_domain(domain, f"{place.name}/domain", flows, all_actions=open_source),
+        domain=read_domain(domain, f"{place.name}/domain", flows),
         emits=OPEN_SOURCE if open_source else CALM,
     )
 
 
-def read_domain(domain: Mapping[str, Any], source: str, flows: frozenset[str] | None, *, all_actions: bool) -> Domain:
-    """The names in a domain. Which actions there are can be said of open-source assistants alone: others bring more."""
+def read_domain(domain: Mapping[str, Any], source: str, flows: frozenset[str] | None) -> Domain:
+    """The names in a domain, and what every assistant has beside it."""
     responses = frozenset(_names(domain.get("responses")))
     declared = frozenset((*_names(domain.get("actions")), *_names(domain.get("forms"))))
     return Domain(
         source=source,
         slots={name: _type(slot) for name, slot in _pairs(domain.get("slots"))},
-        actions=declared | responses | DEFAULT_ACTIONS if all_actions else None,
+        actions=declared | responses | DEFAULT_ACTIONS,
         responses=responses,
         flows=flows,
     )

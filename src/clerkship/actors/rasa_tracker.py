@@ -90,6 +90,10 @@ class Seen:
 
     def fresh(self, rows: Sequence[Any]) -> list[Any]:
         """The events that were not there before."""
+        seen = len(self._marks)
+        if 0 < seen <= len(rows) and mark(rows[0]) == self._marks[0] and mark(rows[seen - 1]) == self._marks[-1]:
+            self._marks += [mark(row) for row in rows[seen:]]  # it has grown at its end, as most do
+            return list(rows[seen:])
         marks = [mark(row) for row in rows]
         known = self._overlap(marks)
         found = list(rows[known:]) if known or not self._marks else self._later(rows)
@@ -158,13 +162,20 @@ def _parse(sort: object, row: Row) -> Sequence[Said]:
     return read(row)
 
 
+PASSING = frozenset({"session_id", "model_id", "assistant_id", "message_id"})
+"""What is another in each session or with each model: it tells of the server, not of what happened."""
+
+
 def _rest(row: Row) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key not in ("event", "timestamp") and value is not None}
+    found = {key: value for key, value in row.items() if key not in ("event", "timestamp", *PASSING)}
+    if "metadata" in found:
+        found["metadata"] = _metadata(row) or None
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _metadata(row: Row) -> dict[str, Any]:
     found = row.get("metadata")
-    return found if isinstance(found, dict) else {}
+    return {key: value for key, value in found.items() if key not in PASSING} if isinstance(found, dict) else {}
 
 
 def _text(row: Row, key: str) -> str:

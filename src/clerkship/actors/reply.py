@@ -25,14 +25,15 @@ _REQUIRED: dict[type[Payload], frozenset[str]] = {
 def parse_replies(value: Any) -> list[Said]:
     """None, text, Say, a map with `text`, an event of the agent's own, or a list of those."""
     if isinstance(value, str):
-        return [Say(_text(value))] if value else []  # most are no more than this
+        return [Say(_text(value))] if value.strip() else []  # most are no more than this
     items = value if isinstance(value, list | tuple) else [value]
     if len(items) > MOST_REPORTS:
-        raise AgentError(f"on_turn returned {len(items):,} replies and events; the limit is {MOST_REPORTS:,}")
-    said = [_said(item) for item in items if item is not None and not (isinstance(item, str) and not item)]
+        raise AgentError(f"it returned {len(items):,} replies and events; the limit is {MOST_REPORTS:,}")
+    said = [_said(item) for item in items if item is not None]
+    said = [part for part in said if not (isinstance(part, Say) and part.is_blank)]
     replies = sum(isinstance(item, Say) for item in said)
     if replies > MOST_REPLIES:
-        raise AgentError(f"on_turn returned {replies:,} replies; the limit is {MOST_REPLIES}")
+        raise AgentError(f"it returned {replies:,} replies; the limit is {MOST_REPLIES}")
     return said
 
 
@@ -98,7 +99,7 @@ def _say(item: Any) -> Say:
         and item.keys() <= Say.__dataclass_fields__.keys()
     ):
         return _say(Say(**item))
-    raise AgentError(f"on_turn returned {_named(item)}; expected text, Say, a map with `text`, or a list of those")
+    raise AgentError(f"it returned {_named(item)}; expected text, Say, a map with `text`, or a list of those")
 
 
 def _text(text: Any) -> str:

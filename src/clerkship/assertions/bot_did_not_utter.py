@@ -17,7 +17,11 @@ class BotDidNotUtter(Assertion, Wording):
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
     differences: ClassVar[tuple[Difference, ...]] = (
         Difference("several properties", "fails if one utterance has all of them", "fails if one has any of them"),
-        Difference("`buttons`", "fails on that whole list", "fails on any one of the buttons, in any place"),
+        Difference(
+            "`buttons`",
+            "fails if all of them are shown, alone or among others",
+            "fails on any one of the buttons, in any place",
+        ),
         NO_TEXT,
     )
 
@@ -40,6 +44,10 @@ class BotDidNotUtter(Assertion, Wording):
     def _unsaid(self, said: Sequence[Event]) -> Check:
         row = FieldCheck(path="utterances", expected="none like it", actual=f"{len(said)} others", passed=True)
         return Check.of(True, f"none of the agent's {len(said)} utterances{self.where} is like it", row)
+
+    def has_buttons(self, shown: Sequence[dict[str, Any]]) -> bool:
+        """Whether all of those forbidden are among these: one more beside them makes it no better."""
+        return all(any(button.fits(other) for other in shown) for button in self.buttons or ())
 
     def buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
         """Whether any button is one of those forbidden."""

@@ -48,7 +48,7 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
 
     def rate(self, reply: Event, evidence: Evidence) -> Rating | None:
         """By a direct question; under compat by way of embeddings."""
-        if evidence.task.compat == "rasa":
+        if evidence.as_rasa:
             return self._by_embeddings(reply, evidence)
         message = asked_before(reply, evidence)
         if message is None:

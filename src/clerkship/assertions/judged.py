@@ -44,7 +44,7 @@ class Judged(Assertion):
         return Check.of(passed, reasoning, _judge(answer.model))
 
     def _matter(self, evidence: Evidence) -> str:
-        context = None if evidence.task.compat == "rasa" else _context(evidence)
+        context = None if evidence.as_rasa else _context(evidence)
         sections = [
             *([section("SIMULATION CONTEXT", quoted(context))] if context else []),
             section("TRANSCRIPT", transcript(evidence)),

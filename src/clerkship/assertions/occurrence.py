@@ -81,6 +81,8 @@ class Scope(Frozen):
         """Which turns, in words that end a phrase."""
         if self.turn is None:
             return ""
+        if isinstance(self.turn, dict) and self.turn.keys() == {"lte"}:
+            return f" by turn {self.turn['lte']}"
         return f" in a turn {describe(self.turn)}" if is_matcher(self.turn) else f" in turn {describe(self.turn)}"
 
 

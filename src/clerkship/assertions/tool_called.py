@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
 from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER
-from clerkship.assertions.tools import Called, ToolCall, calls_made
+from clerkship.assertions.tools import Called, ToolCall, call_words, calls_made
 from clerkship.events.agent import ActionExecuted, ToolExecuted
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
@@ -33,7 +33,7 @@ class ToolCalled(Assertion, ToolCall):
         if close is None:
             row = FieldCheck(path="tool_name", expected=self.tool_name, actual="(none)", passed=False)
             return Check.of(False, f"{self.words} was never called; no tool was", row)
-        near = ToolCall(tool_name=close.name, arguments=close.arguments).words
+        near = call_words(close.name, close.arguments)
         words = f"{self.words} was never called; nearest: {near[:200]} {evidence.when(close.event)}"
         return Check.of(False, words, *self._rows(close, passed=False))
 

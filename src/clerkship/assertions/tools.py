@@ -1,6 +1,6 @@
 """Calls of tools: which are meant, and how those of one turn fit those expected."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -48,6 +48,11 @@ class ToolMatch(Frozen):
         return fits(self.wanted, event.payload, rasa=rasa)
 
 
+def call_words(name: str, arguments: Mapping[str, Any]) -> str:
+    """A call as a reader of code would write it."""
+    return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+
+
 class ToolCall(Frozen):
     """A tool, and perhaps some of what it was given."""
 
@@ -57,8 +62,7 @@ class ToolCall(Frozen):
     @property
     def words(self) -> str:
         """It in words."""
-        given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
-        return f"{self.tool_name}({given})"
+        return call_words(self.tool_name, self.arguments)
 
 
 class Called(NamedTuple):

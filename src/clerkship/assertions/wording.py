@@ -93,10 +93,11 @@ class Wording(Scope):
         if self.text_matches is not None:
             met["text"] = pattern.found(self.text_matches, said.text)
         if self.buttons is not None:
-            met["buttons"] = self.buttons_as_rasa(said.buttons) if rasa else self._has_buttons(said.buttons)
+            met["buttons"] = self.buttons_as_rasa(said.buttons) if rasa else self.has_buttons(said.buttons)
         return met
 
-    def _has_buttons(self, shown: Sequence[dict[str, Any]]) -> bool:
+    def has_buttons(self, shown: Sequence[dict[str, Any]]) -> bool:
+        """Whether these are the buttons, all of them and no others."""
         wanted = self.buttons or ()
         return len(wanted) == len(shown) and all(map(Button.fits, wanted, shown))
 
@@ -141,4 +142,4 @@ class Wording(Scope):
 
 
 def _has_no_text(said: Utterance) -> bool:
-    return not said.text and said.custom is not None
+    return not said.text and (said.custom is not None or bool(said.buttons))

@@ -140,7 +140,7 @@ class WasWritten(Writes):
             return Found(
                 FieldCheck(path=entry.name, expected={"count": entry.count}, actual=len(hits), passed=passed), words
             )
-        shown_is = hits[0] if hits else writes[-1] if writes else None
+        shown_is = hits[0] if hits else _telling(writes)
         row = FieldCheck(
             path=entry.name,
             expected=entry.value if to else did(kind).removeprefix("was "),
@@ -151,6 +151,12 @@ class WasWritten(Writes):
         if passed:
             return Found(row, f"{self.thing(entry)} {did(kind)}{to} {evidence.when(hits[0])}")
         return Found(row, f"{self.thing(entry)} {never(kind)}{to}{entry.scope}; {self.missed(entry, evidence)}")
+
+
+def _telling(writes: Sequence[Event]) -> Event | None:
+    """What was written last that says something: many agents reset what they no longer need."""
+    valued = (event for event in reversed(writes) if value_of(event) is not None)
+    return next(valued, writes[-1] if writes else None)
 
 
 def _actual(event: Event) -> object:

@@ -13,6 +13,7 @@ from clerkship.cli.console import agents_print_to_stderr, out, print_json, print
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.verdicts import print_run
 from clerkship.model.problem import InputError, Problem
+from clerkship.report.outcome import standing
 from clerkship.service.exporting import ReportFailed, ResultsFolder, Targets, write_reports
 from clerkship.service.reading import RunView, show_run
 from clerkship.service.running import RunPlan, RunResult, Watch
@@ -111,8 +112,10 @@ class RunShown:
         return f" --store {shlex.quote(str(self.path))}" if self.path != self.settings.store else ""
 
     def _say_where(self, console: Console, view: RunView) -> None:
-        look = f"[quiet]closer[/] {program()} show {view.run.id}{escape(self._elsewhere)}"
-        console.print(look, soft_wrap=True)
+        failed = next((t for t in view.task_runs if standing(t) in ("failed", "errored")), None)
+        task = f" {shlex.quote(failed.task)}" if failed is not None else ""
+        look = f"{program()} show {view.run.id}{task}{self._elsewhere}"
+        console.print(f"[quiet]look closer[/] {escape(look)}", soft_wrap=True)
         if view.run.status == "cancelled":
             console.print(f"[quiet]go on[/]  {program()} resume {view.run.id}{escape(self._elsewhere)}", soft_wrap=True)
 

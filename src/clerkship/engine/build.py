@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from clerkship.actors.contract import SimulatedPerson, Solver
 from clerkship.actors.person_scripted import ScriptedPerson
@@ -25,15 +25,16 @@ from clerkship.model.environment import Environment
 from clerkship.model.judge import NOBODY, Judge
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
-from clerkship.model.scenario import Person, Scenario
+from clerkship.model.scenario import SCRIPT, UNPLAYED, Person, Scenario
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
-from clerkship.model.variables import UnknownVariable, expand
+from clerkship.model.variables import UnknownVariable, Used, expand
 from clerkship.playground.playground import Room
 from clerkship.settings import Settings, variables
 from clerkship.steps.contract import Step
 
 NOTHING = Scenario()
+M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,17 @@ class BuiltTask:
     checks: tuple[tuple[Criterion, Assertion], ...]
     person_at: str | None
     task_item: bytes
-    """As JSON: each trial gets a copy of its own."""
+    """As JSON, and so are the slots and stubs: whoever is handed them gets a copy of their own."""
+    slots: bytes
+    stubs: bytes
+    variables: Mapping[str, str]
+    """What stands in the task for environment variables, by their names."""
 
     def person(self) -> SimulatedPerson | None:
         """A fresh person for one trial."""
         script: Person | None = self.scenario.person
+        if script is not None and not script.is_scripted:
+            raise InputError.of(UNPLAYED, hint=SCRIPT)
         return ScriptedPerson(script) if script is not None else None
 
 
@@ -63,8 +70,6 @@ def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], 
     written: dict[int, str] = {}
     """Tasks that were loaded together share one environment; those that were read back have one each, alike."""
     built = []
-    snapshots = tuple(snapshots)
-    _refuse_unplayed(snapshots)
     for snapshot in snapshots:
         place = snapshot.environment
         key = written.get(id(place)) or written.setdefault(id(place), place.model_dump_json())
@@ -74,51 +79,55 @@ def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], 
     return built
 
 
-def _refuse_unplayed(snapshots: Iterable[Snapshot]) -> None:
-    """Whoever is not scripted must be played by a model, and there is none to play them."""
-    people = [(snapshot, (snapshot.task.scenario or NOTHING).person) for snapshot in snapshots]
-    problems = [
-        Problem(
-            file=snapshot.source,
-            message=f"{snapshot.task.name!r} has a simulation_context and no script, and no model to play the person",
-            hint="give it `setup.person` with an `opening` or `lines`",
-        )
-        for snapshot, person in people
-        if person is not None and not person.is_scripted
-    ]
-    if problems:
-        raise InputError(problems)
-
-
 def build_task(snapshot: Snapshot, datasets: Mapping[str, Dataset], catalog: Registered) -> BuiltTask:
     """Resolve everything a snapshot names."""
     return _build(snapshot, build_rooms(snapshot.environment, datasets, catalog), catalog)
 
 
 def _build(snapshot: Snapshot, rooms: Mapping[str, Room], catalog: Registered) -> BuiltTask:
-    task = expanded(snapshot)
+    task, used = expanded(snapshot)
     scenario = task.scenario or NOTHING
     return BuiltTask(
         snapshot=snapshot,
         task=task,
         rooms=rooms,
         scenario=scenario,
-        steps=tuple((call.at, catalog.step(call.name).model_validate(call.args or {})) for call in scenario.steps),
+        steps=tuple((call.at, _fitting(catalog.step(call.name), call.args or {}, task)) for call in scenario.steps),
         checks=tuple(
-            (criterion, catalog.assertion(criterion.assertion.name).model_validate(criterion.assertion.args))
-            for criterion in task.criteria
+            (written, _fitting(catalog.assertion(criterion.assertion.name), criterion.assertion.args, task))
+            for written, criterion in zip(snapshot.task.criteria, task.criteria, strict=True)
         ),
         person_at=_place(scenario.person, rooms) if scenario.person is not None else None,
         task_item=orjson.dumps(task.task_item),
+        slots=orjson.dumps(scenario.initial_slots),
+        stubs=orjson.dumps(scenario.stubs),
+        variables=used,
     )
 
 
-def expanded(snapshot: Snapshot) -> Task:
-    """The task with environment variables put in."""
+def _fitting(model: type[M], args: Any, task: Task) -> M:
+    """What was found right when the files were read; but an environment variable may have another value by now."""
+    try:
+        return model.model_validate(args)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, (getattr(model, "name", ""), *first["loc"])))
+        said = first["msg"].removeprefix("Value error, ")
+        raise InputError.of(
+            f"task {task.name!r}: {place}: {said}", hint="has an environment variable changed?"
+        ) from None
+
+
+def expanded(snapshot: Snapshot) -> tuple[Task, Mapping[str, str]]:
+    """The task with environment variables put in, and which those are."""
     if b"${" not in snapshot.data:
-        return snapshot.task
-    told = _unset(f"task {snapshot.task.name!r}")
-    return Task.model_validate(expand(snapshot.task.model_dump(mode="json"), variables(), told))
+        return snapshot.task, {}
+
+    def told(path: list[int | str], unknown: UnknownVariable) -> None:
+        raise InputError.of(f"task {snapshot.task.name!r}: {unknown}", hint=unknown.hint)
+
+    used = Used(variables())
+    return Task.model_validate(expand(snapshot.task.model_dump(mode="json"), used, told)), used.found
 
 
 def _unset(what: str) -> Callable[[list[int | str], UnknownVariable], None]:

@@ -44,7 +44,7 @@ def grade(
         entities=built.snapshot.entities,
         model=judging.model,
     )
-    criteria = judge(built.checks, evidence, skip_judged=judging.skips)
+    criteria = judge(built.checks, evidence, skip_judged=judging.skips, variables=built.variables)
     return criteria, fold(criteria, status_of(ending))
 
 

@@ -1,6 +1,7 @@
-"""Evidence to a verdict: each criterion by itself, then all of them together. Pure, so it can be done again."""
+"""Evidence to a verdict: each criterion by itself, then all of them together. Pure but for what a model is asked, so it
+can be done again."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from clerkship.assertions.contract import Assertion, Check
@@ -9,8 +10,10 @@ from clerkship.llm.contract import BadAnswer, Model, NoModel
 from clerkship.model.criterion import Criterion
 from clerkship.model.problem import ClerkshipError
 from clerkship.model.run import AxisScore, CriterionRun, CriterionStatus, Ending, Status, Verdict
+from clerkship.model.variables import put_back
 
 PASS = 0.9
+NOTHING: Mapping[str, str] = {}
 DEFAULT_AXIS = "__default__"
 
 
@@ -41,13 +44,19 @@ ALONE = Judging()
 
 
 def judge(
-    checks: Iterable[tuple[Criterion, Assertion]], evidence: Evidence, *, skip_judged: bool = False
+    checks: Iterable[tuple[Criterion, Assertion]],
+    evidence: Evidence,
+    *,
+    skip_judged: bool = False,
+    variables: Mapping[str, str] = NOTHING,
 ) -> tuple[CriterionRun, ...]:
-    """Every criterion, on every ending; but no model is asked about a run whose verdict it could not change."""
+    """Every criterion, on every ending; but no model is asked about a run whose verdict it could not change. What an
+    author wrote as `${NAME}` is shown so, and not what it stands for."""
     skip = "no model was to be asked" if skip_judged else _needless(evidence.ending)
-    return tuple(
+    found = tuple(
         _judge_one(criterion, assertion, evidence, skip if assertion.judged else "") for criterion, assertion in checks
     )
+    return tuple(_unexpanded(criterion, variables) for criterion in found) if variables else found
 
 
 def _needless(ending: Ending) -> str:
@@ -77,6 +86,10 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
         input_entity_id=criterion.input_entity_id,
         gate=criterion.gate,
     )
+
+
+def _unexpanded(criterion: CriterionRun, values: Mapping[str, str]) -> CriterionRun:
+    return CriterionRun.model_validate_json(put_back(criterion.model_dump_json().encode(), values))
 
 
 def fold(criteria: Sequence[CriterionRun], status: Status) -> Score:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clerkship.actors.contract import AgentStopped
-from clerkship.engine.trial import Finished, Job, Setting, Trial, stillborn
+from clerkship.engine.trial import Finished, Job, Setting, Trial, called_off, stillborn
 from clerkship.kit.wall import monotonic
 from clerkship.model.problem import ClerkshipError, PlatformError
 from clerkship.model.run import Ending
@@ -46,7 +46,7 @@ class Seat:
         self.trial: Trial | None = None
         self._deadline = math.inf
         self._interrupted = False
-        self.retired = False
+        self.retired = self.stopped = False
         self.finishing = False
         """Whether it has a trial that is played, and not handed in yet: its agent may be ending."""
         self._ending: Ending = "timed_out"
@@ -94,7 +94,10 @@ class Seat:
         if not trial.claim():
             self.retired = True
             return Done(self, None)
-        return Done(self, finish(trial, ending, reason))
+        finished = finish(trial, ending, reason)
+        if self.stopped and any(criterion.status == "error" for criterion in finished.task_run.criteria):
+            finished = called_off(finished)  # whoever judges was sent home in the middle of it
+        return Done(self, finished)
 
     async def _play(self, trial: Trial) -> tuple[Ending, str]:
         deadline = monotonic() + trial.timeout
@@ -147,6 +150,7 @@ class Seat:
     def stop(self) -> None:
         """Cancel whatever is going on: its time is over now."""
         with self._gate:
+            self.stopped = True
             if self.trial is not None:
                 self._ending = "cancelled"
                 self._deadline = min(self._deadline, monotonic())

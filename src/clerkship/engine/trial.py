@@ -3,12 +3,12 @@
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import orjson
 
-from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, Message, Solver, Start, Starting
+from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, Message, Say, Solver, Start, Starting
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.engine.score import Score, fold, judge, status_of
@@ -161,12 +161,13 @@ class Trial:
         place = cast(str, built.person_at)
         state = cast(Conversation, playground.sandboxes[place].state)
         if "on_start" in agent.entries:
-            await self._begin(agent, sandboxes, task_item)
+            if not await self._begin(agent, sandboxes, task_item):
+                return "turn_timed_out"
         elif built.scenario.stubs:
             raise InputError.of(f"{self._setting.solver.name} has no on_start to be told which actions are stubbed")
         open_conversation(playground, built, place)
-        slots, most, patience = built.scenario.initial_slots, *_limits(built.scenario)
-        turns = heard = 0
+        slots, most, patience = orjson.loads(built.slots), *_limits(built.scenario)
+        turns = heard = silent = 0
         while state.open:
             message, heard = _next_of_person(state, heard)
             if message is None:
@@ -182,18 +183,25 @@ class Trial:
             if monotonic() > self.turn_deadline:
                 return "turn_timed_out"
             self.turn_deadline = math.inf
+            silent += not any(isinstance(part, Say) for part in turn)
             if state.open and not playground.deliver(place, turn):
                 return "agent_silent"
+        if turns and silent == turns:
+            return "agent_silent"  # they went through all their lines, and never got a word
         return cast(Ending, playground.left.get(place, "person_done"))
 
-    async def _begin(self, agent: Agent, sandboxes: Sandboxes, task_item: dict[str, Any] | None) -> None:
-        """Let the agent get ready; what the scenario sets comes on top of what it does by itself."""
-        scenario, place = self.job.built.scenario, cast(str, self.job.built.person_at)
-        self.turn_deadline = monotonic() + _limits(scenario)[1]
-        start = Start(scenario.initial_slots, task_item, scenario.stubs)
+    async def _begin(self, agent: Agent, sandboxes: Sandboxes, task_item: dict[str, Any] | None) -> bool:
+        """Let the agent get ready; what the scenario sets comes on top of what it does by itself. False if it took
+        longer than an answer may."""
+        built = self.job.built
+        self.turn_deadline = monotonic() + _limits(built.scenario)[1]
+        start = Start(orjson.loads(built.slots), task_item, orjson.loads(built.stubs))
         greeting = await cast(Starting, agent).on_start(start, sandboxes)
+        if monotonic() > self.turn_deadline:
+            return False
         self.turn_deadline = math.inf
-        self.playground.greet(place, greeting)
+        self.playground.greet(cast(str, built.person_at), greeting)
+        return True
 
     def _emit(self, payload: Any) -> None:
         with self.playground.lock:
@@ -226,7 +234,8 @@ class Trial:
 
     def _grade(self, ending: Ending, error: str) -> Finished:
         status = status_of(ending)
-        criteria = judge(self.job.built.checks, self._evidence(ending), skip_judged=self._setting.skips_judged)
+        built, skips = self.job.built, self._setting.skips_judged
+        criteria = judge(built.checks, self._evidence(ending), skip_judged=skips, variables=built.variables)
         return self._keep(ending, error, criteria, fold(criteria, status))
 
     def _keep(self, ending: Ending, error: str, criteria: tuple[CriterionRun, ...], folded: Score) -> Finished:
@@ -267,6 +276,13 @@ class Trial:
             entities=snapshot.entities,
             model=self._setting.model,
         )
+
+
+def called_off(finished: Finished) -> Finished:
+    """A trial that was played to its end and not graded to its end: kept with its log, and to be done again."""
+    unjudged: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": ()}
+    unjudged |= {"status": "cancelled", "ending": "cancelled"}
+    return replace(finished, task_run=finished.task_run.model_copy(update=unjudged))
 
 
 def stillborn(job: Job, error: str, ending: Literal["errored", "cancelled"] = "errored") -> Finished:

@@ -79,11 +79,16 @@ class E2eFiles:
     known: Known
     problem: Callable[..., None]
     warn: Callable[..., None]
+    _expanded: dict[str, Any] = field(default_factory=dict)
+    """Each file as it will be run: with environment variables put in."""
+    _generative: bool = False
+    """Whether a model has something to judge in them."""
     _conftests: dict[Path, Definitions] = field(default_factory=dict)
     """By their folder."""
 
     def load(self, trees: Sequence[Tree], taken: Collection[str]) -> Iterator[LoadedTask]:
         """A task for each test case; what is wrong is taken down."""
+        self._generative = any("'generative_" in str(tree.data) for tree in trees)
         for tree in trees:
             if _is_conftest(Path(tree.file)):
                 self._conftest(tree)
@@ -123,8 +128,8 @@ class E2eFiles:
         def told(path: Path_, unknown: UnknownVariable) -> None:
             self.problem(tree, path, str(unknown), unknown.hint, spoils=True)
 
-        expand(tree.data, self.catalog.variables(), told)
-        if "llm_judge" in tree.data:
+        self._expanded[tree.file] = expand(tree.data, self.catalog.variables(), told)
+        if "llm_judge" in tree.data and self._generative:
             message = "`llm_judge` is not used: --judge names the model of a run"
             self.warn(tree, ["llm_judge"], message, key=True)
         try:
@@ -132,6 +137,13 @@ class E2eFiles:
         except ValidationError as error:
             self.complain(tree, error, E2eFile, [])
             return None
+
+    def as_run(self, tree: Tree, path: Path_) -> Any:
+        """What stands at a path, with environment variables put in."""
+        here: Any = self._expanded.get(tree.file, tree.data)
+        for part in path:
+            here = here[part]
+        return here
 
     def complain(self, tree: Tree, error: ValidationError, model: type[BaseModel], path: Path_) -> None:
         """All of an error's problems, at their places."""
@@ -237,7 +249,7 @@ class CaseCheck:
         if found is None:
             self._unknown("fixture", name, self.known.fixtures, path)
             return
-        for number, slots in enumerate(_list(found.value)):
+        for number, slots in enumerate(_list(self.files.as_run(found.tree, found.path))):
             self.files.known.check_slots(slots, [*found.path, number], self._noting(found.tree))
             if _CLOCK in _map(slots):
                 self._wrong = True
@@ -279,6 +291,7 @@ class CaseCheck:
 
     def _check_assertion(self, written: Any, path: Path_, *, ordered: bool) -> None:
         try:
+            written = self.files.as_run(self.tree, path)
             call = AssertionCall.model_validate(written)
         except ValidationError:
             return  # said when the file is read

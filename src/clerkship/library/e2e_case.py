@@ -14,6 +14,7 @@ from pydantic import BaseModel, JsonValue
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.e2e import E2eCase, E2eStep
+from clerkship.model.matcher import is_matcher
 from clerkship.model.scenario import MAX_TURNS, Line, Person, Scenario
 from clerkship.model.scenario_file import label
 from clerkship.model.task import Task
@@ -126,11 +127,7 @@ def _call(name: str, args: Any) -> AssertionCall:
 
 
 def _label(call: AssertionCall) -> str:
-    words, args = label(call), call.args
-    if words != call.name or not isinstance(args, dict):
-        return words
-    about = next((args[key] for key in ("utter_name", "text_matches", "utter_source") if key in args), None)
-    return f"{words}({_cut(str(about))})" if about is not None else words
+    return _cut(label(call))
 
 
 def _cut(text: str) -> str:
@@ -178,7 +175,10 @@ def _where(call: AssertionCall) -> dict[str, Any]:
             return {"flow_ids": {"contains": ids[0]}} if len(ids) == 1 else {}
         case "slot_was_set":
             last = _entries(args)[-1]
-            return {key: {"equals": last[key]} for key in ("name", "value") if key in last}
+            where: dict[str, Any] = {"name": {"equals": last["name"]}}
+            if "value" in last:
+                where["value"] = last["value"] if is_matcher(last["value"]) else {"equals": last["value"]}
+            return where
         case "bot_uttered":
             return _said(args)
     named = {"name": args} if call.name == "action_executed" else {"flow_id": args}

@@ -79,11 +79,12 @@ class Known:
     def _check_value(self, name: str, value: Any, path: Path, note: Note) -> None:
         if self.domain is None or is_matcher(value):
             return
-        kind = self.domain.slots.get(name) or rasa.SLOTS[name]
+        kind = self.domain.slots[name] if name in self.domain.slots else rasa.SLOTS[name]
         wanted = misfit(value, kind)
         if wanted:
-            quoted = "take the quotes away" if isinstance(value, str) and kind != "list" else ""
-            hint = "quote it" if wanted == "text" and isinstance(value, int | float) else quoted
+            hint = "quote it" if wanted == "text" and isinstance(value, int | float) else ""
+            if isinstance(value, str) and kind in ("bool", "float"):
+                hint = "write it without quotes" if kind == "float" else "write true or false, without quotes"
             note(path, f"the slot `{name[:60]}` is of type {kind} and takes {wanted}, not {shown(value)}", hint)
 
     def _check_other(self, mention: Mention, path: Path, warn: Note) -> None:

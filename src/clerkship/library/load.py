@@ -15,7 +15,7 @@ from clerkship.library.catalog import Catalog
 from clerkship.library.check import Checker, Surroundings, surroundings
 from clerkship.library.complaint import complain, dotted
 from clerkship.library.conftest import above, check_template, is_conftest
-from clerkship.library.e2e import E2eFiles, is_e2e
+from clerkship.library.e2e import KEYS, E2eFiles, is_e2e
 from clerkship.library.known import Known
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.rasa import is_of_a_project
@@ -28,6 +28,7 @@ from clerkship.model.domain import Abilities
 from clerkship.model.environment import CONVERSATION, Environment
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
+from clerkship.model.scenario import SCRIPT, UNPLAYED, Person
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import Entity, Task
 from clerkship.model.variables import UnknownVariable, expand
@@ -37,6 +38,7 @@ _ENTITY = TypeAdapter(Entity)
 _TEMPLATED = ("task_item", "scenario", "criteria")
 _SINGLE = ("scenario",)
 """What a file has one of, and which goes by the file's name."""
+_OF_SCENARIOS = ("simulation_context", "setup", "goals")
 _PLURALS = {"tasks": "task", "environments": "environment", "datasets": "dataset", "benchmarks": "benchmark"}
 
 
@@ -164,7 +166,7 @@ class Loader:
             if tree is None or self.folder.resolve(path) in self.folder.included:
                 continue
             if not isinstance(tree.data, dict) or not tree.data:
-                message = "expected a map with `task`, `scenario`, `environment`, `dataset` or `benchmark`"
+                message = "expected a map with `task`, `scenario`, `test_cases`, `environment` or `dataset`"
                 self.problem(tree, [], message, "text and lists are for other files to !include")
                 continue
             sort = "conftest" if is_conftest(path, tree.data) else "e2e" if is_e2e(tree) else None
@@ -183,7 +185,9 @@ class Loader:
         if key in _PLURALS:
             self.problem(tree, [key], f"expected a list under `{key}`", f"write `{_PLURALS[key]}` for a single one")
         else:
-            hint = did_you_mean(key, [*_PLURALS, *_PLURALS.values(), *_SINGLE])
+            hint = did_you_mean(key, [*_PLURALS, *_PLURALS.values(), *_SINGLE, *KEYS])
+            if key in _OF_SCENARIOS:
+                hint = "put what a scenario says under `scenario:`, indented"
             self.problem(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
         return []
 
@@ -301,6 +305,8 @@ class Loader:
         except ValidationError as error:  # the parts are right, and do not go together
             self.problem(piece.tree, piece.path, error.errors()[0]["msg"].removeprefix("Value error, "))
             return
+        if not (written.setup.person or Person(simulation_context="")).is_scripted:
+            self._note(self._warnings, piece.tree, [*piece.path, "simulation_context"], UNPLAYED, SCRIPT, key=True)
         task = task.model_copy(update={"name": self._name_of_its_own(task.name, piece)})
         self.tasks[task.name] = LoadedTask(task, environment, {}, solution, piece.tree.file)
 

@@ -10,8 +10,13 @@ DOMAIN_KEYS = frozenset(
 _FILE_KEYS = DOMAIN_KEYS.union(
     ("version", "language", "additional_languages", "recipe", "assistant_id", "pipeline", "policies", "importers"),
     ("spaces", "nlu", "rules", "stories", "flows"),
+    ("test_results", "agent", "configuration", "info", "connections"),  # results of its tests, its sub-agents
 )
-_FILE_NAMES = ("credentials", "endpoints")
+_FILE_NAMES = ("credentials", "endpoints", "docker-compose")
+OURS = frozenset(
+    ("task", "tasks", "scenario", "environment", "environments", "dataset", "datasets", "benchmark", "benchmarks"),
+) | {"test_cases", "fixtures", "metadata", "stub_custom_actions", "simulation", "evaluation"}
+"""What makes a file one to be read, whatever it is called."""
 _MOST_BYTES = 50_000_000
 _TOP_KEY = re.compile(rb"""^["']?([A-Za-z_][A-Za-z0-9_-]*)["']?[ \t]*:(?:[ \t\r]|$)""", re.MULTILINE)
 
@@ -79,7 +84,7 @@ def top_keys(path: Path) -> set[str]:
 
 def is_of_a_project(path: Path) -> bool:
     """Whether a file is one of a Rasa project's own, and nothing for us to read."""
-    if path.stem in _FILE_NAMES:
-        return True
     keys = top_keys(path)
+    if path.stem in _FILE_NAMES and not keys & OURS:
+        return True
     return bool(keys) and keys <= _FILE_KEYS

@@ -12,19 +12,24 @@ from clerkship.llm.contract import BadAnswer
 T = TypeVar("T", bound=BaseModel)
 MOST_STARTS = 50
 """Braces at which an object is looked for."""
-_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
+_THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 _DECODER = json.JSONDecoder()
 
 
 def parse_answer(text: str, shape: type[T]) -> T:
-    """The first object in it that has the shape; raises BadAnswer, saying what is wrong, where none has."""
-    wrong = "there is no JSON object in it"
+    """The object in it that has the shape; raises BadAnswer, saying what is wrong, where none has, or where several
+    have it and differ: one of them may be quoted from what was judged."""
+    wrong, answers = "there is no JSON object in it", list[T]()
     for found in _objects(_THOUGHTS.sub("", text)):
         try:
-            return shape.model_validate(found)
+            answers.append(shape.model_validate(found))
         except ValidationError as error:
             wrong = _said(error)
-    raise BadAnswer(wrong)
+    if not answers:
+        raise BadAnswer(wrong)
+    if any(answer != answers[0] for answer in answers):
+        raise BadAnswer(f"there are {len(answers)} answers in it, and they differ")
+    return answers[0]
 
 
 def _objects(text: str) -> Iterator[Any]:

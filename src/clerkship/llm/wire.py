@@ -1,6 +1,8 @@
 """HTTP to the outside: addresses as people give them, clients, and replies of a bounded size."""
 
 import asyncio
+import logging
+import re
 from contextlib import AbstractAsyncContextManager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -31,6 +33,22 @@ def parse_address(text: str, name: str, who: str = "agent") -> str:
     if not usable or not text.isprintable() or " " in text:
         raise InputError.of(f"{who} {name}: `{text}` is no address", hint="write http://host/path or https://host/path")
     return text
+
+
+class _WithoutKeys(logging.Filter):
+    """httpx tells every address it asks at INFO, and some servers want their key in it."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let it pass, with a sign where the key was."""
+        if isinstance(record.args, tuple):
+            record.args = tuple(
+                _TOKEN.sub(r"\1…", str(part)) if "token=" in str(part) else part for part in record.args
+            )
+        return True
+
+
+_TOKEN = re.compile(r"([?&]token=)[^&\s]*")
+logging.getLogger("httpx").addFilter(_WithoutKeys())
 
 
 def open_client(address: str, read_within: float | None) -> "httpx.AsyncClient":

@@ -33,7 +33,8 @@ class AssertionCall(Frozen):
             rest = {key: item for key, item in value.items() if key != "assert"}
             return {"name": canonical(value["assert"]), "args": rest}
         if not isinstance(value, dict) or len(value) != 1:
-            raise ValueError(f"expected a map with one key, the assertion's name{_found(value)}")
+            indent = "; indent what belongs to it, with a `-` before each assertion" if isinstance(value, dict) else ""
+            raise ValueError(f"expected a map with one key, the assertion's name{_found(value)}{indent}")
         name, args = next(iter(value.items()))
         return {"name": canonical(str(name)), "args": args}
 

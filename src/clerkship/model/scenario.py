@@ -10,6 +10,8 @@ from clerkship.model.matcher import check_expected
 from clerkship.model.pattern import compile_pattern
 
 MAX_TURNS = 50
+UNPLAYED = "the person has a simulation_context and no script, and people are not played by a model yet"
+SCRIPT = "give them `setup.person`, with an `opening` or `lines`"
 TURN_TIMEOUT = 60.0
 
 

@@ -162,7 +162,13 @@ def label(call: AssertionCall) -> str:
     if call.name == "sequencing" and isinstance(args, list):
         return f"{call.name}({len(args)} step{'s' * (len(args) != 1)})"
     plain = plain_label(call)
-    return plain if plain != call.name else _labelled(call.name, args, _SAID)
+    if plain == call.name:
+        plain = _labelled(call.name, args, _SAID)
+    buttons = args.get("buttons") if isinstance(args, dict) else None
+    if plain == call.name and isinstance(buttons, list):
+        titles = [f"[{button.get('title')}]" for button in buttons if isinstance(button, dict)]
+        return f"{call.name}({' '.join(titles)})"
+    return plain
 
 
 def _labelled(name: str, args: JsonValue, keys: tuple[str, ...]) -> str:

@@ -1,8 +1,11 @@
-"""`${NAME}` in a file: what differs between machines, put in when it is needed and never kept."""
+"""`${NAME}` in a file: what differs between machines, put in when a task is built. What is said and set is in the log
+as it was; nothing else of ours has the value."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+import orjson
 
 _NAME = re.compile(r"\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -14,6 +17,39 @@ class UnknownVariable(Exception):
         super().__init__(f"the environment variable {name} is not set")
         self.name = name
         self.hint = f"set it, or write $${{{name}}} if the text itself is meant"
+
+
+class Used(Mapping[str, str]):
+    """Variables, remembering which were asked for."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+        self.found: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> str:
+        """The value of one."""
+        self.found[name] = self._values[name]
+        return self.found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """All there are."""
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._values)
+
+
+SHORTEST = 4
+"""Of a value that is put back: shorter ones stand in too much that has nothing to do with them."""
+
+
+def put_back(data: bytes, values: Mapping[str, str]) -> bytes:
+    """Some JSON with every value that was put in replaced by the name it stands for."""
+    for name, value in sorted(values.items(), key=lambda pair: -len(pair[1])):
+        if len(value) >= SHORTEST:
+            data = data.replace(orjson.dumps(value)[1:-1], f"${{{name}}}".encode())
+    return data
 
 
 def expand_text(text: str, values: Mapping[str, str]) -> str:

@@ -85,6 +85,7 @@ def _brief(snapshot: Snapshot) -> dict[str, Any]:
     person = scenario.person if scenario else None
     return {
         "task_item": {name: clip(value, VALUE_LIMIT) for name, value in (task.task_item or {}).items()},
+        "file": snapshot.source,
         "environment": environment.name,
         "description": clip(environment.description, 400),
         "sandboxes": {name: simulator.kind for name, simulator in environment.simulators.items()},

@@ -28,7 +28,7 @@ STAMP = "%Y-%m-%d_%H-%M-%S"
 _WIDTH = 70
 _LONGEST_NAME = 100
 _LONGEST_LINE = 2000
-_UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*]+')
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*\s]+')
 _INSPECTOR = "webhooks/inspector/inspect.html"
 
 
@@ -104,7 +104,7 @@ class Results:
         written = self.snapshots[kept.task_run.task].task.criteria
         criteria = tuple(
             graded.model_copy(update={"label": plain_label(criterion.assertion)})
-            if graded.label == label(criterion.assertion)
+            if criterion.label == label(criterion.assertion)
             else graded
             for graded, criterion in zip(kept.task_run.criteria, written, strict=True)
         )
@@ -113,7 +113,7 @@ class Results:
 
 def passes(task_run: TaskRun) -> bool:
     """Whether all held and nothing broke. One that has nothing to be graded by passes if nothing broke."""
-    ungraded = task_run.verdict == "ungraded" and not task_run.criteria
+    ungraded = task_run.verdict == "ungraded" and not any(criterion.gate for criterion in task_run.criteria)
     return (task_run.verdict == "pass" or ungraded) and not task_run.agent_error
 
 
@@ -141,7 +141,7 @@ def slugs(sources: Mapping[str, str]) -> dict[str, str]:
 
 def safe(name: str) -> str:
     """One component of a path, on whatever system."""
-    return _UNSAFE.sub("_", name).strip(". ")[:_LONGEST_NAME].strip(". ") or "scenario"
+    return _UNSAFE.sub("_", name.strip()).strip(". ")[:_LONGEST_NAME].strip(". ") or "scenario"
 
 
 def place_for(path: str) -> Path:
@@ -177,7 +177,8 @@ class _Trial:
             if b'"turn":' in line:
                 self._hear(orjson.loads(line), blob)
         self._judged = [c for c in self._task_run.criteria if c.assertion == JUDGED]
-        self._asserted = [c for c in self._task_run.criteria if c.assertion != JUDGED]
+        others = [c for c in self._task_run.criteria if c.assertion != JUDGED and (c.gate or c.weight)]
+        self._asserted = [c for c in others if c.status != "skipped"]
         self.passed = passes(self._task_run)
 
     def _hear(self, event: dict[str, Any], blob: Callable[[str], bytes]) -> None:
@@ -208,7 +209,7 @@ class _Trial:
     @property
     def _judge_error(self) -> str:
         """Why criteria have no verdict, if some have none."""
-        return "; ".join(dict.fromkeys(c.detail or c.status for c in self._judged if c.status != "judged"))
+        return "; ".join(dict.fromkeys(c.detail or c.status for c in self._judged if c.status == "error"))
 
     def text(self) -> str:
         """For people."""
@@ -238,6 +239,8 @@ class _Trial:
             if criterion.status == "judged":
                 yield f"[{_word(criterion.passed)}] {_line(criterion.label)}"
                 yield f"  rationale: {_line(criterion.detail)}"
+        if any(criterion.status == "skipped" for criterion in self._judged):
+            yield "(not judged: skipped)"
         if self._judge_error:
             yield f"(judge error: {_line(self._judge_error)})"
 
@@ -270,10 +273,12 @@ class _Trial:
             "eval_passed": self.passed,
             "criteria": [
                 {"index": n, "criterion": c.label, "passed": c.passed, "rationale": c.detail}
-                for n, c in enumerate(judged)
+                for n, c in enumerate(self._judged)
+                if c.status == "judged"
             ],
         }
-        data |= {"criteria_summary": _counted(judged)} if judged else {}
+        asked = [criterion for criterion in self._judged if criterion.status != "skipped"]
+        data |= {"criteria_summary": _counted(asked)} if judged else {}
         data |= {"criteria_error": self._judge_error} if self._judge_error else {}
         if self._asserted:
             data["assertions"] = [

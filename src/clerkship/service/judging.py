@@ -34,7 +34,7 @@ def needs_judge(snapshots: Iterable[Snapshot], catalog: Registered) -> bool:
 
 def unused(conftest: Conftest | None) -> tuple[Problem, ...]:
     """What a conftest says and nobody heeds yet."""
-    named = conftest.prompts() if conftest is not None else {}
+    named = [key for key in conftest.prompts() if key[0] == "evaluation"] if conftest is not None else []
     return tuple(
         Problem(message=f"conftest: {block}.{key} is not used yet; the built-in prompt is") for block, key in named
     )
@@ -73,7 +73,7 @@ def _by_conftest(evaluation: Evaluation, settings: Settings) -> Chosen:
     try:
         return _ready(_judge_of(evaluation), settings)
     except InputError as error:
-        reason = f"the conftest's judge is not to be had: {error}; or {_INSTEAD}"
+        reason = f"the conftest's judge is not available: {error}; or {_INSTEAD}"
         return Chosen(Judging(AbsentModel(evaluation.llm.model, reason)))
 
 

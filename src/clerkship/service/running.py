@@ -24,7 +24,7 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan, UntilSure
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
-from clerkship.model.scenario import Scenario
+from clerkship.model.scenario import SCRIPT, UNPLAYED, Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
@@ -122,6 +122,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         request = replace(request, path=path, tasks=(*request.tasks, library.case(path, case).task.name))
     tasks, benchmark_timeout, benchmark_concurrency = _pick(library, request)
     _refuse_stubs(tasks, solver)
+    _refuse_unplayed(tasks)
     timeout = request.timeout or benchmark_timeout or settings.timeout
     tasks = [_as_asked(loaded, request, settings) for loaded in tasks]
     snapshots = tuple(library.snapshot(loaded, timeout) for loaded in tasks)
@@ -162,6 +163,14 @@ def split_case(path: Path) -> tuple[Path, str | None]:
     """`tests/refund.yml::a late refund` is a file, and one task of it."""
     file, mark, case = str(path).partition("::")
     return (Path(file), case) if mark and not path.exists() else (path, None)
+
+
+def _refuse_unplayed(tasks: Iterable[LoadedTask]) -> None:
+    """Whoever is not scripted must be played by a model. Those trials are errored; where there are no others, there is
+    nothing to run."""
+    people = [(loaded, loaded.task.scenario.person if loaded.task.scenario else None) for loaded in tasks]
+    if all(person is not None and not person.is_scripted for _, person in people):
+        raise InputError(Problem(file=loaded.file, message=UNPLAYED, hint=SCRIPT) for loaded, _ in people)
 
 
 def _refuse_stubs(tasks: Iterable[LoadedTask], solver: Solver) -> None:

@@ -91,6 +91,7 @@ function briefSection(trial) {
     Object.keys(brief.slots).length ? ["Slots before", Object.entries(brief.slots).map(([name, value]) => `${name} = ${plainValue(value)}`).join(", ")] : null,
     brief.compat ? ["Assertions", `read as ${brief.compat} reads them`] : null,
     ["Where", brief.environment + (brief.description ? `: ${brief.description}` : "")],
+    brief.file ? ["File", brief.file] : null,
     sandboxes.length ? ["Sandboxes", sandboxes.join(", ")] : null,
   ].filter(Boolean);
   const told = typeof instruction === "string" ? instruction : instruction === undefined ? "" : pretty(instruction);
