@@ -100,7 +100,7 @@ def test_a_failed_assertion_says_why(session: pytest.Pytester) -> None:
             "E        +  where False = <run-*: 0 of 1 passed>.passed",
             "E       Move a file",
             "E         Fail: A failed gate fails the run, whatever the score: “It is there”.",
-            "E         ✗ It is there (gate)",
+            "E         ✗ It is there",
             "E               expected at least 1",
             "E               actual   0",
             "E         log: * events, head *",
@@ -140,7 +140,7 @@ def test_plain_assertions_are_explained_as_well(session: pytest.Pytester) -> Non
     session.makepyfile("def test_it(clerkship):\n    assert clerkship.run('suites', agent='nop')\n")
     result = session.runpytest_subprocess("--assert=plain")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E       AssertionError: <run-*: 0 of 2 passed>", "E         ✗ It is there (gate)"])
+    result.stdout.fnmatch_lines(["E       AssertionError: <run-*: 0 of 2 passed>", "E         ✗ It is there"])
 
 
 def test_mistakes_fail_the_test_with_their_places_and_nothing_else(session: pytest.Pytester) -> None:
@@ -208,7 +208,7 @@ def test_it_works_under_xdist_too(session: pytest.Pytester) -> None:
     )
     result = session.runpytest_subprocess("-n", "2", "--clerkship-store=runs.db")
     result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(["E         ✗ It is there (gate)"])
+    result.stdout.fnmatch_lines(["E         ✗ It is there"])
 
 
 def test_ctrl_c_during_a_run_stops_pytest(session: pytest.Pytester) -> None:

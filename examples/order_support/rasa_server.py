@@ -14,6 +14,7 @@ import hmac
 import importlib
 import itertools
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -497,13 +498,15 @@ def main() -> None:
     parser.add_argument("--jwt-secret", default="", help="what a JWT must be signed with (HS256)")
     parser.add_argument("--trouble", default="", choices=("", *TROUBLES), help="what is wrong with it")
     given = parser.parse_args()
-    with serve(given.port, token=given.token, jwt_secret=given.jwt_secret) as server:
-        server.trouble = given.trouble
-        print(server.url, flush=True)
-        try:
+    try:
+        with serve(given.port, token=given.token, jwt_secret=given.jwt_secret) as server:
+            server.trouble = given.trouble
+            print(server.url, flush=True)
             threading.Event().wait()
-        except KeyboardInterrupt:
-            pass
+    except OSError as error:
+        sys.exit(f"port {given.port} cannot be had: {error.strerror}; choose another with --port")
+    except KeyboardInterrupt:
+        pass
 
 
 if __name__ == "__main__":

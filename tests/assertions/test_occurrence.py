@@ -181,7 +181,7 @@ def test_how_often_in_which_turn_and_not(story: Story, name: str, args: Any, pas
         (
             "sequencing",
             [{"flow_started": "refund"}, {"flow_completed": "check_order_status"}],
-            "step 2, `agent.flow.completed` where flow_id is 'check_order_status', happened only in turn 1 (#5), "
+            "step 2, flow_completed check_order_status, happened only in turn 1 (#5), "
             "not after the step before (turn 2 (#9))",
         ),
         (

@@ -203,7 +203,7 @@ def test_a_step_that_never_happened_shows_the_nearest_event() -> None:
         ("step 1", "#1 files.file.read", True),
         ("step 2", "#2 files.file.written", False),
         ("path", "b", False),
-        ("step 3", "(not found)", False),
+        ("step 3", "(not reached)", False),
     ]
 
 
@@ -225,7 +225,7 @@ def test_a_step_that_came_early_and_late_is_told_by_the_late_one() -> None:
 def test_an_empty_log_fails_at_the_first_step() -> None:
     found = sequence(Story(), read("a"), read("b"))
     assert found.detail == "step 1, `files.file.read` where path is 'a', never happened"
-    assert [row.actual for row in found.evidence] == ["(not found)", "(not found)"]
+    assert [row.actual for row in found.evidence] == ["(not found)", "(not reached)"]
 
 
 def test_steps_that_all_came_too_early_are_found_out_in_good_time() -> None:

@@ -242,7 +242,7 @@ def test_stubs_that_an_agent_cannot_be_told_of_are_refused_before_anything_runs(
         shop.run(deaf)
     [problem] = caught.value.problems
     assert (Path(problem.file).name, problem.line) == ("orders.yml", 51)
-    assert problem.message == "'lost order' stubs `action_find`, and agent has no on_start to be told of it"
+    assert problem.message == "'lost order' stubs `action_find`, and agent cannot be told of it"
     assert len(shop.run(deaf, tasks=("greeting", "unclear"))) == 2
 
 

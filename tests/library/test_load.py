@@ -94,10 +94,28 @@ def test_the_demo_loads_with_everything_its_tasks_name() -> None:
 
 def test_a_file_stands_for_the_folder_around_it() -> None:
     file = DEMO / "tasks" / "opening_hours.yml"
-    with pytest.raises(InputError, match=r"unknown dataset|no sandbox"):
-        load(file, CATALOG)
-    library = load(DEMO, CATALOG)
-    assert [loaded.task.name for loaded in library.select(file=file)] == ["Tell a caller the opening hours"]
+    for place in (file, DEMO):
+        library = load(place, CATALOG)
+        assert [loaded.task.name for loaded in library.select(file=file)] == ["Tell a caller the opening hours"]
+
+
+def test_a_file_is_not_held_up_by_what_is_wrong_in_others(shelf: Shelf) -> None:
+    shelf.write(good=TASK, bad="task: {name: B, criteria: [{label: x, assertion: {nevr: x}}]}\n")
+    library = load(shelf.root / "good.yml", CATALOG)
+    assert [loaded.task.name for loaded in library.select(file=shelf.root / "good.yml")] == ["A"]
+    [warning] = library.warnings
+    assert str(warning).endswith(
+        "1 mistake in other files of this folder, passed over; `clerkship validate` shows them"
+    )
+    with pytest.raises(InputError, match="unknown assertion `nevr`"):
+        load(shelf.root / "bad.yml", CATALOG)
+
+
+def test_a_file_is_held_up_by_what_it_needs(shelf: Shelf) -> None:
+    place = "environment: {name: clinic, simulators: {x: {kind: flies}}}\n"
+    shelf.write(good="task: {name: A, environment: clinic}\n", place=place)
+    with pytest.raises(InputError, match="unknown simulator `flies`"):
+        load(shelf.root / "good.yml", CATALOG)
 
 
 def test_a_task_alone_takes_place_in_a_conversation(shelf: Shelf) -> None:

@@ -268,7 +268,7 @@ def test_scenarios_that_share_a_name_are_told_apart_by_their_files(folder: Shelf
     folder.scenario("name: Same", "b/y.yml")
     folder.scenario('name: ""', "a/z.yml")
     folder.scenario('name: ""', "b/z.yml")
-    assert list(folder.load().tasks) == ["Same", "Same (y)", "z", "Same (b/y)", "z (b/z)"]
+    assert list(folder.load().tasks) == ["Same (x)", "Same (y)", "z", "Same (b/y)", "z (b/z)"]
 
 
 def test_the_name_of_a_file_selects_and_so_does_a_benchmark(folder: Shelf) -> None:

@@ -111,7 +111,10 @@ class Starting(Protocol):
 
 
 class Solver(Protocol):
-    """The identity of an agent under test: opens a fresh agent for each trial."""
+    """The identity of an agent under test: opens a fresh agent for each trial.
+
+    One whose agents have `on_start` and cannot leave actions out says so by `takes_stubs = False`.
+    """
 
     name: str
 

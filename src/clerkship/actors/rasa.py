@@ -177,6 +177,9 @@ def _refuse_lost(slots: Mapping[str, JsonValue], rows: list[Any]) -> None:
 class RasaSolver:
     """A Rasa server; each trial is a conversation of its own."""
 
+    takes_stubs = False
+    """It runs its own actions, and no endpoint of it says otherwise."""
+
     def __init__(self, place: Place) -> None:
         self.name = place.name
         self._place = place

@@ -51,6 +51,7 @@ _WHOLE: dict[str, type[Happened]] = {
     )
 }
 NAMES = (*_BARE, *_WHOLE)
+_NAMES = {kind: (name, field) for name, (kind, field) in _BARE.items()}
 
 
 def _or_bare(schema: dict[str, Any]) -> None:
@@ -74,8 +75,13 @@ class SequenceStep(EventMatch):
 
     @cached_property
     def words(self) -> str:
-        """The step in words; asked for in every trial, and always the same."""
-        return phrase(self)
+        """The step in words: the file's own, where it has a name for it. Asked for in every trial, always the same."""
+        name, field = _NAMES.get(self.event, ("", ""))
+        argument = self.where.get(field)
+        plain = (
+            self.where.keys() == {field} and isinstance(argument, str) and self.sandbox is None and self.actor is None
+        )
+        return f"{name} {argument}" if name and plain else phrase(self)
 
     @model_validator(mode="before")
     @classmethod

@@ -101,10 +101,12 @@ class Sequencing(Assertion, Scope):
         hits = list(self._places(evidence, step))
         late = next(((events[place], link) for place in hits if (link := _before(place, links))), None)
         chained = _chain(late[1] if late is not None else links[0]) if links else []
-        shown = late[0] if late is not None else events[hits[0]] if hits else nearest(events, step)
+        last = chained[-1] if chained else None
+        rest = [event for event in events if last is None or (event.at, event.seq) > (last.at, last.seq)]
+        shown = late[0] if late is not None else events[hits[0]] if hits else nearest(rest, step)
         rows = [_row(n, self.steps[n], event, passed=True) for n, event in enumerate(chained)]
         rows.append(_row(number, step, shown, passed=False))
-        rows += [_row(n, later, None, passed=False) for n, later in enumerate(self.steps) if n > number]
+        rows += [_row(n, later, None, passed=False, reached=False) for n, later in enumerate(self.steps) if n > number]
         if not hits:
             near = "" if shown is None else f"; nearest is {evidence.place(shown)}"
             why = f"never happened{self.scope}{near}"
@@ -152,7 +154,8 @@ def _chain(link: Link) -> list[Event]:
     return events[::-1]
 
 
-def _row(number: int, step: SequenceStep, event: Event | None, *, passed: bool) -> FieldCheck:
-    actual = "(not found)" if event is None else f"#{event.seq} {event.kind}"
+def _row(number: int, step: SequenceStep, event: Event | None, *, passed: bool, reached: bool = True) -> FieldCheck:
+    missing = "(not found)" if reached else "(not reached)"
+    actual = missing if event is None else f"#{event.seq} {event.kind}"
     seq = event.seq if event is not None else None
     return FieldCheck(path=f"step {number + 1}", expected=step.words, actual=actual, passed=passed, seq=seq)

@@ -18,7 +18,7 @@ from clerkship.cli.words import ending, verdict
 from clerkship.model.criterion import Criterion
 from clerkship.model.problem import InputError
 from clerkship.report.markdown import SUMMARY
-from clerkship.report.plain import on_one_line
+from clerkship.report.plain import on_one_line, some_gate
 from clerkship.report.repeats import rates
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task
@@ -137,7 +137,7 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
             f"  [quiet]attempt {attempt.attempt} was cut short: {escape(attempt.error or ending(attempt))}[/]"
         )
     for number, criterion in enumerate(task_run.criteria):
-        print_criterion(console, criterion, whole=criteria)
+        print_criterion(console, criterion, whole=criteria, gates=some_gate(task_run))
         if criteria:
             _print_written(view.snapshot.task.criteria[number])
     if events:

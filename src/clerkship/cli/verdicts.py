@@ -12,7 +12,7 @@ from clerkship.cli.words import ending, styled, verdict
 from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.report.outcome import outcome, tally
-from clerkship.report.plain import on_one_line, side_by_side
+from clerkship.report.plain import on_one_line, side_by_side, some_gate
 from clerkship.report.repeats import Repeats, TaskRate, beside, rates, repeats
 from clerkship.settings import program
 
@@ -154,7 +154,7 @@ def print_failure(console: Console, task_run: TaskRun) -> None:
         _print(console, 4, f"[fail]the agent failed:[/] {escape(task_run.agent_error)}")
     for criterion in task_run.criteria if task_run.status in ("completed", "timed_out") else ():
         if criterion.status != "judged" or not criterion.passed:
-            print_criterion(console, criterion)
+            print_criterion(console, criterion, gates=some_gate(task_run))
 
 
 def _print(console: Console, indent: int, markup: str) -> None:
@@ -165,12 +165,12 @@ def _print(console: Console, indent: int, markup: str) -> None:
         console.print(textwrap.indent(markup, " " * indent))
 
 
-def print_criterion(console: Console, criterion: CriterionRun, *, whole: bool = False) -> None:
+def print_criterion(console: Console, criterion: CriterionRun, *, whole: bool = False, gates: bool = True) -> None:
     """One criterion with its evidence; of a failed one what failed, or all of it."""
     mark = {"error": "[errored]! error[/]", "skipped": "[quiet]– skipped[/]"}.get(
         criterion.status, "[pass]✓[/]" if criterion.passed else "[fail]✗[/]"
     )
-    gate = " [quiet](gate)[/]" if criterion.gate else ""
+    gate = " [quiet](gate)[/]" if criterion.gate and gates else ""
     _print(console, 2, f"{mark} {escape(criterion.label)}{gate}")
     _print(console, 6, escape(criterion.detail))
     for field in criterion.evidence:

@@ -121,8 +121,8 @@ class E2eFiles:
             name = _free(case.test_case, Path(tree.file).stem, taken)
             task = task_of(case, name, self._given(case, known), self.catalog.assertion)
             self._note_ignored(tree, ["test_cases", number, "steps"], case)
-            line = tree.locate(["test_cases", number]).line
-            yield LoadedTask(task, CONVERSATION, {}, None, tree.file, line)
+            spot = tree.locate(["test_cases", number])
+            yield LoadedTask(task, CONVERSATION, {}, None, tree.file, spot.line, spot.column)
 
     def _file(self, tree: Tree) -> E2eFile | None:
         def told(path: Path_, unknown: UnknownVariable) -> None:

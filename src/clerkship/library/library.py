@@ -25,6 +25,7 @@ class LoadedTask:
     solution: str | None
     file: str
     line: int = 0
+    column: int = 0
     """Where in the file, of one that has several."""
 
 

@@ -1,5 +1,8 @@
 """A folder of YAML to a Library. All that is wrong with it is found before anything is said."""
 
+import contextlib
+import os
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -10,11 +13,12 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from clerkship.kit.memory import uncollected
+from clerkship.library import rasa
 from clerkship.library.bind import BadBinding, Filler, bind
 from clerkship.library.catalog import Catalog
 from clerkship.library.check import Checker, Surroundings, surroundings
 from clerkship.library.complaint import complain, dotted
-from clerkship.library.conftest import above, check_template, is_conftest
+from clerkship.library.conftest import STEM, above, check_template, is_conftest
 from clerkship.library.e2e import KEYS, E2eFiles, is_e2e
 from clerkship.library.known import Known
 from clerkship.library.library import Library, LoadedTask
@@ -89,6 +93,8 @@ class Loader:
     catalog: Catalog
     needs_task: bool
     known: Known
+    only: Path | None = None
+    """The one file that is asked for, if it is one: mistakes elsewhere are not its own."""
     passed_over: list[str] = field(default_factory=list)
     environments: dict[str, Environment] = field(default_factory=dict)
     datasets: dict[str, Dataset] = field(default_factory=dict)
@@ -97,6 +103,8 @@ class Loader:
     conftest: Conftest | None = None
     _defined: dict[str, dict[str, Piece]] = field(default_factory=dict)
     _scenarios: set[str] = field(default_factory=set)
+    _labels: Counter[str] = field(default_factory=Counter)
+    """How many scenarios have a name."""
 
     def __post_init__(self) -> None:
         self._warnings = Report(spoiled=self.folder.report.spoiled)
@@ -116,7 +124,7 @@ class Loader:
         e2e = E2eFiles(self.folder, self.catalog, self.known, self.problem, partial(self._note, self._warnings))
         for loaded in e2e.load([piece.tree for piece in pieces if piece.sort == "e2e"], self.tasks):
             self.tasks[loaded.task.name] = loaded
-        problems = self.folder.report.sorted()
+        problems = self._own(self.folder.report.sorted())
         if self.needs_task and not self.tasks and not problems:
             hint = "a task is a YAML file with the key `task`, `scenario` or `test_cases`"
             hint += f"; {passed_over(self.passed_over)}" if self.passed_over else ""
@@ -135,6 +143,20 @@ class Loader:
             domain=domain.source if domain is not None else None,
             passed_over=tuple(self.passed_over),
         )
+
+    def _own(self, problems: list[Problem]) -> list[Problem]:
+        """All that is wrong; of a single file that could be read, what is wrong there: the rest is one warning."""
+        if self.only is None or not any(loaded.file == str(self.only) for loaded in self.tasks.values()):
+            return problems
+        shared = {str(path) for path in self.folder.included}
+        shared |= {p.tree.file for sort in ("environment", "dataset") for p in self._defined.get(sort, {}).values()}
+        own = [p for p in problems if p.file == str(self.only) or Path(p.file).stem == STEM or p.file in shared]
+        if problems and not own:
+            count = len(problems)
+            message = f"{count} mistake{'s' * (count != 1)} in other files of this folder, passed over"
+            warning = Problem(file=str(self.folder.root), message=message, hint="`clerkship validate` shows them")
+            self._warnings.add(warning.file, lambda: warning)
+        return own
 
     def problem(self, tree: Tree, path: list[int | str], message: str, hint: str = "", **how: bool) -> None:
         """Note what is wrong, where; `spoils` if nothing else should be said of that place."""
@@ -211,6 +233,7 @@ class Loader:
     def _define(self, piece: Piece) -> None:
         if piece.sort == "scenario":
             self._scenarios |= {piece.name, piece.slug}
+            self._labels[piece.name] += 1
         if piece.sort in ("scenario", "e2e", "conftest"):
             return  # its file's name tells it from others
         known = self._defined.setdefault(piece.sort, {})
@@ -303,7 +326,9 @@ class Loader:
         try:
             task = written.task(piece.slug)
         except ValidationError as error:  # the parts are right, and do not go together
-            self.problem(piece.tree, piece.path, error.errors()[0]["msg"].removeprefix("Value error, "))
+            self.problem(
+                piece.tree, [*piece.path, "setup", "person"], _words(error), "give them an `opening` or `lines`"
+            )
             return
         if not (written.setup.person or Person(simulation_context="")).is_scripted:
             self._note(self._warnings, piece.tree, [*piece.path, "simulation_context"], UNPLAYED, SCRIPT, key=True)
@@ -314,7 +339,8 @@ class Loader:
         """A scenario's name is a label, and two may share it: then the file's name is added, or its place."""
         file = Path(piece.tree.file)
         place = file.relative_to(self.folder.root) if file.is_relative_to(self.folder.root) else file
-        names = [name, f"{name} ({piece.slug})"][: 1 if name == piece.slug else 2]
+        names = [name] if self._labels[name] < 2 else []
+        names += [f"{name} ({piece.slug})"] if name != piece.slug else []
         names.append(f"{name} ({place.with_suffix('').as_posix()})")
         return next((free for free in names if free not in self.tasks), f"{name} ({place.as_posix()})")
 
@@ -437,6 +463,11 @@ def passed_over(files: Collection[str]) -> str:
     return f"{len(files)} file{'s' * (len(files) != 1)} of a Rasa project passed over"
 
 
+def _words(error: ValidationError) -> str:
+    said = error.errors()[0]["msg"].removeprefix("Value error, ")
+    return "the person has nothing to begin with" if said.startswith("`starts: person`") else said
+
+
 def load(path: Path, catalog: Catalog, *, needs_task: bool = True, abilities: Abilities | None = None) -> Library:
     """The library in a folder, or around a file; a folder without a task is a mistake where tasks are wanted.
 
@@ -450,6 +481,19 @@ def load(path: Path, catalog: Catalog, *, needs_task: bool = True, abilities: Ab
         raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
     if not is_folder and path.suffix not in SUFFIXES:
         raise InputError.of("it is not a YAML file", file=str(path), hint=f"its name should end in {SUFFIXES[0]}")
-    folder = Folder(path if is_folder else path.parent)
+    folder = Folder(path if is_folder else _around(path))
+    only = None if is_folder else path
     with uncollected():
-        return Loader(folder, catalog, needs_task, Known(abilities, catalog.reads)).load()
+        return Loader(folder, catalog, needs_task, Known(abilities, catalog.reads), only).load()
+
+
+def _around(file: Path) -> Path:
+    """The folder that a file belongs to: its own, or the one above if that is where the rest is kept."""
+    folder = file.parent
+    if folder.resolve().name not in ("scenarios", "tasks"):
+        return folder
+    above = Path(os.path.normpath(folder / ".."))
+    with contextlib.suppress(OSError):
+        if any(rasa.top_keys(other) & rasa.OURS for other in above.iterdir() if other.suffix in SUFFIXES):
+            return above
+    return folder

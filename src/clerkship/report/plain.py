@@ -47,6 +47,11 @@ def skipped(task_run: TaskRun) -> list[CriterionRun]:
     return [criterion for criterion in task_run.criteria if criterion.status == "skipped"]
 
 
+def some_gate(task_run: TaskRun) -> bool:
+    """Whether it is worth saying of a criterion that it gates: not where all of them do."""
+    return not all(criterion.gate for criterion in task_run.criteria)
+
+
 def shown_evidence(criterion: CriterionRun) -> list[FieldCheck]:
     """What is worth showing of a criterion that was not met."""
     return [check for check in criterion.evidence if not check.passed][:MOST_EVIDENCE]
@@ -56,7 +61,7 @@ def explain(task_run: TaskRun) -> Iterator[str]:
     """Every criterion that was not met: label, reason, and each expectation beside what was found."""
     for criterion in unmet(task_run):
         mark = "!" if criterion.status == "error" else "✗"
-        gate = " (gate)" if criterion.gate else ""
+        gate = " (gate)" if criterion.gate and some_gate(task_run) else ""
         yield f"{mark} {on_one_line(criterion.label)}{gate}"
         if criterion.detail:
             yield f"    {on_one_line(criterion.detail)}"

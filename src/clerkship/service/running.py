@@ -183,7 +183,7 @@ def _refuse_stubs(tasks: Iterable[LoadedTask], solver: Solver) -> None:
     except AgentError:
         return  # that it cannot be made is its own failure, and told with each trial
     agent.close()
-    if "on_start" not in agent.entries:
+    if "on_start" not in agent.entries or not getattr(solver, "takes_stubs", True):
         raise InputError(_cannot_stub(loaded, solver) for loaded in stubbed)
 
 
@@ -192,9 +192,9 @@ def _cannot_stub(loaded: LoadedTask, solver: Solver) -> Problem:
     return Problem(
         file=loaded.file,
         line=loaded.line,
-        column=1 if loaded.line else 0,
-        message=f"{loaded.task.name!r} stubs {stubs}, and {solver.name} has no on_start to be told of it",
-        hint="give the agent an on_start that honours `start.stubs`, or leave this test case out",
+        column=loaded.column,
+        message=f"{loaded.task.name!r} stubs {stubs}, and {solver.name} cannot be told of it",
+        hint="use an agent in Python whose on_start honours `start.stubs`, or leave this test case out",
     )
 
 

@@ -64,9 +64,15 @@ def new_scenario(name: str, folder: Path, environment: str | None = None) -> lis
         "file": shlex.quote(str(path)),
         "environment": _quoted(place or ""),
         "sandbox": _quoted(talks[0]),
+        "solution": f"../solutions/{stem}.py",
     }
+    proven = (folder.parent / "solutions").is_dir()
     only = (["place"] if place is not None else []) + (["sandbox"] if len(talks) > 1 else [])
-    return write({path: render("scenario", folder, values, only)[folder / "scenario.yml"]})
+    made = render("scenario", folder, values, [*only, *(["solution"] if proven else [])])
+    files: Files = {path: made[folder / "scenario.yml"]}
+    if proven:
+        files[folder.parent / "solutions" / f"{stem}.py"] = made[folder / "solution.py"]
+    return write(files)
 
 
 def _stem(name: str, what: str = "task") -> str:

@@ -3,6 +3,7 @@
 import glob
 import re
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -11,6 +12,7 @@ from typing import Any, Self
 
 import orjson
 
+from clerkship.kit.wall import monotonic
 from clerkship.model.frozen import plain
 from clerkship.model.run import BenchmarkRun, Counts, Outcome, TaskRun
 from clerkship.store.contract import Kept, RunBusy, StoreFailed, UnknownRun
@@ -22,6 +24,8 @@ SEGMENTS = 1 << 32
 SEGMENT = 1 << 20
 """Bytes of a log that are read, and held, at once."""
 PAGE = 200
+BUSY_FOR = 30.0
+"""Seconds that another process may take before we give up."""
 """Trials that are, where there may be many."""
 _SCHEMA = """
 CREATE TABLE runs (
@@ -61,7 +65,7 @@ class SqliteStore:
             raise StoreFailed(f"the store is a file; {str(path)!r} is none")
         with _told(path):
             if create:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                _make_folder(path.parent)
             elif not path.exists():
                 raise StoreFailed(f"there is no store at {path}; `clerkship run` makes one")
             self._db = _connect(path)
@@ -73,7 +77,7 @@ class SqliteStore:
 
     def _set_up(self, *, create: bool) -> None:
         try:
-            self._db.execute("PRAGMA journal_mode=WAL")
+            _write_ahead(self._db)
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._prepare()
         except sqlite3.OperationalError as error:
@@ -295,7 +299,21 @@ class SqliteStore:
 
 
 def _connect(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
-    return sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False, uri=uri)
+    return sqlite3.connect(path, isolation_level=None, timeout=BUSY_FOR, check_same_thread=False, uri=uri)
+
+
+def _write_ahead(database: sqlite3.Connection) -> None:
+    """Have it kept with a write-ahead log. SQLite does not wait for another who is making the same file so: we do."""
+    until = monotonic() + BUSY_FOR
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or monotonic() > until:
+                raise
+            threading.Event().wait(0.005)
+        else:
+            return
 
 
 def _is_readonly(error: sqlite3.OperationalError) -> bool:
@@ -393,3 +411,11 @@ _ADVICE = {
     "not a database": "; name another file with --store",
     "locked": "; another process is writing to it",
 }
+
+
+def _make_folder(folder: Path) -> None:
+    """The folder of a store; one that is ours alone is nothing to be committed to anybody's repository."""
+    new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    if new and folder.name == ".clerkship":
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
