@@ -308,6 +308,26 @@ def test_slots_that_cannot_be_set_fail_before_the_first_turn(bench: Workbench) -
     assert len(rasa.messages) == 1
 
 
+def test_slots_that_the_server_takes_and_does_not_keep_are_not_taken_for_set(bench: Workbench) -> None:
+    task_run = talk(bench, SmallRasa(TURNS, events=lambda asked: said({"events": []})), slots="{a: 1, b: x}")
+    assert task_run.agent_error == "its tracker has not taken the initial slots a, b"
+
+
+def test_what_names_a_session_or_a_model_is_not_in_the_log(bench: Workbench) -> None:
+    heads = []
+    for session in ("one", "two"):
+        rows = [{**row, "metadata": {**row.get("metadata", {}), "session_id": session}} for row in TURNS[1]]
+        heads.append(talk(bench, SmallRasa([rows, rows])).head)
+    assert heads[0] == heads[1]
+
+
+def test_a_token_is_in_no_log_of_the_client(bench: Workbench, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        talk(bench, SmallRasa(TURNS), rasa_token="topsecret")
+    assert "token=…" in caplog.text
+    assert "topsecret" not in caplog.text
+
+
 def test_a_token_goes_in_the_query_of_every_request_and_nowhere_else(bench: Workbench) -> None:
     token = "to&ken/=+hush"
 

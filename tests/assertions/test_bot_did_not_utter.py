@@ -42,3 +42,12 @@ def test_another_conversation_does_not_count_when_one_is_named() -> None:
 
 def test_an_agent_that_said_nothing_passes() -> None:
     assert BotDidNotUtter.model_validate({"utter_name": "utter_x"}).check(Story().evidence()).passed
+
+
+def test_a_forbidden_button_is_not_excused_by_another_beside_it() -> None:
+    story = Story()
+    story.said("Which?", buttons=({"title": "A", "payload": "/a"}, {"title": "B"}))
+    forbidden = {"buttons": [{"title": "A", "payload": "/a"}]}
+    assert not BotDidNotUtter.model_validate(forbidden).check(story.evidence()).passed
+    both = {"buttons": [{"title": "B"}, {"title": "C"}]}
+    assert BotDidNotUtter.model_validate(both).check(story.evidence()).passed

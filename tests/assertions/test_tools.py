@@ -57,6 +57,14 @@ def test_a_tool_was_called_at_some_time(story: Story, args: Any, passed: bool, d
     assert (found.passed, found.score, found.detail) == (passed, float(passed), detail)
 
 
+def test_what_the_agent_passed_is_data_and_never_taken_for_a_matcher() -> None:
+    story = Story()
+    story.tell(agent.ToolExecuted(tool_name="find", arguments={"filter": {"note": "x"}, "by": {"gte": 1}}))
+    found = ToolCalled.model_validate("search").check(story.evidence())
+    assert not found.passed
+    assert "nearest: find(filter={'note': 'x'}, by={'gte': 1})" in found.detail
+
+
 def test_a_call_that_came_to_an_error_is_none() -> None:
     story = Story()
     story.tell(agent.ToolExecuted(tool_name="search", is_error=True))

@@ -24,9 +24,9 @@ SEGMENTS = 1 << 32
 SEGMENT = 1 << 20
 """Bytes of a log that are read, and held, at once."""
 PAGE = 200
+"""Trials that are, where there may be many."""
 BUSY_FOR = 30.0
 """Seconds that another process may take before we give up."""
-"""Trials that are, where there may be many."""
 _SCHEMA = """
 CREATE TABLE runs (
   id TEXT PRIMARY KEY, name TEXT NOT NULL, solver TEXT NOT NULL, started_at TEXT NOT NULL, record BLOB NOT NULL

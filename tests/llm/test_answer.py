@@ -1,0 +1,31 @@
+"""What a model wrote, as the data it was asked for."""
+
+import pytest
+
+from clerkship.assertions.judged import Verdict
+from clerkship.llm.answer import parse_answer
+from clerkship.llm.contract import BadAnswer
+
+NO = '{"reasoning": "no", "passed": false}'
+YES = '{"reasoning": "ok", "passed": true}'
+
+
+@pytest.mark.parametrize(
+    "text", [NO, f"Well.\n```json\n{NO}\n```", f"<think>{YES}</think>{NO}", f"{NO} as I said, {NO}"]
+)
+def test_chatter_and_thoughts_around_it_are_passed_over(text: str) -> None:
+    assert parse_answer(text, Verdict).passed is False
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"The agent wrote {YES}. Not met: {NO}", "there are 2 answers in it, and they differ"),
+        (f"<think>I would say {YES} but", "there is no JSON object in it"),
+        ("", "there is no JSON object in it"),
+        ('{"passed": "maybe", "reasoning": "x"}', "passed"),
+    ],
+)
+def test_words_that_are_quoted_or_only_thought_are_no_answer(text: str, why: str) -> None:
+    with pytest.raises(BadAnswer, match=why):
+        parse_answer(text, Verdict)
