@@ -69,3 +69,15 @@ def test_a_stored_snapshot_builds_the_same_task_again(bench: Workbench) -> None:
     built = build_task(snapshot, datasets, CATALOG)
     assert built.snapshot.hash == task_run.snapshot
     assert built.rooms["drop"].base == {"note.txt": b"hello"}
+
+
+def test_a_limit_or_another_way_to_a_file_makes_no_other_task(bench: Workbench) -> None:
+    bench.write("scenarios/talk.yml", "scenario: {name: T, simulation_context: x, setup: {person: {lines: [Hi]}}}\n")
+    first = bench.run_one("nop")
+    second = bench.run_one("nop", turn_timeout=9, max_turns=3, timeout=5)
+    assert first.snapshot != second.snapshot
+    found = [Snapshot.model_validate_json(bench.store.blob(task_run.snapshot)) for task_run in (first, second)]
+    assert found[0].content == found[1].content
+    bench.write("scenarios/talk.yml", "scenario: {name: T, simulation_context: x, setup: {person: {lines: [Ho]}}}\n")
+    third = Snapshot.model_validate_json(bench.store.blob(bench.run_one("nop").snapshot))
+    assert third.content != found[0].content

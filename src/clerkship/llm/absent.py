@@ -15,15 +15,15 @@ class AbsentModel:
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
-        self._reason = reason
+        self.reason = reason
 
     def ask(self, question: Question[T]) -> Answer[T]:
         """Say why not."""
-        raise NoModel(self._reason)
+        raise NoModel(self.reason)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Say why not."""
-        raise NoModel(self._reason)
+        raise NoModel(self.reason)
 
     def close(self) -> None:
         """It holds nothing."""

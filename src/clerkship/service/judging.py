@@ -15,7 +15,7 @@ from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
 
 PROVIDERS = ("openai",)
-_INSTEAD = "give --judge, or --no-judge to skip it"
+_INSTEAD = "give --judge, or --no-judge to skip them"
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,17 @@ def unused(conftest: Conftest | None) -> tuple[Problem, ...]:
     return tuple(
         Problem(message=f"conftest: {block}.{key} is not used yet; the built-in prompt is") for block, key in named
     )
+
+
+def unjudged(judging: Judging, *, needed: bool) -> tuple[Problem, ...]:
+    """What is known beforehand of criteria that will have no verdict."""
+    if not needed or judging.skips:
+        return ()
+    if isinstance(judging.model, AbsentModel):
+        return (Problem(message=judging.model.reason),)
+    if judging.model is None:
+        return (Problem(message="some criteria need a model to judge them, and none is configured", hint=_INSTEAD),)
+    return ()
 
 
 def choose(

@@ -92,7 +92,17 @@ def show_task(
 def compare_runs(store: Store, before: str, after: str) -> Comparison:
     """Two runs of one store, task by task."""
     old, new = store.run(before), store.run(after)
-    return compare(old, store.task_runs(old.id), new, store.task_runs(new.id))
+    return compare(old, _by_content(store, old.id), new, _by_content(store, new.id))
+
+
+def _by_content(store: Store, run_id: str) -> list[TaskRun]:
+    """A run's trials, each with what identifies its task in place of its snapshot: a limit that was asked for, or
+    another way to the same file, makes no other task of it."""
+    found, known = store.task_runs(run_id), dict[str, str]()
+    for task_run in found:
+        if task_run.snapshot not in known:
+            known[task_run.snapshot] = Snapshot.model_validate_json(store.blob(task_run.snapshot)).content
+    return [task_run.model_copy(update={"snapshot": known[task_run.snapshot]}) for task_run in found]
 
 
 def _by_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:

@@ -29,7 +29,7 @@ from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
 from clerkship.service.checking import load_checked
-from clerkship.service.judging import choose, needs_judge, unused
+from clerkship.service.judging import choose, needs_judge, unjudged, unused
 from clerkship.settings import Settings
 from clerkship.store.contract import Hold, Store
 
@@ -154,7 +154,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         solver,
         request.concurrency or benchmark_concurrency or settings.concurrency,
         chosen.judging,
-        (*library.warnings_of(tasks), *unused(library.conftest)),
+        (*library.warnings_of(tasks), *unused(library.conftest), *unjudged(chosen.judging, needed=needed)),
         library.domain,
     )
 
