@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
 from clerkship.model.call import AssertionCall, StepCall
 from clerkship.model.criterion import Criterion
@@ -21,9 +21,16 @@ class Setup(Frozen):
     turn_timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds per answer (ours)")] = None
 
 
+def _or_a_name(schema: dict[str, Any]) -> None:
+    whole = dict(schema)
+    schema.clear()
+    schema.update({"anyOf": [{"type": "string", "minLength": 1}, whole]})
+
+
 class ToolCalled(Frozen):
     """A tool that is to be called: its name alone, or with some of its arguments."""
 
+    model_config = ConfigDict(json_schema_extra=_or_a_name)
     tool_name: str
     arguments: dict[str, JsonValue] = {}
 
