@@ -10,6 +10,7 @@ import pytest
 from clerkship.actors.contract import Message, Said, Say, Start
 from clerkship.events.agent import ActionExecuted, FlowCompleted, FlowStarted, SlotSet
 from clerkship.model.problem import InputError
+from clerkship.service.reading import Wanted, view_task
 from tests.workbench import Workbench
 
 TALK = """\
@@ -145,6 +146,16 @@ def test_a_button_is_pressed_where_there_is_one(bench: Workbench, buttons: tuple
 
     assert bench.run_one(agent).ending == "person_done"
     assert heard == ["Hello", text]
+
+
+def test_a_button_that_is_not_there_is_said_where_the_person_gives_up(bench: Workbench) -> None:
+    bench.write("buttons.yml", BUTTONS.replace("            - {when: Which, say: neither}\n", ""))
+    task_run = bench.run_one(lambda message: Say("Which?", buttons=({"title": "track it"}, {"title": "No"})))
+    assert task_run.ending == "nothing_left"
+    [ended] = [e["payload"] for e in bench.events(task_run) if e["kind"] == "chat.session.ended"]
+    assert ended["detail"] == "rule 1 fits, and no button is like '^Track'; there were: track it, No"
+    said = view_task(bench.store, task_run, Wanted(limit=0)).said
+    assert said[-1] == ("person", f"({ended['detail']})")
 
 
 def test_what_is_not_text_reaches_the_person(bench: Workbench) -> None:

@@ -153,6 +153,8 @@ class Speech:
     reason: str = ""
     metadata: Mapping[str, JsonValue] | None = None
     """Sent along with what is said, unseen."""
+    detail: str = ""
+    """Of one who leaves: what they would have done, and could not."""
 
 
 class SimulatedPerson(Protocol):

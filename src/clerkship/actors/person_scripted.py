@@ -35,6 +35,7 @@ class ScriptedPerson:
         enough = end.after is not None and self._said >= end.after
         if enough or (isinstance(end.when, str) and found(end.when, said.text)):
             return Speech(end.say, leaves=True, reason="person_done")
+        missed = ""
         for number, rule in enumerate(self._script.script):
             if isinstance(rule.when, str) and self._may_use(number, rule) and found(rule.when, said.text):
                 if rule.press is None:
@@ -43,12 +44,13 @@ class ScriptedPerson:
                 if button is not None:
                     self._uses[number] += 1
                     return self._press(button)
+                missed = missed or _missed(number, rule.press, said.buttons)
         line = self._go_on()
         if line is not None:
             return line
         if self._script.fallback is not None:
             return self._say(self._script.fallback)
-        return Speech(leaves=True, reason="person_done" if self._script.lines else "nothing_left")
+        return Speech(leaves=True, reason="person_done" if self._script.lines else "nothing_left", detail=missed)
 
     def wait(self) -> Speech | None:
         """Whoever has lines goes on with them; others take silence for an end."""
@@ -95,6 +97,12 @@ class ScriptedPerson:
     def _say(self, line: str, metadata: Mapping[str, Any] | None = None) -> Speech:
         self._said += 1
         return Speech(line, metadata=metadata)
+
+
+def _missed(number: int, title: str, buttons: tuple[Mapping[str, Any], ...]) -> str:
+    """What an author should know whose rule fitted and found nothing to press."""
+    there = ", ".join(str(button.get("title")) for button in buttons) or "none"
+    return f"rule {number + 1} fits, and no button is like {title!r}; there were: {there}"
 
 
 def _button(title: str, buttons: tuple[Mapping[str, Any], ...]) -> Mapping[str, Any] | None:

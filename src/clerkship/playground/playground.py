@@ -201,7 +201,8 @@ class Playground:
             conversation.say(self.act(sandbox, "person", cause), speech.text, **along)
         if speech.leaves and conversation.open:
             self.left[sandbox] = speech.reason
-            conversation.end(self.act(sandbox, "person", cause), speech.reason)
+            told = {"detail": speech.detail} if speech.detail else {}
+            conversation.end(self.act(sandbox, "person", cause), speech.reason, **told)
 
     def _conversation(self, sandbox: str) -> Conversation:
         return cast(Conversation, self.sandboxes[sandbox].state)

@@ -56,6 +56,6 @@ class Conversation(Protocol):
         """Somebody says something."""
         ...
 
-    def end(self, act: Act, reason: str) -> Event:
+    def end(self, act: Act, reason: str, **extra: Any) -> Event:
         """Somebody ends it."""
         ...

@@ -34,7 +34,7 @@ function told(view, events) {
     if (isMessage(event)) {
       rows.push(...notes(between, view.trial), bubble(event, view));
       between = [];
-    } else if (event.actor === "agent" || event.actor === "scenario") between.push(event);
+    } else if (event.actor === "agent" || event.actor === "scenario" || event.payload.detail) between.push(event);
   }
   return [...rows, ...notes(between, view.trial)];
 }

@@ -23,3 +23,4 @@ class SessionEnded(Payload):
 
     kind: ClassVar[str] = "chat.session.ended"
     reason: str
+    detail: str | None = None

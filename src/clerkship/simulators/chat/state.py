@@ -31,11 +31,11 @@ class ChatState(State):
         turn = self.turns + (act.actor != "agent")
         return act.emit(MessageSent(text=text, turn=turn, **extra))
 
-    def end(self, act: Act, reason: str) -> Event:
+    def end(self, act: Act, reason: str, detail: str | None = None) -> Event:
         """Somebody leaves."""
         if not self.open:
             raise Refusal(409, "not_open", "nobody is here to talk with")
-        return act.emit(SessionEnded(reason=reason))
+        return act.emit(SessionEnded(reason=reason, detail=detail))
 
     def since(self, seq: int) -> list[Event]:
         """Messages after this point of the log."""
