@@ -156,12 +156,6 @@ def rasa() -> Iterator[RasaServer]:
         yield server
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Workbench:
-    """A folder of its own."""
-    return Workbench(tmp_path)
-
-
 def run_case(bench: Workbench, case: Case, agent: Any, *, holds: bool) -> tuple[TaskRun, CriterionRun]:
     """The conversation, with one assertion about it."""
     goals = {"assertions": [{case.name: case.good if holds else case.bad}]}
