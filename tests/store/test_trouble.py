@@ -206,3 +206,12 @@ def test_a_store_that_may_only_be_read_is_read_and_told_from_one_that_may_be_wri
     assert "choose a writable place with --store" in as_nobody(lambda: SqliteStore(path))
     assert "choose a writable place with --store" in as_nobody(lambda: SqliteStore(tmp_path / "new.db"))
     tmp_path.chmod(0o755)
+
+
+def test_several_who_make_one_store_at_the_same_moment_wait_for_each_other(tmp_path: Path) -> None:
+    code = (
+        "import sys, pathlib; from clerkship.store.sqlite import SqliteStore as S; S(pathlib.Path(sys.argv[1])).close()"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "new.db")]
+    makers = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    assert [maker.communicate(timeout=60)[1] for maker in makers] == [""] * 6

@@ -1,0 +1,77 @@
+"""Stopped while a model judges: what was said is kept, and the trial is to be done again."""
+
+import threading
+from collections.abc import Sequence
+from typing import TypeVar
+
+import pytest
+from pydantic import BaseModel
+
+from clerkship.actors.python import PythonSolver
+from clerkship.engine.batch import Batch
+from clerkship.engine.build import build_tasks
+from clerkship.engine.trial import Finished, Job, Setting
+from clerkship.llm.completions import ModelOutage
+from clerkship.llm.contract import Answer, Question
+from clerkship.playground.gateway import Gateway
+from clerkship.service.running import RunRequest, plan_run
+from clerkship.settings import Settings
+from tests.workbench import CATALOG, Workbench
+
+T = TypeVar("T", bound=BaseModel)
+SCENARIO = """
+    scenario:
+      name: A
+      simulation_context: x
+      setup: {person: {lines: [Hi]}}
+      goals: {criteria: [It greets, It is kind]}
+"""
+
+
+class Slow:
+    """Thinks until it is sent home."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.asked, self.home = threading.Event(), threading.Event()
+
+    def ask(self, question: Question[T]) -> Answer[T]:
+        """Never answer."""
+        self.asked.set()
+        if not self.home.wait(20):
+            pytest.fail("nobody sent it home")
+        raise ModelOutage("it was sent home")
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Not asked for here."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Go home."""
+        self.home.set()
+
+
+def test_a_trial_that_is_being_judged_is_kept_as_cancelled_with_its_log(bench: Workbench) -> None:
+    bench.write("a.yml", SCENARIO)
+    solver = PythonSolver("agent", lambda message: "hello")
+    plan = plan_run(RunRequest(path=bench.folder, agent=solver, judge="none"), Settings(), CATALOG)
+    [built] = build_tasks(plan.snapshots, plan.datasets, CATALOG)
+    kept: list[Finished] = []
+    model = Slow()
+    setting = Setting(solver, Gateway(), lambda: "", model=model)
+    batch = Batch([Job(built, "run", 0)], setting, 1, kept.extend)
+
+    def stop() -> None:
+        model.asked.wait(20)
+        batch.stop()
+
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    batch.run()
+    stopper.join()
+    [finished] = kept
+    task_run = finished.task_run
+    assert batch.cancelled
+    assert (task_run.status, task_run.verdict, task_run.criteria) == ("cancelled", None, ())
+    assert b'"text":"hello"' in finished.log
