@@ -192,3 +192,14 @@ def test_the_schema_of_a_task_still_has_its_own_scenario(capsysbinary: pytest.Ca
     assert run(["schema", "scenario"]) == 0
     found = json.loads(capsysbinary.readouterr().out)
     assert found["properties"]["scenario"]["required"] == ["name", "simulation_context"]
+
+
+def test_a_new_scenario_of_a_new_project_runs_by_itself_and_with_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["init", "."]) == 0
+    assert run(["new", "scenario", "Cancel a visit", "--in", "practice/scenarios"]) == 0
+    assert run(["validate", "practice/scenarios/cancel_a_visit.yml"]) == 0
+    for path in ("practice/scenarios/cancel_a_visit.yml", "practice/scenarios/book_a_visit.yml", "practice"):
+        assert run(["run", path, "--agent", "oracle"]) == 0, path

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
+from clerkship.engine.build import build_tasks
 from clerkship.model.criterion import Criterion
+from clerkship.model.domain import Domain
+from clerkship.model.problem import InputError
 from clerkship.model.scenario import Person, Scenario
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import Task
@@ -329,3 +332,34 @@ def test_a_file_pointed_at_is_what_runs(folder: Shelf) -> None:
     assert names(path) == ["One"]
     assert names(folder.root / "eval") == ["One", "Other"]
     assert names(folder.root / "eval", tasks=("other",)) == ["Other"]
+
+
+@pytest.mark.parametrize("name", ["credentials", "endpoints", "docker-compose"])
+def test_a_scenario_is_one_whatever_its_file_is_called(folder: Shelf, name: str) -> None:
+    folder.scenario("name: Odd", f"eval/scenarios/{name}.yml")
+    assert list(folder.load().tasks) == ["Odd"]
+
+
+def test_a_slot_of_no_type_takes_anything(folder: Shelf) -> None:
+    folder.scenario("setup: {initial_slots: {a: 1}}")
+    assert folder.warnings(Domain(source="d", slots={"a": ""})) == []
+
+
+def test_a_variable_that_has_another_value_by_now_is_said_and_is_no_bug(
+    folder: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHO", "x")
+    folder.scenario("goals: {assertions: [bot_uttered: {text_matches: '${WHO}'}]}")
+    library = folder.load()
+    [loaded] = library.tasks.values()
+    monkeypatch.setenv("WHO", "(")
+    with pytest.raises(InputError, match=r"task 'One': bot_uttered\.text_matches: not a regular expression"):
+        build_tasks([library.snapshot(loaded, 9)], {}, CATALOG)
+    assert "not a regular expression" in folder.lines()[0]
+
+
+def test_a_test_file_is_checked_with_its_variables_put_in(folder: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = "{test_case: a, steps: [{user: x, assertions: [{bot_uttered: {text_matches: '${WHO}'}}]}]}"
+    folder.write("tests/cases.yml", f"test_cases: [{case}]")
+    monkeypatch.setenv("WHO", "(")
+    assert "not a regular expression" in folder.lines()[0]
