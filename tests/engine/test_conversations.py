@@ -318,6 +318,15 @@ def test_variables_are_put_in_when_it_runs_and_never_kept(bench: Workbench, monk
     assert b"${ORDER_SECRET}" in kept
 
 
+@pytest.mark.parametrize("value", ["true", "judged", "2026", "null", "passed"])
+def test_a_variable_may_have_any_value(bench: Workbench, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("WORD", value)
+    bench.write("talk.yml", TALK + "  goals: {assertions: [bot_uttered: {text_matches: '${WORD}'}]}\n")
+    task_run = bench.run_one(Bot)
+    assert (task_run.status, task_run.verdict) == ("completed", "fail")
+    assert task_run.criteria[0].evidence[0].expected == {"matches": "${WORD}"}
+
+
 def test_the_same_seed_gives_the_same_bytes(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
     assert bench.run_one(Bot).head == bench.run_one(Bot).head

@@ -21,7 +21,7 @@ from clerkship.model.run import FieldCheck
 T = TypeVar("T")
 _ACTIVE = ("started", "completed", "resumed")
 _COUNTABLE = ("equals", "in", "gt", "gte", "lt", "lte", "not", "approx")
-_MOST_NAMES = 300
+MOST_NAMES = 300
 _MOST_SHOWN = 5
 
 
@@ -198,7 +198,7 @@ def closest(name: str, events: Sequence[Event], field: str) -> Event | None:
     first: dict[str, Event] = {}
     for event in events:
         first.setdefault(getattr(event.payload, field), event)
-    near = nearest(name, islice(first, _MOST_NAMES))
+    near = nearest(name, islice(first, MOST_NAMES))
     return first[near] if near is not None else events[0] if events else None
 
 

@@ -122,12 +122,8 @@ def expanded(snapshot: Snapshot) -> tuple[Task, Mapping[str, str]]:
     """The task with environment variables put in, and which those are."""
     if b"${" not in snapshot.data:
         return snapshot.task, {}
-
-    def told(path: list[int | str], unknown: UnknownVariable) -> None:
-        raise InputError.of(f"task {snapshot.task.name!r}: {unknown}", hint=unknown.hint)
-
-    used = Used(variables())
-    return Task.model_validate(expand(snapshot.task.model_dump(mode="json"), used, told)), used.found
+    used, unset = Used(variables()), _unset(f"task {snapshot.task.name!r}")
+    return Task.model_validate(expand(snapshot.task.model_dump(mode="json"), used, unset)), used.found
 
 
 def _unset(what: str) -> Callable[[list[int | str], UnknownVariable], None]:

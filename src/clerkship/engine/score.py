@@ -89,7 +89,11 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
 
 
 def _unexpanded(criterion: CriterionRun, values: Mapping[str, str]) -> CriterionRun:
-    return CriterionRun.model_validate_json(put_back(criterion.model_dump_json().encode(), values))
+    rows = tuple(
+        row.model_copy(update={"expected": put_back(row.expected, values), "actual": put_back(row.actual, values)})
+        for row in criterion.evidence
+    )
+    return criterion.model_copy(update={"detail": put_back(criterion.detail, values), "evidence": rows})
 
 
 def fold(criteria: Sequence[CriterionRun], status: Status) -> Score:

@@ -36,7 +36,7 @@ class Surroundings:
 
 def surroundings(data: Mapping[str, Any]) -> Surroundings:
     """What an environment's file says is there, well written or badly."""
-    kinds = {name: _read(Simulator, written) for name, written in _map(data.get("simulators")).items()}
+    kinds = {name: _read(Simulator, written) for name, written in as_map(data.get("simulators")).items()}
     return Surroundings(str(data.get("name")), {name: s.kind if s is not None else "" for name, s in kinds.items()})
 
 
@@ -52,11 +52,11 @@ class Checker:
 
     def check_environment(self, data: Mapping[str, Any], datasets: Collection[str]) -> None:
         """Kinds, configs, datasets and reactions."""
-        named = [(n, name) for n, name in enumerate(_list(data.get("datasets"))) if isinstance(name, str)]
+        named = [(n, name) for n, name in enumerate(as_list(data.get("datasets"))) if isinstance(name, str)]
         for number, name in named:
             if name not in datasets:
                 self.note(["datasets", number], f"unknown dataset `{name}`", did_you_mean(name, datasets))
-        for name, written in _map(data.get("simulators")).items():
+        for name, written in as_map(data.get("simulators")).items():
             simulator = _read(Simulator, written)
             if name in RESERVED:
                 message = f"`{name}` is the name of {RESERVED[name]}"
@@ -64,7 +64,7 @@ class Checker:
             if simulator is not None:
                 self._check_simulator(simulator, ["simulators", name], [name for _, name in named])
         sandboxes = surroundings(data).sandboxes
-        for number, written in enumerate(_list(data.get("reactions"))):
+        for number, written in enumerate(as_list(data.get("reactions"))):
             reaction = _read(Reaction, written)
             if reaction is not None:
                 self._check_reaction(reaction, ["reactions", number], sandboxes)
@@ -108,28 +108,28 @@ class Checker:
 
     def check_task(self, data: Mapping[str, Any], place: Surroundings | None) -> None:
         """Criteria, steps and the person; without a place, what can be said without one."""
-        entities = [entity.get("id") for entity in _list(data.get("entities")) if isinstance(entity, dict)]
-        for number, criterion in enumerate(_list(data.get("criteria"))):
-            self._check_criterion(_map(criterion), ["criteria", number], entities, place)
+        entities = [entity.get("id") for entity in as_list(data.get("entities")) if isinstance(entity, dict)]
+        for number, criterion in enumerate(as_list(data.get("criteria"))):
+            self._check_criterion(as_map(criterion), ["criteria", number], entities, place)
         scenario = data.get("scenario")
         alone = isinstance(scenario, list)
-        steps = scenario if alone else _map(scenario).get("steps")
+        steps = scenario if alone else as_map(scenario).get("steps")
         self._check_steps(steps, ["scenario"] if alone else ["scenario", "steps"], place)
-        self._check_person(_map(scenario).get("person"), ["scenario", "person"], place)
-        self.known.check_slots(_map(scenario).get("initial_slots"), ["scenario", "initial_slots"], self.note)
+        self._check_person(as_map(scenario).get("person"), ["scenario", "person"], place)
+        self.known.check_slots(as_map(scenario).get("initial_slots"), ["scenario", "initial_slots"], self.note)
 
     def check_scenario(self, data: Mapping[str, Any], place: Surroundings | None) -> None:
         """A scenario file: its assertions, its person, and what else it sets up."""
-        setup, goals = _map(data.get("setup")), _map(data.get("goals"))
-        for number, written in enumerate(_list(goals.get("assertions"))):
+        setup, goals = as_map(data.get("setup")), as_map(data.get("goals"))
+        for number, written in enumerate(as_list(goals.get("assertions"))):
             call = _read(AssertionCall, written)
             if call is not None:
                 self._check_call("assertion", call.name, call.args, ["goals", "assertions", number], place)
         self._check_steps(setup.get("steps"), ["setup", "steps"], place)
         self._check_person(setup.get("person") or {}, ["setup", "person"], place)
         self.known.check_slots(setup.get("initial_slots"), ["setup", "initial_slots"], self.note)
-        for number, written in enumerate(_list(goals.get("expected_tools"))):
-            for key in _map(written).keys() & {"tool_called", "tool_group"}:
+        for number, written in enumerate(as_list(goals.get("expected_tools"))):
+            for key in as_map(written).keys() & {"tool_called", "tool_group"}:
                 path: Path = ["goals", "expected_tools", number, key]
                 self.known.check_assertion(key, written[key], path, self.note, self.warn)
 
@@ -140,7 +140,7 @@ class Checker:
             self._check_call("assertion", call.name, call.args, path, place)
 
     def _check_steps(self, steps: Any, path: Path, place: Surroundings | None) -> None:
-        for number, written in enumerate(_list(steps)):
+        for number, written in enumerate(as_list(steps)):
             step = _read(StepCall, written)
             if step is not None:
                 self._check_call("step", step.name, step.args, [*path, number], place)
@@ -194,7 +194,7 @@ class Checker:
                 hint = did_you_mean(sandbox, place.sandboxes) or "it has no sandboxes"
                 self.note([*here, "sandbox"], f"no sandbox `{sandbox}` in {place.name}", hint)
             if isinstance(event, str):
-                self._check_event(event, _map(part.get("where")), here)
+                self._check_event(event, as_map(part.get("where")), here)
 
     def _check_event(self, name: str, where: Mapping[str, Any], path: Path) -> None:
         """The kind exists, and the paths start at a field of its payload: one that does not would match nothing, and
@@ -261,9 +261,11 @@ def _read(model: type[M], data: Any) -> M | None:
         return None
 
 
-def _list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
+    """It, if it is one; what else stands there has been complained of."""
     return value if isinstance(value, list) else []
 
 
-def _map(value: Any) -> dict[str, Any]:
+def as_map(value: Any) -> dict[str, Any]:
+    """Likewise."""
     return value if isinstance(value, dict) else {}

@@ -10,7 +10,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
-from clerkship.library.check import Checker, surroundings
+from clerkship.library.check import Checker, as_list, as_map, surroundings
 from clerkship.library.complaint import complain
 from clerkship.library.e2e_case import ASSERTIONS, Given, flow_ids, has_assertions, task_of
 from clerkship.library.known import Known
@@ -153,14 +153,14 @@ class E2eFiles:
     def _definitions(self, tree: Tree) -> Definitions:
         stubs = {
             name: Defined(value, tree, ["stub_custom_actions", name])
-            for name, value in _map(tree.data.get("stub_custom_actions")).items()
+            for name, value in as_map(tree.data.get("stub_custom_actions")).items()
         }
         return Definitions(self._named(tree, "fixtures"), self._named(tree, "metadata"), stubs)
 
     def _named(self, tree: Tree, sort: Sort) -> dict[str, Defined]:
         found: dict[str, Defined] = {}
-        for number, item in enumerate(_list(tree.data.get(sort))):
-            for name, value in _map(item).items():
+        for number, item in enumerate(as_list(tree.data.get(sort))):
+            for name, value in as_map(item).items():
                 path: Path_ = [sort, number, name]
                 if name in found:
                     other = tree.locate(found[name].path, key=True)
@@ -216,7 +216,7 @@ class CaseCheck:
     def check(self) -> bool:
         """Look at every case; whether anything is wrong."""
         names: dict[str, int] = {}
-        for number, case in enumerate(_list(self.tree.data.get("test_cases"))):
+        for number, case in enumerate(as_list(self.tree.data.get("test_cases"))):
             if isinstance(case, dict):
                 self._check_name(case.get("test_case"), number, names)
                 self._check_case(case, ["test_cases", number])
@@ -234,24 +234,24 @@ class CaseCheck:
             self._say(["test_cases", number, "test_case"], f"two test cases are called {name[:100]!r}", hint)
 
     def _check_case(self, case: Mapping[str, Any], path: Path_) -> None:
-        for number, name in enumerate(_list(case.get("fixtures"))):
+        for number, name in enumerate(as_list(case.get("fixtures"))):
             if isinstance(name, str):
                 self._check_fixture(name, [*path, "fixtures", number])
         self._check_metadata(case.get("metadata"), [*path, "metadata"])
-        steps = _list(case.get("steps"))
-        if steps and all(_map(step).keys() & _LEGACY and "user" not in _map(step) for step in steps):
+        steps = as_list(case.get("steps"))
+        if steps and all(as_map(step).keys() & _LEGACY and "user" not in as_map(step) for step in steps):
             self._say([*path, "steps"], "no `user` step: nobody says anything")
         for number, step in enumerate(steps):
-            self._check_step(_map(step), [*path, "steps", number])
+            self._check_step(as_map(step), [*path, "steps", number])
 
     def _check_fixture(self, name: str, path: Path_) -> None:
         found = self.known.fixtures.get(name)
         if found is None:
             self._unknown("fixture", name, self.known.fixtures, path)
             return
-        for number, slots in enumerate(_list(self.files.as_run(found.tree, found.path))):
+        for number, slots in enumerate(as_list(self.files.as_run(found.tree, found.path))):
             self.files.known.check_slots(slots, [*found.path, number], self._noting(found.tree))
-            if _CLOCK in _map(slots):
+            if _CLOCK in as_map(slots):
                 self._wrong = True
                 message = f"`{_CLOCK}` cannot be set: an agent's clock is its own"
                 hint = "a task's environment has a `now`, for agents that ask the playground for the time"
@@ -281,10 +281,10 @@ class CaseCheck:
             hint = "use the assertion `bot_uttered` with `text_matches`"
             self._say([*path, "bot"], "`bot` is compared as it stands, and takes no environment variable", hint)
         for key in ("slot_was_set", "slot_was_not_set"):
-            for number, slot in enumerate(_list(step.get(key))):
+            for number, slot in enumerate(as_list(step.get(key))):
                 slots = {slot: None} if isinstance(slot, str) else slot
                 self.files.known.check_slots(slots, [*path, key, number], self._say)
-        for number, written in enumerate(_list(step.get("assertions"))):
+        for number, written in enumerate(as_list(step.get("assertions"))):
             self._check_assertion(
                 written, [*path, "assertions", number], ordered=step.get("assertion_order_enabled") is True
             )
@@ -300,18 +300,10 @@ class CaseCheck:
             self._say(at, *self._refusal(call.name), key=True)
         elif _names_turn(call.args):
             self._say(at, "`turn` is not for these files: an assertion is about the step it stands in")
-        elif self._is_known(call.name, at):
+        else:
             self._checker().check_assertion(written, path, surroundings(CONVERSATION.model_dump()))
             if ordered and call.name == "flow_started" and _is_all(call.args):
                 self._say(at, "`all` of several flows has no one place in an order", "write an assertion for each flow")
-
-    def _is_known(self, name: str, path: Path_) -> bool:
-        try:
-            self.files.catalog.assertion(name)
-        except UnknownName as unknown:
-            self._say(path, f"unknown assertion `{name[:60]}`", unknown.hint, key=True)
-            return False
-        return True
 
     def _refusal(self, name: str) -> tuple[str, str]:
         if name == "sequencing":
@@ -334,7 +326,7 @@ class CaseCheck:
         return Checker(self.files.catalog, self._say, note_all, warn, self.files.known)
 
     def _check_stubs(self, names: Collection[str]) -> None:
-        for key in _map(self.tree.data.get("stub_custom_actions")):
+        for key in as_map(self.tree.data.get("stub_custom_actions")):
             case, double, _ = key.partition("::")
             if double and case not in names:
                 hint = did_you_mean(case, names)
@@ -371,21 +363,13 @@ def _is_there(path: Path) -> bool:
 
 
 def _slots(fixture: Any) -> dict[str, JsonValue]:
-    return {name: value for slots in _list(fixture) for name, value in _map(slots).items()}
+    return {name: value for slots in as_list(fixture) for name, value in as_map(slots).items()}
 
 
 def _names_turn(args: Any) -> bool:
-    return any("turn" in _map(part) for part in (args if isinstance(args, list) else [args]))
+    return any("turn" in as_map(part) for part in (args if isinstance(args, list) else [args]))
 
 
 def _is_all(args: Any) -> bool:
     """Whether each of several flows is meant."""
-    return len(flow_ids(args)) > 1 and str(_map(args).get("operator", "all")).lower() == "all"
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _map(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return len(flow_ids(args)) > 1 and str(as_map(args).get("operator", "all")).lower() == "all"

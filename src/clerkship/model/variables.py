@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import orjson
-
 _NAME = re.compile(r"\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -44,12 +42,16 @@ SHORTEST = 4
 """Of a value that is put back: shorter ones stand in too much that has nothing to do with them."""
 
 
-def put_back(data: bytes, values: Mapping[str, str]) -> bytes:
-    """Some JSON with every value that was put in replaced by the name it stands for."""
-    for name, value in sorted(values.items(), key=lambda pair: -len(pair[1])):
-        if len(value) >= SHORTEST:
-            data = data.replace(orjson.dumps(value)[1:-1], f"${{{name}}}".encode())
-    return data
+def put_back(data: Any, values: Mapping[str, str]) -> Any:
+    """The same data with each value that was put in replaced, wherever a text has it, by the name it stands for."""
+    if isinstance(data, str):
+        for name, value in sorted(values.items(), key=lambda pair: -len(pair[1])):
+            if len(value) >= SHORTEST:
+                data = data.replace(value, f"${{{name}}}")
+        return data
+    if isinstance(data, dict):
+        return {key: put_back(value, values) for key, value in data.items()}
+    return [put_back(value, values) for value in data] if isinstance(data, list | tuple) else data
 
 
 def expand_text(text: str, values: Mapping[str, str]) -> str:
