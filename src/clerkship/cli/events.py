@@ -1,5 +1,6 @@
 """`clerkship events`: the log of a playground that is up."""
 
+import signal
 from threading import Event as Moment
 from typing import Annotated
 
@@ -53,15 +54,15 @@ def events(
 
 
 def _follow(remote: Remote, where: Whereabouts, after: int, kinds: Kinds, *, json: bool) -> None:
-    console = out()
+    console, stop = out(), Moment()
+    # Not as an exception: one that strikes while a line is printed can be lost on its way.
+    signal.signal(signal.SIGINT, lambda number, frame: stop.set())
     try:
-        while True:
+        while not stop.is_set():
             for event in read_events(remote, after):
                 after = event["seq"]
                 if event in kinds:
                     print_json_line(event) if json else print_event(console, event)
-            Moment().wait(LOOK_EVERY)
+            stop.wait(LOOK_EVERY)
     except NotThere:
         err().print(f"[quiet]the playground {escape(where.name)} has ended[/]")
-    except KeyboardInterrupt:
-        return
