@@ -39,6 +39,9 @@ class Settings:
         default="",
         metadata={"about": "who judges what no rule decides: `openai:model`, `scripted:file`, or `none` to skip it"},
     )
+    person: str = field(
+        default="", metadata={"about": "who plays people that are not scripted: `openai:model` or `scripted:file`"}
+    )
     embeddings: str = field(
         default="text-embedding-3-large",
         metadata={"about": "model that makes vectors of texts, where a judge needs them: `model` or `model@address`"},

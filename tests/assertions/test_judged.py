@@ -23,7 +23,7 @@ from clerkship.events.ledger import NOTHING_TOLD, ledger, transcript
 from clerkship.events.lifecycle import AgentStarted
 from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import BadAnswer, NoModel
-from clerkship.llm.prompts import CRITERION
+from clerkship.llm.prompts import BUILT_IN
 from clerkship.model.scenario import Person, Scenario
 from clerkship.model.task import Task
 from tests.assertions.judge import FakeJudge
@@ -59,7 +59,7 @@ def test_the_verdict_is_the_models_with_its_reason_and_who_gave_it() -> None:
     check = Judged.model_validate("It says why").check(evidence(conversation(), judge))
     assert (check.passed, check.score, check.detail) == (True, 1.0, "In [T1] it says why.")
     [row] = check.evidence
-    assert row.actual == {"model": "a judge", "prompt": CRITERION.mark}
+    assert row.actual == {"model": "a judge", "prompt": BUILT_IN["criterion"].mark}
     no = FakeJudge({"passed": False, "reasoning": " "})
     check = Judged(statement="It says why").check(evidence(conversation(), no))
     assert (check.passed, check.score, check.detail) == (False, 0.0, "(no reason given)")

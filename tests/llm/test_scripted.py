@@ -9,7 +9,7 @@ from clerkship.assertions.generative_response_is_relevant import cosine
 from clerkship.engine.build import build_model
 from clerkship.llm.contract import BadAnswer, Model, Question
 from clerkship.model.frozen import Flag
-from clerkship.model.judge import Judge
+from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError
 from clerkship.settings import Settings
 
@@ -24,7 +24,7 @@ def scripted(folder: Path, text: str) -> Model:
     """One with this script."""
     path = folder / "answers.yml"
     path.write_text(text, encoding="utf-8")
-    found = build_model(Judge(who=f"scripted:{path}"), Settings())
+    found = build_model(ModelChoice(who=f"scripted:{path}"), Settings())
     assert found is not None
     return found
 
@@ -90,9 +90,9 @@ def test_mistakes_in_the_script_are_said_with_their_place(tmp_path: Path, text: 
 )
 def test_a_judge_that_cannot_be_is_said_before_anything_runs(who: str, told: str) -> None:
     with pytest.raises(InputError) as wrong:
-        build_model(Judge(who=who), Settings())
+        build_model(ModelChoice(who=who), Settings())
     assert told in str(wrong.value)
 
 
 def test_nobody_is_somebody_to_name() -> None:
-    assert build_model(Judge(who="none"), Settings()) is None
+    assert build_model(ModelChoice(who="none"), Settings()) is None

@@ -145,6 +145,16 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """A turn of a conversation that was had before: what the person said, and all that they heard upon it."""
+
+    said: str | None
+    """Nothing where the agent spoke first."""
+    heard: Heard | None
+    """Nothing where the agent was silent."""
+
+
+@dataclass(frozen=True, slots=True)
 class Speech:
     """What a person does next: says something, leaves, or both."""
 

@@ -10,7 +10,6 @@ from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import quoted
 from clerkship.llm.contract import Question
-from clerkship.llm.prompts import GROUNDEDNESS, section
 from clerkship.model.run import FieldCheck
 
 
@@ -45,8 +44,9 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
         """The share of its statements that the source supports; none where it states nothing."""
         said = cast(Utterance, reply.payload)
         truth = self.ground_truth if self.ground_truth is not None else _made_from(said.metadata or {})
-        matter = f"{section('SOURCE', quoted(truth))}\n\n{section('REPLY', quoted(said.text))}"
-        answer = evidence.ask(Question(matter, Statements, GROUNDEDNESS.text, GROUNDEDNESS.name))
+        prompt = evidence.prompts["groundedness"]
+        told = prompt.fill(source=quoted(truth), reply=quoted(said.text))
+        answer = evidence.ask(Question(told.matter, Statements, told.orders, prompt.name))
         found = answer.data.statements
         if not found:
             return None
@@ -62,7 +62,7 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
             for number, statement in enumerate(found)
         )
         reasoning = f"{good} of {len(found)} statements stand in the source{'' if truth else ', which is empty'}"
-        return Rating(good / len(found), reasoning, answer.model, GROUNDEDNESS, rows)
+        return Rating(good / len(found), reasoning, answer.model, prompt, rows)
 
 
 def _made_from(metadata: dict[str, Any]) -> str:

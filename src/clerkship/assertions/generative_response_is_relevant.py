@@ -12,7 +12,6 @@ from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import quoted
 from clerkship.llm.contract import Question
-from clerkship.llm.prompts import RELEVANCE, VARIATIONS, section
 from clerkship.model.frozen import Number
 
 LEAST_NORM = 1e-10
@@ -54,25 +53,25 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
         if message is None:
             return None
         text = cast(Utterance, reply.payload).text
-        matter = f"{section('MESSAGE', quoted(message))}\n\n{section('REPLY', quoted(text))}"
-        answer = evidence.ask(Question(matter, Relevance, RELEVANCE.text, RELEVANCE.name))
-        return Rating(answer.data.score, answer.data.reasoning, answer.model, RELEVANCE)
+        prompt = evidence.prompts["relevance"]
+        told = prompt.fill(message=quoted(message), reply=quoted(text))
+        answer = evidence.ask(Question(told.matter, Relevance, told.orders, prompt.name))
+        return Rating(answer.data.score, answer.data.reasoning, answer.model, prompt)
 
     def _by_embeddings(self, reply: Event, evidence: Evidence) -> Rating | None:
         messages = [cast(Utterance, event.payload).text for event in evidence.utterances if event.actor != "agent"]
         if not messages:
             return None
-        matter = section("REPLY", quoted(cast(Utterance, reply.payload).text))
-        answer = evidence.ask(Question(matter, Variations, VARIATIONS.text, VARIATIONS.name))
+        prompt = evidence.prompts["variations"]
+        told = prompt.fill(reply=quoted(cast(Utterance, reply.payload).text))
+        answer = evidence.ask(Question(told.matter, Variations, told.orders, prompt.name))
         found = answer.data.question_variations
         if not any(text.strip() for text in found):
-            return Rating(0.0, "it answers no message that the model could think of", answer.model, VARIATIONS)
+            return Rating(0.0, "it answers no message that the model could think of", answer.model, prompt)
         first, *rest = evidence.embed([messages[-1], *found])
         cosines = [cosine(first, vector) for vector in rest]
         compared = ", ".join(f"{text!r} {value:.2f}" for text, value in zip(found, cosines, strict=True))
-        return Rating(
-            sum(cosines) / len(cosines), f"likeness to {messages[-1]!r}: {compared}", answer.model, VARIATIONS
-        )
+        return Rating(sum(cosines) / len(cosines), f"likeness to {messages[-1]!r}: {compared}", answer.model, prompt)
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:

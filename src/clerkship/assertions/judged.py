@@ -9,7 +9,7 @@ from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import ledger, quoted, transcript
 from clerkship.llm.contract import Question
-from clerkship.llm.prompts import CRITERION, section
+from clerkship.llm.prompts import Prompt
 from clerkship.model.frozen import Flag
 from clerkship.model.run import FieldCheck
 
@@ -38,23 +38,23 @@ class Judged(Assertion):
         """One question. Where the agent did nothing at all there is nothing to ask about."""
         if not _took_part(evidence):
             return Check.of(False, "the agent said and did nothing")
-        question = Question(prompt=self._matter(evidence), shape=Verdict, orders=CRITERION.text, about=CRITERION.name)
-        answer = evidence.ask(question)
-        passed, reasoning = answer.data.passed, answer.data.reasoning.strip() or "(no reason given)"
-        return Check.of(passed, reasoning, _judge(answer.model))
-
-    def _matter(self, evidence: Evidence) -> str:
+        prompt = evidence.prompts["criterion"]
         context = None if evidence.as_rasa else _context(evidence)
-        sections = [
-            *([section("SIMULATION CONTEXT", quoted(context))] if context else []),
-            section("TRANSCRIPT", transcript(evidence)),
-            section("LEDGER", ledger(evidence)),
-        ]
-        return "\n\n".join([*sections, f"The criterion to decide on:\n{self.statement.strip()}"])
+        statement = self.statement.strip()
+        told = prompt.fill(
+            criterion=statement,
+            criteria_text=f"1. {statement}",
+            simulation_context=quoted(context) if context else "",
+            transcript=transcript(evidence),
+            event_ledger=ledger(evidence),
+        )
+        answer = evidence.ask(Question(told.matter, Verdict, told.orders, prompt.name))
+        passed, reasoning = answer.data.passed, answer.data.reasoning.strip() or "(no reason given)"
+        return Check.of(passed, reasoning, _judge(answer.model, prompt))
 
 
-def _judge(model: str) -> FieldCheck:
-    asked = {"model": model, "prompt": CRITERION.mark}
+def _judge(model: str, prompt: Prompt) -> FieldCheck:
+    asked = {"model": model, "prompt": prompt.mark}
     return FieldCheck(path="judge", expected={"exists": True}, actual=asked, passed=True)
 
 

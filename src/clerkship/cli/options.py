@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from clerkship.model.judge import NOBODY
+from clerkship.model.model_choice import NOBODY
 from clerkship.model.problem import InputError
 from clerkship.report.markdown import COMMENT, LEAST
 

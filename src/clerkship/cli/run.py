@@ -25,8 +25,15 @@ from clerkship.cli.run_options import (
     AtOnce,
     BenchmarkSlug,
     Chaos,
+    CheckPerson,
     Compat,
     MaxTurns,
+    Metrics,
+    Person,
+    Record,
+    RecordAgent,
+    Refresh,
+    Replay,
     RunPath,
     Seed,
     Shuffle,
@@ -37,6 +44,7 @@ from clerkship.cli.run_options import (
     Trials,
     TurnTimeout,
     UntilSure,
+    tape_of,
 )
 from clerkship.cli.shown import RunShown, reports
 from clerkship.report.markdown import SUMMARY
@@ -68,6 +76,13 @@ def run(
     domain: DomainPath = None,
     judge: Judge = None,
     no_judge: NoJudge = False,
+    metrics: Metrics = False,
+    person: Person = None,
+    check_person: CheckPerson = False,
+    record: Record = False,
+    record_agent: RecordAgent = False,
+    replay: Replay = False,
+    refresh: Refresh = False,
     report: Report = None,
     junit: Junit = None,
     jsonl: Jsonl = None,
@@ -112,6 +127,11 @@ def run(
         turn_timeout=turn_timeout,
         domain=domain,
         judge=judge_of(judge, no_judge=no_judge),
+        person=person,
+        metrics=metrics,
+        checks_person=check_person,
+        tape=tape_of(record=record, replay=replay, refresh=refresh),
+        tapes_agent=record_agent,
     )
     result, _ = run_and_show(request, settings, store or settings.store, targets, json=json)
     raise typer.Exit(result.exit_code())

@@ -6,8 +6,11 @@ from typing import Annotated
 import typer
 
 from clerkship.faults.chaos import PROFILES
+from clerkship.model.problem import InputError
+from clerkship.model.run import Tape
 
 _WHICH, _HOW, _GRADED = "Which tasks", "How they are run", "How they are graded"
+_PEOPLE, _TAPES = "People played by models", "Record and replay"
 _LONGEST = 86_400
 
 RunPath = Annotated[
@@ -106,6 +109,41 @@ Threshold = Annotated[
         rich_help_panel=_HOW,
     ),
 ]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        metavar="WHO",
+        help="Who plays people without a script: openai:model, openai:model@address, scripted:file.",
+        rich_help_panel=_PEOPLE,
+    ),
+]
+CheckPerson = Annotated[
+    bool,
+    typer.Option(
+        "--check-person", help="Have the judge look at how the person was played, too.", rich_help_panel=_PEOPLE
+    ),
+]
+Metrics = Annotated[
+    bool,
+    typer.Option("--metrics", help="Have the judge rate each conversation; no verdict.", rich_help_panel=_GRADED),
+]
+Record = Annotated[
+    bool,
+    typer.Option("--record", help="Take down what models answer, beside the scenarios.", rich_help_panel=_TAPES),
+]
+RecordAgent = Annotated[
+    bool,
+    typer.Option("--record-agent", help="Take down what the agent answers, too.", rich_help_panel=_TAPES),
+]
+Replay = Annotated[
+    bool,
+    typer.Option("--replay", help="Ask no model: answers as they were taken down.", rich_help_panel=_TAPES),
+]
+Refresh = Annotated[
+    bool,
+    typer.Option("--refresh", help="Replay, and record what is missing.", rich_help_panel=_TAPES),
+]
 Compat = Annotated[
     str | None,
     typer.Option(
@@ -114,3 +152,12 @@ Compat = Annotated[
         rich_help_panel=_GRADED,
     ),
 ]
+
+
+def tape_of(*, record: bool, replay: bool, refresh: bool) -> Tape | None:
+    """Which of three was asked for."""
+    asked: dict[Tape, bool] = {"record": record, "replay": replay, "refresh": refresh}
+    named = [name for name, given in asked.items() if given]
+    if len(named) > 1:
+        raise InputError.of(f"{' and '.join(f'--{name}' for name in named)} exclude each other", hint="give one")
+    return named[0] if named else None

@@ -156,8 +156,7 @@ class Batch:
         self._send_home()
         for seat in self._seats:
             seat.stop()
-        if self.setting.model is not None:
-            self.setting.model.close()  # whoever waits for its answer goes on without
+        self.setting.models.close()
         until = monotonic() + STOP_WITHIN
         while monotonic() < until and any(seat.trial is not None for seat in self._seats):
             for seat in self._seats:

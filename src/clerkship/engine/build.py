@@ -16,13 +16,15 @@ from clerkship.engine.catalog import Registered
 from clerkship.library.complaint import complain
 from clerkship.library.source import Unreadable, read_text
 from clerkship.library.yaml import BadYaml, parse
+from clerkship.llm.asker import Asker
 from clerkship.llm.contract import Model
 from clerkship.llm.openai import ANSWER_WITHIN, AT_ONCE, Manner, OpenAIModel, parse_place
+from clerkship.llm.prompts import Prompts
 from clerkship.llm.scripted import Script, ScriptedModel
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
-from clerkship.model.judge import NOBODY, Judge
+from clerkship.model.model_choice import NOBODY, ModelChoice
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.scenario import SCRIPT, UNPLAYED, Person, Scenario
@@ -56,10 +58,10 @@ class BuiltTask:
     variables: Mapping[str, str]
     """What stands in the task for environment variables, by their names."""
 
-    def person(self) -> SimulatedPerson | None:
-        """A fresh person for one trial."""
+    def person(self, asker: Asker | None, prompts: Prompts) -> SimulatedPerson | None:
+        """A fresh person for one trial; one who is not scripted is played by whoever is asked."""
         script: Person | None = self.scenario.person
-        if script is not None and not script.is_scripted:
+        if script is not None and script.needs_model:
             raise InputError.of(UNPLAYED, hint=SCRIPT)
         return ScriptedPerson(script) if script is not None else None
 
@@ -161,7 +163,7 @@ def build_solver(reference: str, catalog: Registered, settings: Settings) -> Sol
     return catalog.agents.get(sort)(rest, settings)
 
 
-def build_model(judge: Judge, settings: Settings) -> Model | None:
+def build_model(judge: ModelChoice, settings: Settings) -> Model | None:
     """Who judges: `openai:model[@address]` or `scripted:file`; None where nobody is to be asked."""
     sort, _, rest = judge.who.partition(":")
     if judge.skips:
@@ -174,7 +176,7 @@ def build_model(judge: Judge, settings: Settings) -> Model | None:
     raise InputError.of(f"unknown judge `{judge.who}`", hint=hint)
 
 
-def _openai(judge: Judge, rest: str, settings: Settings) -> Model:
+def _openai(judge: ModelChoice, rest: str, settings: Settings) -> Model:
     key = variables().get(judge.key_from, "").strip() if judge.key_from else settings.openai_api_key
     if judge.key_from and not key:
         raise InputError.of(f"judge `{judge.who}`: the environment variable {judge.key_from} is not set", hint="set it")

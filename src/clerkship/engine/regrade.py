@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from clerkship.engine.build import BuiltTask
-from clerkship.engine.score import ALONE, Judging, Score, fold, judge, status_of
+from clerkship.engine.models import ALONE, Models
+from clerkship.engine.score import Score, fold, judge, status_of
 from clerkship.events.event import Event, Payload, parse_event
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentAnswered
 from clerkship.events.log import chain_head
+from clerkship.llm.asker import Tally
 from clerkship.model.problem import PlatformError
 from clerkship.model.run import CriterionRun, Ending, TaskRun
 from clerkship.playground.playground import replay
@@ -30,7 +32,7 @@ def parse_log(lines: Iterable[bytes], kinds: Kinds, blob: Callable[[str], bytes]
 
 
 def grade(
-    built: BuiltTask, events: Sequence[Event], ending: Ending, judging: Judging = ALONE
+    built: BuiltTask, events: Sequence[Event], ending: Ending, models: Models, trial: int, tally: Tally
 ) -> tuple[tuple[CriterionRun, ...], Score]:
     """Every criterion of a task over these events, and their fold. States are rebuilt by reading the log again."""
     answered = [event.payload for event in events if isinstance(event.payload, AgentAnswered)]
@@ -42,9 +44,10 @@ def grade(
         answer=answered[-1].answer if answered else None,
         answered=bool(answered),
         entities=built.snapshot.entities,
-        model=judging.model,
+        model=models.asker("judge", built.snapshot, trial, tally),
+        prompts=models.prompts,
     )
-    criteria = judge(built.checks, evidence, skip_judged=judging.skips, variables=built.variables)
+    criteria = judge(built.checks, evidence, skip_judged=models.skips_judged, variables=built.variables)
     return criteria, fold(criteria, status_of(ending))
 
 
@@ -54,7 +57,7 @@ def regrade(
     lines: Sequence[bytes],
     kinds: Kinds,
     blob: Callable[[str], bytes],
-    judging: Judging = ALONE,
+    models: Models = ALONE,
 ) -> TaskRun:
     """A trial's record with its verdict found again, by the criteria of `built`."""
     if chain_head(lines) != graded.head:
@@ -63,7 +66,9 @@ def regrade(
             update={"status": "errored", "ending": "errored", "error": error, "verdict": None, "score": None}
             | {"axes": {}, "criteria": (), "snapshot": built.snapshot.hash}
         )
-    criteria, folded = grade(built, parse_log(lines, kinds, blob), graded.ending, judging)
+    tally = Tally()
+    events = parse_log(lines, kinds, blob)
+    criteria, folded = grade(built, events, graded.ending, models, graded.trial, tally)
     return graded.model_copy(
         update={
             "criteria": criteria,
@@ -71,5 +76,6 @@ def regrade(
             "score": folded.score,
             "axes": folded.axes,
             "snapshot": built.snapshot.hash,
+            "models": tally.used(),
         }
     )

@@ -1,16 +1,16 @@
 """The scene of a task: what is set up before an agent starts, in a run and in a playground that is up."""
 
+from clerkship.actors.contract import SimulatedPerson
 from clerkship.engine.build import BuiltTask
 from clerkship.events.agent import SlotSet
 from clerkship.events.lifecycle import RunStarted
 from clerkship.playground.playground import Playground
 
 
-def set_scene(playground: Playground, built: BuiltTask) -> None:
+def set_scene(playground: Playground, built: BuiltTask, person: SimulatedPerson | None) -> None:
     """Seat the person, run the steps, schedule those that come later."""
     task, environment = built.snapshot.task, built.snapshot.environment
     playground.emit("run", RunStarted(task=task.name, environment=environment.name, seed=playground.seed), "run")
-    person = built.person()
     if person is not None and built.person_at is not None:
         playground.seat(person, built.person_at)
     for at, step in built.steps:

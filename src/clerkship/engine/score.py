@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
-from clerkship.llm.contract import BadAnswer, Model, NoModel
+from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.model.criterion import Criterion
 from clerkship.model.problem import ClerkshipError
 from clerkship.model.run import AxisScore, CriterionRun, CriterionStatus, Ending, Status, Verdict
@@ -24,23 +24,6 @@ class Score:
     verdict: Verdict | None
     score: float | None
     axes: dict[str, AxisScore]
-
-
-@dataclass(frozen=True)
-class Judging:
-    """Who is asked what no rule decides, if anybody is."""
-
-    model: Model | None = None
-    skips: bool = False
-    """Whether what needs a model is passed over."""
-
-    def close(self) -> None:
-        """Let go of the model; it is not asked again."""
-        if self.model is not None:
-            self.model.close()
-
-
-ALONE = Judging()
 
 
 def judge(
@@ -141,7 +124,7 @@ def _axis(criteria: Sequence[CriterionRun]) -> AxisScore:
 def status_of(ending: Ending) -> Status:
     """What an ending makes of the run."""
     match ending:
-        case "timed_out" | "cancelled" | "errored":
+        case "timed_out" | "cancelled" | "errored" | "invalid_person":
             return ending
         case "turn_timed_out":
             return "timed_out"

@@ -10,6 +10,7 @@ import orjson
 
 from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, Message, Say, Solver, Start, Starting
 from clerkship.engine.build import BuiltTask
+from clerkship.engine.models import ALONE, Models
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.engine.score import Score, fold, judge, status_of
 from clerkship.events.event import Event, Utterance
@@ -18,10 +19,11 @@ from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted
 from clerkship.events.log import Log, Subscriber
 from clerkship.kit.rng import derive
 from clerkship.kit.wall import monotonic, perf_counter
-from clerkship.llm.contract import Model
+from clerkship.llm.asker import Asker, Tally
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import Attempt, CriterionRun, Ending, TaskRun
 from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT, Scenario
+from clerkship.model.usage import Role
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.pacer import paced
@@ -57,10 +59,8 @@ class Setting:
     begin: Callable[[Attempt], None] = lambda attempt: None
     """Told of each attempt before its agent is."""
     subscribers: tuple[Subscriber, ...] = ()
-    model: Model | None = None
-    """Who judges what no rule decides."""
-    skips_judged: bool = False
-    """Whether what needs a model is passed over."""
+    models: Models = ALONE
+    """Who is asked what no rule decides."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ class Trial:
         )
         for subscriber in setting.subscribers:
             self.playground.log.subscribe(subscriber)
+        self._tally = Tally()
         self._answer: Any = None
         self._answered = False
         self._agent_error = ""
@@ -109,7 +110,8 @@ class Trial:
 
     async def play(self) -> Ending:
         """Set the scene and let the agent work until it is done, the person leaves, or a limit is reached."""
-        set_scene(self.playground, self.job.built)
+        person = self.job.built.person(self._asker("person"), self._setting.models.prompts)
+        set_scene(self.playground, self.job.built, person)
         if self.playground.step_errors:
             return "errored"
         try:
@@ -137,6 +139,10 @@ class Trial:
         self._answered = True
         self._emit(AgentAnswered(answer=self._answer))
         return "agent_done"
+
+    def _asker(self, role: Role) -> Asker | None:
+        job = self.job
+        return self._setting.models.asker(role, job.built.snapshot, job.trial, self._tally)
 
     def _hold(self, agent: Agent) -> Agent:
         """Keep it for closing; one that comes when the trial was given up already is closed at once."""
@@ -234,7 +240,7 @@ class Trial:
 
     def _grade(self, ending: Ending, error: str) -> Finished:
         status = status_of(ending)
-        built, skips = self.job.built, self._setting.skips_judged
+        built, skips = self.job.built, self._setting.models.skips_judged
         criteria = judge(built.checks, self._evidence(ending), skip_judged=skips, variables=built.variables)
         return self._keep(ending, error, criteria, fold(criteria, status))
 
@@ -261,6 +267,7 @@ class Trial:
             events=len(log.events),
             snapshot=snapshot.hash,
             tags=snapshot.task.tags,
+            models=self._tally.used(),
         )
         return Finished(task_run, log.data(), log.blobs, orjson.dumps(playground.sidecar.data()))
 
@@ -274,7 +281,8 @@ class Trial:
             answer=self._answer,
             answered=self._answered,
             entities=snapshot.entities,
-            model=self._setting.model,
+            model=self._asker("judge"),
+            prompts=self._setting.models.prompts,
         )
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from clerkship.events.event import Event, Utterance
 from clerkship.llm.contract import Answer, Model, NoModel, Question
+from clerkship.llm.prompts import BUILT_IN, Prompts
 from clerkship.model.run import Ending
 from clerkship.model.task import Task
 
@@ -36,6 +37,8 @@ class Evidence:
     entities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     model: Model | None = None
     """Who can be asked what no rule decides; most checks have no need of one."""
+    prompts: Prompts = BUILT_IN
+    """What it is told."""
 
     @property
     def as_rasa(self) -> bool:

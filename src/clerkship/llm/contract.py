@@ -1,12 +1,21 @@
 """What a model is asked, and what it gives back. Whoever asks knows nothing of who answers."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar, cast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
+
+from clerkship.model.usage import NOTHING_USED, Usage
 
 T = TypeVar("T", bound=BaseModel)
+
+
+class Line(NamedTuple):
+    """What was said before, in a conversation with a model."""
+
+    role: Literal["user", "assistant"]
+    text: str
 
 
 @dataclass(frozen=True)
@@ -21,6 +30,10 @@ class Question(Generic[T]):
     """What it is to do, before it sees the matter; nothing that somebody else wrote is in here."""
     about: str = ""
     """What it is for, in a word or two."""
+    talk: tuple[Line, ...] = ()
+    """What was said between the orders and this prompt, oldest first."""
+    sample: str = ""
+    """Which of several alike it is: the same question asked again on purpose is another one."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -52,7 +65,7 @@ class Answer(Generic[T]):
 
     data: T
     model: str
-    usage: Mapping[str, JsonValue] = field(default_factory=dict)
+    usage: Usage = NOTHING_USED
 
 
 class Model(Protocol):
@@ -78,6 +91,10 @@ class Model(Protocol):
 
 class BadAnswer(Exception):
     """A model answered, and not in the shape it was asked for."""
+
+    def __init__(self, message: str, usage: Usage = NOTHING_USED) -> None:
+        super().__init__(message)
+        self.usage = usage
 
 
 class NoModel(Exception):

@@ -177,7 +177,8 @@ Give the same judgement again, as one JSON object of the shape you were told, an
 def _messages(question: Question[Any]) -> list[dict[str, str]]:
     shape = _SHAPE.format(schema=orjson.dumps(question.schema).decode())
     orders = "\n\n".join(filter(None, (question.orders, shape)))
-    return [_turn("system", orders), _turn("user", question.prompt)]
+    earlier = [_turn(line.role, line.text) for line in question.talk]
+    return [_turn("system", orders), *earlier, _turn("user", question.prompt)]
 
 
 def _turn(role: str, text: str) -> dict[str, str]:

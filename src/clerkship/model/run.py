@@ -5,7 +5,9 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import JsonValue
 
 from clerkship.model.frozen import Frozen
-from clerkship.model.judge import Judge
+from clerkship.model.model_choice import ModelChoice
+from clerkship.model.quality import Quality
+from clerkship.model.usage import Role, Usage
 
 Status = Literal["completed", "timed_out", "errored", "invalid_person", "cancelled"]
 Verdict = Literal["pass", "partial", "fail", "ungraded", "inconclusive"]
@@ -17,6 +19,7 @@ Ending = Literal[
     "agent_silent",  # on_turn returned nothing
     "turn_limit",
     "agent_failed",
+    "invalid_person",  # the person was not played as their contract says
     "turn_timed_out",  # one answer took longer than it may
     "timed_out",
     "cancelled",
@@ -101,10 +104,32 @@ class TaskRun(Frozen):
     events: int
     snapshot: str
     tags: tuple[str, ...] = ()
+    models: dict[Role, Usage] = {}
+    """What was asked of models, by what for."""
+    quality: Quality | None = None
+    """How good the conversation was, where that was asked; it decides nothing."""
 
     def outcome(self) -> Outcome:
         """How it came out."""
         return Outcome(self.task, self.trial, self.attempt, self.status, self.verdict)
+
+
+Tape = Literal["record", "replay", "refresh"]
+
+
+class Asking(Frozen):
+    """What else a run was told about the models it asks."""
+
+    prompts: dict[str, str] = {}
+    """Prompts of its own, by the name of the built-in one that each stands for."""
+    metrics: bool = False
+    """Whether conversations are rated besides."""
+    checks_person: bool = False
+    """Whether a model looks at how the person was played."""
+    tape: Tape | None = None
+    """Whether what models answer is taken down, or taken from what was."""
+    tapes_agent: bool = False
+    """Whether what the agent answers is taken down too."""
 
 
 class BenchmarkRun(Frozen):
@@ -132,8 +157,11 @@ class BenchmarkRun(Frozen):
     total: int
     grading: str
     clerkship: str
-    judge: Judge | None = None
+    judge: ModelChoice | None = None
     """Who was to judge what no rule decides, if anybody was."""
+    person: ModelChoice | None = None
+    """Who was to play people that are not scripted, if anybody was."""
+    asking: Asking = Asking()
     plugins: dict[str, str] = {}
     """Packages from elsewhere that its tasks and its agent need, with their versions."""
 

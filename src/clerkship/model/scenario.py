@@ -113,6 +113,11 @@ class Person(Frozen):
         return self.simulation_context is None or bool(self.opening is not None or self.lines or self.script)
 
     @property
+    def needs_model(self) -> bool:
+        """Whether somebody must make up what they say."""
+        return not self.is_scripted
+
+    @property
     def first_line(self) -> str | None:
         """What they begin with, where that is written down."""
         return self.opening if self.opening is not None or not self.lines else self.lines[0].say

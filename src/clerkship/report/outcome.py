@@ -24,6 +24,7 @@ ENDINGS: dict[Ending, str] = {
     "nothing_left": "The person had nothing more to say",
     "agent_silent": "The agent gave no reply",
     "turn_limit": "The limit of turns was reached",
+    "invalid_person": "The person was not played as their contract says: no verdict on the agent",
     "turn_timed_out": "The agent took too long over one answer",
     "agent_failed": "The agent crashed, or answered what is no answer",
     "timed_out": "The time limit passed",

@@ -21,6 +21,7 @@ from clerkship.kit.rng import derive
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
+from clerkship.llm.prompts import BUILT_IN
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION, Environment
 from clerkship.model.names import did_you_mean, fitting
@@ -159,7 +160,7 @@ def _begin(playground: Playground, built: BuiltTask | None) -> None:
         playground.emit("run", started, "run")
         playground.listen()
         return
-    set_scene(playground, built)
+    set_scene(playground, built, built.person(None, BUILT_IN))
     if playground.step_errors:
         raise InputError.of("; ".join(playground.step_errors), file=built.snapshot.source)
     speaks_first = built.scenario.starts == "person"

@@ -11,25 +11,25 @@ from clerkship.actors.contract import AgentError, Solver
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
+from clerkship.engine.models import ALONE, Models
 from clerkship.engine.schedule import Schedule
-from clerkship.engine.score import ALONE, Judging
 from clerkship.engine.trial import Finished, Setting
 from clerkship.faults.chaos import chaos
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.model.dataset import Dataset
-from clerkship.model.judge import NOBODY
+from clerkship.model.model_choice import NOBODY
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan, UntilSure
 from clerkship.model.problem import InputError, Problem
-from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.model.run import Asking, BenchmarkRun, Counts, Tape, TaskRun
 from clerkship.model.scenario import SCRIPT, UNPLAYED, Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
+from clerkship.service.casting import Wanted, choose, needs_of, unused
 from clerkship.service.checking import load_checked
-from clerkship.service.judging import choose, needs_judge, unjudged, unused
 from clerkship.settings import Settings
 from clerkship.store.contract import Hold, Store
 
@@ -60,6 +60,16 @@ class RunRequest:
     domain: Path | None = None
     judge: str | None = None
     """Who judges what no rule decides; `none` to skip it."""
+    person: str | None = None
+    """Who plays people that are not scripted."""
+    metrics: bool = False
+    """Whether conversations are rated besides, by the judge."""
+    checks_person: bool = False
+    """Whether the judge looks at how the person was played."""
+    tape: Tape | None = None
+    """Whether what models answer is taken down, or taken from what was."""
+    tapes_agent: bool = False
+    """Whether what the agent answers is taken down too."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +82,7 @@ class RunPlan:
     datasets: Mapping[str, Dataset]
     solver: Solver
     concurrency: int
-    judging: Judging = ALONE
+    models: Models = ALONE
     warnings: tuple[Problem, ...] = ()
     domain: str | None = None
     """What the names in the files were checked against, if anything."""
@@ -127,8 +137,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     tasks = [_as_asked(loaded, request, settings) for loaded in tasks]
     snapshots = tuple(library.snapshot(loaded, timeout) for loaded in tasks)
     wanted = {name for loaded in tasks for name in loaded.environment.datasets}
-    needed = needs_judge(snapshots, catalog)
-    chosen = choose(request.judge, settings, conftest=library.conftest, needed=needed)
+    needs = needs_of(snapshots, catalog)
+    cast = choose(_wanted(request), settings, conftest=library.conftest, needs=needs)
     plan = Plan(
         snapshots=tuple(snapshot.hash for snapshot in snapshots),
         seed=settings.seed if request.seed is None else request.seed,
@@ -144,7 +154,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         options=_options(request),
         plugins=plugins_used(snapshots, solver.name, catalog),
         concurrency=request.concurrency or benchmark_concurrency,
-        judge=chosen.judge,
+        **cast.kept(),
     )
     return RunPlan(
         run,
@@ -153,10 +163,20 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         {name: library.datasets[name] for name in wanted},
         solver,
         request.concurrency or benchmark_concurrency or settings.concurrency,
-        chosen.judging,
-        (*library.warnings_of(tasks), *unused(library.conftest), *unjudged(chosen.judging, needed=needed)),
+        cast.models,
+        (*library.warnings_of(tasks), *unused(library.conftest), *cast.missing(needs)),
         library.domain,
     )
+
+
+def _wanted(request: RunRequest) -> Wanted:
+    asking = Asking(
+        metrics=request.metrics,
+        checks_person=request.checks_person,
+        tape=request.tape,
+        tapes_agent=request.tapes_agent,
+    )
+    return Wanted(request.judge, request.person, asking)
 
 
 def split_case(path: Path) -> tuple[Path, str | None]:
@@ -241,8 +261,13 @@ def _options(request: RunRequest) -> tuple[str, ...]:
     pairs += [("--chaos", request.chaos), ("--compat", request.compat)]
     pairs += [("--max-turns", request.max_turns), ("--turn-timeout", request.turn_timeout)]
     pairs += [("--domain", request.domain), ("--judge", request.judge if request.judge != NOBODY else None)]
+    pairs += [("--person", request.person)]
     flags: tuple[str, ...] = ("--until-sure",) if request.until_sure is not None else ()
     flags += ("--no-judge",) if request.judge == NOBODY else ()
+    flags += ("--metrics",) if request.metrics else ()
+    flags += ("--check-person",) if request.checks_person else ()
+    flags += (f"--{request.tape}",) if request.tape else ()
+    flags += ("--record-agent",) if request.tapes_agent else ()
     return flags + tuple(str(part) for pair in pairs if pair[1] is not None for part in pair)
 
 
@@ -286,15 +311,14 @@ def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch
 
     gateway = Gateway()
     listener = Listener(gateway)
-    judging = plan.judging
-    setting = Setting(plan.solver, gateway, listener.url, hold.begin, model=judging.model, skips_judged=judging.skips)
+    setting = Setting(plan.solver, gateway, listener.url, hold.begin, models=plan.models)
     batch = Batch(schedule.first(), setting, plan.concurrency, save, schedule.after)
     with batch.hearing_ctrl_c():
         try:
             batch.run()
         finally:
             listener.close()
-            judging.close()
+            plan.models.close()
         store.mark(plan.run.id, "cancelled" if batch.cancelled else "completed", _end_of(plan.run))
     return RunResult(store.run(plan.run.id), store.counts(plan.run.id))
 

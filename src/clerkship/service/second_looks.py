@@ -15,13 +15,13 @@ from clerkship.kit.wall import now
 from clerkship.library.load import load
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
-from clerkship.model.judge import NOBODY
+from clerkship.model.model_choice import NOBODY
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
 from clerkship.model.run import Attempt, BenchmarkRun, Outcome, Status
 from clerkship.model.snapshot import GRADING, Snapshot
-from clerkship.service.judging import choose, needs_judge
+from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.running import RunPlan, RunResult, Watch, carry_out, new_run
 from clerkship.settings import Settings
 from clerkship.store.contract import Store, StoreFailed
@@ -43,10 +43,10 @@ def plan_rerun(
     snapshots = tuple(_graded_now(snapshot) for snapshot in _snapshots(store, run))
     plan = _plan(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
     about = run.model_dump(include={"name", "path", "options", "concurrency"})
-    chosen = choose(None, settings, kept=run.judge, needed=needs_judge(snapshots, catalog))
-    about |= {"plugins": plugins_used(snapshots, solver.name, catalog), "judge": chosen.judge}
+    cast = choose(Wanted(), settings, kept=run, needs=needs_of(snapshots, catalog))
+    about |= {"plugins": plugins_used(snapshots, solver.name, catalog), **cast.kept()}
     new = new_run(plan, solver.name, made_by="rerun", origin=run.id, **about)
-    return RunPlan(new, plan, snapshots, _datasets(store, snapshots), solver, settings.concurrency, chosen.judging)
+    return RunPlan(new, plan, snapshots, _datasets(store, snapshots), solver, settings.concurrency, cast.models)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def plan_resume(
         _datasets(store, snapshots),
         solver,
         settings.concurrency,
-        choose(None, settings, kept=run.judge, needed=needs_judge(snapshots, catalog)).judging,
+        choose(Wanted(), settings, kept=run, needs=needs_of(snapshots, catalog)).models,
     )
     known = store.outcomes(run.id)
     again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
@@ -186,9 +186,9 @@ def rescore(
     built = dict(zip(snapshots, build_tasks(snapshots.values(), datasets, catalog), strict=True))
     plugins = plugins_used(snapshots.values(), run.solver, catalog)
     conftest = library.conftest if library is not None else None
-    needed = needs_judge(snapshots.values(), catalog)
-    chosen = choose(judging.judge, judging.settings, kept=run.judge, conftest=conftest, needed=needed)
-    about = {"plugins": plugins, "judge": chosen.judge, "options": _options(run.options, judging.judge)}
+    needs = needs_of(snapshots.values(), catalog)._replace(person=False)
+    cast = choose(Wanted(judge=judging.judge), judging.settings, kept=run, conftest=conftest, needs=needs)
+    about = {"plugins": plugins, "options": _options(run.options, judging.judge), **cast.kept()}
     new = _open_rescored(store, run.model_copy(update=about), len(trials), snapshots.values())
     with store.hold(new.id):
         status = "cancelled"
@@ -196,21 +196,21 @@ def rescore(
             for task_run in trials:
                 lines = list(store.log(task_run))
                 again = regrade(
-                    built[task_run.task], task_run, lines, catalog.events, store.blob, chosen.judging
+                    built[task_run.task], task_run, lines, catalog.events, store.blob, cast.models
                 ).model_copy(update={"run": new.id})
                 store.save_regraded(again, task_run)
                 for tell in watchers:
                     tell(again)
             status = "completed"
         finally:
-            chosen.judging.close()
+            cast.models.close()
             store.mark(new.id, status, now().isoformat())
     return RunResult(store.run(new.id), store.counts(new.id))
 
 
 def _open_rescored(store: Store, run: BenchmarkRun, total: int, snapshots: Collection[Snapshot]) -> BenchmarkRun:
     plan = Plan(snapshots=tuple(snapshot.hash for snapshot in snapshots), seed=run.seed, trials=run.trials)
-    about = run.model_dump(include={"name", "path", "options", "plugins", "judge"})
+    about = run.model_dump(include={"name", "path", "options", "plugins", "judge", "person", "asking"})
     new = new_run(plan, run.solver, made_by="rescore", origin=run.id, **about).model_copy(update={"total": total})
     store.open_run(new, {part.hash: part.data for part in (plan, *snapshots)})
     return new

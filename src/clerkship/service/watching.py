@@ -10,14 +10,16 @@ import orjson
 
 from clerkship.engine.build import build_task
 from clerkship.engine.catalog import Registered
+from clerkship.engine.models import Models
 from clerkship.engine.regrade import grade, parse_log
-from clerkship.engine.score import Judging, Score
+from clerkship.engine.score import Score
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import AgentAnswered
 from clerkship.events.log import chain_head
 from clerkship.events.query import is_kind
 from clerkship.library.library import LoadedTask
 from clerkship.library.load import load
+from clerkship.llm.asker import Tally
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import CriterionRun, Ending
@@ -104,7 +106,7 @@ def check_now(
         events.append(_answered(events[-1], answer))
     built = build_task(library.snapshot(loaded, settings.timeout), library.datasets, catalog)
     ending = "errored" if about["error"] else next(iter(about["left"].values()), "agent_done")
-    criteria, score = grade(built, events, cast(Ending, ending), Judging(skips=True))
+    criteria, score = grade(built, events, cast(Ending, ending), Models(skips_judged=True), 1, Tally())
     notes = tuple(_notes(loaded, about, catalog, answered=answer is not None))
     return Checked(loaded.task.name, criteria, score, about["error"], notes, len(lines), about["head"])
 

@@ -1,4 +1,4 @@
-"""Who judges what no rule decides, as a run keeps it: enough to ask the same one again, and no key."""
+"""A model that is asked in a run, as the run keeps it: enough to ask the same one again, and no key."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from clerkship.model.frozen import Frozen
 NOBODY: Final = "none"
 
 
-class Judge(Frozen):
+class ModelChoice(Frozen):
     """A model, and how it is asked."""
 
     who: str

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from clerkship.actors.python import PythonSolver
-from clerkship.llm.prompts import CRITERION
-from clerkship.model.judge import Judge
+from clerkship.llm.prompts import BUILT_IN
+from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.report.markdown import render_markdown
+from clerkship.service.casting import Needs, Wanted, choose
 from clerkship.service.exporting import Targets, write_reports
-from clerkship.service.judging import choose
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.service.second_looks import Rejudging, plan_rerun, plan_resume, rescore
 from clerkship.settings import Settings
@@ -94,7 +94,7 @@ def test_each_criterion_is_one_question_with_its_own_verdict(scenario: Workbench
     first, second = judged(task_run)
     assert (first.passed, first.status, first.detail) == (True, "judged", "[T1] on It says why the order is late")
     assert (second.passed, second.detail) == (False, "[T1] on It does not ask for the number")
-    assert first.evidence[-1].actual == {"model": who(served), "prompt": CRITERION.mark}
+    assert first.evidence[-1].actual == {"model": who(served), "prompt": BUILT_IN["criterion"].mark}
     run = scenario.store.run(task_run.run)
     assert run.judge is not None
     assert run.judge.who == who(served)
@@ -149,7 +149,7 @@ def test_what_is_skipped_is_shown_everywhere_and_counted_nowhere(scenario: Workb
     assert (task_run.verdict, task_run.score, scenario.exit_code()) == ("pass", 1.0, 0)
     assert [criterion.status for criterion in task_run.criteria] == ["judged", "skipped", "skipped"]
     run = scenario.store.run(task_run.run)
-    assert (run.judge, run.options) == (Judge(who="none"), ("--no-judge",))
+    assert (run.judge, run.options) == (ModelChoice(who="none"), ("--no-judge",))
     targets = Targets(html=tmp_path / "r.html", junit=tmp_path / "r.xml", markdown=tmp_path / "r.md")
     write_reports(scenario.store, run.id, targets)
     junit = (tmp_path / "r.xml").read_text()
@@ -214,8 +214,8 @@ def test_a_rerun_asks_the_one_who_judged_before(scenario: Workbench) -> None:
     assert result.exit_code() == 0
     assert len(served.asked) == 4
     assert result.run.judge == scenario.store.run(first.run).judge
-    assert resumed.plan.judging.model is not None
-    assert resumed.plan.judging.model.name == who(served)
+    assert resumed.plan.models.judge is not None
+    assert resumed.plan.models.judge.name == who(served)
 
 
 def test_many_at_once_are_judged_in_their_seats(scenario: Workbench) -> None:
@@ -258,7 +258,7 @@ def test_what_is_asked_for_goes_before_the_settings_and_those_before_a_conftest(
     scenario.write("conftest.yml", CONFTEST.replace("URL", f"{served.url}/v1"))
     assert scenario.run_one(agent, judge="none").criteria[-1].status == "skipped"
     request = RunRequest(path=scenario.folder, agent=PythonSolver("agent", agent))
-    assert plan_run(request, Settings(judge="none"), CATALOG).run.judge == Judge(who="none")
+    assert plan_run(request, Settings(judge="none"), CATALOG).run.judge == ModelChoice(who="none")
     assert served.asked == []
 
 
@@ -283,6 +283,6 @@ def test_a_conftests_judge_that_is_not_to_be_had_is_said_where_it_is_missed(
 
 
 def test_a_judge_nobody_needs_is_not_built(bench: Workbench) -> None:
-    assert choose(None, Settings(judge="openai:"), needed=False).judge is None
+    assert choose(Wanted(), Settings(judge="openai:"), needs=Needs(judge=False)).judge is None
     with pytest.raises(InputError, match="no model"):
-        choose("openai:", Settings(), needed=False)
+        choose(Wanted("openai:"), Settings(), needs=Needs(judge=False))

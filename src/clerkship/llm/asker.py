@@ -1,0 +1,58 @@
+"""Whoever asks models in one trial: what it takes is counted, and each question is that trial's own."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from clerkship.llm.contract import Answer, BadAnswer, Model, Question
+from clerkship.model.usage import NOTHING_USED, Role, Usage
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class Tally:
+    """What models were asked in one trial, by what for."""
+
+    def __init__(self) -> None:
+        self._gate = threading.Lock()
+        self._used: dict[Role, Usage] = {}
+
+    def add(self, role: Role, usage: Usage) -> None:
+        """One question more."""
+        with self._gate:
+            self._used[role] = self._used.get(role, NOTHING_USED) + usage
+
+    def used(self) -> dict[Role, Usage]:
+        """So far."""
+        with self._gate:
+            return dict(sorted(self._used.items()))
+
+
+class Asker:
+    """A model, as one trial asks it in one role."""
+
+    def __init__(self, model: Model, role: Role, trial: int, tally: Tally) -> None:
+        self.name = model.name
+        self.role: Role = role
+        self._model, self._trial, self._tally = model, trial, tally
+
+    def ask(self, question: Question[T]) -> Answer[T]:
+        """Ask; what it took is counted, whatever came of it."""
+        sample = f"trial {self._trial}{', ' * bool(question.sample)}{question.sample}"
+        try:
+            answer = self._model.ask(replace(question, sample=sample))
+        except BadAnswer as bad:
+            self._tally.add(self.role, bad.usage)
+            raise
+        self._tally.add(self.role, answer.usage)
+        return answer
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Texts as vectors."""
+        return self._model.embed(texts)
+
+    def close(self) -> None:
+        """Nothing: the model is others' too."""

@@ -1,0 +1,32 @@
+"""What models were asked for, and what it took."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from clerkship.model.frozen import Frozen
+
+Role = Literal["judge", "metrics", "person", "person_check", "draft"]
+"""What a model is asked for: to judge a criterion, to rate, to play the person, to check how the person was played, to
+draft scenarios."""
+
+
+class Usage(Frozen):
+    """Questions, tokens, and what they cost where that is known."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: Annotated[float | None, Field(description="dollars; null where some price is not known")] = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Both together; what is known of one alone is not known of both."""
+        return Usage(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost=None if self.cost is None or other.cost is None else self.cost + other.cost,
+        )
+
+
+NOTHING_USED = Usage()
