@@ -14,6 +14,7 @@ from clerkship.cli.console import err, print_json, print_problem
 from clerkship.cli.demo import demo
 from clerkship.cli.events import events
 from clerkship.cli.init import init
+from clerkship.cli.judge import judge
 from clerkship.cli.list_runs import list_runs
 from clerkship.cli.new import new
 from clerkship.cli.plugins import plugins
@@ -46,6 +47,7 @@ app.command()(compare)
 app.command()(resume)
 app.command()(rerun)
 app.command()(rescore)
+app.add_typer(judge)
 app.command(name="list")(list_runs)
 app.command()(up)
 app.command()(events)

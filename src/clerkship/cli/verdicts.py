@@ -149,15 +149,15 @@ def print_failure(console: Console, task_run: TaskRun) -> None:
     trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
     console.print(f"{verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{ending(task_run)}[/]")
     if task_run.error:
-        _print(console, 4, f"[errored]not the agent's fault:[/] {escape(task_run.error)}")
+        print_indented(console, 4, f"[errored]not the agent's fault:[/] {escape(task_run.error)}")
     if task_run.agent_error:
-        _print(console, 4, f"[fail]the agent failed:[/] {escape(task_run.agent_error)}")
+        print_indented(console, 4, f"[fail]the agent failed:[/] {escape(task_run.agent_error)}")
     for criterion in task_run.criteria if task_run.status in ("completed", "timed_out") else ():
         if criterion.status != "judged" or not criterion.passed:
             print_criterion(console, criterion, gates=some_gate(task_run))
 
 
-def _print(console: Console, indent: int, markup: str) -> None:
+def print_indented(console: Console, indent: int, markup: str) -> None:
     """A line that keeps its indent where it wraps."""
     if console.is_terminal:
         console.print(Padding(markup, (0, 0, 0, indent)))
@@ -171,8 +171,8 @@ def print_criterion(console: Console, criterion: CriterionRun, *, whole: bool = 
         criterion.status, "[pass]✓[/]" if criterion.passed else "[fail]✗[/]"
     )
     gate = " [quiet](gate)[/]" if criterion.gate and gates else ""
-    _print(console, 2, f"{mark} {escape(criterion.label)}{gate}")
-    _print(console, 6, escape(criterion.detail))
+    print_indented(console, 2, f"{mark} {escape(criterion.label)}{gate}")
+    print_indented(console, 6, escape(criterion.detail))
     for field in criterion.evidence:
         if whole or criterion.passed or not field.passed:
             _print_field(console, field)
@@ -181,9 +181,9 @@ def print_criterion(console: Console, criterion: CriterionRun, *, whole: bool = 
 def _print_field(console: Console, field: FieldCheck) -> None:
     place = f" [quiet]#{field.seq}[/]" if field.seq is not None else ""
     expected, actual = side_by_side(field)
-    _print(console, 6, f"[place]{escape(field.path)}[/]{place}")
-    _print(console, 8, f"[quiet]expected[/] {escape(on_one_line(expected, LONGEST_VALUE))}")
-    _print(console, 8, f"[quiet]actual  [/] {escape(on_one_line(actual, LONGEST_VALUE))}")
+    print_indented(console, 6, f"[place]{escape(field.path)}[/]{place}")
+    print_indented(console, 8, f"[quiet]expected[/] {escape(on_one_line(expected, LONGEST_VALUE))}")
+    print_indented(console, 8, f"[quiet]actual  [/] {escape(on_one_line(actual, LONGEST_VALUE))}")
 
 
 def unfinished(run: BenchmarkRun, *, held: bool, elsewhere: str = "") -> str:

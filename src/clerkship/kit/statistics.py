@@ -95,3 +95,16 @@ def paired_interval(differences: Sequence[Fraction]) -> Interval | None:
     spread = float(sum(difference * difference for difference in differences)) + 1
     margin = _Z95 * math.sqrt(max(spread - moved**2 / size, 0.0)) / size
     return Interval(moved / len(differences), max(-1.0, moved / size - margin), min(1.0, moved / size + margin))
+
+
+def kappa(both_yes: int, first_alone: int, second_alone: int, both_no: int) -> float | None:
+    """Cohen's kappa: how much two agree beyond what chance would give them, each saying yes as often as they did.
+
+    None where there is nothing beyond chance: both always said the same one thing, or nothing was said at all.
+    """
+    total = both_yes + first_alone + second_alone + both_no
+    first, second = both_yes + first_alone, both_yes + second_alone
+    by_chance = first * second + (total - first) * (total - second)
+    if by_chance == total * total:
+        return None
+    return ((both_yes + both_no) * total - by_chance) / (total * total - by_chance)

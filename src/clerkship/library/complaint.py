@@ -36,6 +36,7 @@ _LIMITS = {
     "less_than_equal": ("le", "at most"),
 }
 _PATTERNS = {
+    r"\S": "text that says something",
     r"^[a-z][a-z0-9_-]*$": "a lower-case letter, then lower-case letters, digits, - and _",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "a letter, then letters, digits and _",
     r"^[a-z0-9][a-z0-9-]*$": "lower-case letters, digits and -",

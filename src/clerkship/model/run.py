@@ -4,6 +4,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import JsonValue
 
+from clerkship.model.calibration import Calibration, JudgeIdentity
 from clerkship.model.frozen import Frozen
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.quality import Quality
@@ -162,6 +163,10 @@ class BenchmarkRun(Frozen):
     person: ModelChoice | None = None
     """Who was to play people that are not scripted, if anybody was."""
     asking: Asking = Asking()
+    judging: JudgeIdentity | None = None
+    """Who judged criteria and how, where anybody did: what a calibration must be of, to say anything of this run."""
+    calibration: Calibration | None = None
+    """Of that judge, or of one most like it, as was known when it began."""
     plugins: dict[str, str] = {}
     """Packages from elsewhere that its tasks and its agent need, with their versions."""
 

@@ -9,6 +9,7 @@ from clerkship.engine.catalog import Registered
 from clerkship.engine.models import ALONE, Models
 from clerkship.llm.absent import AbsentModel
 from clerkship.llm.contract import Model
+from clerkship.model.calibration import JudgeIdentity
 from clerkship.model.conftest import Conftest, Llm
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError, Problem
@@ -61,7 +62,15 @@ class Cast:
 
     def kept(self) -> dict[str, Any]:
         """For the run's record."""
-        return {"judge": self.judge, "person": self.person, "asking": self.models.asking}
+        asked = {"judge": self.judge, "person": self.person, "asking": self.models.asking}
+        return asked | {"judging": self.judging()}
+
+    def judging(self, votes: int = 1) -> JudgeIdentity | None:
+        """Who judges criteria, and how; nobody where they are skipped."""
+        if self.judge is None or self.judge.skips:
+            return None
+        mark = self.models.prompts["criterion"].mark
+        return JudgeIdentity(model=self.judge.who, parameters=self.judge.parameters, prompt=mark, votes=votes)
 
     def missing(self, needs: Needs) -> tuple[Problem, ...]:
         """What is known beforehand of what will have no verdict, or cannot be played."""

@@ -17,7 +17,9 @@ from clerkship.engine.trial import Finished, Setting
 from clerkship.faults.chaos import chaos
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
+from clerkship.library.calibration import beside, load_calibrations
 from clerkship.library.library import Library, LoadedTask
+from clerkship.model.calibration import Calibration, JudgeIdentity, nearest
 from clerkship.model.dataset import Dataset
 from clerkship.model.model_choice import NOBODY
 from clerkship.model.names import did_you_mean
@@ -154,6 +156,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         options=_options(request),
         plugins=plugins_used(snapshots, solver.name, catalog),
         concurrency=request.concurrency or benchmark_concurrency,
+        calibration=_calibration(library, cast.judging()),
         **cast.kept(),
     )
     return RunPlan(
@@ -167,6 +170,15 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         (*library.warnings_of(tasks), *unused(library.conftest), *cast.missing(needs)),
         library.domain,
     )
+
+
+def _calibration(library: Library, judge: JudgeIdentity | None) -> Calibration | None:
+    """What a file beside the scenarios says of the judge, or of one most like it; without its criteria, to be short."""
+    path = beside(library.root) if judge is not None else None
+    if judge is None or path is None:
+        return None
+    found = nearest(judge, load_calibrations(path))
+    return found.model_copy(update={"criteria": {}}) if found is not None else None
 
 
 def _wanted(request: RunRequest) -> Wanted:

@@ -45,6 +45,7 @@ def plan_rerun(
     about = run.model_dump(include={"name", "path", "options", "concurrency"})
     cast = choose(Wanted(), settings, kept=run, needs=needs_of(snapshots, catalog))
     about |= {"plugins": plugins_used(snapshots, solver.name, catalog), **cast.kept()}
+    about["calibration"] = run.calibration
     new = new_run(plan, solver.name, made_by="rerun", origin=run.id, **about)
     return RunPlan(new, plan, snapshots, _datasets(store, snapshots), solver, settings.concurrency, cast.models)
 
@@ -211,6 +212,7 @@ def rescore(
 def _open_rescored(store: Store, run: BenchmarkRun, total: int, snapshots: Collection[Snapshot]) -> BenchmarkRun:
     plan = Plan(snapshots=tuple(snapshot.hash for snapshot in snapshots), seed=run.seed, trials=run.trials)
     about = run.model_dump(include={"name", "path", "options", "plugins", "judge", "person", "asking"})
+    about |= {"judging": run.judging, "calibration": run.calibration}
     new = new_run(plan, run.solver, made_by="rescore", origin=run.id, **about).model_copy(update={"total": total})
     store.open_run(new, {part.hash: part.data for part in (plan, *snapshots)})
     return new

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, Self
 
+from clerkship.model.calibration import Calibration
 from clerkship.model.problem import ClerkshipError, PlatformError
 from clerkship.model.run import Attempt, BenchmarkRun, Counts, Outcome, TaskRun
 
@@ -89,6 +90,14 @@ class Store(Protocol):
 
     def mark(self, run_id: str, status: str, at: str) -> None:
         """A run ends, or goes on."""
+        ...
+
+    def save_calibration(self, calibration: Calibration) -> None:
+        """A judge was held against people."""
+        ...
+
+    def calibrations(self, model: str) -> tuple[Calibration, ...]:
+        """Those of one model, oldest first."""
         ...
 
     def runs(self, limit: int = 50) -> list[tuple[BenchmarkRun, Counts]]:

@@ -13,12 +13,15 @@ from typing import Any, Self
 import orjson
 
 from clerkship.kit.wall import monotonic
+from clerkship.model.calibration import Calibration
 from clerkship.model.frozen import plain
 from clerkship.model.run import BenchmarkRun, Counts, Outcome, TaskRun
 from clerkship.store.contract import Kept, RunBusy, StoreFailed, UnknownRun
 from clerkship.store.journal import Journal, is_held
 
-VERSION = 2
+VERSION = 3
+READABLE = (2, VERSION)
+"""What can be read as it is, where nothing may be written; the second has no calibrations."""
 SEGMENTS = 1 << 32
 """Segments of one log lie side by side, found by the table's own key: trial, then the `seq` of the first line."""
 SEGMENT = 1 << 20
@@ -52,8 +55,17 @@ DROP TABLE run_ends;
 DROP INDEX runs_by_start;
 UPDATE log_segments SET id = (id >> 20 << 32) + 1;
 """
-_UPGRADES = {0: _SCHEMA + _SECOND_LOOKS, 1: _SECOND_LOOKS + _FROM_FIRST}
-"""What makes a store of some version one of this: a new one, and one from before runs could be resumed."""
+_CALIBRATIONS = """
+CREATE TABLE calibrations (id INTEGER PRIMARY KEY, model TEXT NOT NULL, record BLOB NOT NULL);
+CREATE INDEX calibrations_by_model ON calibrations (model, id);
+"""
+_UPGRADES = {
+    0: _SCHEMA + _SECOND_LOOKS + _CALIBRATIONS,
+    1: _SECOND_LOOKS + _FROM_FIRST + _CALIBRATIONS,
+    2: _CALIBRATIONS,
+}
+"""What makes a store of some version one of this: a new one, one from before runs could be resumed, and one from before
+judges were calibrated."""
 
 
 class SqliteStore:
@@ -181,6 +193,19 @@ class SqliteStore:
         """A run ends, or goes on."""
         with _told(self.path), self._writing():
             self._db.execute("INSERT INTO run_marks (run_id, status, at) VALUES (?, ?, ?)", (run_id, status, at))
+
+    def save_calibration(self, calibration: Calibration) -> None:
+        """A judge was held against people."""
+        row = (calibration.judge.model, calibration.model_dump_json().encode())
+        with _told(self.path), self._writing():
+            self._db.execute("INSERT INTO calibrations (model, record) VALUES (?, ?)", row)
+
+    def calibrations(self, model: str) -> tuple[Calibration, ...]:
+        """Those of one model, oldest first."""
+        if self._version() < VERSION:
+            return ()
+        rows = self._read("SELECT record FROM calibrations WHERE model = ? ORDER BY id", (model,))
+        return tuple(Calibration.model_validate_json(row[0]) for row in rows)
 
     def runs(self, limit: int = 50) -> list[tuple[BenchmarkRun, Counts]]:
         """The newest runs, newest first: in the order they were kept, for clocks go backwards."""
@@ -330,7 +355,7 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
     database = _connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
         found = database.execute("PRAGMA user_version").fetchone()[0]
-        if found != VERSION:
+        if found not in READABLE:
             raise StoreFailed(
                 f"{path} is of version {found}, this is made for {VERSION}; copy it where it can be written"
             )

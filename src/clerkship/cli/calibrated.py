@@ -1,0 +1,124 @@
+"""A calibration on the terminal: how far the judge agrees, and where it does not."""
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from clerkship.cli.verdicts import print_indented
+from clerkship.kit.statistics import wilson
+from clerkship.model.calibration import Agreement
+from clerkship.report.calibration import count, kappa_of
+from clerkship.report.costs import render_used
+from clerkship.service.calibrating import Calibrated, Judgement
+
+MOST_SHOWN = 50
+
+
+class LabelProgress:
+    """Told of each label as it is judged; a bar on a terminal, nothing elsewhere: one line says it all in the end."""
+
+    def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
+        self._found = Agreement()
+        self._bar = Progress(
+            SpinnerColumn(),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}"),
+            console=console,
+            transient=True,
+            disable=quiet or not console.is_terminal,
+        )
+        self._task = self._bar.add_task("asking", total=total)
+
+    def __enter__(self) -> Self:
+        """Start showing."""
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the terminal as it was."""
+        self._bar.stop()
+
+    def __call__(self, one: Judgement) -> None:
+        """One label has its verdict, or none."""
+        self._found += one.agreement
+        wrong = self._found.judged - self._found.agreed
+        told = f"[pass]agreed {self._found.agreed}[/]  [fail]not {wrong}[/]"
+        self._bar.update(self._task, advance=1, description=told + f"  errors {self._found.errors}")
+
+
+def print_calibrated(console: Console, found: Calibrated) -> None:
+    """The table, the disagreements, what could not be judged, and what it took."""
+    calibration = found.calibration
+    table = Table(box=None, pad_edge=False, header_style="quiet")
+    for title in ("agreed", "rate", "95 % interval", "κ", "false\npass", "false\nfail", "error"):
+        table.add_column(title, justify="right", no_wrap=True, vertical="top")
+    table.add_column("criterion", overflow="fold")
+    for name, agreement in calibration.criteria.items():
+        table.add_row(*_row(agreement), escape(name))
+    if len(calibration.criteria) > 1:
+        table.add_row(*_row(calibration.overall), "[bold]all[/]")
+    console.print()
+    console.print(table)
+    wrong = found.disagreements()
+    for one in wrong[:MOST_SHOWN]:
+        _print_disagreement(console, one)
+    if len(wrong) > MOST_SHOWN:
+        console.print(f"\n[quiet]… and {len(wrong) - MOST_SHOWN} more disagreements: --json has them all[/]")
+    for one in found.unjudged()[:MOST_SHOWN]:
+        console.print()
+        console.print(f"[errored]! not judged[/]  [bold]{escape(one.conversation)}[/]")
+        print_indented(console, 4, escape(one.label.criterion))
+        print_indented(console, 4, f"[quiet]{escape(one.found.detail)}[/]")
+    console.print()
+    console.print(_sum(found), soft_wrap=not console.is_terminal)
+    used = render_used(found.used, calibration.overall.judged)
+    if used:
+        console.print(f"[quiet]{escape(used)}[/]", soft_wrap=not console.is_terminal)
+
+
+def _row(found: Agreement) -> tuple[str, ...]:
+    interval, value = wilson(found.agreed, found.judged), kappa_of(found)
+    sure = ("", "") if interval is None else (f"{interval.rate:.0%}", f"{interval.low:.0%} – {interval.high:.0%}")
+    style = "pass" if found.agreed == found.judged > 0 else "partial"
+    return (
+        f"[{style}]{found.agreed}/{found.judged}[/]",
+        *sure,
+        f"{value:.2f}" if value is not None else "[quiet]one label[/]" if found.judged else "",
+        f"[fail]{found.false_passes}[/]" if found.false_passes else "0",
+        f"[fail]{found.false_fails}[/]" if found.false_fails else "0",
+        f"[errored]{found.errors}[/]" if found.errors else "0",
+    )
+
+
+def _print_disagreement(console: Console, one: Judgement) -> None:
+    sort = "false pass" if one.agreement.false_passes else "false fail"
+    note = f": {escape(one.label.note)}" if one.label.note else ""
+    votes = next((check.actual for check in one.found.evidence if check.path == "votes"), None)
+    console.print()
+    console.print(f"[fail]✗ {sort}[/]  [bold]{escape(one.conversation)}[/]")
+    print_indented(console, 4, escape(one.label.criterion))
+    print_indented(console, 4, f"[quiet]person[/]  {'pass' if one.label.passed else 'fail'}{note}")
+    print_indented(
+        console, 4, f"[quiet]judge[/]   {'pass' if one.found.passed else 'fail'}: {escape(one.found.detail)}"
+    )
+    if votes is not None:
+        print_indented(console, 4, f"[quiet]votes[/]   {escape(str(votes))}")
+
+
+def _sum(found: Calibrated) -> str:
+    overall = found.calibration.overall
+    value = kappa_of(overall)
+    told = "one label only, so no κ" if value is None else f"κ {value:.2f}"
+    wrong = f"{count(overall.false_passes, 'false pass', 'false passes')}, {count(overall.false_fails, 'false fail')}"
+    errors = f"   [errored]{overall.errors} not judged[/]" if overall.errors else ""
+    judge = found.calibration.judge
+    how = f"[quiet]prompt {judge.prompt}{f', {judge.votes} votes' if judge.votes > 1 else ''}[/]"
+    return f"agreed with people in {overall.agreed} of {overall.judged} labels   {told}   {wrong}{errors}   {how}"

@@ -1,0 +1,64 @@
+"""A conversation that somebody wrote down, as the evidence it would have been: the same events, in the same log."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+from clerkship.assertions.judged import Judged
+from clerkship.engine.score import judge
+from clerkship.events.agent import AGENT
+from clerkship.events.event import Event, Payload
+from clerkship.events.evidence import Evidence
+from clerkship.events.log import open_log
+from clerkship.library.labelled import LabelledItem
+from clerkship.llm.contract import Model
+from clerkship.llm.prompts import Prompts
+from clerkship.model.call import AssertionCall
+from clerkship.model.criterion import Criterion
+from clerkship.model.environment import CONVERSATION
+from clerkship.model.run import CriterionRun, Ending
+from clerkship.model.scenario import Person, Scenario
+from clerkship.model.snapshot import Snapshot
+from clerkship.model.task import Task
+from clerkship.simulators.chat.events import MessageSent
+
+EVENTS: dict[str, type[Payload]] = {kind.kind.removeprefix("agent.").replace(".", "_"): kind for kind in AGENT}
+"""The agent's own events, by the names that labelled sets have for them."""
+_START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+_CHAT = "chat"
+
+
+def snapshot_of(item: LabelledItem, source: str) -> Snapshot:
+    """The task that such a conversation would have been of."""
+    person = Person(simulation_context=item.labelled.simulation_context)
+    task = Task(name=item.labelled.name, scenario=Scenario(person=person))
+    return Snapshot(task=task, environment=CONVERSATION, timeout=60, source=source)
+
+
+def events_of(item: LabelledItem) -> Sequence[Event]:
+    """What happened, a second after each other: the user speaks, the agent acts, then answers."""
+    log, writer = open_log()
+
+    def tell(payload: Payload, source: str, actor: str) -> None:
+        writer.append(source, payload, actor=actor, at=_START + timedelta(seconds=len(log.events)))
+
+    number = 0
+    for turn, done in zip(item.labelled.turns, item.events, strict=True):
+        number += turn.user is not None
+        if turn.user is not None:
+            tell(MessageSent(text=turn.user, turn=number), _CHAT, "person")
+        for payload in cast(Iterable[Payload], done):
+            tell(payload, "agent", "agent")
+        for text in turn.agent:
+            tell(MessageSent(text=text, turn=max(number, 1)), _CHAT, "agent")
+    return log.ordered()
+
+
+def judge_label(
+    criterion: str, task: Task, events: Sequence[Event], model: Model | None, prompts: Prompts, ending: Ending
+) -> CriterionRun:
+    """What a judge says of one criterion: the same question, asked the same way, as in a run."""
+    evidence = Evidence(task, events, {}, ending, model=model, prompts=prompts)
+    call = AssertionCall.model_validate({Judged.name: {"statement": criterion}})
+    [found] = judge([(Criterion(label=criterion[:200], assertion=call), Judged(statement=criterion))], evidence)
+    return found

@@ -1,0 +1,145 @@
+"""Labelled sets: a YAML file to conversations with labels, every mistake with its place."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from clerkship.library.complaint import complain, dotted, shown
+from clerkship.library.source import Folder, Report
+from clerkship.library.yaml import Spot, Tree
+from clerkship.model.labelled import Label, Labelled, LabelledFile
+from clerkship.model.names import canonical, did_you_mean
+from clerkship.model.problem import InputError, Problem
+
+KEY = "labelled"
+Kinds = Mapping[str, type[BaseModel]]
+_SAME = {"slot_was_set": "slot_set", "memory_was_set": "memory_set", "memory_was_cleared": "memory_cleared"}
+"""What assertions call what events are called otherwise."""
+_Path = list[int | str]
+
+
+@dataclass(frozen=True)
+class LabelledItem:
+    """A conversation with its labels, and what was done in each turn as events."""
+
+    labelled: Labelled
+    events: tuple[tuple[BaseModel, ...], ...]
+    """By turn."""
+    place: Spot
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """A file of them."""
+
+    file: Path
+    mark: str
+    """Of its text: another text has another."""
+    items: tuple[LabelledItem, ...]
+
+    def labels(self) -> list[tuple[LabelledItem, Label]]:
+        """Every label with the conversation it is about, in the order of the file."""
+        return [(item, label) for item in self.items for label in item.labelled.labels]
+
+
+def is_labelled(data: Any) -> bool:
+    """Whether a file is a labelled set."""
+    return isinstance(data, dict) and KEY in data
+
+
+def load_labelled(path: Path, kinds: Kinds) -> LabelledSet:
+    """A labelled set; `kinds` are the agent's own events by their names here, such as `flow_started`."""
+    folder = Folder(path.parent)
+    tree = folder.read(path)
+    if tree is None:
+        raise InputError(folder.report.sorted())
+    reader = _Reader(tree, kinds, folder.report)
+    items = reader.items()
+    problems = folder.report.sorted()
+    if problems:
+        raise InputError(problems)
+    return LabelledSet(path, hashlib.sha256(path.read_bytes()).hexdigest()[:12], items)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """One pass over a file."""
+
+    tree: Tree
+    kinds: Kinds
+    report: Report
+
+    def items(self) -> tuple[LabelledItem, ...]:
+        if not is_labelled(self.tree.data):
+            self._note([], "expected a map with `labelled`", "a labelled set is a list of conversations under that key")
+            return ()
+        try:
+            found = LabelledFile.model_validate(self.tree.data).labelled
+        except ValidationError as error:
+            for find in complain(error, LabelledFile, self.tree, []):
+                self.report.add(self.tree.file, find)
+            return ()
+        self._refuse_twice(found)
+        return tuple(
+            LabelledItem(
+                item,
+                tuple(self._turn(number, place) for place in range(len(item.turns))),
+                self.tree.locate([KEY, number]),
+            )
+            for number, item in enumerate(found)
+        )
+
+    def _refuse_twice(self, found: tuple[Labelled, ...]) -> None:
+        names: set[str] = set()
+        for number, item in enumerate(found):
+            if item.name in names:
+                self._note([KEY, number, "name"], f"two conversations are called {item.name[:100]!r}")
+            names.add(item.name)
+            criteria: set[str] = set()
+            for place, label in enumerate(item.labels):
+                if label.criterion.strip() in criteria:
+                    self._note([KEY, number, "labels", place, "criterion"], "this criterion is labelled twice here")
+                criteria.add(label.criterion.strip())
+
+    def _turn(self, number: int, place: int) -> tuple[BaseModel, ...]:
+        path: _Path = [KEY, number, "turns", place, "events"]
+        written = self.tree.data[KEY][number]["turns"][place].get("events") or ()
+        return tuple(event for at, item in enumerate(written) for event in self._events(item, [*path, at]))
+
+    def _events(self, written: dict[str, Any], path: _Path) -> Iterator[BaseModel]:
+        """One key, an event's name; under it the event's fields, or the first of them alone, or a list of either."""
+        if len(written) != 1:
+            self._note(path, f"expected a map with one key, an event's name, not {shown(written)}")
+            return
+        [(name, given)] = written.items()
+        known = canonical(name).removeprefix("agent.").replace(".", "_")
+        kind = self.kinds.get(_SAME.get(known, known))
+        if kind is None:
+            hint = did_you_mean(known, [*self.kinds, *_SAME]) or f"there is {', '.join(self.kinds)}"
+            self._note([*path, name], f"unknown event `{name[:60]}`", hint, key=True)
+            return
+        if not isinstance(given, list):
+            yield from self._event(kind, given, [*path, name])
+            return
+        for number, one in enumerate(given):
+            yield from self._event(kind, one, [*path, name, number])
+
+    def _event(self, kind: type[BaseModel], given: Any, path: _Path) -> Iterator[BaseModel]:
+        first = next(iter(kind.model_fields))
+        try:
+            yield kind.model_validate(given if isinstance(given, dict) else {first: given})
+        except ValidationError as error:
+            for find in complain(error, kind, self.tree, path):
+                self.report.add(self.tree.file, find)
+
+    def _note(self, path: _Path, message: str, hint: str = "", *, key: bool = False) -> None:
+        def find() -> Problem:
+            spot = self.tree.locate(path, key=key)
+            place = {"file": spot.file, "line": spot.line, "column": spot.column}
+            return Problem(**place, key=dotted(spot.keys), message=message, hint=hint)
+
+        self.report.add(self.tree.file, find)

@@ -1,0 +1,104 @@
+"""What is known of a run's judge, in a sentence: how far it agrees with people, or why that is not known."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from clerkship.kit.statistics import kappa, wilson
+from clerkship.model.calibration import Agreement, Calibration, Difference, differences, nearest
+from clerkship.model.run import BenchmarkRun
+
+_OTHER: dict[Difference, str] = {
+    "model": "another model",
+    "parameters": "other parameters",
+    "prompt": "another prompt",
+    "votes": "another number of votes",
+}
+
+
+def kappa_of(found: Agreement) -> float | None:
+    """Cohen's kappa; none where the person gave one label only, for then it says nothing."""
+    if found.one_label:
+        return None
+    return kappa(found.both_passed, found.false_fails, found.false_passes, found.both_failed)
+
+
+def figures(found: Agreement) -> dict[str, Any]:
+    """One row of a calibration as plain data."""
+    return {
+        **found.model_dump(),
+        "labels": found.judged + found.errors,
+        "judged": found.judged,
+        "agreed": found.agreed,
+        "agreement": wilson(found.agreed, found.judged),
+        "kappa": kappa_of(found),
+    }
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A run's judge beside the calibration that comes nearest to it, if there is any."""
+
+    model: str
+    calibration: Calibration | None
+    differs: tuple[Difference, ...] = ()
+    """In what that one is of another judge; none where it is of this very one."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a calibration of this very judge."""
+        return self.calibration is not None and not self.differs
+
+    def sentence(self) -> str:
+        """For people."""
+        return f"{self.model} {self.told()}"
+
+    def told(self) -> str:
+        """The same without the judge's name."""
+        if self.calibration is None:
+            return "is not calibrated"
+        if self.differs:
+            others = " and ".join(_OTHER[name] for name in self.differs)
+            return f"is not calibrated (calibrated with {others}, {self.calibration.at[:10]})"
+        return f"agreed with people in {in_words(self.calibration)}"
+
+    def data(self) -> dict[str, Any]:
+        """For machines."""
+        found = self.calibration
+        return {
+            "judge": self.model,
+            "calibrated": self.counts,
+            "differs": list(self.differs),
+            "sentence": self.sentence(),
+            "at": found.at if found is not None else None,
+            "file": found.file if found is not None else None,
+            "overall": figures(found.overall) if found is not None and self.counts else None,
+        }
+
+
+def in_words(calibration: Calibration) -> str:
+    """22 of 24 labels (κ 0.83; 1 false pass, 1 false fail), calibrated 2026-11-15 on labelled.yml."""
+    found = calibration.overall
+    value = kappa_of(found)
+    agreed = "one label only, so no κ" if value is None else f"κ {value:.2f}"
+    wrong = f"{count(found.false_passes, 'false pass', 'false passes')}, {count(found.false_fails, 'false fail')}"
+    errors = f", {found.errors} not judged" if found.errors else ""
+    labels = count(found.judged, "label").partition(" ")[2]
+    return (
+        f"{found.agreed:,} of {found.judged:,} {labels} ({agreed}; {wrong}{errors}), "
+        f"calibrated {calibration.at[:10]} on {calibration.file}"
+    )
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """`1 false pass`, `2 false passes`."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def calibrated(run: BenchmarkRun, known: Iterable[Calibration] = ()) -> Calibrated | None:
+    """Of the judge that a run had, if any: by what it knew when it began, else by what is known since."""
+    if run.judging is None:
+        return None
+    frozen = (run.calibration,) if run.calibration is not None else ()
+    found = nearest(run.judging, (*frozen, *known))
+    return Calibrated(run.judging.model, found, differences(run.judging, found.judge) if found is not None else ())

@@ -1,0 +1,48 @@
+"""What models took, in words: tokens by role, and what a verdict costs where that is known."""
+
+from collections.abc import Mapping
+
+from clerkship.model.usage import NOTHING_USED, Role, Usage
+
+ROLES: dict[Role, str] = {
+    "judge": "judge",
+    "metrics": "ratings",
+    "person": "person",
+    "person_check": "check of the person",
+    "draft": "drafts",
+}
+
+
+def dollars(amount: float) -> str:
+    """As many places as it takes for two figures: a verdict costs tenths of a cent."""
+    if amount == 0 or amount >= 1:
+        return f"${amount:,.2f}"
+    places = next((n for n in range(2, 9) if round(amount, n) * 10 ** (n - 1) >= 1), 9)
+    return f"${amount:.{places}f}"
+
+
+def render_usage(usage: Usage) -> str:
+    """24 questions, 30,112 tokens in, 2,100 out, $0.074."""
+    cost = "cost not known" if usage.cost is None else dollars(usage.cost)
+    questions = f"{usage.calls:,} question{'s' * (usage.calls != 1)}"
+    return f"{questions}, {usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out, {cost}"
+
+
+def per_verdict(used: Mapping[Role, Usage], verdicts: int) -> float | None:
+    """Dollars that one verdict of the judge cost; none where that is not known, or none was given."""
+    usage = used.get("judge", NOTHING_USED)
+    return usage.cost / verdicts if usage.calls and verdicts and usage.cost is not None else None
+
+
+def asked(used: Mapping[Role, Usage]) -> dict[Role, Usage]:
+    """The roles in which a model was asked, in a fixed order."""
+    return {role: used[role] for role in ROLES if role in used and used[role].calls}
+
+
+def render_used(used: Mapping[Role, Usage], verdicts: int) -> str:
+    """All roles in a line; empty where no model was asked."""
+    price = per_verdict(used, verdicts)
+    each = f", {dollars(price)} per verdict" if price is not None else ""
+    return " · ".join(
+        f"{ROLES[role]}: {render_usage(usage)}{each if role == 'judge' else ''}" for role, usage in asked(used).items()
+    )

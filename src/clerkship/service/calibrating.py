@@ -1,0 +1,216 @@
+"""Is the judge any good: ask it about conversations that people have labelled, and hold its verdicts against theirs."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from clerkship.engine.catalog import Registered
+from clerkship.engine.labelled import EVENTS, events_of, judge_label, snapshot_of
+from clerkship.engine.models import Models
+from clerkship.engine.regrade import parse_log
+from clerkship.events.event import Event
+from clerkship.kit.wall import now
+from clerkship.library.calibration import save_calibration
+from clerkship.library.labelled import LabelledItem, LabelledSet, load_labelled
+from clerkship.llm.asker import Tally
+from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
+from clerkship.model.labelled import Label
+from clerkship.model.problem import ClerkshipError, InputError, Problem
+from clerkship.model.run import CriterionRun, Ending
+from clerkship.model.snapshot import Snapshot
+from clerkship.model.usage import Role, Usage
+from clerkship.report.calibration import kappa_of
+from clerkship.service.casting import Needs, Wanted, choose
+from clerkship.service.reading import show_task
+from clerkship.settings import Settings
+from clerkship.store.contract import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationRequest:
+    """What somebody wants to know."""
+
+    path: Path
+    judge: str | None = None
+    votes: int = 1
+    concurrency: int | None = None
+
+
+@dataclass(frozen=True)
+class _Conversation:
+    """One that is asked about: as it was, and the task it was of."""
+
+    snapshot: Snapshot
+    events: Sequence[Event]
+    ending: Ending
+    trial: int = 1
+
+
+@dataclass(frozen=True)
+class CalibrationPlan:
+    """A labelled set, and who is asked about it; all mistakes have been found."""
+
+    labelled: LabelledSet
+    conversations: dict[str, _Conversation]
+    models: Models
+    judge: JudgeIdentity
+    concurrency: int
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A label beside the verdict."""
+
+    conversation: str
+    label: Label
+    found: CriterionRun
+
+    @property
+    def agreement(self) -> Agreement:
+        """As a table of one."""
+        if self.found.status != "judged":
+            return Agreement(errors=1)
+        match self.label.passed, self.found.passed:
+            case True, True:
+                return Agreement(both_passed=1)
+            case False, False:
+                return Agreement(both_failed=1)
+            case True, False:
+                return Agreement(false_fails=1)
+            case _:
+                return Agreement(false_passes=1)
+
+
+Tell = Callable[[Judgement], None]
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What came of it."""
+
+    calibration: Calibration
+    judgements: tuple[Judgement, ...]
+    used: dict[Role, Usage]
+
+    def disagreements(self) -> list[Judgement]:
+        """Where a person should look: passes that are none first, for those hide what is broken."""
+        wrong = [one for one in self.judgements if one.agreement.false_passes or one.agreement.false_fails]
+        return sorted(wrong, key=lambda one: not one.agreement.false_passes)
+
+    def unjudged(self) -> list[Judgement]:
+        """Labels without a verdict."""
+        return [one for one in self.judgements if one.agreement.errors]
+
+    def missed(self, at_least: float | None, most_false_passes: int | None) -> list[str]:
+        """What was asked for and not reached, in words."""
+        found = self.calibration.overall
+        told: list[str] = []
+        value = kappa_of(found)
+        if at_least is not None and value is not None and value < at_least:
+            told.append(f"κ is {value:.2f}, and {at_least:g} was asked for")
+        if most_false_passes is not None and found.false_passes > most_false_passes:
+            told.append(f"{found.false_passes} false passes, and at most {most_false_passes} were asked for")
+        return told
+
+    def unsettled(self, at_least: float | None, most_false_passes: int | None) -> str:
+        """Why nothing can be said, if nothing can: no verdict at all; or, where something was asked for, some missing,
+        or labels that κ cannot be had of."""
+        found = self.calibration.overall
+        if not found.judged:
+            return "no label got a verdict"
+        if (at_least is not None or most_false_passes is not None) and found.errors:
+            return f"{found.errors} of {len(self.judgements)} labels got no verdict"
+        if at_least is not None and kappa_of(found) is None:
+            return "κ needs labels of both sorts: pass and fail"
+        return ""
+
+    def exit_code(self, at_least: float | None = None, most_false_passes: int | None = None) -> int:
+        """0 it ran, and reached what was asked for; 1 it did not; 2 nothing can be said."""
+        if self.unsettled(at_least, most_false_passes):
+            return 2
+        return 1 if self.missed(at_least, most_false_passes) else 0
+
+
+def plan_calibration(
+    request: CalibrationRequest, settings: Settings, catalog: Registered, store: Store
+) -> CalibrationPlan:
+    """Read the labelled set, find what runs it names, choose the judge."""
+    labelled = load_labelled(request.path, EVENTS)
+    conversations, problems = dict[str, _Conversation](), list[Problem]()
+    for item in labelled.items:
+        try:
+            conversations[item.labelled.name] = _conversation(item, request.path.name, catalog, store)
+        except ClerkshipError as error:
+            spot = item.place
+            problems.append(Problem(file=spot.file, line=spot.line, column=spot.column, message=str(error)))
+    if problems:
+        raise InputError(problems)
+    cast = choose(Wanted(judge=request.judge), settings, needs=Needs(judge=True))
+    missing = cast.missing(Needs(judge=True))
+    judge = cast.judging(request.votes)
+    if missing or judge is None:
+        raise InputError(missing or [Problem(message="there is nobody to calibrate", hint="give --judge")])
+    return CalibrationPlan(labelled, conversations, cast.models, judge, request.concurrency or settings.concurrency)
+
+
+def _conversation(item: LabelledItem, source: str, catalog: Registered, store: Store) -> _Conversation:
+    labelled = item.labelled
+    if labelled.run is None or labelled.task is None:
+        return _Conversation(snapshot_of(item, source), events_of(item), "person_done")
+    view = show_task(store, labelled.run, labelled.task, labelled.trial or 1)
+    if not view.intact:
+        raise InputError.of(f"the log of {view.task_run.task!r} in {view.task_run.run} is not the one that was graded")
+    events = parse_log(store.log(view.task_run), catalog.events, store.blob)
+    ordered = sorted(events, key=lambda event: (event.at, event.seq))
+    return _Conversation(view.snapshot, ordered, view.task_run.ending, view.task_run.trial)
+
+
+def calibrate(plan: CalibrationPlan, tell: Iterable[Tell] = ()) -> Calibrated:
+    """One question for each label, several at a time; told of as they are answered, kept in the order of the file."""
+    labels, tally, watchers = plan.labelled.labels(), Tally(), tuple(tell)
+    found: dict[int, Judgement] = {}
+    pool = ThreadPoolExecutor(plan.concurrency, thread_name_prefix="calibrate")
+    try:
+        asked = {pool.submit(_judge, plan, item, label, tally): n for n, (item, label) in enumerate(labels)}
+        for done in as_completed(asked):
+            found[asked[done]] = done.result()
+            for watch in watchers:
+                watch(found[asked[done]])
+    finally:  # whoever presses Ctrl-C waits for nobody
+        pool.shutdown(wait=False, cancel_futures=True)
+        plan.models.close()
+    judgements = tuple(found[number] for number in sorted(found))
+    return Calibrated(_calibration(plan, judgements), judgements, tally.used())
+
+
+def _judge(plan: CalibrationPlan, item: LabelledItem, label: Label, tally: Tally) -> Judgement:
+    about = plan.conversations[item.labelled.name]
+    model = plan.models.asker("judge", about.snapshot, about.trial, tally)
+    found = judge_label(label.criterion, about.snapshot.task, about.events, model, plan.models.prompts, about.ending)
+    return Judgement(item.labelled.name, label, found)
+
+
+def _calibration(plan: CalibrationPlan, judgements: Sequence[Judgement]) -> Calibration:
+    by_criterion: dict[str, Agreement] = {}
+    for one in judgements:
+        name = one.label.criterion.strip()
+        by_criterion[name] = by_criterion.get(name, Agreement()) + one.agreement
+    return Calibration(
+        judge=plan.judge,
+        file=plan.labelled.file.name,
+        labels=plan.labelled.mark,
+        at=now().isoformat(timespec="seconds"),
+        overall=sum(by_criterion.values(), Agreement()),
+        criteria=by_criterion,
+    )
+
+
+def keep(calibrated: Calibrated, store: Store, file: Path | None = None) -> None:
+    """In the store, for the reports of its runs; and in a file, for those on other machines. One in which nothing was
+    judged is kept nowhere: it would hide one that says something."""
+    if not calibrated.calibration.overall.judged:
+        return
+    store.save_calibration(calibrated.calibration)
+    if file is not None:
+        save_calibration(file, calibrated.calibration)
