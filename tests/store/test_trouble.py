@@ -124,8 +124,9 @@ def test_a_store_from_before_runs_could_be_resumed_is_brought_up_to_date(bench: 
     old = sqlite3.connect(bench.store.path, isolation_level=None)
     old.execute("CREATE TABLE run_ends (run_id TEXT PRIMARY KEY, status TEXT NOT NULL, completed_at TEXT NOT NULL)")
     old.execute("INSERT INTO run_ends SELECT run_id, status, at FROM run_marks")
-    for statement in ("DROP TABLE run_marks", "DROP TABLE regraded", "DROP INDEX task_runs_again"):
-        old.execute(statement)
+    for table in ("run_marks", "regraded", "calibrations"):
+        old.execute(f"DROP TABLE {table}")
+    old.execute("DROP INDEX task_runs_again")
     old.execute("CREATE INDEX runs_by_start ON runs (started_at)")
     old.execute("UPDATE log_segments SET id = id >> 32 << 20")
     old.execute("PRAGMA user_version=1")

@@ -13,12 +13,12 @@ from clerkship.cli.console import err, out, print_json
 from clerkship.cli.event_line import print_event
 from clerkship.cli.options import Json, Jsonl, Junit, Markdown, MarkdownLimit, Report, Results, RunReference, StorePath
 from clerkship.cli.shown import say_written
-from clerkship.cli.verdicts import print_criterion, print_run, unfinished
+from clerkship.cli.verdicts import print_criterion, print_rated, print_run, unfinished
 from clerkship.cli.words import ending, verdict
 from clerkship.model.criterion import Criterion
 from clerkship.model.problem import InputError
 from clerkship.report.markdown import SUMMARY
-from clerkship.report.plain import on_one_line, some_gate
+from clerkship.report.plain import blame, on_one_line, some_gate
 from clerkship.report.repeats import rates
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task
@@ -99,7 +99,8 @@ def _only_task(store: Store, run: str) -> str:
 
 def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> None:
     if json:
-        print_json({"run": view.run, "counts": view.counts, "repeats": view.repeats(), "tasks": view.task_runs})
+        found = {"run": view.run, "counts": view.counts, "repeats": view.repeats(), "judged": view.judged_data()}
+        print_json(found | {"tasks": view.task_runs})
         return
     made = f"  [quiet]{view.run.made_by} of {view.run.origin}[/]" if view.run.origin else ""
     out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{made}")
@@ -107,7 +108,7 @@ def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> N
     told = unfinished(view.run, held=held, elsewhere=elsewhere)
     if told:
         out().print(told, soft_wrap=True)
-    print_run(out(), view.run, view.counts, view.task_runs, elsewhere)
+    print_run(out(), view, elsewhere)
 
 
 def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> None:
@@ -124,7 +125,7 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         console.print(f"  [quiet]did not pass either: trial {', '.join(other[:20])}[/]")
     for actor, text in view.said:
         console.print(f"  [place]{escape(actor):>8}[/]  {escape(on_one_line(text))}", soft_wrap=True)
-    for name, text in (("not the agent's fault", task_run.error), ("the agent failed", task_run.agent_error)):
+    for name, text in ((blame(task_run), task_run.error), ("the agent failed", task_run.agent_error)):
         if text:
             console.print(f"  [fail]{name}:[/] {escape(text)}")
     for line in str(view.sidecar.get("agent_traceback", "")).splitlines():
@@ -140,6 +141,7 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         print_criterion(console, criterion, whole=criteria, gates=some_gate(task_run))
         if criteria:
             _print_written(view.snapshot.task.criteria[number])
+    print_rated(console, task_run)
     if events:
         console.print()
         for event in view.events:

@@ -83,7 +83,7 @@ class RunShown:
             result = work(progress)
         view = show_run(self.store, result.run.id)
         if not self.json:
-            print_run(console, view.run, view.counts, view.task_runs, self._elsewhere)
+            print_run(console, view, self._elsewhere)
             self._say_where(console, view)
         page = self.targets.html or self.path.parent / "reports" / f"{result.run.id}.html"
         targets = replace(self.targets, html=page)
@@ -103,7 +103,8 @@ class RunShown:
     def _print_json(self, view: RunView, written: dict[str, Path], problems: Sequence[Problem] = ()) -> None:
         code = 2 if problems else view.exit_code()
         found = {"run": view.run, "counts": view.counts, "exit_code": code, "report": written["html"]}
-        found |= {"reports": written, "repeats": view.repeats(), "tasks": view.task_runs, "warnings": self.warnings}
+        found |= {"reports": written, "repeats": view.repeats(), "judged": view.judged_data()}
+        found |= {"tasks": view.task_runs, "warnings": self.warnings}
         print_json(found | ({"problems": problems} if problems else {}))
 
     @property

@@ -10,21 +10,26 @@ from rich.table import Table
 
 from clerkship.cli.words import ending, styled, verdict
 from clerkship.kit.statistics import wilson
+from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
+from clerkship.report.costs import render_used
+from clerkship.report.judged import NOT_IN_VERDICT, Judged, by_model, in_words
 from clerkship.report.outcome import outcome, tally
-from clerkship.report.plain import on_one_line, side_by_side, some_gate
+from clerkship.report.plain import blame, on_one_line, side_by_side, some_gate
+from clerkship.report.reliance import reliance
 from clerkship.report.repeats import Repeats, TaskRate, beside, rates, repeats
+from clerkship.service.reading import RunView
 from clerkship.settings import program
 
 MOST_ROWS = 40
 MOST_FAILURES = 20
 LONGEST_VALUE = 160
+MOST_CITES = 5
 
 
-def print_run(
-    console: Console, run: BenchmarkRun, counts: Counts, task_runs: Sequence[TaskRun], elsewhere: str = ""
-) -> None:
+def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
     """Table, failures, sum; `elsewhere` names the store, where it is not the usual one."""
+    run, counts, task_runs = view.run, view.counts, view.task_runs
     console.print()
     if not task_runs:
         console.print("[quiet]nothing failed[/]" if counts.done else "[quiet]no trial has finished[/]")
@@ -49,6 +54,25 @@ def print_run(
         _print_repeats(console, repeats(found.values()))
     if whole and run.until_sure is not None:
         _print_sides(console, run.until_sure, beside(found.values(), run.until_sure))
+    if whole:
+        _print_judged(console, view.judged())
+
+
+def _print_judged(console: Console, found: Judged) -> None:
+    """What models said and took, a line each that keeps its place where it wraps."""
+    lines = [] if found.is_empty else found.lines()
+    if not console.is_terminal:
+        for about, told in lines:
+            console.print(f"[quiet]{about:<8}[/] {escape(told)}", soft_wrap=True)
+    elif lines:
+        table = Table.grid(padding=(0, 1))
+        table.add_column(style="quiet", no_wrap=True)
+        table.add_column(overflow="fold")
+        for about, told in lines:
+            table.add_row(about, escape(told))
+        console.print(table)
+    for task, told in list(found.quality_by_task().items())[:MOST_ROWS]:
+        print_indented(console, 9, f"[quiet]{escape(task)}:[/] {escape(told)}")
 
 
 def _first_of_each(task_runs: Sequence[TaskRun]) -> list[TaskRun]:
@@ -149,7 +173,7 @@ def print_failure(console: Console, task_run: TaskRun) -> None:
     trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
     console.print(f"{verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{ending(task_run)}[/]")
     if task_run.error:
-        print_indented(console, 4, f"[errored]not the agent's fault:[/] {escape(task_run.error)}")
+        print_indented(console, 4, f"[errored]{blame(task_run)}:[/] {escape(task_run.error)}")
     if task_run.agent_error:
         print_indented(console, 4, f"[fail]the agent failed:[/] {escape(task_run.agent_error)}")
     for criterion in task_run.criteria if task_run.status in ("completed", "timed_out") else ():
@@ -173,9 +197,52 @@ def print_criterion(console: Console, criterion: CriterionRun, *, whole: bool = 
     gate = " [quiet](gate)[/]" if criterion.gate and gates else ""
     print_indented(console, 2, f"{mark} {escape(criterion.label)}{gate}")
     print_indented(console, 6, escape(criterion.detail))
+    if by_model(criterion):
+        _print_reliance(console, criterion, whole=whole)
+        return
     for field in criterion.evidence:
         if whole or criterion.passed or not field.passed:
             _print_field(console, field)
+
+
+def _print_reliance(console: Console, criterion: CriterionRun, *, whole: bool) -> None:
+    """What a judge's verdict stands on: where it looked, how it voted, and who it was."""
+    parts = reliance(criterion)
+    for field in parts.rest:
+        if whole or criterion.passed or not field.passed:
+            _print_field(console, field)
+    for cite in parts.cites if whole else parts.cites[:MOST_CITES]:
+        event = f" [quiet]#{cite.seq}[/]" if cite.seq is not None and not cite.path.startswith("#") else ""
+        words = on_one_line(str(cite.expected["contains"]), LONGEST_VALUE)
+        print_indented(console, 6, f"[place]{escape(cite.path)}[/]{event} “{escape(words)}”")
+    if not whole and len(parts.cites) > MOST_CITES:
+        print_indented(console, 6, f"[quiet]… and {len(parts.cites) - MOST_CITES} more[/]")
+    for vote in parts.votes if whole or parts.is_split else ():
+        print_indented(console, 6, f"[quiet]vote {vote.number}[/]  {vote.word}: {escape(on_one_line(vote.reason))}")
+    if whole and parts.judge:
+        print_indented(console, 6, f"[quiet]judge[/] {escape(parts.judge)}")
+
+
+def print_rated(console: Console, task_run: TaskRun) -> None:
+    """How a model rates a conversation, and what models took; nothing where none was asked."""
+    if task_run.quality is not None:
+        _print_quality(console, task_run.quality)
+    used = render_used(task_run.models, sum(by_model(criterion) for criterion in task_run.criteria))
+    if used:
+        console.print(f"  [quiet]models[/] {escape(used)}")
+
+
+def _print_quality(console: Console, quality: Quality) -> None:
+    """Each metric with its reason."""
+    console.print(f"  [quiet]quality, {NOT_IN_VERDICT}[/]")
+    if quality.error:
+        print_indented(console, 4, f"[errored]not rated:[/] {escape(quality.error)}")
+    for name, rating in quality.ratings.items():
+        score = f"{rating.score} of 5" if rating.score is not None else in_words(rating.passed)
+        reason = f"  [quiet]{escape(on_one_line(rating.reason))}[/]" if rating.reason else ""
+        print_indented(console, 4, f"{escape(name.replace('_', ' '))} {score}{reason}")
+    if quality.summary:
+        print_indented(console, 4, f"[quiet]{escape(on_one_line(quality.summary))}[/]")
 
 
 def _print_field(console: Console, field: FieldCheck) -> None:

@@ -3,10 +3,13 @@
 from datetime import datetime
 from typing import Any
 
-from clerkship.model.run import CriterionRun
+from clerkship.model.quality import Quality
+from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.model.snapshot import Snapshot
+from clerkship.report.costs import render_used
 from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import clip
+from clerkship.report.judged import by_model
 from clerkship.report.outcome import ENDINGS, outcome, reason
 
 VALUE_LIMIT = 4_000
@@ -50,6 +53,15 @@ def body(detail: TaskDetail) -> dict[str, Any]:
             for name, fact in detail.sidecar.items()
             if not name.startswith("touches") and name not in ("agent_traceback", "agent_stderr")
         },
+    } | _of_models(run)
+
+
+def _of_models(run: TaskRun) -> dict[str, Any]:
+    """What models rated and took, and whose fault it is that there is no verdict; nothing in most trials."""
+    used = render_used(run.models, sum(map(by_model, run.criteria)))
+    return {
+        **({"quality": _quality(run.quality)} if run.quality is not None else {}),
+        **({"models": used} if used else {}),
     }
 
 
@@ -63,11 +75,11 @@ def _criterion(criterion: CriterionRun) -> dict[str, Any]:
         {
             "path": clip(check.path, 400),
             "expected": clip(check.expected, VALUE_LIMIT),
-            "actual": clip(check.actual, VALUE_LIMIT),
+            "actual": _votes(check.actual) if check.path == "votes" else clip(check.actual, VALUE_LIMIT),
             "passed": check.passed,
             "seq": check.seq,
         }
-        for check in criterion.evidence[:EVIDENCE_LIMIT]
+        for check in _shown(criterion.evidence)
     ]
     return {
         **criterion.model_dump(mode="json", exclude={"evidence", "detail", "label"}),
@@ -75,6 +87,34 @@ def _criterion(criterion: CriterionRun) -> dict[str, Any]:
         "detail": clip(criterion.detail, VALUE_LIMIT),
         "evidence": evidence,
         "evidence_left_out": len(criterion.evidence) - len(evidence),
+    }
+
+
+def _shown(evidence: tuple[FieldCheck, ...]) -> tuple[FieldCheck, ...]:
+    """The first of them, and of a long list the last: there a judge says who it was, and how it voted."""
+    if len(evidence) <= EVIDENCE_LIMIT:
+        return evidence
+    return (*evidence[: EVIDENCE_LIMIT - 2], *evidence[-2:])
+
+
+def _votes(counted: Any) -> Any:
+    """Each vote's reason cut by itself, so that all of them are still votes."""
+    if not isinstance(counted, dict) or not isinstance(counted.get("each"), list):
+        return clip(counted, VALUE_LIMIT)
+    cut = [{key: clip(value, 800) for key, value in vote.items()} for vote in counted["each"] if isinstance(vote, dict)]
+    return counted | {"each": cut}
+
+
+def _quality(quality: Quality) -> dict[str, Any]:
+    ratings = [
+        {"name": name, "score": rating.score, "passed": rating.passed, "reason": clip(rating.reason, VALUE_LIMIT)}
+        for name, rating in quality.ratings.items()
+    ]
+    return {
+        "ratings": ratings,
+        "summary": clip(quality.summary, VALUE_LIMIT),
+        "error": clip(quality.error, VALUE_LIMIT),
+        "model": quality.model,
     }
 
 

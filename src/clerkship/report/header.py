@@ -8,21 +8,27 @@ from html import escape
 from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.report.command import run_again
+from clerkship.report.judged import NOT_IN_VERDICT, Judged
 from clerkship.report.outcome import ENDINGS, GRADED, OUTCOMES, outcome, tally
 from clerkship.report.repeats import Repeats
 
 ROWS_WITHOUT_SCRIPT = 2_000
 MOST_NAMED = 12
+MOST_RATED = 200
 _RARE = ("invalid_person",)
+_ABOUT = {"judge": "Judge", "verdicts": "Not judged", "votes": "Votes", "flips": "Flips", "people": "People"}
+_ABOUT |= {"quality": "Quality", "models": "Models"}
 
 
-def render_header(run: BenchmarkRun, counts: Counts, repeated: Repeats | None = None) -> str:
+def render_header(
+    run: BenchmarkRun, counts: Counts, repeated: Repeats | None = None, judged: Judged | None = None
+) -> str:
     """The run, its verdicts and its facts."""
     return f"""<header>
 <div class="title"><p class="kicker">Run report</p><h1>{escape(run.name)}</h1>
 <p class="agent">Agent <code>{escape(run.solver)}</code></p></div>
 <section class="summary" aria-label="Verdicts">
-{_rate(counts)}{_bar(counts)}{_tally(counts)}{_repeated(repeated)}{_notes(run, counts)}
+{_rate(counts)}{_bar(counts)}{_tally(counts)}{_repeated(repeated)}{_notes(run, counts)}{_judged(judged)}
 </section>
 {_facts(run)}
 </header>"""
@@ -89,6 +95,24 @@ def _repeated(found: Repeats | None) -> str:
     more = f" and {len(found.flaky) - MOST_NAMED:,} more" if len(found.flaky) > MOST_NAMED else ""
     flaky = f"<span><b>Flaky</b> {named}{more}</span>" if found.flaky else ""
     return f'<p class="repeats">{told} {flaky}</p>' if told or flaky else ""
+
+
+def _judged(found: Judged | None) -> str:
+    """What models said and took, beside the rate and never in it."""
+    if found is None or found.is_empty:
+        return ""
+    rows = "".join(f"<div><dt>{_ABOUT[about]}</dt><dd>{escape(told)}</dd></div>" for about, told in found.lines())
+    return f'<dl class="judged">{rows}</dl>{_quality(found)}' if rows else ""
+
+
+def _quality(found: Judged) -> str:
+    """The ratings of each task, folded away."""
+    told = list(found.quality_by_task().items())
+    cells = [f'<th scope="row">{escape(task)}</th><td>{escape(words)}</td>' for task, words in told[:MOST_RATED]]
+    rows = "".join(f"<tr>{row}</tr>" for row in cells)
+    more = f"<p>{len(told) - MOST_RATED:,} more tasks are left out.</p>" if len(told) > MOST_RATED else ""
+    head = f"<summary>Quality by task, {NOT_IN_VERDICT}</summary>"
+    return f'<details class="rated">{head}<table>{rows}</table>{more}</details>' if told else ""
 
 
 def _points(curve: dict[int, float]) -> str:

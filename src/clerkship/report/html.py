@@ -13,6 +13,7 @@ from clerkship.report.budget import fit
 from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import render_json
 from clerkship.report.header import render_header, render_table
+from clerkship.report.judged import Judged
 from clerkship.report.outcome import OUTCOMES, urgency
 from clerkship.report.repeats import Repeats, rates, repeats
 
@@ -20,9 +21,12 @@ _PARTS = Path(__file__).parent / "page"
 _SCRIPTS = ("dom", "value", "list", "criteria", "conversation", "timeline", "trial", "start")
 
 
-def render_html(run: BenchmarkRun, counts: Counts, details: Iterable[TaskDetail]) -> str:
+def render_html(run: BenchmarkRun, counts: Counts, details: Iterable[TaskDetail], judged: Judged | None = None) -> str:
     """The page. The same run gives the same bytes: nothing here asks what time it is."""
     urgent_first = sorted(details, key=lambda detail: urgency(detail.task_run))
+    judged = judged or Judged.of(run)
+    for detail in urgent_first:
+        judged.add(detail.task_run)
     style, script = _read("style.css"), "\n".join(_read(f"{name}.js") for name in _SCRIPTS)
     data = {"run": run.id, "outcomes": OUTCOMES, "trials": fit(urgent_first)}
     return Template(_read("page.html")).substitute(
@@ -30,7 +34,7 @@ def render_html(run: BenchmarkRun, counts: Counts, details: Iterable[TaskDetail]
         title=escape(f"{run.name}: {run.solver}"),
         style=style,
         icons=_read("icons.svg"),
-        header=render_header(run, counts, _repeats(run, urgent_first)),
+        header=render_header(run, counts, _repeats(run, urgent_first), judged),
         table=render_table([detail.task_run for detail in urgent_first]),
         data=render_json(data).decode(),
         script=script,

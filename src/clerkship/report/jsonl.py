@@ -13,6 +13,7 @@ import orjson
 from clerkship.kit.statistics import wilson
 from clerkship.model.frozen import plain
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.report.judged import Judged
 
 FORMAT = 1
 """Raised when a line changes its meaning; a new key or a new type of line does not."""
@@ -30,15 +31,24 @@ class Kept(NamedTuple):
     sidecar: bytes
 
 
-def render_jsonl(run: BenchmarkRun, counts: Counts, trials: Iterable[Kept], blob: Blob) -> Iterator[bytes]:
+def render_jsonl(
+    run: BenchmarkRun, counts: Counts, trials: Iterable[Kept], blob: Blob, judged: Judged | None = None
+) -> Iterator[bytes]:
     """The file, line by line; no more than one trial is held at a time."""
+    judged = judged or Judged.of(run)
+    before: TaskRun | None = None
     yield _line("run", format=FORMAT, **run.model_dump(mode="json"))
     seen: set[str] = set()
     done = events = 0
     for kept in trials:
         done += 1
         events += kept.task_run.events
+        if before is not None and before.outcome()[:2] != kept.task_run.outcome()[:2]:
+            judged.add(before)  # the last attempt at it
+        before = kept.task_run
         yield from _trial(kept, blob, seen)
+    if before is not None:
+        judged.add(before)
     rate = wilson(counts.passed, counts.graded)
     yield _line(
         "summary",
@@ -46,6 +56,7 @@ def render_jsonl(run: BenchmarkRun, counts: Counts, trials: Iterable[Kept], blob
         status=run.status,
         counts=counts.model_dump(mode="json"),
         pass_rate=None if rate is None else rate._asdict(),
+        judged=judged.data(),
         exit_code=run.exit_code(counts),
         task_runs=done,
         events=events,

@@ -16,6 +16,8 @@ from xml.sax.saxutils import escape, quoteattr
 from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.report.command import look_closer, run_again
+from clerkship.report.costs import per_verdict
+from clerkship.report.judged import Judged
 from clerkship.report.outcome import ENDINGS, Standing, outcome, standing
 from clerkship.report.plain import explain, headline, on_one_line, skipped
 
@@ -38,11 +40,15 @@ class Case(NamedTuple):
     seconds: float
 
 
-def render_junit(run: BenchmarkRun, counts: Counts, cases: Callable[[], Iterable[Case]]) -> Iterator[str]:
+def render_junit(
+    run: BenchmarkRun, counts: Counts, cases: Callable[[], Iterable[Case]], judged: Judged | None = None
+) -> Iterator[str]:
     """The file, piece by piece. The cases are gone through twice: their sum stands before them."""
     tally: Counter[Standing] = Counter()
     seconds = 0.0
+    judged = judged or Judged.of(run)
     for case in cases():
+        judged.add(case.task_run)
         tally[standing(case.task_run)] += 1
         seconds += case.seconds
     missing = run.missing(counts)
@@ -53,7 +59,7 @@ def render_junit(run: BenchmarkRun, counts: Counts, cases: Callable[[], Iterable
     )
     name = _attribute(run.name)
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={name} {sums}>\n'
-    yield f"<testsuite name={name} {sums}{_timestamp(run.started_at)}>\n{_properties(run, counts)}"
+    yield f"<testsuite name={name} {sums}{_timestamp(run.started_at)}>\n{_properties(run, counts, judged)}"
     room = min(LONGEST, max(SHORTEST, BUDGET // max(tally.total() - tally["passed"], 1)))
     seen: Counter[tuple[str, str]] = Counter()
     for case in cases():
@@ -71,7 +77,7 @@ def _timestamp(text: str) -> str:
         return ""
 
 
-def _properties(run: BenchmarkRun, counts: Counts) -> str:
+def _properties(run: BenchmarkRun, counts: Counts, judged: Judged) -> str:
     rate = wilson(counts.passed, counts.graded)
     facts = {
         "run": run.id,
@@ -85,10 +91,23 @@ def _properties(run: BenchmarkRun, counts: Counts) -> str:
         "pass_rate_interval": "none" if rate is None else f"{rate.low:.4f} to {rate.high:.4f}",
         "not_run": run.missing(counts),
         **({"judge": run.judge.who} if run.judge is not None else {}),
+        **_judged(judged),
         "again": run_again(run),
     }
     rows = "".join(f"<property name={_attribute(name)} value={_attribute(str(v))}/>\n" for name, v in facts.items())
     return f"<properties>\n{rows}</properties>\n"
+
+
+def _judged(found: Judged) -> dict[str, object]:
+    """What models said and took; nothing where none had any part in it."""
+    if found.is_empty:
+        return {}
+    facts: dict[str, object] = {"judged_verdicts": found.verdicts, "judge_errors": found.errors}
+    names = {"judge": "judge_calibration", "votes": "judge_disagreement", "flips": "judge_flips"}
+    names |= {"people": "invalid_person", "quality": "quality", "models": "models"}
+    facts |= {names[about]: told for about, told in found.lines() if about in names}
+    price = per_verdict(found.used, found.verdicts)
+    return facts | ({} if price is None else {"cost_per_verdict": f"{price:.6f}"})
 
 
 def _case(run: BenchmarkRun, case: Case, room: int, seen: Counter[tuple[str, str]]) -> str:

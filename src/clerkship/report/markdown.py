@@ -11,8 +11,10 @@ from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, 
 from clerkship.report.command import look_closer, run_again
 from clerkship.report.foreign import foreign
 from clerkship.report.header import render_percent
+from clerkship.report.judged import Judged
 from clerkship.report.outcome import ENDINGS, OUTCOMES, standing, tally, urgency
-from clerkship.report.plain import in_words, shown_evidence, skipped, unmet, word
+from clerkship.report.plain import blame, in_words, shown_evidence, skipped, unmet, word
+from clerkship.report.reliance import reliance
 
 SUMMARY = 1_000_000
 """Bytes that a job's summary may have: GitHub takes 1 MiB."""
@@ -39,13 +41,19 @@ class _Seen:
 
 
 def render_markdown(
-    run: BenchmarkRun, counts: Counts, trials: Callable[[], Iterable[TaskRun]], limit: int = SUMMARY
+    run: BenchmarkRun,
+    counts: Counts,
+    trials: Callable[[], Iterable[TaskRun]],
+    limit: int = SUMMARY,
+    judged: Judged | None = None,
 ) -> str:
     """The page, of at most so many bytes. The trials are gone through twice."""
-    seen = _look(trials())
+    judged = judged or Judged.of(run)
+    seen = _look(trials(), judged)
     ending = _again(run)
     page = _Page(max(limit, LEAST) - len(ending.encode()))
     page.add(_headline(run, counts), needed=True)
+    page.add(_judged(judged))
     page.add(_flaky(seen))
     page.add(_skipped(seen))
     shown = _chosen(trials(), seen)
@@ -94,9 +102,10 @@ class _Page:
         return "".join(self._pieces)
 
 
-def _look(trials: Iterable[TaskRun]) -> _Seen:
+def _look(trials: Iterable[TaskRun], judged: Judged) -> _Seen:
     seen = _Seen()
     for place, task_run in enumerate(trials):
+        judged.add(task_run)
         for criterion in skipped(task_run):
             seen.skipped[criterion.label] = seen.skipped.get(criterion.label, 0) + 1
         match standing(task_run):
@@ -133,6 +142,18 @@ def _headline(run: BenchmarkRun, counts: Counts) -> str:
     judge = f", judge {foreign(run.judge.who)}" if run.judge is not None else ""
     agent = f"Agent {foreign(run.solver)}{judge}"
     return f"## {mark} {foreign(run.name, 100)}\n\n{told}\n\n{numbers}{crashed}{left}\n\n{agent}\n"
+
+
+def _judged(found: Judged) -> str:
+    """What models said and took, beside the rate."""
+    if found.is_empty:
+        return ""
+    rows = "".join(f"- {about}: {foreign(told, 600)}\n" for about, told in found.lines())
+    tasks = "".join(
+        f"<li>{foreign(task, 200)}: {foreign(told)}</li>\n" for task, told in list(found.quality_by_task().items())[:50]
+    )
+    folded = f"\n<details><summary>Quality by task</summary>\n<ul>\n{tasks}</ul>\n</details>\n" if tasks else ""
+    return f"\n### Judged by a model\n\n{rows}{folded}" if rows else ""
 
 
 def _flaky(seen: _Seen) -> str:
@@ -185,7 +206,7 @@ def _why(task_run: TaskRun) -> str:
 def _details(task_run: TaskRun) -> str:
     """One block of HTML without an empty line, so that nothing in it is read as Markdown."""
     told = [f"<p>{ENDINGS[task_run.ending]}.</p>"]
-    told += [f"<p>Not the agent's fault: {foreign(task_run.error, 1000)}</p>"] if task_run.error else []
+    told += [f"<p>{blame(task_run).capitalize()}: {foreign(task_run.error, 1000)}</p>"] if task_run.error else []
     told += [f"<p>The agent crashed: {foreign(task_run.agent_error, 1000)}</p>"] if task_run.agent_error else []
     found = unmet(task_run)
     items = [_criterion(criterion) for criterion in found[:MOST_CRITERIA]]
@@ -201,7 +222,12 @@ def _criterion(criterion: CriterionRun) -> str:
     gate = " (gate)" if criterion.gate else ""
     evidence = "".join(_check(check) for check in shown_evidence(criterion)[:MOST_EVIDENCE])
     detail = f"<br>{foreign(criterion.detail)}" if criterion.detail else ""
+    detail += "".join(_cite(cite) for cite in reliance(criterion).cites[:MOST_EVIDENCE])
     return f"<li>{mark}{foreign(criterion.label, 200)}{gate}{detail}{evidence}</li>"
+
+
+def _cite(cite: FieldCheck) -> str:
+    return f"<br>{foreign(cite.path)} in event {cite.seq}: {foreign(str(cite.expected['contains']))}"
 
 
 def _check(check: FieldCheck) -> str:

@@ -7,10 +7,13 @@ from typing import Any
 from clerkship.model.matcher import describe
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.report.outcome import OUTCOMES, outcome, reason
+from clerkship.report.reliance import reliance
 
 MOST_EVIDENCE = 20
 """Expectations shown of one criterion."""
 LONGEST_VALUE = 500
+MOST_CITES = 5
+"""Places shown that a judge relies on."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -27,6 +30,11 @@ def headline(task_run: TaskRun) -> str:
     if task_run.agent_error:
         return f"{word(task_run)}, and the agent crashed: {on_one_line(task_run.agent_error)}"
     return f"{word(task_run)}: {on_one_line(reason(task_run))}"
+
+
+def blame(task_run: TaskRun) -> str:
+    """Whose fault a trial without a verdict is, in words that stand before what went wrong."""
+    return "the person, not the agent" if task_run.status == "invalid_person" else "not the agent's fault"
 
 
 def word(task_run: TaskRun) -> str:
@@ -65,6 +73,8 @@ def explain(task_run: TaskRun) -> Iterator[str]:
         yield f"{mark} {on_one_line(criterion.label)}{gate}"
         if criterion.detail:
             yield f"    {on_one_line(criterion.detail)}"
+        for cite in reliance(criterion).cites[:MOST_CITES]:
+            yield f"    {cite.path} (event #{cite.seq}): “{on_one_line(str(cite.expected['contains']))}”"
         for check in shown_evidence(criterion):
             place = f" (event #{check.seq})" if check.seq is not None else ""
             yield f"    {on_one_line(check.path)}{place}"

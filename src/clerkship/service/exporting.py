@@ -18,11 +18,13 @@ from clerkship.report.budget import BUDGET
 from clerkship.report.detail import TaskDetail, parse_detail
 from clerkship.report.html import render_html
 from clerkship.report.jsonl import Kept, render_jsonl
+from clerkship.report.judged import Judged
 from clerkship.report.junit import Case, render_junit
 from clerkship.report.markdown import SUMMARY, render_markdown
 from clerkship.report.outcome import urgency
 from clerkship.report.rasa_results import STAMP, Results, place_for
 from clerkship.report.rasa_results import Kept as KeptResult
+from clerkship.service.reading import known
 from clerkship.store.contract import Store
 
 STDOUT = Path("-")
@@ -148,16 +150,18 @@ def _opened(target: Path) -> Iterator[BinaryIO]:
 def _render(sort: str, store: Store, reference: str, targets: Targets) -> Iterator[bytes]:
     run = store.run(reference)
     counts = store.counts(run.id)
+    judged = Judged.of(run, known=known(store, run))
     match sort:
         case "html":
-            yield render_html(run, counts, _details(store, store.task_runs(run.id))).encode()
+            yield render_html(run, counts, _details(store, store.task_runs(run.id)), judged).encode()
         case "junit":
-            for piece in render_junit(run, counts, lambda: _cases(store, run.id)):
+            for piece in render_junit(run, counts, lambda: _cases(store, run.id), judged):
                 yield piece.encode()
         case "jsonl":
-            yield from render_jsonl(run, counts, _kept(store, run.id), store.blob)
+            yield from render_jsonl(run, counts, _kept(store, run.id), store.blob, judged)
         case "markdown":
-            yield render_markdown(run, counts, lambda: store.each(run.id), targets.markdown_limit).encode()
+            limit = targets.markdown_limit
+            yield render_markdown(run, counts, lambda: store.each(run.id), limit, judged).encode()
 
 
 def _details(store: Store, task_runs: list[TaskRun]) -> Iterator[TaskDetail]:

@@ -9,10 +9,12 @@ import orjson
 
 from clerkship.events.log import Chain
 from clerkship.events.query import is_kind
+from clerkship.model.calibration import Calibration
 from clerkship.model.names import did_you_mean, fitting
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.comparison import Comparison, compare
+from clerkship.report.judged import Judged
 from clerkship.report.repeats import Repeats, rates, repeats
 from clerkship.store.contract import Store, UnknownRun
 from clerkship.store.sqlite import SqliteStore
@@ -28,6 +30,16 @@ class RunView:
     run: BenchmarkRun
     counts: Counts
     task_runs: list[TaskRun]
+    known: tuple[Calibration, ...] = ()
+    """Calibrations of its judge that the store has."""
+
+    def judged(self) -> Judged:
+        """What models said and took in these trials."""
+        return Judged.of(self.run, self.task_runs, self.known)
+
+    def judged_data(self) -> dict[str, Any] | None:
+        """The same for machines; nothing where no model had any part in it, or where not all trials are here."""
+        return self.judged().data() if len(self.task_runs) == self.counts.done else None
 
     def exit_code(self) -> int:
         """What running it would have exited with."""
@@ -72,7 +84,12 @@ def open_store(path: Path, *, create: bool = False) -> SqliteStore:
 def show_run(store: Store, reference: str, *, failed: bool = False) -> RunView:
     """One run; all its trials, or those with anything wrong."""
     run = store.run(reference)
-    return RunView(run, store.counts(run.id), store.task_runs(run.id, failed=failed))
+    return RunView(run, store.counts(run.id), store.task_runs(run.id, failed=failed), known(store, run))
+
+
+def known(store: Store, run: BenchmarkRun) -> tuple[Calibration, ...]:
+    """What is kept of how far a run's judge agrees with people."""
+    return store.calibrations(run.judging.model) if run.judging is not None else ()
 
 
 def show_task(

@@ -54,13 +54,47 @@ function criterionCard(criterion, trial) {
       el("span", { class: "badges" }, badges)),
     el("div", { class: "inside" },
       criterion.detail ? el("p", { class: "sentence" }, linked(criterion.detail, trial)) : null,
-      criterion.evidence.length ? evidenceTable(criterion, trial) : el("p", { class: "muted" }, "No evidence was recorded."),
+      evidenceOf(criterion, trial),
       el("p", { class: "assertion muted" }, "Assertion ", el("code", {}, criterion.assertion))));
 }
 
-function evidenceTable(criterion, trial) {
+// What a model's verdict stands on is told as such: places it cites, votes, who it was. The rest is compared.
+function evidenceOf(criterion, trial) {
+  const cites = criterion.evidence.filter(isCite);
+  const votes = criterion.evidence.find((check) => check.path === "votes" && check.actual && check.actual.each);
+  const judge = criterion.evidence.find((check) => check.path === "judge" && check.actual && check.actual.model);
+  const rest = criterion.evidence.filter((check) => !judge || (check !== judge && check !== votes && !cites.includes(check)));
+  if (!judge) return criterion.evidence.length ? evidenceTable(criterion, criterion.evidence, trial) : el("p", { class: "muted" }, "No evidence was recorded.");
+  return [
+    cites.length ? el("ul", { class: "cites" }, cites.map((cite) => citeLine(cite, trial))) : null,
+    votes ? voteList(votes.actual) : null,
+    rest.length ? evidenceTable(criterion, rest, trial) : null,
+    el("p", { class: "assertion muted" }, "Judge ", el("code", {}, judge.actual.model), " · prompt ", el("code", {}, judge.actual.prompt),
+      Object.keys(judge.actual.parameters || {}).length ? [" · ", el("code", {}, oneLine(JSON.stringify(judge.actual.parameters), 300))] : null),
+  ];
+}
+
+function isCite(check) {
+  return /^(T\d+|#\d+)$/.test(check.path) && check.expected && typeof check.expected.contains === "string";
+}
+
+function citeLine(cite, trial) {
+  return el("li", {}, el("b", {}, cite.path), " ", el("q", {}, cite.expected.contains), " ", cite.seq ? eventLink(trial, cite.seq) : null);
+}
+
+function voteList(votes) {
+  const word = (vote) => ("error" in vote ? "errored" : vote.passed ? "pass" : "fail");
+  const lines = votes.each.map((vote) => el("li", { class: `is-${word(vote)}` }, icon(word(vote)),
+    el("span", {}, el("b", {}, { pass: "pass", fail: "fail", errored: "not cast" }[word(vote)]), ` ${vote.reasoning || vote.error || ""}`)));
+  const split = votes.for && votes.against;
+  return el("details", { class: "votes", open: Boolean(split || votes.not_cast) },
+    el("summary", {}, `Votes: ${votes.for} for it, ${votes.against} against${votes.not_cast ? `, ${votes.not_cast} not cast` : ""}`),
+    el("ol", {}, lines));
+}
+
+function evidenceTable(criterion, evidence, trial) {
   const head = ["Field", "Expected", "Actual", "Event"].map((title) => el("th", { scope: "col" }, title));
-  const rows = criterion.evidence.map((check) => el("tr", { class: check.passed ? "is-pass" : "is-fail" },
+  const rows = evidence.map((check) => el("tr", { class: check.passed ? "is-pass" : "is-fail" },
     el("th", { scope: "row" }, icon(check.passed ? "pass" : "fail"),
       el("span", { class: "hidden" }, check.passed ? "as expected: " : "not as expected: "), el("span", {}, check.path)),
     el("td", { "data-label": "Expected" }, expectedValue(check.expected)),

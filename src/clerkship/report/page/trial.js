@@ -9,6 +9,7 @@ function trialView(trial) {
     facts(trial),
     briefSection(trial),
     criteriaSection(trial),
+    qualitySection(trial),
     conversationSection(trial),
     timelineSection(trial),
   ].flat().filter(Boolean);
@@ -31,7 +32,9 @@ function trialHead(trial) {
 function alerts(trial) {
   const { error, verdict, agent_error: agentError, agent_traceback: trace } = trial.body;
   return [
-    error ? errorBox("Platform error", `Not the agent's doing.${verdict ? "" : " This trial has no verdict and is left out of the rate."}`, error) : null,
+    error && trial.outcome === "invalid_person" ? errorBox("The person, not the agent",
+      "The simulated person was not played as their contract says. No verdict on the agent: this trial is left out of the rate.", error) : null,
+    error && trial.outcome !== "invalid_person" ? errorBox("Platform error", `Not the agent's doing.${verdict ? "" : " This trial has no verdict and is left out of the rate."}`, error) : null,
     agentError ? errorBox("Agent error", "The agent crashed, or answered what is no answer. What it did until then was judged.", [agentError, trace].filter(Boolean).join("\n\n")) : null,
   ];
 }
@@ -57,6 +60,7 @@ function facts(trial) {
     ["Ending", body.ending],
     body.answer === null ? null : ["Answer", el("span", { class: "value" }, plainValue(body.answer))],
     ...Object.entries(body.facts).map(measured),
+    body.models ? ["Models", body.models] : null,
     ["Log", [plural(body.events, "event"), ", head ", head]],
   ].filter(Boolean);
   return el("div", { class: "about" },
@@ -67,6 +71,24 @@ function facts(trial) {
 function measured([name, value]) {
   if (name === "wall_ms") return ["Took", value < 1000 ? `${value.toFixed(1)} ms` : lasting(value / 1000)];
   return [name.replaceAll("_", " "), el("span", { class: "value" }, plainValue(value))];
+}
+
+// Metrics stand apart from the criteria: they decide nothing.
+function qualitySection(trial) {
+  const quality = trial.body.quality;
+  if (!quality) return null;
+  const mark = (rating) => {
+    if (rating.score !== null) return [el("meter", { min: 1, max: 5, low: 2.5, high: 3.5, optimum: 5, value: rating.score, "aria-hidden": "true" }), ` ${rating.score} of 5`];
+    return rating.passed === null ? "not rated" : rating.passed ? "yes" : "no";
+  };
+  const rows = quality.ratings.map((rating) => el("tr", {}, el("th", { scope: "row" }, rating.name.replaceAll("_", " ")),
+    el("td", { class: "number" }, mark(rating)), el("td", {}, rating.reason)));
+  return el("section", { class: "quality" },
+    el("div", { class: "heading" }, el("h3", {}, "Quality"), el("span", { class: "muted" }, "not part of the verdict")),
+    quality.error ? el("p", { class: "muted" }, `Not rated: ${quality.error}`) : null,
+    rows.length ? el("table", {}, el("tbody", {}, rows)) : null,
+    quality.summary ? el("p", {}, quality.summary) : null,
+    quality.model ? el("p", { class: "assertion muted" }, "Rated by ", el("code", {}, quality.model)) : null);
 }
 
 function axes(all) {

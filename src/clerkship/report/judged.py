@@ -1,0 +1,253 @@
+"""What models said and took in a run, beside its pass rate: what their verdicts are worth, and what they cost. None of
+it is in the rate."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from clerkship.assertions.registry import ASSERTIONS
+from clerkship.kit.statistics import Interval, wilson
+from clerkship.model.calibration import Calibration
+from clerkship.model.quality import Quality
+from clerkship.model.run import BenchmarkRun, CriterionRun, FieldCheck, TaskRun
+from clerkship.model.usage import NOTHING_USED, Role, Usage
+from clerkship.report.calibration import Calibrated, calibrated, count
+from clerkship.report.costs import asked, per_verdict, render_used
+
+MOST_FLIPS = 5
+"""Criteria that are named where they come out differently."""
+_BY_MODEL = frozenset(assertion.name for assertion in ASSERTIONS if assertion.judged)
+_NO_RUN = ("errored", "cancelled")
+NOT_IN_VERDICT = "not part of the verdict"
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """How one criterion was voted on."""
+
+    majority: int
+    against: int
+    not_cast: int
+
+
+def row_of(criterion: CriterionRun, path: str) -> FieldCheck | None:
+    """The line of evidence that tells who judged, or how they voted."""
+    return next((row for row in criterion.evidence if row.path == path and isinstance(row.actual, dict)), None)
+
+
+def ballot(criterion: CriterionRun) -> Ballot | None:
+    """The votes on a criterion, where it was voted on."""
+    row = row_of(criterion, "votes")
+    if row is None:
+        return None
+    given = [int(row.actual.get(side, 0)) for side in ("for", "against")]
+    return Ballot(max(given), min(given), int(row.actual.get("not_cast", 0)))
+
+
+def by_model(criterion: CriterionRun) -> bool:
+    """Whether a model gave the verdict."""
+    return criterion.status == "judged" and row_of(criterion, "judge") is not None
+
+
+def in_words(passed: bool | None) -> str:
+    """A yes or no; or that the metric did not apply."""
+    return "not rated" if passed is None else "yes" if passed else "no"
+
+
+@dataclass
+class Rated:
+    """One metric over several trials."""
+
+    scored: int = 0
+    total: int = 0
+    passed: int = 0
+    answered: int = 0
+
+    def words(self) -> str:
+        """The mean of a scale, or how many say yes; and of how many."""
+        if self.scored:
+            return f"{self.total / self.scored:.1f} of 5 (n {self.scored:,})"
+        return f"{self.passed:,} of {self.answered:,} yes"
+
+    def data(self) -> dict[str, Any]:
+        """For machines."""
+        if self.scored:
+            return {"mean": round(self.total / self.scored, 4), "n": self.scored}
+        return {"passed": self.passed, "n": self.answered}
+
+
+@dataclass
+class Ratings:
+    """All metrics over several trials."""
+
+    metrics: dict[str, Rated] = field(default_factory=dict)
+    failed: int = 0
+    """Trials that could not be rated."""
+
+    def add(self, quality: Quality) -> None:
+        """One trial more."""
+        self.failed += bool(quality.error)
+        for name, rating in quality.ratings.items():
+            if rating.score is None and rating.passed is None:
+                continue
+            rated = self.metrics.setdefault(name, Rated())
+            if rating.score is not None:
+                rated.scored += 1
+                rated.total += rating.score
+            else:
+                rated.passed += bool(rating.passed)
+                rated.answered += 1
+
+    def words(self) -> str:
+        """In a line; empty where nothing was rated."""
+        told = [f"{name.replace('_', ' ')} {rated.words()}" for name, rated in self.metrics.items()]
+        told += [f"{count(self.failed, 'trial')} could not be rated"] if self.failed else []
+        return ", ".join(told)
+
+
+@dataclass
+class Judged:
+    """All that there is to say of the models of a run; gathered trial by trial."""
+
+    judge: Calibrated | None
+    plays_people: bool = False
+    trials: int = 0
+    """Those that came to an end: not errored, not stopped."""
+    invalid: int = 0
+    verdicts: int = 0
+    errors: int = 0
+    voted: int = 0
+    """Criteria that were voted on."""
+    split: int = 0
+    votes: int = 0
+    against: int = 0
+    not_cast: int = 0
+    used: dict[Role, Usage] = field(default_factory=dict)
+    ratings: Ratings = field(default_factory=Ratings)
+    by_task: dict[str, Ratings] = field(default_factory=dict)
+    _outcomes: dict[tuple[str, str], Counter[bool]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, run: BenchmarkRun, trials: Iterable[TaskRun] = (), known: Sequence[Calibration] = ()) -> Self:
+        """Over some trials of a run; `known` are calibrations of its judge that were made since."""
+        made = cls(calibrated(run, known), run.person is not None and not run.person.skips)
+        for task_run in trials:
+            made.add(task_run)
+        return made
+
+    def add(self, task_run: TaskRun) -> None:
+        """One trial more."""
+        self.trials += task_run.status not in _NO_RUN
+        self.invalid += task_run.status == "invalid_person"
+        for role, usage in task_run.models.items():
+            self.used[role] = self.used.get(role, NOTHING_USED) + usage
+        if task_run.quality is not None:
+            self.ratings.add(task_run.quality)
+            self.by_task.setdefault(task_run.task, Ratings()).add(task_run.quality)
+        for criterion in task_run.criteria:
+            self._add(task_run.task, criterion)
+
+    def _add(self, task: str, criterion: CriterionRun) -> None:
+        if not by_model(criterion):
+            self.errors += criterion.status == "error" and criterion.assertion in _BY_MODEL
+            return
+        self.verdicts += 1
+        self._outcomes.setdefault((task, criterion.label), Counter())[criterion.passed] += 1
+        found = ballot(criterion)
+        if found is not None:
+            self.voted += 1
+            self.split += found.against > 0
+            self.votes += found.majority + found.against
+            self.against += found.against
+            self.not_cast += found.not_cast
+
+    def flips(self) -> list[tuple[str, str, int, int]]:
+        """Criteria that a model passed in some trials of a task and not in others: task, label, passed, judged."""
+        return [
+            (task, label, seen[True], seen.total())
+            for (task, label), seen in sorted(self._outcomes.items())
+            if seen[True] and seen[False]
+        ]
+
+    @property
+    def people(self) -> Interval | None:
+        """The share of trials whose person broke their contract; none where no model plays anybody."""
+        return wilson(self.invalid, self.trials) if self.plays_people or self.invalid else None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no model had any part in it."""
+        return not (self.verdicts or self.errors or self.people or asked(self.used) or self.ratings.words())
+
+    def lines(self) -> list[tuple[str, str]]:
+        """For people: what it is about, and a sentence."""
+        found = [
+            ("judge", self.judge.sentence() if self.judge is not None and self.verdicts else ""),
+            ("verdicts", self._verdicts()),
+            ("votes", self._votes()),
+            ("flips", self._flips()),
+            ("people", self._people()),
+            ("quality", f"{self.ratings.words()}: {NOT_IN_VERDICT}" if self.ratings.words() else ""),
+            ("models", render_used(self.used, self.verdicts)),
+        ]
+        return [(about, told) for about, told in found if told]
+
+    def quality_by_task(self) -> dict[str, str]:
+        """The ratings of each task in words, where there are several to tell apart."""
+        told = {task: ratings.words() for task, ratings in sorted(self.by_task.items())}
+        return {task: words for task, words in told.items() if words} if len(told) > 1 else {}
+
+    def _verdicts(self) -> str:
+        if not self.errors:
+            return ""
+        return f"{count(self.errors, 'criterion', 'criteria')} of {self.verdicts + self.errors:,} could not be judged"
+
+    def _votes(self) -> str:
+        if not self.voted:
+            return ""
+        missing = f", {self.not_cast:,} not cast" if self.not_cast else ""
+        return (
+            f"{self.against:,} of {self.votes:,} votes were not with the majority{missing}; "
+            f"{self.split:,} of {count(self.voted, 'criterion', 'criteria')} split"
+        )
+
+    def _flips(self) -> str:
+        found = self.flips()
+        told = [f"“{label}” passed in {passed:,} of {judged:,} trials" for _, label, passed, judged in found]
+        more = f" and {len(found) - MOST_FLIPS:,} more" if len(found) > MOST_FLIPS else ""
+        return "; ".join(told[:MOST_FLIPS]) + more
+
+    def _people(self) -> str:
+        found = self.people
+        if found is None:
+            return ""
+        sure = f"{found.rate:.0%}, 95 % interval {found.low:.0%} to {found.high:.0%}"
+        return f"{self.invalid:,} of {count(self.trials, 'trial')} had an invalid person ({sure}): not in the pass rate"
+
+    def data(self) -> dict[str, Any] | None:
+        """For machines; nothing where no model had any part in it."""
+        if self.is_empty:
+            return None
+        votes = {"votes": self.votes, "against": self.against, "not_cast": self.not_cast}
+        people = self.people
+        return {
+            "judge": self.judge.data() if self.judge is not None else None,
+            "verdicts": self.verdicts,
+            "errors": self.errors,
+            "disagreement": votes | {"criteria": self.voted, "split": self.split} if self.voted else None,
+            "flips": [
+                {"task": task, "criterion": label, "passed": passed, "judged": judged}
+                for task, label, passed, judged in self.flips()
+            ],
+            "invalid_person": None
+            if people is None
+            else {"invalid": self.invalid, "trials": self.trials, **people._asdict()},
+            "models": {role: usage.model_dump() for role, usage in asked(self.used).items()},
+            "cost_per_verdict": per_verdict(self.used, self.verdicts),
+            "quality": {name: rated.data() for name, rated in self.ratings.metrics.items()},
+            "quality_by_task": {
+                task: {name: rated.data() for name, rated in ratings.metrics.items()}
+                for task, ratings in self.by_task.items()
+            },
+        }

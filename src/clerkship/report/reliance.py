@@ -1,0 +1,75 @@
+"""What a model's verdict on one criterion stands on: the places it cites, the votes, and who it was."""
+
+import re
+from dataclasses import dataclass
+
+import orjson
+
+from clerkship.model.run import CriterionRun, FieldCheck
+
+_PLACE = re.compile(r"T\d+|#\d+")
+
+
+@dataclass(frozen=True)
+class Vote:
+    """One of several verdicts on the same."""
+
+    number: int
+    word: str
+    """`pass`, `fail`, or `not cast`."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class Reliance:
+    """The evidence of a judged criterion, by what it is."""
+
+    cites: tuple[FieldCheck, ...]
+    votes: tuple[Vote, ...]
+    judge: str
+    rest: tuple[FieldCheck, ...]
+
+    @property
+    def is_split(self) -> bool:
+        """Whether not all votes say the same."""
+        return len({vote.word for vote in self.votes}) > 1
+
+
+def is_cite(row: FieldCheck) -> bool:
+    """Whether a line of evidence is a place, and words that stand there."""
+    return bool(_PLACE.fullmatch(row.path)) and isinstance(row.expected, dict) and "contains" in row.expected
+
+
+def reliance(criterion: CriterionRun) -> Reliance:
+    """Each line of evidence in its place."""
+    cites, rest = list[FieldCheck](), list[FieldCheck]()
+    votes, judge = tuple[Vote, ...](), ""
+    for row in criterion.evidence:
+        if is_cite(row):
+            cites.append(row)
+        elif row.path == "votes" and isinstance(row.actual, dict):
+            votes = tuple(_vote(one) for one in row.actual.get("each", ()))
+        elif row.path == "judge" and isinstance(row.actual, dict):
+            judge = _judge(row.actual)
+        else:
+            rest.append(row)
+    return Reliance(tuple(cites), votes, judge, tuple(rest))
+
+
+def _vote(given: dict[str, object]) -> Vote:
+    if "error" in given:
+        return Vote(_number(given), "not cast", str(given["error"]))
+    return Vote(_number(given), "pass" if given.get("passed") else "fail", str(given.get("reasoning", "")))
+
+
+def _number(given: dict[str, object]) -> int:
+    number = given.get("vote")
+    return number if isinstance(number, int) else 0
+
+
+def _judge(asked: dict[str, object]) -> str:
+    """openai:gpt-5.1, prompt criterion-9d5c4813d274, {"temperature":0}."""
+    parameters = asked.get("parameters")
+    told = [str(asked.get("model", "")), f"prompt {asked['prompt']}" if asked.get("prompt") else ""]
+    told += [orjson.dumps(parameters, default=str).decode()] if parameters else []
+    return ", ".join(filter(None, told))
