@@ -47,7 +47,10 @@ def calibrate(
             help="Who judges: openai:model, openai:model@address, scripted:file. [default: as for `run`]",
         ),
     ] = None,
-    votes: Annotated[int, typer.Option(metavar="N", help="How often each question is asked.", min=1, max=99)] = 1,
+    votes: Annotated[
+        int,
+        typer.Option(metavar="N", help="How often each question is asked, an odd number: the majority decides.", min=1),
+    ] = 1,
     at_least: Annotated[
         float | None, typer.Option(metavar="KAPPA", help="Exit 1 where κ is below this.", min=-1, max=1)
     ] = None,

@@ -10,6 +10,7 @@ from clerkship.cli.comparison import print_comparison
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json, Judge, NoJudge, RunReference, StorePath, judge_of
 from clerkship.cli.progress import RunProgress
+from clerkship.cli.run_options import HowManyVotes, Metrics
 from clerkship.service.reading import compare_runs, open_store, show_run
 from clerkship.service.second_looks import Rejudging
 from clerkship.service.second_looks import rescore as grade_again
@@ -24,6 +25,8 @@ def rescore(
     ] = None,
     judge: Judge = None,
     no_judge: NoJudge = False,
+    votes: HowManyVotes = None,
+    metrics: Metrics = False,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -39,7 +42,7 @@ def rescore(
         clerkship rescore latest --by suites/clinic
     """
     settings = load_settings()
-    judging = Rejudging(judge_of(judge, no_judge=no_judge), settings)
+    judging = Rejudging(judge_of(judge, no_judge=no_judge), settings, votes, metrics)
     with open_store(store or settings.store) as kept:
         before = show_run(kept, run)
         with RunProgress(out(), before.counts.done, quiet=True) as progress:

@@ -128,6 +128,15 @@ Metrics = Annotated[
     bool,
     typer.Option("--metrics", help="Have the judge rate each conversation; no verdict.", rich_help_panel=_GRADED),
 ]
+HowManyVotes = Annotated[
+    int | None,
+    typer.Option(
+        "--votes",
+        metavar="N",
+        help="Ask the judge N times about each criterion: an odd number; the majority decides. [default: 1]",
+        rich_help_panel=_GRADED,
+    ),
+]
 Record = Annotated[
     bool,
     typer.Option("--record", help="Take down what models answer, beside the scenarios.", rich_help_panel=_TAPES),

@@ -1,18 +1,19 @@
 """A conversation that somebody wrote down, as the evidence it would have been: the same events, in the same log."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from clerkship.assertions.judged import Judged
+from clerkship.engine.models import Models
 from clerkship.engine.score import judge
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
 from clerkship.library.labelled import LabelledItem
-from clerkship.llm.contract import Model
-from clerkship.llm.prompts import Prompts
+from clerkship.llm.asker import Tally
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.environment import CONVERSATION
@@ -54,11 +55,28 @@ def events_of(item: LabelledItem) -> Sequence[Event]:
     return log.ordered()
 
 
-def judge_label(
-    criterion: str, task: Task, events: Sequence[Event], model: Model | None, prompts: Prompts, ending: Ending
-) -> CriterionRun:
+@dataclass(frozen=True)
+class Conversation:
+    """One that a judge is asked about: what happened, and the task it was of."""
+
+    snapshot: Snapshot
+    events: Sequence[Event]
+    ending: Ending
+    trial: int = 1
+
+
+def judge_label(criterion: str, about: Conversation, models: Models, tally: Tally) -> CriterionRun:
     """What a judge says of one criterion: the same question, asked the same way, as in a run."""
-    evidence = Evidence(task, events, {}, ending, model=model, prompts=prompts)
+    evidence = Evidence(
+        about.snapshot.task,
+        about.events,
+        {},
+        about.ending,
+        model=models.asker("judge", about.snapshot, about.trial, tally),
+        prompts=models.prompts,
+        parameters=models.parameters,
+        votes=models.asking.votes,
+    )
     call = AssertionCall.model_validate({Judged.name: {"statement": criterion}})
     [found] = judge([(Criterion(label=criterion[:200], assertion=call), Judged(statement=criterion))], evidence)
     return found

@@ -1,12 +1,40 @@
 """How good a conversation was, as a model rated it. Kept beside the verdict, and never part of it."""
 
 from statistics import fmean
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, JsonValue
 
 from clerkship.model.frozen import Frozen
 
 SCALES = ("helpfulness", "repair_quality", "coherence", "tone")
 """The built-in ratings from 1 to 5."""
 COMPLETION = "task_completion"
+
+
+class Metric(Frozen):
+    """A metric of an author's own."""
+
+    name: Annotated[
+        str, Field(max_length=60, pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description="what it is called, such as brevity")
+    ]
+    description: Annotated[
+        str, Field(min_length=1, pattern=r"\S", description="what is rated, and what speaks for much and for little")
+    ]
+    scale: Annotated[Literal["1-5", "yes/no"], Field(description="`1-5` or `yes/no`")] = "1-5"
+
+
+def _names_of_their_own(metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
+    names = [metric.name for metric in metrics]
+    for name in names:
+        if name in (*SCALES, COMPLETION):
+            raise ValueError(f"`{name}` is a built-in metric: choose another name")
+        if names.count(name) > 1:
+            raise ValueError(f"two metrics are called `{name}`")
+    return metrics
+
+
+Metrics = Annotated[tuple[Metric, ...], AfterValidator(_names_of_their_own)]
 
 
 class Rating(Frozen):
@@ -26,6 +54,8 @@ class Quality(Frozen):
     model: str = ""
     prompt: str = ""
     """The mark of the prompt."""
+    parameters: dict[str, JsonValue] = {}
+    """What went into the question besides, as it is written."""
 
     @property
     def bot_quality(self) -> float | None:

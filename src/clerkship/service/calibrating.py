@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clerkship.engine.catalog import Registered
-from clerkship.engine.labelled import EVENTS, events_of, judge_label, snapshot_of
+from clerkship.engine.labelled import EVENTS, Conversation, events_of, judge_label, snapshot_of
 from clerkship.engine.models import Models
 from clerkship.engine.regrade import parse_log
-from clerkship.events.event import Event
 from clerkship.kit.wall import now
 from clerkship.library.calibration import save_calibration
+from clerkship.library.conftest import load_conftest, near
 from clerkship.library.labelled import LabelledItem, LabelledSet, load_labelled
 from clerkship.llm.asker import Tally
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.model.labelled import Label
 from clerkship.model.problem import ClerkshipError, InputError, Problem
-from clerkship.model.run import CriterionRun, Ending
-from clerkship.model.snapshot import Snapshot
+from clerkship.model.run import Asking, CriterionRun
 from clerkship.model.usage import Role, Usage
 from clerkship.report.calibration import kappa_of
 from clerkship.service.casting import Needs, Wanted, choose
 from clerkship.service.reading import show_task
+from clerkship.service.running import check_votes
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
@@ -38,21 +38,11 @@ class CalibrationRequest:
 
 
 @dataclass(frozen=True)
-class _Conversation:
-    """One that is asked about: as it was, and the task it was of."""
-
-    snapshot: Snapshot
-    events: Sequence[Event]
-    ending: Ending
-    trial: int = 1
-
-
-@dataclass(frozen=True)
 class CalibrationPlan:
     """A labelled set, and who is asked about it; all mistakes have been found."""
 
     labelled: LabelledSet
-    conversations: dict[str, _Conversation]
+    conversations: dict[str, Conversation]
     models: Models
     judge: JudgeIdentity
     concurrency: int
@@ -137,7 +127,7 @@ def plan_calibration(
 ) -> CalibrationPlan:
     """Read the labelled set, find what runs it names, choose the judge."""
     labelled = load_labelled(request.path, EVENTS)
-    conversations, problems = dict[str, _Conversation](), list[Problem]()
+    conversations, problems = dict[str, Conversation](), list[Problem]()
     for item in labelled.items:
         try:
             conversations[item.labelled.name] = _conversation(item, request.path.name, catalog, store)
@@ -146,24 +136,27 @@ def plan_calibration(
             problems.append(Problem(file=spot.file, line=spot.line, column=spot.column, message=str(error)))
     if problems:
         raise InputError(problems)
-    cast = choose(Wanted(judge=request.judge), settings, needs=Needs(judge=True))
+    file = near(request.path)
+    conftest, prompts = load_conftest(file) if file is not None else (None, {})
+    asking = Asking(prompts=prompts, votes=check_votes(request.votes))
+    cast = choose(Wanted(judge=request.judge, asking=asking), settings, conftest=conftest, needs=Needs(judge=True))
     missing = cast.missing(Needs(judge=True))
-    judge = cast.judging(request.votes)
+    judge = cast.judging()
     if missing or judge is None:
         raise InputError(missing or [Problem(message="there is nobody to calibrate", hint="give --judge")])
     return CalibrationPlan(labelled, conversations, cast.models, judge, request.concurrency or settings.concurrency)
 
 
-def _conversation(item: LabelledItem, source: str, catalog: Registered, store: Store) -> _Conversation:
+def _conversation(item: LabelledItem, source: str, catalog: Registered, store: Store) -> Conversation:
     labelled = item.labelled
     if labelled.run is None or labelled.task is None:
-        return _Conversation(snapshot_of(item, source), events_of(item), "person_done")
+        return Conversation(snapshot_of(item, source), events_of(item), "person_done")
     view = show_task(store, labelled.run, labelled.task, labelled.trial or 1)
     if not view.intact:
         raise InputError.of(f"the log of {view.task_run.task!r} in {view.task_run.run} is not the one that was graded")
     events = parse_log(store.log(view.task_run), catalog.events, store.blob)
     ordered = sorted(events, key=lambda event: (event.at, event.seq))
-    return _Conversation(view.snapshot, ordered, view.task_run.ending, view.task_run.trial)
+    return Conversation(view.snapshot, ordered, view.task_run.ending, view.task_run.trial)
 
 
 def calibrate(plan: CalibrationPlan, tell: Iterable[Tell] = ()) -> Calibrated:
@@ -185,9 +178,7 @@ def calibrate(plan: CalibrationPlan, tell: Iterable[Tell] = ()) -> Calibrated:
 
 
 def _judge(plan: CalibrationPlan, item: LabelledItem, label: Label, tally: Tally) -> Judgement:
-    about = plan.conversations[item.labelled.name]
-    model = plan.models.asker("judge", about.snapshot, about.trial, tally)
-    found = judge_label(label.criterion, about.snapshot.task, about.events, model, plan.models.prompts, about.ending)
+    found = judge_label(label.criterion, plan.conversations[item.labelled.name], plan.models, tally)
     return Judgement(item.labelled.name, label, found)
 
 

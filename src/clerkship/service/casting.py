@@ -18,6 +18,7 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
 
+_JUDGED = "judged"
 PROVIDERS = ("openai",)
 _NO_JUDGE = "give --judge, or --no-judge to skip them"
 _NO_PERSON = "give --person, such as openai:gpt-5.1"
@@ -28,6 +29,8 @@ class Needs(NamedTuple):
 
     judge: bool = True
     person: bool = False
+    rated: bool = False
+    """Whether some define metrics, which are no reason to have no verdict."""
 
 
 def needs_of(snapshots: Iterable[Snapshot], catalog: Registered) -> Needs:
@@ -38,6 +41,7 @@ def needs_of(snapshots: Iterable[Snapshot], catalog: Registered) -> Needs:
     return Needs(
         judge=any(catalog.assertion(name).judged for name in names),
         person=any(person.needs_model for person in people),
+        rated=any(task.metrics for task in tasks),
     )
 
 
@@ -60,23 +64,32 @@ class Cast:
     judge: ModelChoice | None = None
     person: ModelChoice | None = None
 
-    def kept(self) -> dict[str, Any]:
-        """For the run's record."""
+    def kept(self, snapshots: Iterable[Snapshot] = ()) -> dict[str, Any]:
+        """For the record of a run of these."""
         asked = {"judge": self.judge, "person": self.person, "asking": self.models.asking}
-        return asked | {"judging": self.judging()}
+        return asked | {"judging": self.judging(snapshots)}
 
-    def judging(self, votes: int = 1) -> JudgeIdentity | None:
-        """Who judges criteria, and how; nobody where they are skipped."""
+    def judging(self, snapshots: Iterable[Snapshot] = ()) -> JudgeIdentity | None:
+        """Who judges criteria, and how; nobody where they are skipped. Where some are asked more often than others, the
+        least: no verdict of the run is worth less than that."""
         if self.judge is None or self.judge.skips:
             return None
         mark = self.models.prompts["criterion"].mark
-        return JudgeIdentity(model=self.judge.who, parameters=self.judge.parameters, prompt=mark, votes=votes)
+        calls = [one.assertion for snapshot in snapshots for one in snapshot.task.criteria]
+        said = [
+            call.args.get("votes") if isinstance(call.args, dict) else None for call in calls if call.name == _JUDGED
+        ]
+        votes = [one if isinstance(one, int) else self.models.asking.votes for one in said]
+        asked = min(votes, default=self.models.asking.votes)
+        return JudgeIdentity(model=self.judge.who, parameters=self.judge.parameters, prompt=mark, votes=asked)
 
     def missing(self, needs: Needs) -> tuple[Problem, ...]:
         """What is known beforehand of what will have no verdict, or cannot be played."""
         found: list[Problem] = []
         if needs.judge and not self.models.skips_judged:
             found += _missing(self.models.judge, "some criteria need a model to judge them", _NO_JUDGE)
+        if (needs.rated or self.models.asking.metrics) and self.models.judge is None and not self.models.skips_judged:
+            found.append(Problem(message="nobody is there to rate conversations by metrics", hint="give --judge"))
         if needs.person:
             found += _missing(self.models.person, "some people must be played by a model", _NO_PERSON)
         return tuple(found)
@@ -100,23 +113,23 @@ def choose(
     needs = needs or Needs()
     evaluation = conftest.evaluation if conftest is not None else None
     simulation = conftest.simulation if conftest is not None else None
-    judge = _chosen(
-        wanted.judge, kept.judge if kept is not None else None, settings.judge, needed=needs.judge or _rates(wanted)
-    )
-    if judge is None and needs.judge and evaluation is not None:
+    asking = wanted.asking if kept is None else kept.asking
+    needed = needs.judge or needs.rated or _rates(asking)
+    judge = _chosen(wanted.judge, kept.judge if kept is not None else None, settings.judge, needed=needed)
+    if judge is None and needed and evaluation is not None:
         judge = _Named(evaluation.llm, evaluation.max_concurrent_llm_calls, "judge", _NO_JUDGE)
     person = _chosen(wanted.person, kept.person if kept is not None else None, settings.person, needed=needs.person)
     if person is None and needs.person and simulation is not None:
         person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", _NO_PERSON)
     judge_model, judge_kept = _ready(judge, settings)
     person_model, person_kept = _ready(person, settings)
-    asking = wanted.asking if kept is None else kept.asking
-    models = Models(judge_model, person_model, judge_kept is not None and judge_kept.skips, asking)
+    parameters = judge_kept.parameters if judge_kept is not None else {}
+    models = Models(judge_model, person_model, judge_kept is not None and judge_kept.skips, asking, parameters)
     return Cast(models, judge_kept, person_kept)
 
 
-def _rates(wanted: Wanted) -> bool:
-    return wanted.asking.metrics or wanted.asking.checks_person
+def _rates(asking: Asking) -> bool:
+    return asking.metrics or asking.checks_person or "metrics" in asking.prompts
 
 
 class _Named(NamedTuple):
@@ -177,11 +190,3 @@ def _built(choice: ModelChoice, settings: Settings) -> tuple[Model | None, Model
         return None, choice
     about = {"who": model.name, "embeddings": choice.embeddings or settings.embeddings}
     return model, choice.model_copy(update=about)
-
-
-def unused(conftest: Conftest | None) -> tuple[Problem, ...]:
-    """What a conftest says and nobody heeds yet."""
-    named = [key for key in conftest.prompts() if key[0] == "evaluation"] if conftest is not None else []
-    return tuple(
-        Problem(message=f"conftest: {block}.{key} is not used yet; the built-in prompt is") for block, key in named
-    )
