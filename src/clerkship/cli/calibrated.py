@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from clerkship.cli.verdicts import print_indented
+from clerkship.cli.verdicts import print_indented, print_reliance
 from clerkship.kit.statistics import wilson
 from clerkship.model.calibration import Agreement
 from clerkship.report.calibration import count, kappa_of
@@ -101,7 +101,6 @@ def _row(found: Agreement) -> tuple[str, ...]:
 def _print_disagreement(console: Console, one: Judgement) -> None:
     sort = "false pass" if one.agreement.false_passes else "false fail"
     note = f": {escape(one.label.note)}" if one.label.note else ""
-    votes = next((check.actual for check in one.found.evidence if check.path == "votes"), None)
     console.print()
     console.print(f"[fail]✗ {sort}[/]  [bold]{escape(one.conversation)}[/]")
     print_indented(console, 4, escape(one.label.criterion))
@@ -109,8 +108,7 @@ def _print_disagreement(console: Console, one: Judgement) -> None:
     print_indented(
         console, 4, f"[quiet]judge[/]   {'pass' if one.found.passed else 'fail'}: {escape(one.found.detail)}"
     )
-    if votes is not None:
-        print_indented(console, 4, f"[quiet]votes[/]   {escape(str(votes))}")
+    print_reliance(console, one.found, indent=12)
 
 
 def _sum(found: Calibrated) -> str:

@@ -48,8 +48,7 @@ def calibrate(
         ),
     ] = None,
     votes: Annotated[
-        int,
-        typer.Option(metavar="N", help="How often each question is asked, an odd number: the majority decides.", min=1),
+        int, typer.Option(metavar="N", help="How often each question is asked: an odd number, the majority decides.")
     ] = 1,
     at_least: Annotated[
         float | None, typer.Option(metavar="KAPPA", help="Exit 1 where κ is below this.", min=-1, max=1)

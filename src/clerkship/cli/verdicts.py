@@ -198,14 +198,14 @@ def print_criterion(console: Console, criterion: CriterionRun, *, whole: bool = 
     print_indented(console, 2, f"{mark} {escape(criterion.label)}{gate}")
     print_indented(console, 6, escape(criterion.detail))
     if by_model(criterion):
-        _print_reliance(console, criterion, whole=whole)
+        print_reliance(console, criterion, whole=whole)
         return
     for field in criterion.evidence:
         if whole or criterion.passed or not field.passed:
             _print_field(console, field)
 
 
-def _print_reliance(console: Console, criterion: CriterionRun, *, whole: bool) -> None:
+def print_reliance(console: Console, criterion: CriterionRun, *, whole: bool = False, indent: int = 6) -> None:
     """What a judge's verdict stands on: where it looked, how it voted, and who it was."""
     parts = reliance(criterion)
     for field in parts.rest:
@@ -214,13 +214,15 @@ def _print_reliance(console: Console, criterion: CriterionRun, *, whole: bool) -
     for cite in parts.cites if whole else parts.cites[:MOST_CITES]:
         event = f" [quiet]#{cite.seq}[/]" if cite.seq is not None and not cite.path.startswith("#") else ""
         words = on_one_line(str(cite.expected["contains"]), LONGEST_VALUE)
-        print_indented(console, 6, f"[place]{escape(cite.path)}[/]{event} “{escape(words)}”")
+        print_indented(console, indent, f"[place]{escape(cite.path)}[/]{event} “{escape(words)}”")
     if not whole and len(parts.cites) > MOST_CITES:
-        print_indented(console, 6, f"[quiet]… and {len(parts.cites) - MOST_CITES} more[/]")
+        print_indented(console, indent, f"[quiet]… and {len(parts.cites) - MOST_CITES} more[/]")
     for vote in parts.votes if whole or parts.is_split else ():
-        print_indented(console, 6, f"[quiet]vote {vote.number}[/]  {vote.word}: {escape(on_one_line(vote.reason))}")
+        print_indented(
+            console, indent, f"[quiet]vote {vote.number}[/]  {vote.word}: {escape(on_one_line(vote.reason))}"
+        )
     if whole and parts.judge:
-        print_indented(console, 6, f"[quiet]judge[/] {escape(parts.judge)}")
+        print_indented(console, indent, f"[quiet]judge[/] {escape(parts.judge)}")
 
 
 def print_rated(console: Console, task_run: TaskRun) -> None:

@@ -21,6 +21,7 @@ from clerkship.library.complaint import complain, dotted
 from clerkship.library.conftest import STEM, TRIALS, above, check_template, is_conftest, read_template
 from clerkship.library.e2e import KEYS, E2eFiles, is_e2e
 from clerkship.library.known import Known
+from clerkship.library.labelled import KEY, is_labelled
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.rasa import is_of_a_project
 from clerkship.library.source import SUFFIXES, Folder, Report, Unreadable, read_folder, read_text
@@ -30,6 +31,7 @@ from clerkship.model.conftest import Conftest
 from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.domain import Abilities
 from clerkship.model.environment import CONVERSATION, Environment
+from clerkship.model.labelled import LabelledFile
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.scenario import SCRIPT, UNPLAYED, Person
@@ -122,6 +124,7 @@ class Loader:
         self._each(pieces, "benchmark", self._benchmark)
         self._each(pieces, "task", self._task)
         self._each(pieces, "scenario", self._scenario)
+        self._each(pieces, KEY, lambda piece: self._model(piece, LabelledFile, piece.data))
         e2e = E2eFiles(self.folder, self.catalog, self.known, self.problem, partial(self._note, self._warnings))
         for loaded in e2e.load([piece.tree for piece in pieces if piece.sort == "e2e"], self.tasks):
             self.tasks[loaded.task.name] = loaded
@@ -194,6 +197,7 @@ class Loader:
                 self.problem(tree, [], message, "text and lists are for other files to !include")
                 continue
             sort = "conftest" if is_conftest(path, tree.data) else "e2e" if is_e2e(tree) else None
+            sort = KEY if sort is None and is_labelled(tree.data) else sort
             if sort is not None:
                 pieces.append(Piece(sort, tree, [], tree.data))
                 continue
@@ -246,7 +250,7 @@ class Loader:
         if piece.sort == "scenario":
             self._scenarios |= {piece.name, piece.slug}
             self._labels[piece.name] += 1
-        if piece.sort in ("scenario", "e2e", "conftest"):
+        if piece.sort in ("scenario", "e2e", "conftest", KEY):
             return  # its file's name tells it from others
         known = self._defined.setdefault(piece.sort, {})
         first = known.setdefault(piece.name, piece)
@@ -264,7 +268,7 @@ class Loader:
         """Whether nothing of this name is defined, nor is it in a file that could not be read."""
         return name not in self._names(sort) and not any(name in text for text in self.folder.unread)
 
-    def _each(self, pieces: list[Piece], sort: str, take: Callable[[Piece], None]) -> None:
+    def _each(self, pieces: list[Piece], sort: str, take: Callable[[Piece], object]) -> None:
         for piece in pieces:
             if piece.sort == sort:
                 take(piece)

@@ -76,11 +76,10 @@ class Cast:
             return None
         mark = self.models.prompts["criterion"].mark
         calls = [one.assertion for snapshot in snapshots for one in snapshot.task.criteria]
-        said = [
-            call.args.get("votes") if isinstance(call.args, dict) else None for call in calls if call.name == _JUDGED
-        ]
-        votes = [one if isinstance(one, int) else self.models.asking.votes for one in said]
-        asked = min(votes, default=self.models.asking.votes)
+        usual = self.models.asking.votes
+        said = [call.args.get("votes") for call in calls if call.name == _JUDGED and isinstance(call.args, dict)]
+        said += [usual for call in calls if call.name == _JUDGED and not isinstance(call.args, dict)]
+        asked = min((one if isinstance(one, int) else usual for one in said), default=usual)
         return JudgeIdentity(model=self.judge.who, parameters=self.judge.parameters, prompt=mark, votes=asked)
 
     def missing(self, needs: Needs) -> tuple[Problem, ...]:
