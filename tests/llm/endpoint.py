@@ -4,7 +4,11 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from clerkship.llm.openai import Manner, OpenAIModel, Place
+from clerkship.llm.completions import Door
+from clerkship.llm.openai import ChatEmbedder, ChatSpeaker
+from clerkship.llm.place import Place
+from clerkship.llm.remote import Manner, RemoteModel
+from clerkship.llm.switchboard import Switchboard
 from tests.actors.servers import Answered, Asked, Served
 
 KEY = "sk-judges-have-keys-too"
@@ -28,10 +32,12 @@ def in_turn(answers: Iterable[Answered | None]) -> Callable[[Asked], Answered | 
     return lambda asked: next(left)
 
 
-def model(served: Served, **manner: Any) -> OpenAIModel:
+def model(served: Served, board: Switchboard | None = None, endpoint: int | None = None, **manner: Any) -> RemoteModel:
     """Who is asked there, with our key and little patience."""
-    place = Place("some-model", f"{served.url}/v1")
-    return OpenAIModel(place, Place("some-vectors", f"{served.url}/v1"), KEY, Manner(backoff=0.001, **manner))
+    told, door, board = Manner(**{"backoff": 0.001, **manner}), Door(KEY), board or Switchboard(endpoint)
+    place, vectors = Place("some-model", f"{served.url}/v1"), Place("some-vectors", f"{served.url}/v1")
+    embedder = ChatEmbedder(vectors, door, told, board.line(vectors.address))
+    return RemoteModel(place, ChatSpeaker(place, door, told), embedder, board, told.at_once)
 
 
 def bodies(served: Served) -> list[dict[str, Any]]:

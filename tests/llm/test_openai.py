@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from clerkship.llm.completions import Declined, ModelOutage
 from clerkship.llm.contract import BadAnswer, Question
-from clerkship.llm.openai import REPAIRS
+from clerkship.llm.remote import REPAIRS
 from clerkship.model.frozen import Flag
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, bodies, in_turn, model, refused, said
@@ -106,16 +106,28 @@ def test_what_is_never_of_the_shape_is_a_bad_answer_after_two_repairs(message: A
     assert len(served.asked) == REPAIRS + 1
 
 
-def test_where_the_endpoint_knows_no_schema_the_prompt_alone_asks_and_it_is_not_tried_again() -> None:
+@pytest.mark.parametrize(
+    ("knows", "forms"),
+    [
+        ("json_schema", ["json_schema", "json_schema"]),
+        ("json_object", ["json_schema", "json_object", "json_object"]),
+        ("nothing", ["json_schema", "json_object", None, None]),
+    ],
+)
+@pytest.mark.parametrize("status", [400, 422])
+def test_where_the_endpoint_knows_no_schema_it_is_asked_in_the_best_form_it_knows_and_that_is_remembered(
+    knows: str, forms: list[str | None], status: int
+) -> None:
     def answer(asked: Asked) -> Answered:
-        return refused(400, "unknown field response_format") if b"response_format" in asked.body else said(GOOD)
+        form = json.loads(asked.body).get("response_format", {}).get("type")
+        return said(GOOD) if form in (knows, None) else refused(status, f"unknown response_format {form}")
 
     with Served(answer) as served:
         asked = model(served)
         assert asked.ask(QUESTION).data.passed
         assert asked.ask(QUESTION).data.passed
         asked.close()
-    assert ["response_format" in body for body in bodies(served)] == [True, False, False]
+    assert [body.get("response_format", {}).get("type") for body in bodies(served)] == forms
 
 
 def test_a_request_that_is_refused_for_another_reason_says_so() -> None:
@@ -124,7 +136,7 @@ def test_a_request_that_is_refused_for_another_reason_says_so() -> None:
         with pytest.raises(Declined, match="status 400: the context is too long"):
             asked.ask(QUESTION)
         asked.close()
-    assert len(served.asked) == 2
+    assert len(served.asked) == 3
 
 
 def test_a_busy_endpoint_is_waited_for() -> None:

@@ -1,6 +1,6 @@
 """What a model is asked, and what it gives back. Whoever asks knows nothing of who answers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
 
@@ -68,6 +68,14 @@ class Answer(Generic[T]):
     usage: Usage = NOTHING_USED
 
 
+class Vectors(list[list[float]]):
+    """Texts as vectors, one each, and what that took."""
+
+    def __init__(self, vectors: Iterable[list[float]], usage: Usage) -> None:
+        super().__init__(vectors)
+        self.usage = usage
+
+
 class Model(Protocol):
     """Somebody who can be asked what no rule decides; by several threads at once."""
 
@@ -81,7 +89,7 @@ class Model(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Each text as a vector; raises like `ask`."""
+        """Each text as a vector; raises like `ask`. Those that took something are Vectors, which say what."""
         ...
 
     def close(self) -> None:

@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from clerkship.engine.build import build_model
 from clerkship.engine.catalog import Registered
+from clerkship.engine.model_build import build_model, settled
 from clerkship.engine.models import ALONE, Models
 from clerkship.llm.absent import AbsentModel
 from clerkship.llm.contract import Model
+from clerkship.llm.place import USUAL, known
+from clerkship.llm.switchboard import Switchboard
 from clerkship.model.calibration import JudgeIdentity
 from clerkship.model.conftest import Conftest, Llm
 from clerkship.model.model_choice import ModelChoice
@@ -19,7 +21,6 @@ from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
 
 _JUDGED = "judged"
-PROVIDERS = ("openai",)
 _NO_JUDGE = "give --judge, or --no-judge to skip them"
 _NO_PERSON = "give --person, such as openai:gpt-5.1"
 
@@ -120,8 +121,9 @@ def choose(
     person = _chosen(wanted.person, kept.person if kept is not None else None, settings.person, needed=needs.person)
     if person is None and needs.person and simulation is not None:
         person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", _NO_PERSON)
-    judge_model, judge_kept = _ready(judge, settings)
-    person_model, person_kept = _ready(person, settings)
+    board = Switchboard(settings.endpoint_calls or None)
+    judge_model, judge_kept = _ready(judge, settings, board)
+    person_model, person_kept = _ready(person, settings, board)
     parameters = judge_kept.parameters if judge_kept is not None else {}
     models = Models(judge_model, person_model, judge_kept is not None and judge_kept.skips, asking, parameters)
     return Cast(models, judge_kept, person_kept)
@@ -141,24 +143,26 @@ class _Named(NamedTuple):
 
     def choice(self) -> ModelChoice:
         """As a run keeps it."""
-        llm = self.llm
-        if llm.provider not in PROVIDERS and llm.api_base is None:
+        llm, sort = self.llm, known(self.llm.provider)
+        if sort not in USUAL and llm.api_base is None:
             raise InputError.of(
-                f"the provider `{llm.provider}` is not available yet",
-                hint=f"there is {', '.join(PROVIDERS)}; with an `api_base` of that sort any will do",
+                f"the provider `{llm.provider}` is not available",
+                hint=f"there is {', '.join(USUAL)}; with an `api_base` of OpenAI's sort any will do",
             )
 
         def told(path: list[int | str], unknown: UnknownVariable) -> None:
             raise InputError.of(str(unknown), hint=unknown.hint)
 
-        found = expand({"model": llm.model, "at": llm.api_base}, variables(), told)
+        found = expand({"model": llm.name, "at": llm.api_base, "version": llm.api_version}, variables(), told)
         address = f"@{found['at']}" if found["at"] else ""
         return ModelChoice(
-            who=f"openai:{found['model']}{address}",
+            who=f"{sort}:{found['model']}{address}",
             parameters=llm.parameters,
             timeout=llm.timeout,
             at_once=self.at_once,
             key_from=llm.key_from,
+            api_version=found["version"] or "",
+            prices=llm.prices,
         )
 
 
@@ -170,22 +174,17 @@ def _chosen(wanted: str | None, kept: ModelChoice | None, setting: str, *, neede
     return kept or (ModelChoice(who=setting) if setting else None)
 
 
-def _ready(found: ModelChoice | _Named | None, settings: Settings) -> tuple[Model | None, ModelChoice | None]:
+def _ready(
+    found: ModelChoice | _Named | None, settings: Settings, board: Switchboard
+) -> tuple[Model | None, ModelChoice | None]:
     """One that a conftest names and that is not to be had is no reason not to run: whoever asks it is told."""
     if found is None:
         return None, None
     if isinstance(found, ModelChoice):
-        return _built(found, settings)
+        return build_model(found, settings, board), settled(found, settings)
     try:
-        return _built(found.choice(), settings)
+        choice = found.choice()
+        return build_model(choice, settings, board), settled(choice, settings)
     except InputError as error:
         reason = f"the conftest's {found.role} is not available: {error}; or {found.instead}"
-        return AbsentModel(found.llm.model, reason), None
-
-
-def _built(choice: ModelChoice, settings: Settings) -> tuple[Model | None, ModelChoice]:
-    model = build_model(choice, settings)
-    if model is None:
-        return None, choice
-    about = {"who": model.name, "embeddings": choice.embeddings or settings.embeddings}
-    return model, choice.model_copy(update=about)
+        return AbsentModel(found.llm.name, reason), None
