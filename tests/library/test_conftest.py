@@ -30,7 +30,7 @@ def project(folder: Path, conftest: str) -> Path:
     (folder / "eval" / "scenarios").mkdir(parents=True)
     (folder / "prompts").mkdir()
     (folder / "prompts" / "user.jinja2").write_text("You are {{ simulation_context }}")
-    (folder / "prompts" / "judge.jinja2").write_text("Judge.")
+    (folder / "prompts" / "judge.jinja2").write_text("Judge {{ criteria_text }} by {{ transcript }}.")
     (folder / "prompts" / "empty.jinja2").write_text(" \n")
     (folder / "outside").mkdir()
     (folder / "eval" / "scenarios" / "a.yml").write_text(SCENARIO)

@@ -52,9 +52,15 @@ def by(verdict: Callable[[str], Answered]) -> Callable[[Asked], Answered]:
     return lambda asked: verdict(json.loads(asked.body)["messages"][1]["content"].splitlines()[-1])
 
 
+def verdict_of(passed: bool, reasoning: str) -> Answered:
+    """A verdict that quotes what was said."""
+    cites = [{"where": "T1", "quote": "It snows."}]
+    return said(json.dumps({"reasoning": reasoning, "citations": cites, "passed": passed}))
+
+
 def passes(statement: str) -> Answered:
     """Everything holds."""
-    return said(json.dumps({"passed": True, "reasoning": f"[T1] {statement}"}))
+    return verdict_of(True, f"[T1] {statement}")
 
 
 def who(served: Served) -> str:
@@ -86,7 +92,7 @@ def nowhere_is_the_key(bench: Workbench, *texts: str) -> None:
 
 def test_each_criterion_is_one_question_with_its_own_verdict(scenario: Workbench) -> None:
     def verdict(statement: str) -> Answered:
-        return said(json.dumps({"passed": "why" in statement, "reasoning": f"[T1] on {statement}"}))
+        return verdict_of("why" in statement, f"[T1] on {statement}")
 
     with Served(by(verdict)) as served:
         task_run = run_with_key(scenario, served)
@@ -94,7 +100,11 @@ def test_each_criterion_is_one_question_with_its_own_verdict(scenario: Workbench
     first, second = judged(task_run)
     assert (first.passed, first.status, first.detail) == (True, "judged", "[T1] on It says why the order is late")
     assert (second.passed, second.detail) == (False, "[T1] on It does not ask for the number")
-    assert first.evidence[-1].actual == {"model": who(served), "prompt": BUILT_IN["criterion"].mark}
+    mark = BUILT_IN["criterion"].mark
+    assert first.evidence[-1].actual == {"model": who(served), "prompt": mark, "parameters": {}}
+    assert (first.evidence[0].path, first.evidence[0].expected) == ("T1", {"contains": "It snows."})
+    cited = scenario.events(task_run)[(first.evidence[0].seq or 0) - 1]
+    assert (cited["actor"], cited["payload"]["text"]) == ("agent", agent(None))
     run = scenario.store.run(task_run.run)
     assert run.judge is not None
     assert run.judge.who == who(served)

@@ -103,8 +103,6 @@ def run(
 
         clerkship run suites/clinic --agent python:my_agent:Agent
 
-        clerkship run suites/clinic --agent "command:node agent.mjs"
-
         clerkship run eval --agent rasa:http://localhost:5005 --task order_delay
 
         clerkship run suites/clinic --agent oracle --tag scheduling -k 5

@@ -12,14 +12,26 @@ SCALES = ("helpfulness", "repair_quality", "coherence", "tone")
 COMPLETION = "task_completion"
 
 
+def _plain(name: str) -> str:
+    if not name[:1].isalpha() or not name.replace("_", "a").replace("-", "a").isalnum() or not name.isascii():
+        raise ValueError("expected a letter, then letters, digits, `_` and `-`")
+    return name
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected text that is not empty")
+    return text
+
+
 class Metric(Frozen):
     """A metric of an author's own."""
 
     name: Annotated[
-        str, Field(max_length=60, pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description="what it is called, such as brevity")
+        str, Field(max_length=60), AfterValidator(_plain), Field(description="what it is called, such as brevity")
     ]
     description: Annotated[
-        str, Field(min_length=1, pattern=r"\S", description="what is rated, and what speaks for much and for little")
+        str, AfterValidator(_not_blank), Field(description="what is rated, and what speaks for much and for little")
     ]
     scale: Annotated[Literal["1-5", "yes/no"], Field(description="`1-5` or `yes/no`")] = "1-5"
 
