@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from clerkship.cli.verdicts import print_indented, print_reliance
+from clerkship.cli.verdicts import print_beside, print_indented, print_reliance
 from clerkship.kit.statistics import wilson
 from clerkship.model.calibration import Agreement
 from clerkship.report.calibration import count, kappa_of
@@ -104,10 +104,8 @@ def _print_disagreement(console: Console, one: Judgement) -> None:
     console.print()
     console.print(f"[fail]✗ {sort}[/]  [bold]{escape(one.conversation)}[/]")
     print_indented(console, 4, escape(one.label.criterion))
-    print_indented(console, 4, f"[quiet]person[/]  {'pass' if one.label.passed else 'fail'}{note}")
-    print_indented(
-        console, 4, f"[quiet]judge[/]   {'pass' if one.found.passed else 'fail'}: {escape(one.found.detail)}"
-    )
+    print_beside(console, 4, "person ", f"{'pass' if one.label.passed else 'fail'}{note}")
+    print_beside(console, 4, "judge  ", f"{'pass' if one.found.passed else 'fail'}: {escape(one.found.detail)}")
     print_reliance(console, one.found, indent=12)
 
 

@@ -60,19 +60,14 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
 
 def _print_judged(console: Console, found: Judged) -> None:
     """What models said and took, a line each that keeps its place where it wraps."""
-    lines = [] if found.is_empty else found.lines()
-    if not console.is_terminal:
-        for about, told in lines:
-            console.print(f"[quiet]{about:<8}[/] {escape(told)}", soft_wrap=True)
-    elif lines:
-        table = Table.grid(padding=(0, 1))
-        table.add_column(style="quiet", no_wrap=True)
-        table.add_column(overflow="fold")
-        for about, told in lines:
-            table.add_row(about, escape(told))
-        console.print(table)
-    for task, told in list(found.quality_by_task().items())[:MOST_ROWS]:
-        print_indented(console, 9, f"[quiet]{escape(task)}:[/] {escape(told)}")
+    lines: list[tuple[str, str]] = []
+    for about, told in () if found.is_empty else found.lines():
+        lines.append((about, escape(told)))
+        if about == "quality":
+            tasks = list(found.quality_by_task().items())[:MOST_ROWS]
+            lines += [("", f"[quiet]{escape(task)}:[/] {escape(rated)}") for task, rated in tasks]
+    for about, told in lines:
+        print_beside(console, 0, f"{about:<7}", told)
 
 
 def _first_of_each(task_runs: Sequence[TaskRun]) -> list[TaskRun]:
@@ -189,6 +184,18 @@ def print_indented(console: Console, indent: int, markup: str) -> None:
         console.print(textwrap.indent(markup, " " * indent))
 
 
+def print_beside(console: Console, indent: int, about: str, markup: str) -> None:
+    """A word, and a text beside it that keeps its place where it wraps."""
+    if not console.is_terminal:
+        console.print(textwrap.indent(f"[quiet]{about}[/] {markup}", " " * indent))
+        return
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(style="quiet", no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(about, markup)
+    console.print(Padding(grid, (0, 0, 0, indent)))
+
+
 def print_criterion(console: Console, criterion: CriterionRun, *, whole: bool = False, gates: bool = True) -> None:
     """One criterion with its evidence; of a failed one what failed, or all of it."""
     mark = {"error": "[errored]! error[/]", "skipped": "[quiet]– skipped[/]"}.get(
@@ -217,7 +224,7 @@ def print_reliance(console: Console, criterion: CriterionRun, *, whole: bool = F
         print_indented(console, indent, f"[place]{escape(cite.path)}[/]{event} “{escape(words)}”")
     if not whole and len(parts.cites) > MOST_CITES:
         print_indented(console, indent, f"[quiet]… and {len(parts.cites) - MOST_CITES} more[/]")
-    for vote in parts.votes if whole or parts.is_split else ():
+    for vote in parts.votes if whole else ():
         print_indented(
             console, indent, f"[quiet]vote {vote.number}[/]  {vote.word}: {escape(on_one_line(vote.reason))}"
         )

@@ -25,12 +25,13 @@ def kappa_of(found: Agreement) -> float | None:
 
 def figures(found: Agreement) -> dict[str, Any]:
     """One row of a calibration as plain data."""
+    rate = wilson(found.agreed, found.judged)
     return {
         **found.model_dump(),
         "labels": found.judged + found.errors,
         "judged": found.judged,
         "agreed": found.agreed,
-        "agreement": wilson(found.agreed, found.judged),
+        "agreement": rate._asdict() if rate is not None else None,
         "kappa": kappa_of(found),
     }
 

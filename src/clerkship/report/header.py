@@ -16,7 +16,7 @@ ROWS_WITHOUT_SCRIPT = 2_000
 MOST_NAMED = 12
 MOST_RATED = 200
 _RARE = ("invalid_person",)
-_ABOUT = {"judge": "Judge", "verdicts": "Not judged", "votes": "Votes", "flips": "Flips", "people": "People"}
+_ABOUT = {"judge": "Judge", "errors": "Errors", "votes": "Votes", "flips": "Flips", "people": "People"}
 _ABOUT |= {"quality": "Quality", "models": "Models"}
 
 

@@ -67,7 +67,7 @@ class Rated:
     def words(self) -> str:
         """The mean of a scale, or how many say yes; and of how many."""
         if self.scored:
-            return f"{self.total / self.scored:.1f} of 5 (n {self.scored:,})"
+            return f"{self.total / self.scored:.1f} (n {self.scored:,})"
         return f"{self.passed:,} of {self.answered:,} yes"
 
     def data(self) -> dict[str, Any]:
@@ -100,8 +100,15 @@ class Ratings:
                 rated.answered += 1
 
     def words(self) -> str:
-        """In a line; empty where nothing was rated."""
-        told = [f"{name.replace('_', ' ')} {rated.words()}" for name, rated in self.metrics.items()]
+        """In a line, how many were rated once where all were; empty where nothing was."""
+        rated = {name.replace("_", " "): metric for name, metric in self.metrics.items()}
+        numbers = {metric.scored for metric in rated.values() if metric.scored}
+        told = [f"{name} {metric.words()}" for name, metric in rated.items()]
+        if len(numbers) == 1:
+            suffix = f" (n {numbers.pop():,})"
+            means = [f"{name} {metric.words().removesuffix(suffix)}" for name, metric in rated.items() if metric.scored]
+            others = [f"{name} {metric.words()}" for name, metric in rated.items() if not metric.scored]
+            told = [f"{', '.join(means)} of 5{suffix}", *others]
         told += [f"{count(self.failed, 'trial')} could not be rated"] if self.failed else []
         return ", ".join(told)
 
@@ -184,11 +191,11 @@ class Judged:
         """For people: what it is about, and a sentence."""
         found = [
             ("judge", self.judge.sentence() if self.judge is not None and self.verdicts else ""),
-            ("verdicts", self._verdicts()),
+            ("errors", self._errors()),
             ("votes", self._votes()),
             ("flips", self._flips()),
             ("people", self._people()),
-            ("quality", f"{self.ratings.words()}: {NOT_IN_VERDICT}" if self.ratings.words() else ""),
+            ("quality", f"{self.ratings.words()}; {NOT_IN_VERDICT}" if self.ratings.words() else ""),
             ("models", render_used(self.used, self.verdicts)),
         ]
         return [(about, told) for about, told in found if told]
@@ -198,7 +205,7 @@ class Judged:
         told = {task: ratings.words() for task, ratings in sorted(self.by_task.items())}
         return {task: words for task, words in told.items() if words} if len(told) > 1 else {}
 
-    def _verdicts(self) -> str:
+    def _errors(self) -> str:
         if not self.errors:
             return ""
         return f"{count(self.errors, 'criterion', 'criteria')} of {self.verdicts + self.errors:,} could not be judged"

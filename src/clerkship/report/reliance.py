@@ -29,11 +29,6 @@ class Reliance:
     judge: str
     rest: tuple[FieldCheck, ...]
 
-    @property
-    def is_split(self) -> bool:
-        """Whether not all votes say the same."""
-        return len({vote.word for vote in self.votes}) > 1
-
 
 def is_cite(row: FieldCheck) -> bool:
     """Whether a line of evidence is a place, and words that stand there."""

@@ -21,6 +21,9 @@ from clerkship.store.sqlite import SqliteStore
 
 MOST_SAID = 200
 """Utterances shown of one trial."""
+_BROKE = "person.broke_contract"
+_TOLD = (b'"turn":', b'"blobs":', b'.ended"', f'"{_BROKE}"'.encode())
+"""What a line must have in it to be of interest to whoever reads the conversation alone."""
 
 
 @dataclass(frozen=True)
@@ -139,13 +142,15 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
     for seq, line in enumerate(store.log(task_run), 1):
         chain.add(line)
         is_wanted = seq > wanted.after and (wanted.limit is None or len(events) < wanted.limit)
-        if not is_wanted and b'"turn":' not in line and b'"blobs":' not in line and b'.ended"' not in line:
+        if not is_wanted and not any(mark in line for mark in _TOLD):
             continue  # of a long log, most is only counted
         event = orjson.loads(line)
         bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
         text = event["payload"].get("text")
         if "turn" in event["payload"] and isinstance(text, str) and len(said) < MOST_SAID:
             said.append((event["actor"], _as_seen(event["payload"])))
+        if event["kind"] == _BROKE:
+            said.append(("person", f"(out of role; not said: {event['payload'].get('would_have_said') or 'nothing'})"))
         if event["kind"].endswith(".session.ended") and event["payload"].get("detail"):
             said.append((event["actor"], f"({event['payload']['detail']})"))
         if is_wanted and (wanted.kind is None or is_kind(event["kind"], wanted.kind)):

@@ -2,6 +2,7 @@
 
 const MOST_NOTES = 6;
 const MOST_SAID = 100;
+const BROKE = "person.broke_contract";
 
 function isMessage(event) {
   return event.kind.endsWith(".message.sent") && "turn" in event.payload;
@@ -34,7 +35,7 @@ function told(view, events) {
     if (isMessage(event)) {
       rows.push(...notes(between, view.trial), bubble(event, view));
       between = [];
-    } else if (event.actor === "agent" || event.actor === "scenario" || event.payload.detail) between.push(event);
+    } else if (event.actor === "agent" || event.actor === "scenario" || event.payload.detail || event.kind === BROKE) between.push(event);
   }
   return [...rows, ...notes(between, view.trial)];
 }

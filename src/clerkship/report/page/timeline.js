@@ -3,6 +3,7 @@
 const MOST_ROWS = 300;
 const GAP = 60;
 const TROUBLES = [
+  [/^person\.broke_contract$/, { word: "out of role", icon: "invalid_person", kind: "refused" }],
   [/(^|\.)refused$/, { word: "refused", icon: "cancelled", kind: "refused" }],
   [/^fault\./, { word: "fault injected", icon: "fault", kind: "fault" }],
   [/(^|\.)failed$/, { word: "failed", icon: "errored", kind: "failed" }],

@@ -32,11 +32,20 @@ function trialHead(trial) {
 function alerts(trial) {
   const { error, verdict, agent_error: agentError, agent_traceback: trace } = trial.body;
   return [
-    error && trial.outcome === "invalid_person" ? errorBox("The person, not the agent",
-      "The simulated person was not played as their contract says. No verdict on the agent: this trial is left out of the rate.", error) : null,
+    error && trial.outcome === "invalid_person" ? personBox(trial, error) : null,
     error && trial.outcome !== "invalid_person" ? errorBox("Platform error", `Not the agent's doing.${verdict ? "" : " This trial has no verdict and is left out of the rate."}`, error) : null,
     agentError ? errorBox("Agent error", "The agent crashed, or answered what is no answer. What it did until then was judged.", [agentError, trace].filter(Boolean).join("\n\n")) : null,
   ];
+}
+
+// The line that was not said stands with the rule it breaks, and leads to where it would have been said.
+function personBox(trial, error) {
+  const broke = trial.log.find((event) => event.kind === BROKE);
+  const line = broke && broke.payload.would_have_said;
+  const box = errorBox("The person, not the agent",
+    "The simulated person was not played as their contract says. No verdict on the agent: this trial is left out of the rate.", error);
+  if (broke) box.lastElementChild.append(el("p", {}, line ? ["Not said: ", el("q", {}, line), " "] : null, eventLink(trial, broke.seq)));
+  return box;
 }
 
 function errorBox(title, meaning, text) {
