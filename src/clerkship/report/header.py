@@ -101,8 +101,15 @@ def _judged(found: Judged | None) -> str:
     """What models said and took, beside the rate and never in it."""
     if found is None or found.is_empty:
         return ""
-    rows = "".join(f"<div><dt>{_ABOUT[about]}</dt><dd>{escape(told)}</dd></div>" for about, told in found.lines())
+    rows = "".join(
+        f"<div><dt>{_ABOUT[about]}</dt><dd>{_kept_together(told)}</dd></div>" for about, told in found.lines()
+    )
     return f'<dl class="judged">{rows}</dl>{_quality(found)}' if rows else ""
+
+
+def _kept_together(told: str) -> str:
+    """With no break between κ and its number."""
+    return escape(told).replace("κ ", "κ&nbsp;")
 
 
 def _quality(found: Judged) -> str:

@@ -67,7 +67,7 @@ function evidenceOf(criterion, trial) {
   if (!judge) return criterion.evidence.length ? evidenceTable(criterion, criterion.evidence, trial) : el("p", { class: "muted" }, "No evidence was recorded.");
   return [
     cites.length ? el("ul", { class: "cites" }, cites.map((cite) => citeLine(cite, trial))) : null,
-    votes ? voteList(votes.actual) : null,
+    votes ? voteList(votes.actual, trial) : null,
     rest.length ? evidenceTable(criterion, rest, trial) : null,
     el("p", { class: "assertion muted" }, "Judge ", el("code", {}, judge.actual.model), " · prompt ", el("code", {}, judge.actual.prompt),
       Object.keys(judge.actual.parameters || {}).length ? [" · ", el("code", {}, oneLine(JSON.stringify(judge.actual.parameters), 300))] : null),
@@ -82,10 +82,10 @@ function citeLine(cite, trial) {
   return el("li", {}, el("b", {}, cite.path), " ", el("q", {}, cite.expected.contains), " ", cite.seq ? eventLink(trial, cite.seq) : null);
 }
 
-function voteList(votes) {
+function voteList(votes, trial) {
   const word = (vote) => ("error" in vote ? "errored" : vote.passed ? "pass" : "fail");
   const lines = votes.each.map((vote) => el("li", { class: `is-${word(vote)}` }, icon(word(vote)),
-    el("span", {}, el("b", {}, { pass: "pass", fail: "fail", errored: "not cast" }[word(vote)]), ` ${vote.reasoning || vote.error || ""}`)));
+    el("span", {}, el("b", {}, { pass: "pass", fail: "fail", errored: "not cast" }[word(vote)]), " ", linked(vote.reasoning || vote.error || "", trial))));
   const split = votes.for && votes.against;
   return el("details", { class: "votes", open: Boolean(split || votes.not_cast) },
     el("summary", {}, `Votes: ${votes.for} for it, ${votes.against} against${votes.not_cast ? `, ${votes.not_cast} not cast` : ""}`),

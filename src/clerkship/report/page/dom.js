@@ -51,12 +51,19 @@ function copyButton(text, what) {
   return button;
 }
 
-// Sentences name events as #12; each that is in this page becomes a link to it.
+// Sentences name events as #12 and turns as [T2]; each that is in this page becomes a link to it.
 function linked(text, trial) {
-  return text.split(/(#\d+)/).map((part) => {
-    const seq = /^#\d+$/.test(part) ? Number(part.slice(1)) : null;
-    return seq !== null && trial.bySeq.has(seq) ? eventLink(trial, seq) : part;
+  return text.split(/(#\d+|\[T\d+\])/).map((part) => {
+    const turn = /^\[T(\d+)\]$/.exec(part);
+    const seq = turn ? turnStart(trial, Number(turn[1])) : /^#\d+$/.test(part) ? Number(part.slice(1)) : null;
+    return seq !== null && trial.bySeq.has(seq) ? eventLink(trial, seq, part) : part;
   });
+}
+
+// A turn begins with a line of whoever is not the agent.
+function turnStart(trial, turn) {
+  const begun = trial.log.filter((event) => event.kind.endsWith(".message.sent") && "turn" in event.payload && event.actor !== "agent");
+  return turn > 0 && begun.length >= turn ? begun[turn - 1].seq : null;
 }
 
 function eventLink(trial, seq, text) {

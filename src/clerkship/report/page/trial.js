@@ -91,7 +91,7 @@ function qualitySection(trial) {
     return rating.passed === null ? "not rated" : rating.passed ? "yes" : "no";
   };
   const rows = quality.ratings.map((rating) => el("tr", {}, el("th", { scope: "row" }, rating.name.replaceAll("_", " ")),
-    el("td", { class: "number" }, mark(rating)), el("td", {}, rating.reason)));
+    el("td", { class: "number" }, mark(rating)), el("td", {}, linked(rating.reason, trial))));
   return el("section", { class: "quality" },
     el("div", { class: "heading" }, el("h3", {}, "Quality"), el("span", { class: "muted" }, "not part of the verdict")),
     quality.error ? el("p", { class: "muted" }, `Not rated: ${quality.error}`) : null,
