@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.kit.statistics import fisher, paired, paired_interval, pass_at, pass_hat, side, wilson
+from clerkship.kit.statistics import fisher, kappa, paired, paired_interval, pass_at, pass_hat, side, wilson
 
 
 def test_wilson_as_in_the_literature() -> None:
@@ -96,3 +96,44 @@ def test_sides_of_a_threshold() -> None:
 def test_four_tasks_that_moved_one_way_are_no_proof_whatever_their_denominators() -> None:
     moved = [Fraction(-10, 49), Fraction(-9, 47), Fraction(-11, 48), Fraction(-8, 46)]
     assert paired(moved) == pytest.approx(0.125)
+
+
+@pytest.mark.parametrize(
+    ("both_yes", "first_alone", "second_alone", "both_no", "expected"),
+    [
+        (20, 5, 10, 15, 0.4),  # 35 of 50 agree, 25 by chance
+        (45, 15, 25, 15, 0.1304),  # the same agreement of 60 % in 100, and by chance 54 %
+        (25, 35, 5, 35, 0.2593),  # and by chance 46 %
+        (12, 1, 1, 10, 0.8322),  # 22 of 24: (22 * 24 - 290) / (576 - 290)
+        (1, 0, 0, 1, 1.0),
+        (0, 1, 1, 0, -1.0),
+        (3, 3, 0, 0, 0.0),  # the second always says no where the first says both, and the other way round
+        (3, 0, 3, 0, 0.0),
+    ],
+)
+def test_kappa_by_hand(both_yes: int, first_alone: int, second_alone: int, both_no: int, expected: float) -> None:
+    assert kappa(both_yes, first_alone, second_alone, both_no) == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize("table", [(0, 0, 0, 0), (7, 0, 0, 0), (0, 0, 0, 7)])
+def test_kappa_says_nothing_where_there_is_nothing_beyond_chance(table: tuple[int, int, int, int]) -> None:
+    assert kappa(*table) is None
+
+
+@settings(deadline=None)
+@given(st.tuples(*[st.integers(0, 40)] * 4))
+def test_kappa_is_in_range_and_the_same_from_either_side(table: tuple[int, int, int, int]) -> None:
+    both_yes, first_alone, second_alone, both_no = table
+    found = kappa(*table)
+    assert found == kappa(both_yes, second_alone, first_alone, both_no) == kappa(both_no, *table[1:3], both_yes)
+    if found is None:
+        assert first_alone == second_alone == 0
+        assert 0 in (both_yes, both_no)
+        return
+    assert -1 <= found <= 1
+    assert (found == 1) == (first_alone == second_alone == 0)
+    # As it is defined: what is agreed on beyond chance, of all that chance leaves.
+    total = sum(table)
+    first, second = (both_yes + first_alone) / total, (both_yes + second_alone) / total
+    chance = first * second + (1 - first) * (1 - second)
+    assert found == pytest.approx(((both_yes + both_no) / total - chance) / (1 - chance))

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from clerkship.actors.python import PythonSolver
+from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.service import running
 from clerkship.service.reading import Wanted, view_task
 from clerkship.service.running import RunRequest, execute, plan_run
@@ -28,6 +29,16 @@ TASK = """
     environment: {name: desk, simulators: {drop: {kind: files}}}
     task: {name: Write, task_item: {}, criteria: [{label: a, assertion: {file_present: big.txt}}]}
 """
+
+
+CALIBRATION = Calibration(
+    judge=JudgeIdentity(model="openai:a", parameters={"temperature": 0}, prompt="criterion-1", votes=3),
+    file="labelled.yml",
+    labels="abc",
+    at="2026-11-15T09:00:00+00:00",
+    overall=Agreement(both_passed=12, both_failed=10, false_passes=1, false_fails=1),
+    criteria={"It says why": Agreement(both_passed=12, errors=1)},
+)
 
 
 def writes(task_item: Any, sandboxes: Any) -> None:
@@ -137,6 +148,50 @@ def test_a_store_from_before_runs_could_be_resumed_is_brought_up_to_date(bench: 
         assert whole(store) == [("Write", 1, "pass")]
     with SqliteStore(bench.store.path) as store:
         assert store.run("latest") == run
+
+
+def test_a_store_from_before_judges_were_calibrated_is_brought_up_to_date(bench: Workbench) -> None:
+    bench.write("a.yml", TASK)
+    bench.run(writes)
+    run = bench.store.run("latest")
+    bench.store.close()
+    as_before(bench.store.path)
+    with SqliteStore(bench.store.path) as store:
+        assert (store.run("latest"), whole(store)) == (run, [("Write", 1, "pass")])
+        assert store.calibrations("openai:a") == ()
+        store.save_calibration(CALIBRATION)
+    with SqliteStore(bench.store.path) as store:
+        assert store.calibrations("openai:a") == (CALIBRATION,)
+        assert store.calibrations("openai:b") == ()
+
+
+def as_before(path: Path) -> None:
+    """A store as version 2 made it."""
+    old = sqlite3.connect(path, isolation_level=None)
+    old.execute("DROP TABLE calibrations")
+    old.execute("PRAGMA user_version=2")
+    old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    old.close()
+
+
+def test_an_older_store_that_may_only_be_read_is_read_as_it_is(tmp_path: Path) -> None:
+    for folder in (tmp_path, *tmp_path.parents):
+        if "pytest" in str(folder):
+            folder.chmod(0o755)
+    bench = Workbench(tmp_path)
+    bench.write("a.yml", TASK)
+    bench.run(writes)
+    bench.store.close()
+    as_before(bench.store.path)
+    bench.store.path.chmod(0o444)
+    tmp_path.chmod(0o555)
+
+    def look() -> object:
+        with SqliteStore(bench.store.path, create=False) as store:
+            return whole(store), store.calibrations("openai:a")
+
+    assert as_nobody(look) == "([('Write', 1, 'pass')], ())"
+    tmp_path.chmod(0o755)
 
 
 def test_a_log_of_any_length_is_read_a_part_at_a_time(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from clerkship.model.labelled import Label
 from clerkship.model.problem import ClerkshipError, InputError, Problem
 from clerkship.model.run import Asking, CriterionRun
 from clerkship.model.usage import Role, Usage
-from clerkship.report.calibration import kappa_of
+from clerkship.report.calibration import count, kappa_of
 from clerkship.service.casting import Needs, Wanted, choose
 from clerkship.service.reading import show_task
 from clerkship.service.running import check_votes
@@ -100,7 +100,8 @@ class Calibrated:
         if at_least is not None and value is not None and value < at_least:
             told.append(f"κ is {value:.2f}, and {at_least:g} was asked for")
         if most_false_passes is not None and found.false_passes > most_false_passes:
-            told.append(f"{found.false_passes} false passes, and at most {most_false_passes} were asked for")
+            wrong = count(found.false_passes, "false pass", "false passes")
+            told.append(f"{wrong}, and at most {most_false_passes} were asked for")
         return told
 
     def unsettled(self, at_least: float | None, most_false_passes: int | None) -> str:

@@ -1,0 +1,129 @@
+"""`clerkship judge calibrate` as somebody types it."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.cli.app import run
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "order_support"
+WITH = ["judge", "calibrate", "labelled.yml", "--judge", "scripted:labelled_judge.json"]
+
+
+@pytest.fixture(autouse=True)
+def _beside_the_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for name in ("labelled.yml", "labelled_judge.json"):
+        shutil.copy(EXAMPLE / name, name)
+
+
+def test_it_prints_what_agrees_and_shows_what_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(WITH) == 0
+    told = capsys.readouterr().out
+    lines = [" ".join(line.split()) for line in told.splitlines()]
+    assert lines[0] == "labelled.yml 12 conversations, 29 labels judge scripted:labelled_judge.json"
+    assert "2/3 67% 21% – 94% 0.40 1 0 0 Agent changes the delivery address and tells the user so" in lines
+    assert "27/29 93% 78% – 98% 0.86 1 1 0 all" in lines
+    place = lines.index("✗ false pass Moved to Oak Lane, it says")
+    assert lines[place + 1 : place + 5] == [
+        "Agent changes the delivery address and tells the user so",
+        "person fail: nothing in the ledger changes an address; the flow was called off",
+        "judge pass: In [T1] the agent says that it has changed the address.",
+        "T1 #4 “I have changed the address”",
+    ]
+    assert "✗ false fail A refund refused" in lines
+    assert lines[-1].startswith("agreed with people in 27 of 29 labels κ 0.86 1 false pass, 1 false fail prompt")
+
+
+def as_json(capture: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
+    """Exit code, and what it said as JSON."""
+    capture.readouterr()
+    code = run([*WITH, *more, "--json"])
+    return code, json.loads(capture.readouterr().out)
+
+
+def test_as_json_for_scripts(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = as_json(capsys)
+    assert (code, found["exit_code"]) == (0, 0)
+    assert found["overall"]["kappa"] == pytest.approx(0.8606, abs=1e-4)
+    assert found["overall"]["agreement"]["low"] == pytest.approx(0.7804, abs=1e-4)
+    assert {name: one["false_passes"] for name, one in found["criteria"].items() if one["false_passes"]} == {
+        "Agent changes the delivery address and tells the user so": 1
+    }
+    first, second = found["disagreements"]
+    assert first["label"]["passed"] is False
+    assert first["verdict"]["passed"] is True
+    assert second["verdict"]["rationale"].startswith("In [T1] the agent speaks of a refund")
+    assert found["errors"] == []
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "told"),
+    [
+        (["--at-least", "0.8", "--max-false-passes", "1"], 0, ""),
+        (["--at-least", "0.9"], 1, "κ is 0.86, and 0.9 was asked for"),
+        (["--max-false-passes", "0"], 1, "1 false pass, and at most 0 were asked for"),
+        (["--at-least", "2"], 2, "at-least"),
+        (["--votes", "2"], 2, "odd number"),
+        (["--judge", "nobody:x"], 2, "nobody:x"),
+    ],
+)
+def test_exit_codes(capsys: pytest.CaptureFixture[str], more: list[str], code: int, told: str) -> None:
+    assert run([*WITH, *more]) == code
+    assert told in capsys.readouterr().err
+
+
+def test_what_is_not_judged_is_an_error_and_gates_cannot_be_passed(capsys: pytest.CaptureFixture[str]) -> None:
+    answers = json.loads(Path("labelled_judge.json").read_text())["answers"]
+    Path("labelled_judge.json").write_text(json.dumps(answers[1:]))
+    assert run(WITH) == 0
+    told = capsys.readouterr().out
+    assert "! not judged  The reason, plainly" in told
+    assert "has no answer to a question about criterion" in told
+    assert "agreed with people in 26 of 28 labels" in told.splitlines()[-1]
+    assert "1 not judged" in told.splitlines()[-1]
+    assert run([*WITH, "--max-false-passes", "9"]) == 2
+    assert "1 of 29 labels got no verdict" in capsys.readouterr().err
+
+
+def test_mistakes_in_the_file_come_with_their_place(capsys: pytest.CaptureFixture[str]) -> None:
+    text = Path("labelled.yml").read_text().replace("flow_started: check", "flow_stared: check", 1)
+    Path("labelled.yml").write_text(text)
+    assert run(WITH) == 2
+    told = capsys.readouterr().err
+    assert "labelled.yml:13:13:" in told
+    assert "unknown event `flow_stared`" in told
+    assert "flow_started" in told
+
+
+def test_it_is_saved_and_a_run_on_a_machine_without_the_store_shows_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run([*WITH, "--save", "eval/calibration.json"]) == 0
+    assert "saved eval/calibration.json" in capsys.readouterr().out
+    Path("eval/scenarios").mkdir()
+    Path("eval/scenarios/a.yml").write_text(
+        "scenario: {name: A, simulation_context: B, setup: {person: {opening: Send it to 9 Oak Lane}}, "
+        "goals: {criteria: [Agent changes the delivery address and tells the user so]}}"
+    )
+    shutil.rmtree(".clerkship")
+    capsys.readouterr()
+    run(["run", "eval", "--agent", "nop", "--judge", "scripted:labelled_judge.json"])
+    assert "agreed with people" not in capsys.readouterr().out  # nobody was asked: the agent did nothing
+    Path("desk.py").write_text("def on_turn(message): return 'Yes, 9 Oak Lane. I have changed the address.'")
+    assert run(["run", "eval", "--agent", "python:desk:on_turn", "--judge", "scripted:labelled_judge.json"]) == 0
+    told = capsys.readouterr().out
+    assert "scripted:labelled_judge.json agreed with people in 27 of 29 labels (κ 0.86; 1 false pass" in told
+    assert run(["show", "latest"]) == 0
+    assert "agreed with people in 27 of 29 labels" in capsys.readouterr().out
+
+
+def test_it_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["judge"]) in (0, 2)
+    assert "calibrate" in capsys.readouterr().out
+    assert run(["judge", "calibrate", "--help"]) == 0
+    assert "--max-false-passes" in capsys.readouterr().out

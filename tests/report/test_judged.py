@@ -1,0 +1,282 @@
+"""What models said and took, beside the rate: counted, in words, in every report; nowhere where none was asked."""
+
+import json
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
+from clerkship.model.model_choice import ModelChoice
+from clerkship.model.quality import Quality, Rating
+from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
+from clerkship.model.usage import Usage
+from clerkship.report.card import body
+from clerkship.report.costs import dollars, render_used
+from clerkship.report.html import render_html
+from clerkship.report.jsonl import Kept, render_jsonl
+from clerkship.report.judged import Judged
+from clerkship.report.junit import Case, render_junit
+from clerkship.report.markdown import render_markdown
+from clerkship.report.plain import explain
+from clerkship.report.reliance import reliance
+from tests.report import made_up
+from tests.report.test_html import Elements, data_of
+
+JUDGE = JudgeIdentity(model="openai:gpt-5.1", parameters={"temperature": 0}, prompt="criterion-abc", votes=3)
+OVERALL = Agreement(both_passed=12, both_failed=10, false_passes=1, false_fails=1)
+CALIBRATION = Calibration(judge=JUDGE, file="labelled.yml", labels="x", at="2026-11-15T09:00:00+00:00", overall=OVERALL)
+RUN = made_up.RUN.model_copy(
+    update={"judging": JUDGE, "calibration": CALIBRATION, "judge": ModelChoice(who="openai:gpt-5.1"), "trials": 2}
+)
+RATED = Quality(
+    ratings={
+        "helpfulness": Rating(score=4, reason="It answers, says [T1]."),
+        "tone": Rating(score=2, reason="Curt."),
+        "task_completion": Rating(passed=True, reason="Done."),
+    },
+    summary="A short talk.",
+    model="openai:gpt-5.1",
+)
+
+
+def judged(
+    label: str = "It says why", votes: tuple[bool | None, ...] = (True, True, True), **changes: Any
+) -> CriterionRun:
+    """A criterion that a model judged by these votes; None is one that was not cast."""
+    good, bad = votes.count(True), votes.count(False)
+    each = [
+        {"vote": n, "error": "no reply"} if vote is None else {"vote": n, "passed": vote, "reasoning": "Snow."}
+        for n, vote in enumerate(votes, 1)
+    ]
+    counted = {"for": good, "against": bad, "not_cast": votes.count(None), "each": each}
+    rows = (
+        FieldCheck(path="T1", expected={"contains": "Good morning"}, actual="Good morning.", passed=True, seq=3),
+        FieldCheck(path="votes", expected={"exists": True}, actual=counted, passed=True),
+        FieldCheck(
+            path="judge",
+            expected={"exists": True},
+            actual={"model": "openai:gpt-5.1", "prompt": "criterion-abc", "parameters": {"temperature": 0}},
+            passed=True,
+        ),
+    )
+    given = {
+        "assertion": "judged",
+        "evidence": rows,
+        "passed": good > bad,
+        "score": float(good > bad),
+        "detail": "Snow.",
+    }
+    return made_up.criterion(label, **given | changes)
+
+
+def trial(number: int = 1, task: str = "Late", **changes: Any) -> TaskRun:
+    """A trial that a model judged."""
+    used = {"judge": Usage(calls=3, prompt_tokens=1000, completion_tokens=100, cost=0.0031)}
+    return made_up.task_run(task, **{"trial": number, "criteria": (judged(),), "models": used} | changes)
+
+
+def lines(*trials: TaskRun, run: Any = RUN) -> dict[str, str]:
+    """What is said of them."""
+    return dict(Judged.of(run, trials).lines())
+
+
+def test_a_run_without_models_says_none_of_it() -> None:
+    trials = [detail.task_run for detail in made_up.every_outcome() if detail.task_run.status != "invalid_person"]
+    trials = [one for one in trials if one.verdict != "inconclusive"]
+    found = Judged.of(made_up.RUN, trials)
+    assert (found.is_empty, found.lines(), found.data()) == (True, [], None)
+    details = [made_up.detail(one) for one in trials]
+    counts = made_up.counts(details)
+    page = render_html(made_up.RUN, counts, details)
+    assert 'class="judged"' not in page
+    assert "quality" not in json.dumps(data_of(page))
+    assert "Judged by a model" not in render_markdown(made_up.RUN, counts, lambda: trials)
+    assert 'name="judge' not in "".join(
+        render_junit(made_up.RUN, counts, lambda: [Case(one, "a.yml", 0) for one in trials])
+    )
+
+
+def test_votes_that_are_not_with_the_majority_are_counted() -> None:
+    found = Judged.of(
+        RUN,
+        [
+            trial(1, criteria=(judged(), judged("B", (True, False, True)))),
+            trial(2, criteria=(judged("A", (False, False, None)), made_up.criterion())),
+        ],
+    )
+    assert (found.verdicts, found.voted, found.split, found.votes, found.against, found.not_cast) == (3, 3, 1, 8, 1, 1)
+    told = dict(found.lines())["votes"]
+    assert told == "1 of 8 votes were not with the majority, 1 not cast; 1 of 3 criteria split"
+
+
+def test_criteria_that_come_out_differently_are_named() -> None:
+    told = lines(trial(1), trial(2, criteria=(judged(votes=(False, False, False)),)), trial(1, "Other"))
+    assert told["flips"] == "“It says why” passed in 1 of 2 trials"
+    assert "flips" not in lines(trial(1), trial(2))
+
+
+def test_what_could_not_be_judged_is_told_and_is_no_verdict() -> None:
+    broken = judged(status="error", evidence=(), detail="no reply")
+    found = Judged.of(RUN, [trial(criteria=(judged(), broken))])
+    assert (found.verdicts, found.errors) == (1, 1)
+    assert dict(found.lines())["errors"] == "1 criterion of 2 could not be judged"
+
+
+def test_a_verdict_without_asking_is_not_the_models() -> None:
+    silent = judged(evidence=(), passed=False, detail="the agent said and did nothing")
+    assert Judged.of(RUN, [trial(criteria=(silent,), models={})]).is_empty
+
+
+def test_invalid_people_stand_beside_the_rate() -> None:
+    none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": ()}
+    broken = trial(2, status="invalid_person", ending="invalid_person", error="spoke as the agent", **none)
+    errored = trial(3, status="errored", ending="errored", error="x", **none)
+    told = lines(trial(1), broken, errored)
+    assert told["people"] == (
+        "1 of 2 trials had an invalid person (50%, 95 % interval 9% to 91%): not in the pass rate"
+    )
+    played = RUN.model_copy(update={"person": ModelChoice(who="openai:gpt-5.1")})
+    assert lines(trial(1), run=played)["people"].startswith("0 of 1 trial had an invalid person (0%")
+    assert "people" not in lines(trial(1))
+
+
+def test_cost_is_per_verdict_and_said_not_to_be_known_where_it_is_not() -> None:
+    priced = lines(
+        trial(1), trial(2, models={"judge": Usage(calls=3, cost=0.0031), "person": Usage(calls=2, cost=None)})
+    )
+    assert priced["models"] == (
+        "judge: 6 questions, 1,000 tokens in, 100 out, $0.0062, $0.0031 per verdict"
+        " · person: 2 questions, 0 tokens in, 0 out, cost not known"
+    )
+    unknown = lines(trial(models={"judge": Usage(calls=1, cost=None)}))
+    assert unknown["models"] == "judge: 1 question, 0 tokens in, 0 out, cost not known"
+    assert "models" not in lines(trial(models={"judge": Usage()}))
+    assert render_used({}, 3) == ""
+
+
+@pytest.mark.parametrize(
+    ("amount", "told"),
+    [(0, "$0.00"), (12345.678, "$12,345.68"), (0.26, "$0.26"), (0.0031, "$0.0031"), (0.000047, "$0.000047")],
+)
+def test_dollars(amount: float, told: str) -> None:
+    assert dollars(amount) == told
+
+
+@given(st.floats(1e-6, 1e6))
+def test_dollars_are_never_nothing_and_near_what_they_are(amount: float) -> None:
+    assert float(dollars(amount).replace("$", "").replace(",", "")) == pytest.approx(amount, rel=0.051)
+
+
+def test_ratings_are_meant_over_the_run_and_by_task_with_their_number() -> None:
+    other = Quality(ratings={"helpfulness": Rating(score=5), "tone": Rating(), "task_completion": Rating(passed=False)})
+    failed = Quality(error="no reply")
+    found = Judged.of(RUN, [trial(1, quality=RATED), trial(2, quality=other), trial(1, "B", quality=failed)])
+    told = dict(found.lines())["quality"]
+    assert told == (
+        "helpfulness 4.5 (n 2), tone 2.0 (n 1), task completion 1 of 2 yes, 1 trial could not be rated; "
+        "not part of the verdict"
+    )
+    assert found.quality_by_task() == {
+        "B": "1 trial could not be rated",
+        "Late": "helpfulness 4.5 (n 2), tone 2.0 (n 1), task completion 1 of 2 yes",
+    }
+    same = Judged.of(RUN, [trial(quality=RATED)]).ratings.words()
+    assert same == "helpfulness 4.0, tone 2.0 of 5 (n 1), task completion 1 of 1 yes"
+    data = found.data()
+    assert data is not None
+    assert data["quality"]["helpfulness"] == {"mean": 4.5, "n": 2}
+
+
+def test_all_of_it_is_in_every_report() -> None:
+    trials = [trial(1, quality=RATED), trial(2, criteria=(judged(votes=(False, True, False)),), verdict="fail")]
+    details, counts = [made_up.detail(one) for one in trials], made_up.counts(trials)
+    sentence = (
+        "openai:gpt-5.1 agreed with people in 22 of 24 labels (κ 0.83; 1 false pass, 1 false fail), "
+        "calibrated 2026-11-15 on labelled.yml"
+    )
+    page = render_html(RUN, counts, details)
+    told = Elements(page).text
+    assert sentence in [text.replace("\xa0", " ") for text in told["dd"]]
+    assert "1 of 6 votes were not with the majority; 1 of 2 criteria split" in told["dd"]
+    assert "$0.0031 per verdict" in page
+    markdown = render_markdown(RUN, counts, lambda: trials)
+    assert "### Judged by a model" in markdown
+    assert "22 of 24 labels" in markdown
+    xml = "".join(render_junit(RUN, counts, lambda: [Case(one, "a.yml", 0) for one in trials]))
+    properties = {found.get("name"): found.get("value") for found in ET.fromstring(xml).iter("property")}
+    assert properties["judge_calibration"] == sentence
+    assert (properties["judged_verdicts"], properties["cost_per_verdict"]) == ("2", "0.003100")
+    assert "T1 (event #3): “Good morning”" in xml
+    kept = [Kept(one, [], b"") for one in trials]
+    summary = orjson.loads(list(render_jsonl(RUN, counts, kept, lambda digest: b"{}"))[-1])
+    assert summary["judged"]["cost_per_verdict"] == pytest.approx(0.0031)
+    assert summary["judged"]["disagreement"] == {"votes": 6, "against": 1, "not_cast": 0, "criteria": 2, "split": 1}
+    assert summary["judged"]["judge"]["overall"]["kappa"] == pytest.approx(0.8322, abs=1e-4)
+
+
+def test_of_several_attempts_at_a_trial_the_last_counts() -> None:
+    none: dict[str, Any] = {"verdict": None, "score": None, "criteria": ()}
+    attempts = [trial(1, status="cancelled", ending="cancelled", **none), trial(1, attempt=2), trial(2)]
+    kept = [Kept(one, [], b"") for one in attempts]
+    summary = orjson.loads(list(render_jsonl(RUN, made_up.counts(attempts[1:]), kept, lambda digest: b"{}"))[-1])
+    assert summary["judged"]["models"]["judge"]["calls"] == 6
+    assert summary["judged"]["verdicts"] == 2
+
+
+def test_the_evidence_of_a_judge_is_told_apart() -> None:
+    found = reliance(judged(votes=(True, None, True)))
+    assert [(cite.path, cite.seq) for cite in found.cites] == [("T1", 3)]
+    assert [(vote.number, vote.word, vote.reason) for vote in found.votes] == [
+        (1, "pass", "Snow."),
+        (2, "not cast", "no reply"),
+        (3, "pass", "Snow."),
+    ]
+    assert found.judge == 'openai:gpt-5.1, prompt criterion-abc, {"temperature":0}'
+    assert found.rest == ()
+    plain = made_up.criterion()
+    assert reliance(plain).rest == plain.evidence
+
+
+def test_a_long_ballot_stays_one_in_the_page() -> None:
+    cites = tuple(
+        FieldCheck(path=f"#{n}", expected={"contains": "x"}, actual="x", passed=True, seq=n) for n in range(1, 300)
+    )
+    criterion = judged(votes=(True,) * 15)
+    rows = [row.model_copy(deep=True) for row in criterion.evidence]
+    for vote in rows[1].actual["each"]:
+        vote["reasoning"] = "because " * 500
+    whole = body(made_up.detail(trial(criteria=(judged(evidence=(*cites, *rows)),))))["criteria"][0]
+    assert [row["path"] for row in whole["evidence"][-2:]] == ["votes", "judge"]
+    assert len(whole["evidence"][-2]["actual"]["each"]) == 15
+    assert len(orjson.dumps(whole)) < 60_000
+    assert whole["evidence_left_out"] == 202
+
+
+def test_hostile_words_of_models_stay_words() -> None:
+    bad = f"{made_up.SCRIPT}{made_up.IMAGE}{made_up.COMMENT}"
+    quality = Quality(ratings={bad: Rating(score=1, reason=bad)}, summary=bad, error=bad, model=bad)
+    one = trial(1, bad, criteria=(judged(bad, detail=bad),), quality=quality)
+    run = RUN.model_copy(update={"calibration": CALIBRATION.model_copy(update={"file": bad})})
+    details = [made_up.detail(one), made_up.detail(trial(1, "B", quality=quality))]
+    tags = [tag for tag, _ in Elements(render_html(run, made_up.counts(details), details)).tags]
+    assert "img" not in tags
+    assert tags.count("script") == 2
+    markdown = render_markdown(run, made_up.counts(details), lambda: [detail.task_run for detail in details])
+    assert "<script" not in markdown
+    assert "<img" not in markdown
+
+
+def test_a_person_out_of_role_is_blamed_and_nobody_else() -> None:
+    none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": ()}
+    error = "the person did not keep to their role (speaks as the agent): How can I help you?"
+    one = trial(1, status="invalid_person", ending="invalid_person", error=error, **none)
+    markdown = render_markdown(RUN, made_up.counts([one]), lambda: [one])
+    assert "The person, not the agent: " in markdown
+    assert "agent's fault" not in markdown
+    xml = "".join(render_junit(RUN, made_up.counts([one]), lambda: [Case(one, "a.yml", 0)]))
+    assert 'type="invalid_person" message="Invalid person: the person did not keep to their role' in xml
+    assert list(explain(one))[-1].startswith("log:")
