@@ -31,6 +31,7 @@ from clerkship.model.dataset import DatasetFile
 from clerkship.model.e2e import E2eCase, E2eFile, E2eStep, Stub
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.matcher import MATCHERS
+from clerkship.model.quality import Metric
 from clerkship.model.run import TaskRun, Verdict
 from clerkship.model.scenario import EndRule, EventMatch, Person, Rule, Scenario
 from clerkship.model.scenario_file import ExpectedTool, Goals, GroupPart, ScenarioFile, Setup, ToolCalled
@@ -284,6 +285,7 @@ def _files() -> str:
         ("scenario.goals.expected_tools[]", ExpectedTool),
         ("…expected_tools[].tool_called", ToolCalled),
         ("…expected_tools[].tool_group[]", GroupPart),
+        ("scenario.goals.metrics[], task.metrics[]", Metric),
         ("environment", Environment),
         ("environment.simulators.*", Simulator),
         ("dataset", DatasetFile),
