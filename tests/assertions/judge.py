@@ -38,7 +38,9 @@ class FakeJudge:
 class SeveralMinds:
     """Answers each question by which of several alike it is, one answer after the other."""
 
-    def __init__(self, name: str = "a judge", **answers: list[dict[str, Any] | Exception]) -> None:
+    def __init__(
+        self, name: str = "a judge", /, **answers: Sequence[dict[str, Any]] | Sequence[dict[str, Any] | Exception]
+    ) -> None:
         self.name = name
         self.asked: list[Question[Any]] = []
         self._answers = {sample.replace("_", " "): list(given) for sample, given in answers.items()}

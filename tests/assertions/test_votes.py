@@ -58,7 +58,7 @@ def test_the_majority_decides_and_the_others_are_heard() -> None:
 
 
 def test_all_of_one_mind_need_no_more_words() -> None:
-    judge = SeveralMinds(**{f"vote_{n}": [says(False, f"No {n}.")] for n in (1, 2, 3)})
+    judge = SeveralMinds(vote_1=[says(False, "No 1.")], vote_2=[says(False, "No 2.")], vote_3=[says(False, "No 3.")])
     check = Judged(statement="x", votes=3).check(evidence(judge))
     assert (check.passed, check.detail) == (False, "No 1.")
 
@@ -77,7 +77,7 @@ def test_a_vote_that_is_not_cast_agrees_with_nobody() -> None:
 
 
 def test_where_none_is_cast_it_is_the_failure_itself() -> None:
-    judge = SeveralMinds(**{f"vote_{n}": [ModelOutage(f"gone {n}")] for n in (1, 2, 3)})
+    judge = SeveralMinds(vote_1=[ModelOutage("gone 1")], vote_2=[ModelOutage("gone 2")], vote_3=[BadAnswer("bad")])
     with pytest.raises(ModelOutage, match="gone 1"):
         Judged(statement="x", votes=3).check(evidence(judge))
 
@@ -95,7 +95,8 @@ def test_each_vote_mends_its_own_citations() -> None:
 
 
 def test_a_run_may_ask_for_them_and_a_criterion_has_the_last_word() -> None:
-    judge = SeveralMinds(**{f"vote_{n}": [says(True, "Yes.")] for n in (1, 2, 3)}, once=[says(True, "Yes.")])
+    yes = says(True, "Yes.")
+    judge = SeveralMinds(vote_1=[yes], vote_2=[yes], vote_3=[yes], once=[yes])
     asked = replace(evidence(judge), votes=3)
     assert Judged(statement="x").check(asked).passed
     assert len(judge.asked) == 3

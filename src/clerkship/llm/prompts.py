@@ -76,8 +76,16 @@ class Prompt(NamedTuple):
                 size += len(part)
                 if size > MOST:
                     raise InputError.of(f"prompt `{self.name}` comes to more than {MOST:,} characters")
-        except (TemplateError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
-            said = f"no built-in prompt is called {error}" if isinstance(error, TemplateNotFound) else str(error)
+        except (
+            TemplateError,
+            TypeError,
+            ValueError,
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+        ) as error:
+            said = f"no built-in prompt is called {error.name}" if isinstance(error, TemplateNotFound) else str(error)
             raise BadPrompt(self.name, said, getattr(error, "lineno", None) or _line_of(error)) from None
         orders, mark, matter = "".join(written).partition(_THEN)
         return Told(orders.strip(), matter.strip()) if mark else Told("", orders.strip())
