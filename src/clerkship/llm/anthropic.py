@@ -1,6 +1,5 @@
-"""Anthropic's interface, through their own library, which is imported when the first question is asked."""
+"""Anthropic's interface, through their own library, which is imported when such a model is built."""
 
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -39,11 +38,15 @@ class AnthropicSpeaker:
     forms: tuple[Form, ...] = ("schema", "tool", "words")
 
     def __init__(self, place: Place, door: Door, manner: Manner) -> None:
-        if importlib.util.find_spec("anthropic") is None:
+        # Here and not where it is first asked: it takes seconds, and there everybody else's questions would wait.
+        try:
+            import anthropic  # noqa: PLC0415  (an extra)
+        except ImportError:
             raise InputError.of(
                 f"model `{place.name}`: Anthropic's library is not installed",
                 hint="pip install 'clerkship[anthropic]'",
-            )
+            ) from None
+        self._library = anthropic
         self._place, self._door, self._manner = place, door, manner
 
     async def say(self, asked: Asked, line: Line) -> Spoken:
@@ -55,17 +58,14 @@ class AnthropicSpeaker:
         return Spoken(_text(message), _STOPS.get(message.stop_reason, ""), _usage(message, self._manner.prices))
 
     def _client(self) -> "AsyncAnthropic":
-        import anthropic  # noqa: PLC0415  (an extra, and it takes half a second)
-
         # We ask again ourselves, so that who waits leaves the line to others; redirects would carry the key elsewhere.
-        http = anthropic.DefaultAsyncHttpxClient(trust_env=not is_near(self._place.address), follow_redirects=False)
-        return anthropic.AsyncAnthropic(
+        http = self._library.DefaultAsyncHttpxClient(trust_env=not is_near(self._place.address), follow_redirects=False)
+        return self._library.AsyncAnthropic(
             api_key=self._door.key or "none", base_url=self._place.address, max_retries=0, http_client=http
         )
 
     async def _once(self, client: "AsyncAnthropic", asked: Asked) -> "Message":
-        import anthropic  # noqa: PLC0415  (as above)
-
+        theirs = self._library
         parameters: dict[str, Any] = dict(self._manner.parameters)
         told = _told(asked, parameters)
         try:
@@ -76,13 +76,13 @@ class AnthropicSpeaker:
                 extra_body=parameters,
                 **told,
             )
-        except anthropic.APIStatusError as error:
+        except theirs.APIStatusError as error:
             raise self._trouble(error) from None
-        except anthropic.APITimeoutError:
+        except theirs.APITimeoutError:
             raise Busy("it does not answer in time") from None
-        except anthropic.APIConnectionError as error:
+        except theirs.APIConnectionError as error:
             raise Busy(self._door.without_key(str(error.__cause__ or error)) or type(error).__name__) from None
-        except (anthropic.APIError, ValueError) as error:
+        except (theirs.APIError, ValueError) as error:
             raise Busy(f"it answers what is no message: {self._door.without_key(str(error))[:200]}") from None
         if not isinstance(getattr(message, "content", None), list) or message.usage is None:
             raise ModelOutage(f"{self._place.address} answers what is no message: {str(message)[:200]!r}")

@@ -1,7 +1,8 @@
 """An endpoint of the OpenAI sort: one question, one message back, with patience where it is busy."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -26,6 +27,8 @@ from clerkship.llm.wire import TooLarge, open_client, post
 
 if TYPE_CHECKING:
     import httpx
+
+    Lend = Callable[[], AbstractContextManager[httpx.AsyncClient]]
 
 __all__ = ["Completions", "Declined", "Door", "Endpoint", "ModelOutage", "text_of", "used"]
 
@@ -70,24 +73,25 @@ class Endpoint:
 
     async def post(
         self,
-        client: "httpx.AsyncClient",
+        lend: "Lend",
         path: str,
         asked: Mapping[str, Any],
         limits: Sequence[Limit] = (),
         spent: Spent | None = None,
     ) -> Any:
-        """What it answers at a path below its address."""
+        """What it answers at a path below its address, over a connection that is lent for each attempt."""
         body, model = orjson.dumps(asked), str(asked.get("model", ""))
         url = f"{self._base_url.rstrip('/')}{path}{'?' * bool(self._door.query)}{self._door.query}"
         return await patiently(
-            lambda: self._once(client, url, model, body), self._base_url, self._patience, limits, spent or Spent()
+            lambda: self._once(lend, url, model, body), self._base_url, self._patience, limits, spent or Spent()
         )
 
-    async def _once(self, client: "httpx.AsyncClient", url: str, model: str, body: bytes) -> Any:
+    async def _once(self, lend: "Lend", url: str, model: str, body: bytes) -> Any:
         import httpx  # noqa: PLC0415  (most agents need no HTTP)
 
         try:
-            response, data = await post(client, url, self._door.headers(), body, LIMIT)
+            with lend() as client:
+                response, data = await post(client, url, self._door.headers(), body, LIMIT)
         except TooLarge:
             raise ModelOutage(f"a reply of {self.host} has more than {LIMIT:,} bytes") from None
         except httpx.TimeoutException:
@@ -149,7 +153,7 @@ class Completions:
     ) -> dict[str, Any]:
         """The model's next message; `besides` goes into the request as it is."""
         asked = {**(besides or {}), "model": self._model, "messages": messages} | ({"tools": tools} if tools else {})
-        return self._message(await self.endpoint.post(client, "/chat/completions", asked))
+        return self._message(await self.endpoint.post(lambda: nullcontext(client), "/chat/completions", asked))
 
     def _message(self, found: Any) -> dict[str, Any]:
         self._usage["calls"] += 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from pydantic import BaseModel
@@ -38,7 +39,13 @@ class Question(Generic[T]):
     @property
     def schema(self) -> dict[str, Any]:
         """The shape as JSON Schema, with nothing left open: every key required, and no other."""
-        return cast(dict[str, Any], _closed(self.shape.model_json_schema()))
+        return _schema(self.shape)
+
+
+@lru_cache(maxsize=64)
+def _schema(shape: type[BaseModel]) -> dict[str, Any]:
+    """Made once for each shape: it takes longer than all else that is done for a question here."""
+    return cast(dict[str, Any], _closed(shape.model_json_schema()))
 
 
 _LEFT_OUT = ("title", "default", "minimum", "maximum")

@@ -32,7 +32,7 @@ class ChatSpeaker:
         """One completion."""
         messages = [{"role": turn.role, "content": turn.content} for turn in asked.turns]
         body = {**self._manner.parameters, **_form(asked), "model": self._place.model, "messages": messages}
-        found = await self._endpoint.post(line.client(), "/chat/completions", body, asked.limits, asked.spent)
+        found = await self._endpoint.post(line.lend, "/chat/completions", body, asked.limits, asked.spent)
         usage = usage_of(found, self._manner.prices)
         with contextlib.suppress(KeyError, IndexError, TypeError, AttributeError):
             choice = found["choices"][0]
@@ -54,7 +54,7 @@ class ChatEmbedder:
         """Each text as a vector, in the same order."""
         asked = {"model": self._place.model, "input": texts, "encoding_format": "float"}
         limits = (*limits, self._line.limit)
-        found = await self._endpoint.post(self._line.client(), "/embeddings", asked, limits)
+        found = await self._endpoint.post(self._line.lend, "/embeddings", asked, limits)
         usage = usage_of(found, self._prices)
         with contextlib.suppress(KeyError, TypeError, ValueError):
             items = sorted(found["data"], key=lambda item: item["index"])

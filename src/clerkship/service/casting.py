@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from clerkship.actors.person_played import NO_PERSON
 from clerkship.engine.catalog import Registered
 from clerkship.engine.model_build import build_model, settled
 from clerkship.engine.models import ALONE, Models
@@ -16,13 +17,13 @@ from clerkship.model.conftest import Conftest, Llm
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, BenchmarkRun
+from clerkship.model.scenario import Person
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
 
 _JUDGED = "judged"
 _NO_JUDGE = "give --judge, or --no-judge to skip them"
-_NO_PERSON = "give --person, such as openai:gpt-5.1"
 
 
 class Needs(NamedTuple):
@@ -40,10 +41,14 @@ def needs_of(snapshots: Iterable[Snapshot], catalog: Registered) -> Needs:
     names = {criterion.assertion.name for task in tasks for criterion in task.criteria}
     people = [task.scenario.person for task in tasks if task.scenario is not None and task.scenario.person is not None]
     return Needs(
-        judge=any(catalog.assertion(name).judged for name in names),
+        judge=any(catalog.assertion(name).judged for name in names) or any(_checked(person) for person in people),
         person=any(person.needs_model for person in people),
         rated=any(task.metrics for task in tasks),
     )
+
+
+def _checked(person: Person) -> bool:
+    return person.needs_model and person.check == "model"
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ class Cast:
         if (needs.rated or self.models.asking.metrics) and self.models.judge is None and not self.models.skips_judged:
             found.append(Problem(message="nobody is there to rate conversations by metrics", hint="give --judge"))
         if needs.person:
-            found += _missing(self.models.person, "some people must be played by a model", _NO_PERSON)
+            found += _missing(self.models.person, "some people must be played by a model", NO_PERSON)
         return tuple(found)
 
 
@@ -120,7 +125,7 @@ def choose(
         judge = _Named(evaluation.llm, evaluation.max_concurrent_llm_calls, "judge", _NO_JUDGE)
     person = _chosen(wanted.person, kept.person if kept is not None else None, settings.person, needed=needs.person)
     if person is None and needs.person and simulation is not None:
-        person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", _NO_PERSON)
+        person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", NO_PERSON)
     board = Switchboard(settings.endpoint_calls or None)
     judge_model, judge_kept = _ready(judge, settings, board)
     person_model, person_kept = _ready(person, settings, board)
