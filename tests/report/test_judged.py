@@ -94,7 +94,7 @@ def test_a_run_without_models_says_none_of_it() -> None:
     page = render_html(made_up.RUN, counts, details)
     assert 'class="judged"' not in page
     assert "quality" not in json.dumps(data_of(page))
-    assert "Judged by a model" not in render_markdown(made_up.RUN, counts, lambda: trials)
+    assert "### Models" not in render_markdown(made_up.RUN, counts, lambda: trials)
     assert 'name="judge' not in "".join(
         render_junit(made_up.RUN, counts, lambda: [Case(one, "a.yml", 0) for one in trials])
     )
@@ -136,11 +136,9 @@ def test_invalid_people_stand_beside_the_rate() -> None:
     broken = trial(2, status="invalid_person", ending="invalid_person", error="spoke as the agent", **none)
     errored = trial(3, status="errored", ending="errored", error="x", **none)
     told = lines(trial(1), broken, errored)
-    assert told["people"] == (
-        "1 of 2 trials had an invalid person (50%, 95 % interval 9% to 91%): not in the pass rate"
-    )
+    assert told["people"] == ("invalid in 1 of 2 trials (50%, 95 % interval 9% to 91%): not in the pass rate")
     played = RUN.model_copy(update={"person": ModelChoice(who="openai:gpt-5.1")})
-    assert lines(trial(1), run=played)["people"].startswith("0 of 1 trial had an invalid person (0%")
+    assert lines(trial(1), run=played)["people"].startswith("invalid in 0 of 1 trial (0%")
     assert "people" not in lines(trial(1))
 
 
@@ -204,7 +202,7 @@ def test_all_of_it_is_in_every_report() -> None:
     assert "1 of 6 votes were not with the majority; 1 of 2 criteria split" in told["dd"]
     assert "$0.0031 per verdict" in page
     markdown = render_markdown(RUN, counts, lambda: trials)
-    assert "### Judged by a model" in markdown
+    assert "### Models" in markdown
     assert "22 of 24 labels" in markdown
     xml = "".join(render_junit(RUN, counts, lambda: [Case(one, "a.yml", 0) for one in trials]))
     properties = {found.get("name"): found.get("value") for found in ET.fromstring(xml).iter("property")}

@@ -230,7 +230,7 @@ class Judged:
         if found is None:
             return ""
         sure = f"{found.rate:.0%}, 95 % interval {found.low:.0%} to {found.high:.0%}"
-        return f"{self.invalid:,} of {count(self.trials, 'trial')} had an invalid person ({sure}): not in the pass rate"
+        return f"invalid in {self.invalid:,} of {count(self.trials, 'trial')} ({sure}): not in the pass rate"
 
     def data(self) -> dict[str, Any] | None:
         """For machines; nothing where no model had any part in it."""

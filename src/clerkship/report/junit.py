@@ -91,6 +91,7 @@ def _properties(run: BenchmarkRun, counts: Counts, judged: Judged) -> str:
         "pass_rate_interval": "none" if rate is None else f"{rate.low:.4f} to {rate.high:.4f}",
         "not_run": run.missing(counts),
         **({"judge": run.judge.who} if run.judge is not None else {}),
+        **({"person": run.person.who} if run.person is not None else {}),
         **_judged(judged),
         "again": run_again(run),
     }

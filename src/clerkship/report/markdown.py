@@ -140,7 +140,8 @@ def _headline(run: BenchmarkRun, counts: Counts) -> str:
     missing = run.missing(counts)
     left = f" · {missing:,} not run" if missing > 0 else ""
     judge = f", judge {foreign(run.judge.who)}" if run.judge is not None else ""
-    agent = f"Agent {foreign(run.solver)}{judge}"
+    person = f", person {foreign(run.person.who)}" if run.person is not None else ""
+    agent = f"Agent {foreign(run.solver)}{judge}{person}"
     return f"## {mark} {foreign(run.name, 100)}\n\n{told}\n\n{numbers}{crashed}{left}\n\n{agent}\n"
 
 
@@ -153,7 +154,7 @@ def _judged(found: Judged) -> str:
         f"<li>{foreign(task, 200)}: {foreign(told)}</li>\n" for task, told in list(found.quality_by_task().items())[:50]
     )
     folded = f"\n<details><summary>Quality by task</summary>\n<ul>\n{tasks}</ul>\n</details>\n" if tasks else ""
-    return f"\n### Judged by a model\n\n{rows}{folded}" if rows else ""
+    return f"\n### Models\n\n{rows}{folded}" if rows else ""
 
 
 def _flaky(seen: _Seen) -> str:

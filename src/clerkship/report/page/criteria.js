@@ -1,6 +1,7 @@
 // Criteria with their evidence: what was expected beside what was found.
 
 const URGENCY = { fail: 0, errored: 1, skipped: 2, pass: 3 };
+const UNDECIDED = ["errored", "invalid_person"];
 const CRITERION_WORDS = { fail: "Failed", errored: "Error", skipped: "Skipped", pass: "Passed" };
 
 function criterionOutcome(criterion) {
@@ -15,7 +16,7 @@ function criteriaSection(trial) {
   const sorted = [...criteria].sort((a, b) => URGENCY[criterionOutcome(a)] - URGENCY[criterionOutcome(b)]);
   const cards = sorted.map((criterion) => criterionCard(criterion, trial));
   return el("section", { class: "criteria" },
-    el("div", { class: "heading" }, el("h3", {}, "Criteria"), el("span", { class: "muted" }, criteriaCounts(criteria)), unfold(cards)),
+    el("div", { class: "heading" }, el("h3", {}, "Criteria"), el("span", { class: "muted" }, criteriaCounts(criteria), UNDECIDED.includes(trial.outcome) ? ": as they stood, and they decide nothing" : null), unfold(cards)),
     cards);
 }
 
