@@ -25,11 +25,13 @@ from clerkship.faults.chaos import PROFILES
 from clerkship.library.template import FILTERS
 from clerkship.llm.scripted import ScriptedAnswer
 from clerkship.model.benchmark import Benchmark
+from clerkship.model.calibration import Agreement, Calibration, CalibrationFile, JudgeIdentity
 from clerkship.model.conftest import Evaluation, Llm, Simulation
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import DatasetFile
 from clerkship.model.e2e import E2eCase, E2eFile, E2eStep, Stub
 from clerkship.model.environment import Environment, Simulator
+from clerkship.model.labelled import Label, Labelled, LabelledFile, LabelledTurn
 from clerkship.model.matcher import MATCHERS
 from clerkship.model.quality import Metric
 from clerkship.model.run import TaskRun, Verdict
@@ -93,7 +95,8 @@ LINE_WORDS = {
     "task_run": "a trial's record, criteria and evidence included; `sidecar` is what differs between machines",
     "blob": f"a body too large for the log, by its `sha256`, in `base64` (null above {BLOB_LIMIT // 1024} KB)",
     "event": "one event, with `run`, `task`, `trial`, `attempt` and `seq` beside it; `event` is the log's own line",
-    "summary": "last: counts, pass rate with its interval, exit code; a file without this line was cut off",
+    "summary": "last: counts, pass rate with its interval, what models said and took (`judged`), exit code; a file without "
+    "this line was cut off",
 }
 BOX_MEMBERS = ("get_as(kind, name)", "now", "report(payload)", "wait(duration)")
 SORTS = """| `--agent` | |
@@ -297,6 +300,14 @@ def _files() -> str:
         ("conftest.yml: evaluation", Evaluation),
         ("conftest.yml: simulation", Simulation),
         ("conftest.yml: llm", Llm),
+        ("labelled sets, for `clerkship judge calibrate`", LabelledFile),
+        ("labelled[]", Labelled),
+        ("labelled[].turns[]", LabelledTurn),
+        ("labelled[].labels[]", Label),
+        ("calibration.json", CalibrationFile),
+        ("calibrations[]", Calibration),
+        ("calibrations[].judge", JudgeIdentity),
+        ("calibrations[].overall, calibrations[].criteria.*", Agreement),
         ("a script of answers, for `--judge scripted:file`", ScriptedAnswer),
     ]
     sections = "\n".join(f"## {name}\n\n{_doc(model)}\n\n{_fields(model)}" for name, model in parts)
