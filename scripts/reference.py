@@ -95,8 +95,8 @@ LINE_WORDS = {
     "task_run": "a trial's record, criteria and evidence included; `sidecar` is what differs between machines",
     "blob": f"a body too large for the log, by its `sha256`, in `base64` (null above {BLOB_LIMIT // 1024} KB)",
     "event": "one event, with `run`, `task`, `trial`, `attempt` and `seq` beside it; `event` is the log's own line",
-    "summary": "last: counts, pass rate with its interval, what models said and took (`judged`), exit code; a file without "
-    "this line was cut off",
+    "summary": "last: counts, pass rate with its interval, what models said and took (`judged`), exit code; a file "
+    "without this line was cut off",
 }
 BOX_MEMBERS = ("get_as(kind, name)", "now", "report(payload)", "wait(duration)")
 SORTS = """| `--agent` | |
