@@ -2,12 +2,17 @@
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clerkship.cli.app import run
+from tests.actors.servers import Asked, Served
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "order_support"
 WITH = ["judge", "calibrate", "labelled.yml", "--judge", "scripted:labelled_judge.json"]
@@ -127,3 +132,27 @@ def test_it_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert "calibrate" in capsys.readouterr().out
     assert run(["judge", "calibrate", "--help"]) == 0
     assert "--max-false-passes" in capsys.readouterr().out
+
+
+def test_ctrl_c_ends_it_though_the_judge_never_answers() -> None:
+    asked = threading.Event()
+    closing = threading.Event()
+
+    def answer(request: Asked) -> None:
+        asked.set()
+        closing.wait(60)
+
+    with Served(answer) as served:
+        words = ["judge", "calibrate", "labelled.yml", "--judge", f"openai:m@{served.url}/v1"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "clerkship", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert asked.wait(60)
+        process.send_signal(signal.SIGINT)
+        try:
+            _, complaint = process.communicate(timeout=30)
+        finally:
+            process.kill()
+            closing.set()
+    assert process.returncode == 130
+    assert "Traceback" not in complaint

@@ -23,8 +23,11 @@ from clerkship.report.junit import Case, render_junit
 from clerkship.report.markdown import render_markdown
 from clerkship.report.plain import explain
 from clerkship.report.reliance import reliance
+from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.reading import show_run, show_task
 from tests.report import made_up
 from tests.report.test_html import Elements, data_of
+from tests.workbench import Workbench
 
 JUDGE = JudgeIdentity(model="openai:gpt-5.1", parameters={"temperature": 0}, prompt="criterion-abc", votes=3)
 OVERALL = Agreement(both_passed=12, both_failed=10, false_passes=1, false_fails=1)
@@ -278,3 +281,36 @@ def test_a_person_out_of_role_is_blamed_and_nobody_else() -> None:
     xml = "".join(render_junit(RUN, made_up.counts([one]), lambda: [Case(one, "a.yml", 0)]))
     assert 'type="invalid_person" message="Invalid person: the person did not keep to their role' in xml
     assert list(explain(one))[-1].startswith("log:")
+
+
+def test_what_a_person_out_of_role_would_have_said_is_shown_where_they_would_have_said_it(bench: Workbench) -> None:
+    bench.write(
+        "late.yml",
+        """
+        scenario:
+          name: Late
+          simulation_context: You want to know why your order ORD-9981 is late.
+          goals: {assertions: [{bot_uttered: {text_matches: Tuesday}}]}
+        """,
+    )
+    line = "Thank you for contacting us. How can I help you today?"
+    answers = [
+        {"contains": "The conversation starts", "answer": {"message": "Where is my order?", "done": False}},
+        {"about": "person", "answer": {"message": line, "done": False}},
+    ]
+    path = bench.write("../person.json", json.dumps(answers))
+    one = bench.run_one(lambda message: "Which order is it?", person=f"scripted:{path}")
+    assert (one.status, bench.exit_code()) == ("invalid_person", 2)
+    view = show_task(bench.store, one.run, "Late")
+    assert view.said[-1] == ("person", f"(out of role; not said: {line})") or view.said[-2][1].endswith(f"{line})")
+    lines = dict(show_run(bench.store, one.run).judged().lines())
+    assert lines["people"].startswith("invalid in 1 of 1 trial (100%, 95 % interval 21% to 100%)")
+    targets = Targets(html=bench.folder / "r.html")
+    write_reports(bench.store, one.run, targets)
+    page = (bench.folder / "r.html").read_text()
+    assert "left out of the rate: 1 invalid person" in page.lower()
+    [trial] = data_of(page)["trials"]
+    assert trial["outcome"] == "invalid_person"
+    assert [
+        event["payload"]["would_have_said"] for event in trial["log"] if event["kind"] == "person.broke_contract"
+    ] == [line]

@@ -31,9 +31,10 @@ def above(root: Path) -> Path | None:
 
 
 def near(file: Path) -> Path | None:
-    """The one that a file beside it goes by, or one beside the `eval` folder: for what is no scenario."""
+    """The one that a file which is no scenario goes by: beside it, in `eval` above it, or in an `eval` beside it."""
     folder = file.resolve().parent
-    places = (place / f"{STEM}{suffix}" for place in (folder, folder / "eval") for suffix in SUFFIXES)
+    folders = [folder, *([folder.parent] if folder.parent.name == "eval" else []), folder / "eval"]
+    places = (place / f"{STEM}{suffix}" for place in folders for suffix in SUFFIXES)
     return next((path for path in places if path.is_file() and is_conftest(path, _data(path))), None)
 
 
