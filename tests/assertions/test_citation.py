@@ -44,6 +44,8 @@ def verdict(*cites: tuple[str, str], passed: bool = True) -> dict[str, Any]:
         ("T2", "Snow.", 7),
         ("#2", "action_retry(n=1)", 2),
         ("#3", "action: action_retry", 3),
+        ("#2..#4", "action: action_retry", 2),
+        ("[#8]", "lookup", 8),
         ("#8", '{"eta": "Friday"}', 8),
         (" #8 ", "lookup", 8),
     ],
@@ -58,7 +60,9 @@ def test_what_stands_there_is_found_however_it_is_spaced_and_marked(where: str, 
 @pytest.mark.parametrize(
     ("where", "quote", "told"),
     [
-        ("T2", "because of the snow", '"because of the snow" does not stand in T2'),
+        ("T2", "because of the snow", '"because of the snow" does not stand in T2, but in T1'),
+        ("T2", "action_retry", "does not stand in T2, but in #2 and in #3 and in #4"),
+        ("#8", "Snow.", '"Snow." does not stand in #8, but in T2'),
         ("T1", "Because of the snow", "does not stand in T1"),
         ("T1", "late because of snow", "does not stand in T1"),
         ("T1", "late ... snow", "does not stand in T1"),
@@ -67,6 +71,7 @@ def test_what_stands_there_is_found_however_it_is_spaced_and_marked(where: str, 
         ("#1", "Where is my", "there is no event #1 in the ledger"),
         ("#99", "lookup", "there is no event #99 in the ledger"),
         ("#8", "Saturday", '"Saturday" does not stand in #8'),
+        ("T1, T2", "Snow.", "is neither a turn"),
         ("turn 1", "Snow.", '"turn 1" is neither a turn, such as T2, nor an event, such as #12'),
         ("", "Snow.", "is neither a turn"),
         ("T1", " … ", "the quote from T1 has no words in it"),
@@ -135,6 +140,22 @@ def test_where_there_is_nothing_to_point_at_nothing_need_be_pointed_at() -> None
     told.tell(FlowStarted(flow_id="pattern_hidden"))
     judge = FakeJudge(verdict())
     assert Judged(statement="x").check(_asked(told.evidence(), judge)).passed
+
+
+def test_more_of_them_than_anybody_reads_are_sent_back() -> None:
+    judge = SeveralMinds(once=[verdict(*[("T2", "Snow.")] * 51), verdict(("T2", "Snow."))])
+    assert Judged(statement="x").check(_asked(story(), judge)).passed
+    assert "there are 51 citations, and 50 is the most" in judge.asked[1].prompt
+
+
+def test_what_is_kept_of_a_long_turn_has_the_quote_in_it() -> None:
+    told = Story()
+    told.said("Why?", actor="person")
+    told.said("x" * 5000 + "because it snows" + "y" * 5000)
+    judge = FakeJudge(verdict(("T1", "because it snows")))
+    row = Judged(statement="x").check(_asked(told.evidence(), judge)).evidence[0]
+    assert "because it snows" in row.actual
+    assert len(row.actual) == 2000
 
 
 def test_the_same_citation_twice_is_one_row() -> None:

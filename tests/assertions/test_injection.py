@@ -148,6 +148,22 @@ def test_the_prompt_stays_as_it_was_built(place: Callable[[Story, str], None], t
     is_intact(rater.asked[0], "")
 
 
+@pytest.mark.skipif("persona" not in Person.model_fields, reason="people have no persona here")
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_a_persona_is_shown_as_data_too(text: str) -> None:
+    judge = FakeJudge(NO)
+    persona = {"name": "a", "description": text, "knows": {text: text}, "language": text}
+    person = Person.model_validate({"simulation_context": text, "persona": persona, "opening": "Hi"})
+    task = Task(name="A task", scenario=Scenario(person=person, starts="person"))
+    told = evidence(reply, "Snow.", judge)
+    Judged(statement="It says why").check(Evidence(task, told.events, {}, "person_done", model=judge))
+    found = parted(judge.asked[0].prompt)
+    assert ORDER not in found.outside
+    lines = found.sections["SIMULATION CONTEXT"].splitlines()
+    assert json.loads(lines[0]) == text
+    assert [line.partition(": ")[0] for line in lines[1:]] == ["description", "knows", "language"]
+
+
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_what_was_said_can_be_read_back_word_for_word(text: str) -> None:
     judge = FakeJudge(NO)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clerkship.actors.python import PythonSolver
-from clerkship.llm.prompts import BUILT_IN, Prompt
+from clerkship.llm.prompts import BUILT_IN, Prompt, names
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.running import RunRequest, execute, plan_run
@@ -173,3 +173,28 @@ def test_a_template_that_cannot_be_filled_in_stops_the_run_before_it_begins(benc
         assert served.asked == []
     told = str(wrong.value)
     assert f"{Path('criteria_judge_prompt.jinja2')}:3:1: 'goal' is undefined; it can use criteria_text, " in told
+
+
+@pytest.mark.skipif("person" not in names(), reason="no model plays people here")
+def test_a_prompt_for_the_person_is_used_and_kept(bench: Workbench) -> None:
+    bench.write(
+        "late.yml",
+        SCENARIO.replace("  setup: {person: {lines: [Where is my order?]}}\n", "").replace(
+            "{criteria: [It says why]}", "{}"
+        ),
+    )
+    own = "You are a sailor. {{ simulation_context }} Answer with message, press and done."
+
+    def plays(asked: Asked) -> Answered:
+        is_later = len(json.loads(asked.body)["messages"]) > 2
+        return said(json.dumps({"message": "Ahoy, why is it late?", "press": None, "done": is_later}))
+
+    with Served(plays) as served:
+        llm = f"{{provider: openai, model: m, api_base: {served.url}/v1}}"
+        bench.write("conftest.yml", f"simulation:\n  llm: {llm}\n  simulated_user_prompt: sailor.jinja2\n")
+        bench.write("sailor.jinja2", own)
+        task_run = bench.run_one(agent)
+    assert task_run.status == "completed", task_run.error
+    assert bench.store.run(task_run.run).asking.prompts == {"person": own}
+    orders = bodies(served)[0]["messages"][0]["content"]
+    assert orders.startswith("You are a sailor. You are in a hurry.")

@@ -14,7 +14,11 @@ LONGEST = 2000
 """Characters of a turn or an event that are kept beside a quote."""
 MOST = 50
 """Citations of one verdict; more is no reading but a copy."""
-_WHERE = re.compile(r"\[?(?:(?P<turn>T)|#) ?(?P<number>\d{1,9})\]?", re.IGNORECASE)
+MOST_PLACES = 3
+BEGINNING = 50
+"""Characters of a quote that it is looked for by, where not all of a text is kept."""
+_WHERE = re.compile(r"\[?(?:(?P<turn>T)(?P<which>\d{1,9})|#(?P<event>\d{1,9})(?:\.\.#\d{1,9})?)\]?", re.IGNORECASE)
+"""`T2`, `#12`; and `#12..#14`, as the ledger has those that are the same."""
 _MARKS = str.maketrans(dict.fromkeys("“”„‟«»″", '"') | dict.fromkeys("‘’‚‛‹›′`", "'") | {"…": "..."})
 _AROUND = re.compile(r"^(?:[\"'\s]|\.\.\.)+|(?:[\"'\s]|\.\.\.)+$")
 
@@ -38,7 +42,7 @@ class Found(NamedTuple):
         return FieldCheck(
             path=citation.where.strip(" []").upper(),
             expected={"contains": citation.quote[:LONGEST]},
-            actual=(entry.text or entry.line)[:LONGEST],
+            actual=_around(entry.text or entry.line, citation.quote),
             passed=True,
             seq=entry.seqs[0],
         )
@@ -63,7 +67,7 @@ class Reading:
         place = _WHERE.fullmatch(citation.where.strip())
         if place is None:
             return f"{quoted(citation.where, 40)} is neither a turn, such as T2, nor an event, such as #12"
-        number = int(place["number"])
+        number = int(place["which"] or place["event"])
         entries = self._turns.get(number, []) if place["turn"] else self._at(number)
         if not entries:
             return f"there is no {f'turn T{number} in the transcript' if place['turn'] else _no_event(number)}"
@@ -72,10 +76,17 @@ class Reading:
             return f"the quote from {citation.where.strip()} has no words in it"
         found = next((entry for entry in entries if _stands_in(wanted, entry)), None)
         if found is None:
-            return f"{quoted(citation.quote, 200)} does not stand in {citation.where.strip()}"
+            return f"{quoted(citation.quote, 200)} does not stand in {citation.where.strip()}{self._elsewhere(wanted)}"
         if not place["turn"]:
             found = found._replace(seqs=(number,))
         return Found(citation, found)
+
+    def _elsewhere(self, wanted: str) -> str:
+        """Where it does stand: a judge that read it there has put down the wrong number."""
+        turns = [f"T{turn}" for turn, said in self._turns.items() if any(_stands_in(wanted, entry) for entry in said)]
+        events = [f"#{seq}" for seq, entry in self._events.items() if _stands_in(wanted, entry)]
+        places = [*turns, *events][:MOST_PLACES]
+        return f", but in {' and in '.join(places)}" if places else ""
 
     def _at(self, seq: int) -> list[Entry]:
         return [self._events[seq]] if seq in self._events else []
@@ -84,7 +95,9 @@ class Reading:
         """Those that stand, each once; and what is wrong with the others."""
         stand: dict[tuple[int, str], Found] = {}
         wrong: list[str] = []
-        for citation in citations[:MOST]:
+        if len(citations) > MOST:
+            return [], [f"there are {len(citations)} citations, and {MOST} is the most"]
+        for citation in citations:
             found = self.find(citation)
             if isinstance(found, str):
                 wrong.append(found)
@@ -102,6 +115,12 @@ def plain(text: str) -> str:
 def _stands_in(wanted: str, entry: Entry) -> bool:
     """In the words themselves, or in the line as the judge was shown it."""
     return any(wanted in plain(text) for text in (entry.text, entry.line) if text)
+
+
+def _around(text: str, quote: str) -> str:
+    """So much of a text as is kept, with the quote in it."""
+    start = max(text.find(quote[:BEGINNING]) - LONGEST // 2, 0) if len(text) > LONGEST else 0
+    return text[start : start + LONGEST]
 
 
 def _no_event(number: int) -> str:

@@ -80,7 +80,8 @@ class Judged(Assertion):
         told = cautioned(prompt.fill(criterion=statement, criteria_text=f"1. {statement}", **matter(evidence)))
         shape = OwnVerdict if prompt.is_own else Verdict
         question = Question[Verdict](told.matter, shape, told.orders, prompt.name)
-        ballot = _Ballot(evidence, Reading(evidence), question, prompt.asks_for("citations"))
+        reading = Reading(evidence)
+        ballot = _Ballot(evidence, reading, question, prompt.asks_for("citations") and not reading.is_empty)
         wanted = self.votes or evidence.votes
         if wanted == 1:
             vote = ballot.cast(question)
@@ -101,7 +102,7 @@ class Judged(Assertion):
             other = f"; against it: {against[0].reasoning}" if against else ""
             missing = wanted - len(given)
             other += f"; {missing} {'was' if missing == 1 else 'were'} not cast" if missing else ""
-            detail = f"{len(agree)} of {wanted} votes say it {'holds' if passed else 'does not'}: {detail}{other}"
+            detail = f"{len(agree)} of {wanted} votes say it {'holds' if passed else 'does not hold'}: {detail}{other}"
         cites = rows(found for vote in agree for found in vote.cites)
         prompt = ballot.evidence.prompts["criterion"]
         return Check.of(passed, detail, *cites, _counted(cast), judge_row(ballot.evidence, agree[0].model, prompt))
@@ -133,7 +134,7 @@ class _Ballot(NamedTuple):
             answer = self.evidence.ask(question)
             verdict, written = answer.data, is_scripted(answer.model)
             found, wrong = self.reading.check(verdict.citations)
-            if not wrong and not found and verdict.passed and self.cites and not written and not self.reading.is_empty:
+            if verdict.passed and self.cites and not (found or wrong or written):
                 wrong = [NOTHING_CITED]
             if not wrong:
                 return Vote(verdict.passed, verdict.reasoning.strip() or "(no reason given)", answer.model, found)

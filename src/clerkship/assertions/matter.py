@@ -4,20 +4,21 @@ from collections.abc import Mapping
 
 from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.ledger import ledger, quoted, transcript
+from clerkship.events.ledger import ledger, quoted, shown, transcript
 from clerkship.llm.prompts import BUILT_IN, Prompt, Told, section
 from clerkship.model.run import FieldCheck
 
 _ATTENDANCE = frozenset({"agent.started", "agent.failed"})
+_OF_A_PERSONA = ("description", "knows", "language")
 _MANTLE = ("agent.skill.", "agent.memory.", "agent.block.")
 """Events that only an engine of skills and memory writes."""
 
 
 def matter(evidence: Evidence) -> dict[str, str]:
     """Who the user was meant to be, what was said and what was done: fenced here, so that no template can forget to."""
-    context = None if evidence.as_rasa else _context(evidence)
+    context = "" if evidence.as_rasa else _context(evidence)
     return {
-        "simulation_context": section("SIMULATION CONTEXT", quoted(context)) if context else "",
+        "simulation_context": section("SIMULATION CONTEXT", context) if context else "",
         "transcript": section("TRANSCRIPT", transcript(evidence)),
         "event_ledger": section("LEDGER", ledger(evidence)),
         "engine_version": "mantle" if any(kind.startswith(_MANTLE) for kind in evidence.places) else "calm",
@@ -30,9 +31,17 @@ def cautioned(told: Told) -> Told:
     return told if caution in told.orders else Told(f"{caution}\n\n{told.orders}".strip(), told.matter)
 
 
-def _context(evidence: Evidence) -> str | None:
+def _context(evidence: Evidence) -> str:
+    """Who the user was meant to be: their context, and their persona if they have one."""
     scenario = evidence.task.scenario
-    return scenario.person.simulation_context if scenario is not None and scenario.person is not None else None
+    if scenario is None or scenario.person is None:
+        return ""
+    told = scenario.person.model_dump(mode="json", include={"simulation_context", "persona"})
+    context, persona = told.get("simulation_context"), told.get("persona")
+    lines = [quoted(context)] if context else []
+    if isinstance(persona, dict):
+        lines += [f"{name}: {shown(persona[name])}" for name in _OF_A_PERSONA if persona.get(name)]
+    return "\n".join(lines)
 
 
 def took_part(evidence: Evidence) -> bool:

@@ -78,8 +78,8 @@ def _said(event: Event, turn: int, *, several: bool) -> Entry:
     speaker = "agent" if event.actor == "agent" else "user"
     where = f" on {_word(event.source)}" if several else ""
     extras = {"buttons": [button.get("title", button) for button in said.buttons], "custom": said.custom}
-    shown = "".join(f" {name}={_value(extra, VALUE_LIMIT)}" for name, extra in extras.items() if extra)
-    return Entry(turn, (event.seq,), f"[T{turn}] {speaker}{where}: {quoted(said.text)}{shown}", said.text)
+    besides = "".join(f" {name}={shown(extra, VALUE_LIMIT)}" for name, extra in extras.items() if extra)
+    return Entry(turn, (event.seq,), f"[T{turn}] {speaker}{where}: {quoted(said.text)}{besides}", said.text)
 
 
 def ledger(evidence: Evidence) -> str:
@@ -139,7 +139,7 @@ def _action(payload: ActionExecuted) -> str | None:
 def _slot(payload: SlotSet) -> str | None:
     if payload.name in _ROUTINE_SLOTS or payload.name.startswith("knowledge_base_"):
         return None
-    return f"slot_set: {_word(payload.name)} = {_value(payload.value)}"
+    return f"slot_set: {_word(payload.name)} = {shown(payload.value)}"
 
 
 def _tool(payload: ToolExecuted) -> str:
@@ -147,11 +147,11 @@ def _tool(payload: ToolExecuted) -> str:
         f"{'mcp_tool' if payload.source == 'mcp' else 'tool'}: {_word(payload.tool_name)}{_call(payload.arguments)}"
     )
     if payload.is_error:
-        return f"{called} → ERROR: {_value(payload.error_message or payload.result)}"
+        return f"{called} → ERROR: {shown(payload.error_message or payload.result)}"
     if payload.result is None or payload.result in ("", {}, []):
         return f"{called} → ok (empty)"
     failed = isinstance(payload.result, dict) and any(payload.result.get(key) for key in ("error", "errors"))
-    return f"{called} → ok{' (reports an error)' if failed else ''}: {_value(payload.result)}"
+    return f"{called} → ok{' (reports an error)' if failed else ''}: {shown(payload.result)}"
 
 
 def _clarification(payload: ClarificationOffered) -> str:
@@ -180,11 +180,11 @@ _WRITTEN: dict[type[Payload], Callable[[Any], str | None]] = {
 
 def _fields(payload: Payload) -> str:
     given = {name: value for name, value in payload.__dict__.items() if value not in (None, "", (), {}, [])}
-    return " ".join(f"{name}={_value(value)}" for name, value in given.items())
+    return " ".join(f"{name}={shown(value)}" for name, value in given.items())
 
 
 def _call(arguments: dict[str, Any]) -> str:
-    return f"({', '.join(f'{_word(name)}={_value(value)}' for name, value in arguments.items())})"
+    return f"({', '.join(f'{_word(name)}={shown(value)}' for name, value in arguments.items())})"
 
 
 def _word(name: str) -> str:
@@ -193,7 +193,7 @@ def _word(name: str) -> str:
     return name if plain.isalnum() and len(name) <= VALUE_LIMIT else quoted(name, VALUE_LIMIT)
 
 
-def _value(value: Any, limit: int = VALUE_LIMIT) -> str:
+def shown(value: Any, limit: int = VALUE_LIMIT) -> str:
     """A value as JSON on one line, cut where it is long."""
     if isinstance(value, bytes):
         value = value.decode(errors="replace")

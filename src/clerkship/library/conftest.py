@@ -119,15 +119,21 @@ class _Trial(NamedTuple):
 
     def given(self) -> Iterator[dict[str, Any]]:
         """Values: with something in each, and with nothing in those that may be empty."""
-        full: dict[str, Any] = {name: _MARK.format(name) for name in self.variables}
-        lists = {name: [{"name": "politeness", "description": "It is polite.", "scale": "1-5"}] for name in _LISTS}
-        full |= {name: value for name, value in lists.items() if name in full}
+        full: dict[str, Any] = {name: _SAMPLES.get(name, _MARK.format(name)) for name in self.variables}
         yield full
-        yield full | {name: [] if name in _LISTS else "" for name in self.optional}
+        yield full | {name: type(full[name])() for name in self.optional}
 
 
 _MARK = "(the {})"
-_LISTS = ("metrics",)
+_SAMPLES: dict[str, Any] = {
+    "metrics": [{"name": "politeness", "description": "It is polite.", "scale": "1-5"}],
+    "broken": ["(a rule)"],
+    "min_turns": 2,
+    "may_invent": True,
+    "approached": True,
+    "first": True,
+}
+"""What is put in where that is no text."""
 TRIALS = {
     "criteria_judge_prompt": _Trial(
         "criterion",
@@ -137,6 +143,13 @@ TRIALS = {
     "metrics_judge_prompt": _Trial(
         "metrics", (("transcript",),), ("event_ledger", "simulation_context", "engine_version", "metrics")
     ),
-    "simulated_user_prompt": _Trial("person", (("simulation_context",),)),
+    "simulated_user_prompt": _Trial(
+        "person",
+        (("simulation_context",),),
+        (
+            *("name", "persona", "knows", "language", "min_turns", "may_invent", "approached"),
+            *("agent", "first", "hint", "broken"),
+        ),
+    ),
 }
 """By the key that names the template in a conftest."""
