@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from clerkship.engine.build import build_model
 from clerkship.engine.catalog import Registered
+from clerkship.engine.model_build import build_model
 from clerkship.engine.models import ALONE, Models
 from clerkship.llm.absent import AbsentModel
 from clerkship.llm.contract import Model
