@@ -28,6 +28,8 @@ SUFFIX = ".jsonl"
 Owner = tuple[str, int]
 """A task and one of its trials."""
 _SECTIONS = re.compile(r"^(?=<<< )|(?<= >>>\n)", re.MULTILINE)
+_FENCES = re.compile(r"^(<<< [^\n]+) [0-9a-f]{16}$|^([^\n]+) [0-9a-f]{16} >>>$", re.MULTILINE)
+_SHORT = 40
 _WHOLE = orjson.OPT_SORT_KEYS
 _MEND = "record it again with --record, or take the file as it was when it was last right"
 
@@ -40,7 +42,24 @@ def address(data: Any) -> str:
 
 def pieces(text: str) -> list[str]:
     """A prompt in parts, cut where quoted sections begin and end: several questions about one conversation share it."""
-    return [piece for piece in _SECTIONS.split(text) if piece] if "<<< " in text else [text]
+    if "<<< " not in text:
+        return [text]
+    found: list[str] = []
+    for piece in _SECTIONS.split(text):
+        if found and len(piece) < _SHORT:
+            found[-1] += piece
+        else:
+            found.append(piece)
+    return found
+
+
+def unmarked(text: str) -> str:
+    """Without the codes of fences: each is a hash of what it fences off, before anything was hidden there."""
+    return _FENCES.sub(_bare, text) if "<<< " in text else text
+
+
+def _bare(found: "re.Match[str]") -> str:
+    return found[1] or f"{found[2]} >>>"
 
 
 class Head(Frozen):
@@ -204,7 +223,9 @@ class Cassette:
             case Head():
                 if item.version != VERSION:
                     newer = f"it is of version {item.version}, and this reads {VERSION}"
-                    raise self._damaged(number, newer, "record it again with --record, or use the release that wrote it")
+                    raise self._damaged(
+                        number, newer, "record it again with --record, or use the release that wrote it"
+                    )
             case Text():
                 self._sound(number, item.key, address(item.text))
                 self.texts[item.key] = item.text
@@ -263,9 +284,10 @@ class Cassette:
     def _talked(self, lasts: Iterable[str]) -> set[str]:
         found: set[str] = set()
         for last in lasts:
-            while last and last not in found:
-                found.add(last)
-                last = self.said[last].after
+            line = last
+            while line and line not in found:
+                found.add(line)
+                line = self.said[line].after
         return found
 
     def save(self) -> None:
@@ -332,4 +354,3 @@ def _flaw(line: bytes, error: ValidationError) -> str:
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"][1:])
     return f"it is no line of a cassette: {f'{place}: ' if place else ''}{first['msg']}"
-

@@ -14,7 +14,9 @@ MOST_COMPARED = 200
 _NAMES = {"shape": "the shape of the answer", "parameters": "the model's parameters", "sample": "which sample it is"}
 
 
-def explain(asked: Mapping[str, Any], texts: Sequence[str], talk: Sequence[Said], role: Role, cassette: Cassette) -> str:
+def explain(
+    asked: Mapping[str, Any], texts: Sequence[str], talk: Sequence[Said], role: Role, cassette: Cassette
+) -> str:
     """How a question differs from the recorded one that is most like it."""
     known = [entry for entry in cassette.entries.values() if isinstance(entry, Exchange)]
     if not known:
@@ -61,8 +63,8 @@ def _nearest(
 
 
 def _alike(entry: Exchange, asked: Mapping[str, Any], role: Role) -> float:
-    same = sum(getattr(entry, name) == value for name, value in asked.items())
-    return same + 2 * (entry.prompt == asked["prompt"]) + 2 * (entry.role == role)
+    same = sum(bool(getattr(entry, name) == value) for name, value in asked.items())
+    return float(same + 2 * bool(entry.prompt == asked["prompt"]) + 2 * (entry.role == role))
 
 
 def _said_of(name: str, near: Exchange, asked: Mapping[str, Any]) -> str:

@@ -4,15 +4,16 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import orjson
 from pydantic import BaseModel, JsonValue
 
 from clerkship.llm.cassette import (
     Cassette,
+    CassetteFailed,
     Embedding,
     Entry,
     Exchange,
@@ -22,6 +23,7 @@ from clerkship.llm.cassette import (
     packed,
     pieces,
     said_key,
+    unmarked,
     unpacked,
 )
 from clerkship.llm.contract import Answer, BadAnswer, Model, Question
@@ -29,9 +31,9 @@ from clerkship.llm.nearest import explain, explain_vectors
 from clerkship.llm.veil import Veil
 from clerkship.model.frozen import Frozen
 from clerkship.model.problem import ClerkshipError
+from clerkship.model.run import Tape
 from clerkship.model.usage import Role
 
-Tape = Literal["record", "replay", "refresh"]
 T = TypeVar("T", bound=BaseModel)
 MOST_EXPLAINED = 20
 """Misses that the nearest recording is looked for; the rest of them mostly have the same cause."""
@@ -46,6 +48,13 @@ class Part(NamedTuple):
 
     name: str
     parameters: Mapping[str, JsonValue] = {}
+    vectors: str = ""
+    """Who makes vectors of texts."""
+
+    @property
+    def vector_name(self) -> str:
+        """As it is known where it makes vectors."""
+        return f"{self.name} {self.vectors}".strip()
 
 
 class Spot(NamedTuple):
@@ -78,6 +87,8 @@ class Told(Frozen):
     unused: int = 0
     """Exchanges of these tasks and trials that are on cassettes, and were not asked for."""
     files: tuple[str, ...] = ()
+    failed: str = ""
+    """Why what was recorded could not be written."""
     missed: int = 0
     """Trials that asked for what is on no cassette."""
     first_miss: str = ""
@@ -106,6 +117,8 @@ class Tapes:
         self._ended: dict[Path, set[tuple[Owner, str]]] = {}
         """Trials that came to their end, with the roles in which they would have asked."""
         self._missed: dict[Owner, str] = {}
+        self._spoiled: set[Owner] = set()
+        """Trials in which somebody could not be asked: what they would have asked is not known."""
         self._replayed = self._dropped = 0
 
     def cassette(self, source: str) -> Cassette:
@@ -196,7 +209,20 @@ class Tapes:
         """A trial came to its end: what it would have asked in these roles and did not is of no use any more."""
         path = self.cassette(spot.source).path
         with self._gate:
+            if spot.owner in self._spoiled:
+                return
             self._ended.setdefault(path, set()).update((spot.owner, role) for role in roles)
+
+    @contextmanager
+    def asking(self, spot: Spot) -> Iterator[None]:
+        """Around a question that is really asked: where nobody answers, nothing is known of what comes after."""
+        try:
+            yield
+        except BadAnswer:
+            raise
+        except BaseException:
+            self._spoiled.add(spot.owner)
+            raise
 
     def save(self) -> None:
         """Write what is new, as it stands."""
@@ -211,8 +237,10 @@ class Tapes:
         with self._gate:
             if self.mode == "record" and whole:
                 self._drop(known)
-            if self.mode != "replay":
+            try:
                 self.save()
+            except CassetteFailed as error:
+                return self._told(str(error))
             return self._told()
 
     def _drop(self, known: Collection[str] | None) -> None:
@@ -238,7 +266,7 @@ class Tapes:
         used = self._used.get(cassette.path, set())
         return (owner, role) in self._ended.get(cassette.path, set()) and (entry.key, owner) not in used
 
-    def _told(self) -> Told:
+    def _told(self, failed: str = "") -> Told:
         cassettes = {cassette.path: cassette for cassette in self._cassettes.values()}
         unused = sum(
             self._is_stale(cassette, entry, owner)
@@ -253,6 +281,7 @@ class Tapes:
             dropped=self._dropped,
             unused=unused if self.mode != "record" else 0,
             files=tuple(sorted(str(path) for path, cassette in cassettes.items() if cassette.entries)),
+            failed=failed,
             missed=len(self._missed),
             first_miss=next(iter(self._missed.values()), ""),
         )
@@ -270,9 +299,15 @@ class Asked(NamedTuple):
     prompt: str
 
 
-@lru_cache(256)
+_SHAPES: WeakKeyDictionary[type[BaseModel], str] = WeakKeyDictionary()
+
+
 def _shape(shape: type[BaseModel]) -> str:
-    return orjson.dumps(Question("", shape).schema, option=orjson.OPT_SORT_KEYS).decode()
+    """The schema, written down; found once, for it takes longer than all the rest."""
+    known = _SHAPES.get(shape)
+    if known is None:
+        known = _SHAPES[shape] = orjson.dumps(Question("", shape).schema, option=orjson.OPT_SORT_KEYS).decode()
+    return known
 
 
 class Taped:
@@ -294,7 +329,7 @@ class Taped:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """As `ask`."""
         given = [self._veil.hide(text) for text in texts]
-        asked = {"model": self._part.name, "given": [address(text) for text in given]}
+        asked: dict[str, Any] = {"model": self._part.vector_name, "given": [address(text) for text in given]}
         key = address(asked)
         with self._tapes.alone_with(key):
             found = self._tapes.find(self._spot, key)
@@ -302,7 +337,8 @@ class Taped:
                 if self._tapes.mode == "replay":
                     what = f"what {self._role} asks vectors of: {given[0][:80]!r}" if given else "vectors of nothing"
                     raise self._tapes.miss(self._spot, what, lambda cassette: explain_vectors(asked, cassette))
-                vectors = tuple(packed(vector) for vector in self._model.embed(texts))
+                with self._tapes.asking(self._spot):
+                    vectors = tuple(packed(vector) for vector in self._model.embed(texts))
                 self._tapes.keep(self._spot, given)
                 found = Embedding(key=key, of=(self._spot.owner,), role=self._role, vectors=vectors, **asked)
                 self._tapes.put(self._spot, found)
@@ -313,11 +349,12 @@ class Taped:
 
     def _asked(self, question: Question[Any]) -> Asked:
         hide = self._veil.hide
-        orders, prompt, shape = pieces(hide(question.orders)), pieces(hide(question.prompt)), _shape(question.shape)
+        orders, prompt = pieces(unmarked(hide(question.orders))), pieces(unmarked(hide(question.prompt)))
+        shape = _shape(question.shape)
         talk: list[Said] = []
         last = ""
         for line in question.talk:
-            text = hide(line.text)
+            text = unmarked(hide(line.text))
             talk.append(Said(key=said_key(last, line.role, text), role=line.role, text=text, after=last))
             last = talk[-1].key
         fields = {
@@ -339,7 +376,8 @@ class Taped:
             )
         came: dict[str, Any] = {}
         try:
-            answer = self._model.ask(question)
+            with self._tapes.asking(self._spot):
+                answer = self._model.ask(question)
         except BadAnswer as bad:
             came = {"failed": self._veil.hide(str(bad)) or "it gave no answer", "usage": bad.usage}
         else:
