@@ -48,7 +48,7 @@ def pieces(text: str) -> list[str]:
     for piece in _SECTIONS.split(text):
         if found and len(piece) < _SHORT:
             found[-1] += piece
-        else:
+        elif piece:
             found.append(piece)
     return found
 

@@ -35,7 +35,7 @@ from clerkship.model.run import Tape
 from clerkship.model.usage import Role
 
 T = TypeVar("T", bound=BaseModel)
-MOST_EXPLAINED = 20
+MOST_EXPLAINED = 5
 """Misses that the nearest recording is looked for; the rest of them mostly have the same cause."""
 
 
@@ -196,8 +196,7 @@ class Tapes:
             if spot.owner in self._missed:
                 return NotRecorded(self._missed[spot.owner])
             near = why(cassette) if len(self._missed) < MOST_EXPLAINED else ""
-            told = f"not recorded: {what}, {spot}, is not in {cassette.path}"
-            told = f"{told}{near}\n--refresh records what is missing"
+            told = f"not recorded: {what}, in {spot}; it is not in {cassette.path}{near}"
             self._missed[spot.owner] = told
             return NotRecorded(told)
 
@@ -335,7 +334,9 @@ class Taped:
             found = self._tapes.find(self._spot, key)
             if not isinstance(found, Embedding):
                 if self._tapes.mode == "replay":
-                    what = f"what {self._role} asks vectors of: {given[0][:80]!r}" if given else "vectors of nothing"
+                    what = (
+                        f"vectors that {self._role} asks for, of {given[0][:80]!r}" if given else "vectors of nothing"
+                    )
                     raise self._tapes.miss(self._spot, what, lambda cassette: explain_vectors(asked, cassette))
                 with self._tapes.asking(self._spot):
                     vectors = tuple(packed(vector) for vector in self._model.embed(texts))
@@ -370,7 +371,8 @@ class Taped:
 
     def _ask(self, question: Question[Any], asked: Asked) -> Exchange:
         if self._tapes.mode == "replay":
-            what = f"what {self._role} asks{f' for {asked.about}' * bool(asked.about)}: {_last(asked.prompt)}"
+            about = f" about {asked.about}" if asked.about else ""
+            what = f"a question of {self._role}{about}, {_last(asked.prompt)}"
             raise self._tapes.miss(
                 self._spot, what, lambda cassette: explain(asked.fields, asked.texts, asked.talk, self._role, cassette)
             )
