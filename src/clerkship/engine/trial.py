@@ -1,9 +1,12 @@
 """One trial: fork, set up, let the agent work, seal, grade. The only loop of the whole is in here."""
 
 import math
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import orjson
@@ -119,13 +122,18 @@ class Trial:
                 return await self._work()
         except AgentError as error:
             if error.trace:
-                self.playground.sidecar.facts["agent_traceback"] = self.playground.redacted(error.trace)
+                self.playground.sidecar.facts["agent_traceback"] = self._trace(error.trace)
             return self._agent_failed(str(error))
+
+    def _trace(self, trace: str) -> str:
+        """Where an agent failed; in a replay without the place that its files have on this machine."""
+        here = f"{Path.cwd()}{os.sep}"
+        return self.playground.redacted(trace.replace(here, "") if self._setting.models.replays else trace)
 
     async def _work(self) -> Ending:
         starts = self.job.built.scenario.starts
         entry: Entry = "on_turn" if starts == "person" else "on_task"
-        agent = self._hold(self._setting.solver.open(self.job.built.snapshot.solution, self.job.trial))
+        agent = self._hold(self._open())
         if entry not in agent.entries:
             raise InputError.of(f"{self._setting.solver.name} has no {entry}, and this task starts with the {starts}")
         sandboxes = open_doors(self._setting.gateway, self.playground, self._setting.base_url)
@@ -143,6 +151,11 @@ class Trial:
     def _asker(self, role: Role) -> Asker | None:
         job = self.job
         return self._setting.models.asker(role, job.built.snapshot, job.trial, self._tally)
+
+    def _open(self) -> Agent:
+        setting, job = self._setting, self.job
+        overhear = partial(setting.gateway.overhear, self.playground)
+        return setting.models.agent(setting.solver, job.built.snapshot, job.trial, overhear)
 
     def _hold(self, agent: Agent) -> Agent:
         """Keep it for closing; one that comes when the trial was given up already is closed at once."""

@@ -147,7 +147,7 @@ class Turn(Frozen):
 
     kind: Literal["turn"] = "turn"
     key: str
-    of: tuple[Owner, ...]
+    of: Annotated[tuple[Owner, ...], Field(min_length=1)]
     solver: str
     content: str
     """The task, by hash."""
@@ -166,7 +166,8 @@ class Turn(Frozen):
 
     def asked(self) -> dict[str, Any]:
         """What its key is made of."""
-        return {name: getattr(self, name) for name in ("solver", "content", "number", "heard", "after", "of")}
+        told = {name: getattr(self, name) for name in ("solver", "content", "number", "heard", "after")}
+        return told | {"trial": self.of[0][1]}
 
     def texts(self) -> Iterable[str]:
         """The texts it names: it has its own."""

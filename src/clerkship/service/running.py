@@ -32,7 +32,7 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
 from clerkship.service.casting import Wanted, choose, needs_of, unused
 from clerkship.service.checking import load_checked
-from clerkship.service.taping import Deck, as_replayed, free_name, taped
+from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.settings import Settings
 from clerkship.store.contract import Hold, Store
 
@@ -148,6 +148,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     needs = needs_of(snapshots, catalog)
     cast = choose(_wanted(request), settings, conftest=library.conftest, needs=needs)
     cast = taped(cast, Deck(library.root, settings, library.conftest), snapshots, needs)
+    solver = taped_agent(solver, cast.models, snapshots)
     plan = Plan(
         snapshots=tuple(snapshot.hash for snapshot in snapshots),
         seed=settings.seed if request.seed is None else request.seed,
