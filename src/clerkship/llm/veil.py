@@ -3,7 +3,10 @@ what opens something."""
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
+
+import orjson
 
 from clerkship.model.variables import SHORTEST
 
@@ -54,11 +57,11 @@ class Veil(NamedTuple):
             if f"${{{name}}}" in text:  # somebody's own words: told apart from what we put there
                 text = text.replace(f"${{{name}}}", f"$${{{name}}}")
         for name, value in sorted(self.names.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-            if len(value) >= SHORTEST and value in text:
-                text = text.replace(value, f"${{{name}}}")
+            for form in _forms(value) if len(value) >= SHORTEST else ():
+                text = text.replace(form, f"${{{name}}}")
         for secret in self.secrets:
-            if secret in text:
-                text = text.replace(secret, "[secret]")
+            for form in _forms(secret):
+                text = text.replace(form, "[secret]")
         for sign, pattern, instead in _MADE_ANEW:
             if sign in text:
                 text = pattern.sub(instead, text)
@@ -72,6 +75,13 @@ class Veil(NamedTuple):
             return found[0][1:] if escaped else self.names[name]
 
         return _NAME.sub(value, text)
+
+
+@cache
+def _forms(value: str) -> tuple[str, ...]:
+    """A value as it is, and as it stands where it is quoted, and quoted again; the longest first."""
+    once = orjson.dumps(value).decode()[1:-1]
+    return tuple(dict.fromkeys((orjson.dumps(once).decode()[1:-1], once, value)))
 
 
 _NAME = re.compile(r"\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)\}")
