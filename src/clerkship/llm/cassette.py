@@ -29,7 +29,6 @@ Owner = tuple[str, int]
 """A task and one of its trials."""
 _SECTIONS = re.compile(r"^(?=<<< )|(?<= >>>\n)", re.MULTILINE)
 _FENCES = re.compile(r"^(<<< [^\n]+) [0-9a-f]{16}$|^([^\n]+) [0-9a-f]{16} >>>$", re.MULTILINE)
-_SHORT = 40
 _WHOLE = orjson.OPT_SORT_KEYS
 _MEND = "record it again with --record, or take the file as it was when it was last right"
 
@@ -46,7 +45,7 @@ def pieces(text: str) -> list[str]:
         return [text]
     found: list[str] = []
     for piece in _SECTIONS.split(text):
-        if found and len(piece) < _SHORT:
+        if found and not piece.strip():
             found[-1] += piece
         elif piece:
             found.append(piece)

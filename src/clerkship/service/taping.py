@@ -27,6 +27,7 @@ from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, BenchmarkRun, Tape
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
+from clerkship.model.variables import put_back
 from clerkship.service.casting import Cast, Needs
 from clerkship.settings import Settings, secrets, variables
 from clerkship.store.contract import Store, UnknownRun
@@ -72,8 +73,7 @@ def taped(cast: Cast, deck: Deck, snapshots: Sequence[Snapshot], needs: Needs) -
 
 def open_tapes(mode: Tape, deck: Deck, snapshots: Iterable[Snapshot]) -> Tapes:
     """The cassettes of some tasks, read; what is wrong with one is said now."""
-    names = _names_in(deck.conftest)
-    known = {name: value for name, value in variables().items() if name in names}
+    known = {name: variables().get(name, "") for name in sorted(_names_in(deck.conftest))}
     tapes = Tapes(
         mode,
         lambda source: cassette_of(deck.root / source),
@@ -105,7 +105,7 @@ def _refuse_unwritable(path: Path) -> None:
 def _part(choice: ModelChoice, settings: Settings, veil: Veil) -> Part:
     """Without the address where it is the settings' own: that is where a model is asked, not who it is."""
     name = choice.who.removesuffix(f"@{settings.openai_base_url}")
-    return Part(veil.hide(name), choice.parameters, veil.hide(choice.embeddings))
+    return Part(put_back(name, veil.names), choice.parameters, put_back(choice.embeddings, veil.names))
 
 
 def _recalled(cast: Cast, deck: Deck, tapes: Tapes, snapshots: Sequence[Snapshot], needs: Needs) -> Cast:
