@@ -103,6 +103,11 @@ class Gateway:
         if hear is not None and (exchange.sandbox is not None or at_clock):
             hear(exchange.sandbox_name, exchange.request)
 
+    def takes_time(self, exchange: Exchange) -> bool:
+        """Whether somebody may have to think before it is answered, or is thinking while all else has to wait."""
+        playground = self.playgrounds.get(exchange.playground_id)
+        return playground is not None and playground.thinks
+
     def handle(self, exchange: Exchange) -> Reply:
         """One request, through the whole list."""
         playground = self.playgrounds.get(exchange.playground_id)
@@ -114,7 +119,8 @@ class Gateway:
             try:
                 return self._through(exchange)
             except Exception as error:  # a simulator's bug is ours: the run is errored, the agent not blamed
-                playground.broken = f"{exchange.sandbox_name}: {type(error).__name__}: {error}"
+                if not playground.unplayed:
+                    playground.broken = f"{exchange.sandbox_name}: {type(error).__name__}: {error}"
                 raise SimulatorBroken(playground.broken) from error
 
     def _through(self, exchange: Exchange) -> Reply:
