@@ -131,6 +131,7 @@ class Embedding(Frozen):
     given: tuple[str, ...]
     vectors: tuple[str, ...]
     """Each as the base64 of its doubles, the smallest byte first."""
+    usage: Usage = NOTHING_USED
 
     def asked(self) -> dict[str, Any]:
         """What its key is made of."""

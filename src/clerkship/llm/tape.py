@@ -26,13 +26,13 @@ from clerkship.llm.cassette import (
     unmarked,
     unpacked,
 )
-from clerkship.llm.contract import Answer, BadAnswer, Model, Question
+from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors
 from clerkship.llm.nearest import explain, explain_vectors
 from clerkship.llm.veil import Veil
 from clerkship.model.frozen import Frozen
 from clerkship.model.problem import ClerkshipError
 from clerkship.model.run import Tape
-from clerkship.model.usage import Role
+from clerkship.model.usage import NOTHING_USED, Role
 
 T = TypeVar("T", bound=BaseModel)
 MOST_EXPLAINED = 5
@@ -343,22 +343,14 @@ class Taped:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """As `ask`."""
         given = [self._veil.hide(text) for text in texts]
-        asked: dict[str, Any] = {"model": self._part.vector_name, "given": [address(text) for text in given]}
+        asked = {"model": self._part.vector_name, "given": [address(text) for text in given]}
         key = address(asked)
         with self._tapes.alone_with(key):
             found = self._tapes.find(self._spot, key)
             if not isinstance(found, Embedding):
-                if self._tapes.mode == "replay":
-                    what = (
-                        f"vectors that {self._role} asks for, of {given[0][:80]!r}" if given else "vectors of nothing"
-                    )
-                    raise self._tapes.miss(self._spot, what, lambda cassette: explain_vectors(asked, cassette))
-                with self._tapes.asking(self._spot):
-                    vectors = tuple(packed(vector) for vector in self._model.embed(texts))
-                self._tapes.keep(self._spot, given)
-                found = Embedding(key=key, of=(self._spot.owner,), role=self._role, vectors=vectors, **asked)
-                self._tapes.put(self._spot, found)
-        return [unpacked(vector) for vector in found.vectors]
+                found = self._embed(texts, given, {"key": key, **asked})
+        vectors = [unpacked(vector) for vector in found.vectors]
+        return Vectors(vectors, found.usage) if found.usage != NOTHING_USED else vectors
 
     def close(self) -> None:
         """Nothing: the model is others' too."""
@@ -408,6 +400,19 @@ class Taped:
         )
         self._tapes.put(self._spot, exchange)
         return exchange
+
+    def _embed(self, texts: Sequence[str], given: list[str], asked: dict[str, Any]) -> Embedding:
+        if self._tapes.mode == "replay":
+            what = f"vectors that {self._role} asks for, of {given[0][:80]!r}" if given else "vectors of nothing"
+            raise self._tapes.miss(self._spot, what, lambda cassette: explain_vectors(asked, cassette))
+        with self._tapes.asking(self._spot):
+            made = self._model.embed(texts)
+        self._tapes.keep(self._spot, given)
+        usage = made.usage if isinstance(made, Vectors) else NOTHING_USED
+        vectors = tuple(packed(vector) for vector in made)
+        found = Embedding(of=(self._spot.owner,), role=self._role, vectors=vectors, usage=usage, **asked)
+        self._tapes.put(self._spot, found)
+        return found
 
     def _answer(self, found: Exchange, question: Question[T]) -> Answer[T]:
         if found.failed:
