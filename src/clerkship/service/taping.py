@@ -27,7 +27,8 @@ from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, BenchmarkRun, Tape
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
-from clerkship.service.casting import Cast, Needs
+from clerkship.model.variables import put_back
+from clerkship.service.casting import Cast, Needs, rates
 from clerkship.settings import Settings, secrets, variables
 from clerkship.store.contract import Store, UnknownRun
 
@@ -72,8 +73,7 @@ def taped(cast: Cast, deck: Deck, snapshots: Sequence[Snapshot], needs: Needs) -
 
 def open_tapes(mode: Tape, deck: Deck, snapshots: Iterable[Snapshot]) -> Tapes:
     """The cassettes of some tasks, read; what is wrong with one is said now."""
-    names = _names_in(deck.conftest)
-    known = {name: value for name, value in variables().items() if name in names}
+    known = {name: variables().get(name, "") for name in sorted(_names_in(deck.conftest))}
     tapes = Tapes(
         mode,
         lambda source: cassette_of(deck.root / source),
@@ -88,7 +88,12 @@ def open_tapes(mode: Tape, deck: Deck, snapshots: Iterable[Snapshot]) -> Tapes:
 
 def _names_in(conftest: Conftest | None) -> set[str]:
     """The variables that name a model, or where it is."""
-    return {name for llm in _llms(conftest) for text in (llm.model, llm.api_base or "") for name in _NAME.findall(text)}
+    return {
+        name
+        for llm in _llms(conftest)
+        for text in (llm.name, llm.api_base or "", llm.api_version or "")
+        for name in _NAME.findall(text)
+    }
 
 
 def _llms(conftest: Conftest | None) -> list[Llm]:
@@ -105,13 +110,13 @@ def _refuse_unwritable(path: Path) -> None:
 def _part(choice: ModelChoice, settings: Settings, veil: Veil) -> Part:
     """Without the address where it is the settings' own: that is where a model is asked, not who it is."""
     name = choice.who.removesuffix(f"@{settings.openai_base_url}")
-    return Part(veil.hide(name), choice.parameters, veil.hide(choice.embeddings))
+    return Part(put_back(name, veil.names), choice.parameters, put_back(choice.embeddings, veil.names))
 
 
 def _recalled(cast: Cast, deck: Deck, tapes: Tapes, snapshots: Sequence[Snapshot], needs: Needs) -> Cast:
     """Who is not named, or not to be had here, is whoever was recorded."""
     models = cast.models
-    wants_judge = (needs.judge or _rates(models.asking)) and not models.skips_judged
+    wants_judge = (needs.judge or needs.rated or rates(models.asking)) and not models.skips_judged
     if wants_judge and _is_away(models.judge):
         found = _recorded(tapes, snapshots, "--judge")
         if found is not None:
@@ -121,10 +126,6 @@ def _recalled(cast: Cast, deck: Deck, tapes: Tapes, snapshots: Sequence[Snapshot
         if found is not None:
             cast = replace(cast, person=found, models=replace(cast.models, person=RecalledModel(found.who)))
     return cast
-
-
-def _rates(asking: Asking) -> bool:
-    return asking.metrics or asking.checks_person
 
 
 def _is_away(model: Model | None) -> bool:
