@@ -21,6 +21,9 @@ test: setup ## Install what is needed and run all tests
 test-live: setup ## Install Rasa under .cache/live, train and serve its bots, and run tests/live against them: minutes, a gigabyte
 	@PYTHON310="$(PYTHON310)" $(RUN) pytest -m live -p no:xdist -p no:cacheprovider -s -v tests/live $(ARGS)
 
+test-model: setup ## Install a real, tiny model under .cache/model, and let it play and judge: minutes, 200 MB
+	@$(RUN) pytest -m model -p no:xdist -p no:cacheprovider -s -v tests/small_model $(ARGS)
+
 check: setup ## Lint, format and types, strictly
 	@$(RUN) ruff check
 	@$(RUN) ruff format --check
@@ -45,6 +48,9 @@ bench: setup ## Measure, and print the table of docs/performance.md
 bench-scenarios: setup ## Measure scenario files, and draw docs/scenarios.svg: a minute
 	@$(RUN) python -m benchmarks.scenarios --picture docs/scenarios.svg
 
+bench-judging: setup ## Measure models that are asked: what a call costs, how busy an endpoint is kept: a minute
+	@$(RUN) python -m benchmarks.judging
+
 bench-load: setup ## Measure under load, and draw docs/load.svg: two minutes
 	@$(RUN) python -m benchmarks.load --picture docs/load.svg
 
@@ -54,4 +60,4 @@ bench-peers: setup ## Install other harnesses under .cache/peers and measure the
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-live check format docs new-simulator bench bench-scenarios bench-load bench-peers pins
+.PHONY: help setup test test-live test-model check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-peers pins

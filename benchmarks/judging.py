@@ -1,4 +1,4 @@
-"""Models that are asked: what a call costs beyond the HTTP it takes, and how busy many conversations keep an endpoint.
+"""Models that are asked: what a call costs beyond its HTTP, how busy an endpoint is kept, what replaying takes.
 
     python -m benchmarks.judging [--quick]
 
@@ -12,13 +12,13 @@ import gc
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 import orjson
 from pydantic import BaseModel
 
-from benchmarks.model_server import ModelServer
+from benchmarks.model_server import ANSWER, ModelServer
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import Registered
@@ -111,32 +111,51 @@ class Load(NamedTuple):
     """Seconds for everything: planning, playing, judging, keeping."""
 
 
+def play(folder: Path, judge: str, count: int, settings: Settings, **how: Any) -> float:
+    """Seconds for so many judged conversations, all of which pass."""
+    if not (folder / "eval").exists():
+        (folder / "eval").mkdir()
+        (folder / "eval" / "order.yml").write_text(SCENARIO)
+    store = SqliteStore(folder / f"store-{time.perf_counter_ns()}.db")
+    request = RunRequest(
+        path=folder / "eval",
+        agent=PythonSolver("bot", answer),
+        trials=count,
+        judge=judge,
+        **{"concurrency": count, **how},
+    )
+    gc.collect()
+    began = time.perf_counter()
+    result = execute(plan_run(request, settings, CATALOG), store, CATALOG)
+    taken = time.perf_counter() - began
+    store.close()
+    assert result.counts.passed == count, result.counts
+    return taken
+
+
 def conversations(server: ModelServer, count: int, limit: int) -> Load:
     """So many judged conversations at once, against an endpoint that may be asked so many questions at once."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "eval").mkdir()
-        (folder / "eval" / "order.yml").write_text(SCENARIO)
-        store = SqliteStore(folder / "store.db")
-        judge = f"openai:some@{server.address}"
-        request = RunRequest(
-            path=folder / "eval",
-            agent=PythonSolver("bot", answer),
-            trials=count,
-            concurrency=count,
-            judge=judge,
-        )
-        settings = Settings(endpoint_calls=limit)
         server.busy()
-        gc.collect()
-        began = time.perf_counter()
-        result = execute(plan_run(request, settings, CATALOG), store, CATALOG)
-        whole = time.perf_counter() - began
-        store.close()
+        whole = play(Path(name), f"openai:some@{server.address}", count, Settings(endpoint_calls=limit))
         found = server.busy()
-        assert result.counts.passed == count, result.counts
         assert found["calls"] == count * CRITERIA, found
         return Load(found["seconds"], found["mean"] / limit, int(found["most"]), whole)
+
+
+def replayed(count: int, rounds: int) -> tuple[float, float]:
+    """Seconds for so many judged conversations whose answers are recorded; and for the same with a scripted judge."""
+    with tempfile.TemporaryDirectory() as name, ModelServer(0) as server:
+        folder, settings = Path(name), Settings(endpoint_calls=32)
+        judge = f"openai:some@{server.address}"
+        play(folder, judge, count, settings, concurrency=32, tape="record")
+        server.busy()
+        again = [play(folder, judge, count, settings, concurrency=8, tape="replay") for _ in range(rounds)]
+        assert server.busy()["calls"] == 0
+        script = folder / "answers.yml"
+        script.write_bytes(b"- {answer: " + ANSWER + b"}\n")
+        bare = [play(folder, f"scripted:{script}", count, settings, concurrency=8) for _ in range(rounds)]
+        return min(again), min(bare)
 
 
 def overhead(count: int, rounds: int) -> tuple[float, float]:
@@ -159,16 +178,18 @@ def main() -> None:
     print(f"| one question to a model that answers at once | {mine:.2f} ms | {bare:.2f} ms (httpx alone) ", end="")
     print(f"| {mine / bare:.2f}× | |", flush=True)
     with ModelServer(LATENCY) as server:
+        count = 40 if small else 200
         for limit in (8,) if small else (8, 32, 64):
-            count = 40 if small else 200
             load = conversations(server, count, limit)
             least = count * CRITERIA * LATENCY / limit
             print(f"| {count} conversations at once, {CRITERIA} criteria each, {limit} questions at once ", end="")
-            print(
-                f"| {load.seconds:.2f} s ({load.whole:.2f} s with all else) | {least:.2f} s (the model's own time) ",
-                end="",
-            )
+            print(f"| {load.seconds:.2f} s, {load.whole:.2f} s with all else ", end="")
+            print(f"| {least:.2f} s (the model's own time) ", end="")
             print(f"| busy {load.busy:.1%}, {load.most} at most | ≥ {AIM:.0%} |", flush=True)
+    count = 100 if small else 500
+    again, scripted = replayed(count, 2 if small else 3)
+    print(f"| {count} conversations of {CRITERIA} criteria each, replayed | {count / again:,.0f} a second ", end="")
+    print(f"| {count / scripted:,.0f} a second (a scripted judge) | {again / scripted:.2f}× | |", flush=True)
 
 
 if __name__ == "__main__":

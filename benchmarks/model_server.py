@@ -15,7 +15,13 @@ from urllib.request import urlopen
 
 import orjson
 
-ANSWER = orjson.dumps({"reasoning": "In [T1] the agent says so.", "passed": True, "message": "Thanks.", "done": True})
+ANSWER = orjson.dumps(
+    {
+        "reasoning": "In [T1] the agent says so.",
+        "citations": [{"where": "T1", "quote": "late by two days"}],
+        "passed": True,
+    }
+)
 
 
 class Busy:

@@ -113,7 +113,7 @@ def test_azures_address_and_version_may_come_from_the_usual_variables() -> None:
         ("vllm", "vllm", "URL/", "/v1/chat/completions"),
         ("self-hosted", "vllm", "URL/v1", "/v1/chat/completions"),
         ("hosted_vllm", "vllm", "URL/gateway/v1", "/gateway/v1/chat/completions"),
-        ("groq", "groq", "URL/openai/v1", "/openai/v1/chat/completions"),
+        ("Groq", "groq", "URL/openai/v1", "/openai/v1/chat/completions"),
     ],
 )
 def test_whoever_speaks_openais_interface_is_asked_and_gets_nobody_elses_key(
@@ -164,7 +164,7 @@ def test_a_models_name_is_known_without_its_key_and_names_the_same_one_again(who
     [
         ("antropic:claude", "unknown model `antropic:claude`; did you mean `anthropic`"),
         ("groq:m", "unknown model `groq:m`"),
-        ("Groq:m@https://x/v1", "unknown model `Groq:m@https://x/v1`"),
+        ("C:/m@https://x/v1", "unknown model `C:/m@https://x/v1`"),
         ("azure:m", "model `azure:m`: no address; write azure:m@https://host"),
         ("azure:m@https://host?api-version=1", "the address has a query"),
         ("vllm:", "model `vllm:`: no model"),

@@ -39,7 +39,7 @@ Judge = Annotated[
     typer.Option(
         "--judge",
         metavar="WHO",
-        help="Who judges what no rule decides: openai:model, openai:model@address, scripted:file.",
+        help="Who judges what no rule decides: openai:model, anthropic:model, any:model@address, scripted:file.",
         rich_help_panel=_GRADED,
     ),
 ]

@@ -115,7 +115,7 @@ Person = Annotated[
     typer.Option(
         "--person",
         metavar="WHO",
-        help="Who plays people without a script: openai:model, openai:model@address, scripted:file.",
+        help="Who plays people without a script: openai:model, anthropic:model, any:model@address, scripted:file.",
         rich_help_panel=_PEOPLE,
     ),
 ]

@@ -1,9 +1,12 @@
 """One trial: fork, set up, let the agent work, seal, grade. The only loop of the whole is in here."""
 
 import math
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import orjson
@@ -146,13 +149,18 @@ class Trial:
                 return await self._work()
         except AgentError as error:
             if error.trace:
-                self.playground.sidecar.facts["agent_traceback"] = self.playground.redacted(error.trace)
+                self.playground.sidecar.facts["agent_traceback"] = self._trace(error.trace)
             return self._agent_failed(str(error))
+
+    def _trace(self, trace: str) -> str:
+        """Where an agent failed; in a replay without the place that its files have on this machine."""
+        here = f"{Path.cwd()}{os.sep}"
+        return self.playground.redacted(trace.replace(here, "") if self._setting.models.replays else trace)
 
     async def _work(self) -> Ending:
         starts = self.job.built.scenario.starts
         entry: Entry = "on_turn" if starts == "person" else "on_task"
-        agent = self._hold(self._setting.solver.open(self.job.built.snapshot.solution, self.job.trial))
+        agent = self._hold(self._open())
         if entry not in agent.entries:
             raise InputError.of(f"{self._setting.solver.name} has no {entry}, and this task starts with the {starts}")
         sandboxes = open_doors(self._setting.gateway, self.playground, self._setting.base_url)
@@ -170,6 +178,11 @@ class Trial:
     def _asker(self, role: Role) -> Asker | None:
         job = self.job
         return self._setting.models.asker(role, job.built.snapshot, job.trial, self._tally)
+
+    def _open(self) -> Agent:
+        setting, job = self._setting, self.job
+        overhear = partial(setting.gateway.overhear, self.playground)
+        return setting.models.agent(setting.solver, job.built.snapshot, job.trial, overhear)
 
     def _hold(self, agent: Agent) -> Agent:
         """Keep it for closing; one that comes when the trial was given up already is closed at once."""
@@ -267,9 +280,9 @@ class Trial:
     def _to_be_checked(self, ending: Ending) -> bool:
         """Whether a judge is to look at how the person was played; not where no verdict hangs on it."""
         person, models = self.job.built.scenario.person, self._setting.models
-        if person is None or not person.needs_model or models.skips_judged or status_of(ending) != "completed":
+        if person is None or models.skips_judged or status_of(ending) != "completed":
             return False
-        return person.check == "model" or models.asking.checks_person
+        return models.checks(person)
 
     def _check_person(self, ending: Ending) -> tuple[Ending, str]:
         person = cast(Person, self.job.built.scenario.person)
@@ -307,7 +320,13 @@ class Trial:
     def _keep(self, ending: Ending, error: str, criteria: tuple[CriterionRun, ...], folded: Score) -> Finished:
         self._setting.gateway.dismiss(self.playground)
         playground, snapshot, log = self.playground, self.job.built.snapshot, self.playground.log
-        playground.sidecar.facts["wall_ms"] = round((perf_counter() - self._began) * 1000, 3)
+        models = self._setting.models
+        missed = models.missed(snapshot.task.name, self.job.trial)
+        if missed and ending != "cancelled":  # whoever asked may have made the best of it; there is nothing to go by
+            ending, error, criteria, folded = "errored", missed, (), Score(None, None, {})
+            self._quality = None
+        if not models.replays:
+            playground.sidecar.facts["wall_ms"] = round((perf_counter() - self._began) * 1000, 3)
         task_run = TaskRun(
             run=self.job.run,
             task=snapshot.task.name,
@@ -330,7 +349,9 @@ class Trial:
             models=self._tally.used(),
             quality=self._quality,
         )
-        return Finished(task_run, log.data(), log.blobs, orjson.dumps(playground.sidecar.data()))
+        return Finished(
+            task_run, log.data(), log.blobs, orjson.dumps(playground.sidecar.data(timed=not models.replays))
+        )
 
     def _evidence(self, ending: Ending) -> Evidence:
         snapshot = self.job.built.snapshot

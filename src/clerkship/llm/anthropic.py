@@ -51,7 +51,7 @@ class AnthropicSpeaker:
 
     async def say(self, asked: Asked, line: Line) -> Spoken:
         """One message."""
-        client = line.hold(f"anthropic {hash(self._door.key)}", self._client, _hang_up)
+        client = line.hold((self._place.address, self._door.key), self._client, _hang_up)
         message = await patiently(
             lambda: self._once(client, asked), self._place.address, self._manner.patience, asked.limits, asked.spent
         )

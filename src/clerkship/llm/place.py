@@ -26,7 +26,7 @@ USUAL: Mapping[str, str] = {
 _ALSO = {"self-hosted": "vllm", "self_hosted": "vllm", "hosted_vllm": "vllm", "ollama_chat": "ollama"}
 _ROOTED = frozenset({"ollama", "lm_studio", "vllm"})
 """Whose address is often given without the path that all of them have."""
-_SORT = re.compile(r"[a-z][a-z0-9_-]*")
+_SORT = re.compile(r"[a-z][a-z0-9_-]+")
 _REFERENCE = re.compile(r"(?P<model>\S+?)(?:@(?P<address>https?://\S+))?")
 
 
@@ -51,7 +51,7 @@ class Place(NamedTuple):
 
 def known(sort: str) -> str:
     """The sort's one name, whatever else it is called."""
-    return _ALSO.get(sort, sort)
+    return _ALSO.get(sort.lower(), sort.lower())
 
 
 def parse_who(text: str, usual: Mapping[str, str] = USUAL, who: str = "model") -> Place:

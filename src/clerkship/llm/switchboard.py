@@ -2,7 +2,7 @@
 
 import concurrent.futures
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
@@ -30,7 +30,7 @@ class Line:
         self._limit: Limit | None = None
         self._free: list[httpx.AsyncClient] = []
         """The one that was used last at the end: it is the likeliest to be open still."""
-        self._held: dict[str, tuple[Any, Callable[[], Awaitable[None]]]] = {}
+        self._held: dict[Hashable, tuple[Any, Callable[[], Awaitable[None]]]] = {}
 
     def want(self, at_once: int) -> None:
         """One of those who ask here was told how many questions it may have under way."""
@@ -53,7 +53,7 @@ class Line:
         finally:
             self._free.append(client)
 
-    def hold(self, name: str, make: Callable[[], H], close: Callable[[H], Awaitable[None]]) -> H:
+    def hold(self, name: Hashable, make: Callable[[], H], close: Callable[[H], Awaitable[None]]) -> H:
         """What is used to ask here, made once for all who do."""
         if name not in self._held:
             made = make()

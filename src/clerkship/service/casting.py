@@ -1,16 +1,18 @@
 """Who is asked in a run: as was wanted, as the settings say, or as the folder's own conftest does."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from clerkship.actors.person_played import NO_PERSON
 from clerkship.engine.catalog import Registered
-from clerkship.engine.model_build import build_model, settled
+from clerkship.engine.model_build import build_model, model_name, settled
 from clerkship.engine.models import ALONE, Models
 from clerkship.llm.absent import AbsentModel
 from clerkship.llm.contract import Model
 from clerkship.llm.place import USUAL, known
+from clerkship.llm.recalled import RecalledModel
 from clerkship.llm.switchboard import Switchboard
 from clerkship.model.calibration import JudgeIdentity
 from clerkship.model.conftest import Conftest, Llm
@@ -23,6 +25,8 @@ from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
 
 _JUDGED = "judged"
+Build = Callable[[ModelChoice, Settings], Model | None]
+"""Makes somebody who can be asked of a choice; nobody where that is the choice."""
 _NO_JUDGE = "give --judge, or --no-judge to skip them"
 
 
@@ -119,7 +123,7 @@ def choose(
     evaluation = conftest.evaluation if conftest is not None else None
     simulation = conftest.simulation if conftest is not None else None
     asking = wanted.asking if kept is None else kept.asking
-    needed = needs.judge or needs.rated or _rates(asking)
+    needed = needs.judge or needs.rated or rates(asking)
     judge = _chosen(wanted.judge, kept.judge if kept is not None else None, settings.judge, needed=needed)
     if judge is None and needed and evaluation is not None:
         judge = _Named(evaluation.llm, evaluation.max_concurrent_llm_calls, "judge", _NO_JUDGE)
@@ -127,14 +131,16 @@ def choose(
     if person is None and needs.person and simulation is not None:
         person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", NO_PERSON)
     board = Switchboard(settings.endpoint_calls or None)
-    judge_model, judge_kept = _ready(judge, settings, board)
-    person_model, person_kept = _ready(person, settings, board)
+    build = _recalled if asking.tape == "replay" else partial(build_model, board=board)
+    judge_model, judge_kept = _ready(judge, settings, build)
+    person_model, person_kept = _ready(person, settings, build)
     parameters = judge_kept.parameters if judge_kept is not None else {}
     models = Models(judge_model, person_model, judge_kept is not None and judge_kept.skips, asking, parameters)
     return Cast(models, judge_kept, person_kept)
 
 
-def _rates(asking: Asking) -> bool:
+def rates(asking: Asking) -> bool:
+    """Whether a judge is asked for more than criteria."""
     return asking.metrics or asking.checks_person or "metrics" in asking.prompts
 
 
@@ -179,17 +185,22 @@ def _chosen(wanted: str | None, kept: ModelChoice | None, setting: str, *, neede
     return kept or (ModelChoice(who=setting) if setting else None)
 
 
+def _recalled(choice: ModelChoice, settings: Settings) -> Model | None:
+    """Somebody who is not asked: no key is needed, no file, no network."""
+    return RecalledModel(model_name(choice, settings)) if not choice.skips else None
+
+
 def _ready(
-    found: ModelChoice | _Named | None, settings: Settings, board: Switchboard
+    found: ModelChoice | _Named | None, settings: Settings, build: Build
 ) -> tuple[Model | None, ModelChoice | None]:
     """One that a conftest names and that is not to be had is no reason not to run: whoever asks it is told."""
     if found is None:
         return None, None
     if isinstance(found, ModelChoice):
-        return build_model(found, settings, board), settled(found, settings)
+        return build(found, settings), settled(found, settings)
     try:
         choice = found.choice()
-        return build_model(choice, settings, board), settled(choice, settings)
+        return build(choice, settings), settled(choice, settings)
     except InputError as error:
         reason = f"the conftest's {found.role} is not available: {error}; or {found.instead}"
         return AbsentModel(found.llm.name, reason), None

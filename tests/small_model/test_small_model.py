@@ -1,0 +1,150 @@
+"""Person and judge on a real model: that the whole path holds. How well so small a model judges is not the matter."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+from typing import Annotated
+
+import pytest
+from pydantic import BaseModel, Field
+
+from clerkship.actors.contract import Message
+from clerkship.actors.python import PythonSolver
+from clerkship.engine.catalog import Registered
+from clerkship.engine.model_build import build_model
+from clerkship.llm.contract import Model, Question
+from clerkship.model.frozen import Flag
+from clerkship.model.model_choice import ModelChoice
+from clerkship.model.run import TaskRun
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.settings import Settings
+from clerkship.store.sqlite import SqliteStore
+from tests.small_model import smollm
+
+pytestmark = pytest.mark.model
+SETTINGS = Settings(timeout=900, endpoint_calls=1)
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """Where it is."""
+    try:
+        home = smollm.installed()
+    except smollm.NoSmallModel as problem:
+        pytest.exit(str(problem), returncode=2)
+    with smollm.serving(home) as found:
+        yield found
+
+
+@pytest.fixture
+def model(address: str) -> Iterator[Model]:
+    """Somebody to ask, in few words and always the same."""
+    parameters = {"temperature": 0, "seed": 7, "max_tokens": 200}
+    found = build_model(ModelChoice(who=f"openai:smollm2@{address}", parameters=parameters, timeout=300), SETTINGS)
+    assert found is not None
+    yield found
+    found.close()
+
+
+class Verdict(BaseModel):
+    """What a judge answers."""
+
+    reasoning: str
+    passed: Flag
+
+
+class Order(BaseModel):
+    """Something with more in it: a choice, a list, a number with bounds."""
+
+    items: Annotated[list[str], Field(min_length=1, max_length=3)]
+    urgency: Annotated[str, Field(pattern="^(low|high)$")]
+    count: int
+
+
+@pytest.mark.parametrize("shape", [Verdict, Order])
+def test_its_answers_have_the_shape_by_its_grammar(model: Model, shape: type[BaseModel]) -> None:
+    question = Question("A customer orders two red apples, in a hurry.", shape, "Answer in very few words.", "probe")
+    answer = model.ask(question)
+    told(f"{shape.__name__}: {answer.data!r}, {answer.usage}")
+    assert isinstance(answer.data, shape)
+    assert answer.usage.prompt_tokens > 20
+    assert 0 < answer.usage.completion_tokens <= 600
+    assert answer.usage.cost is None
+
+
+CONFTEST = """
+    simulation:
+      llm: &small
+        {provider: self-hosted, model: smollm2, api_base: URL, timeout: 300, max_tokens: 200,
+         seed: 7, temperature: 0.2, repeat_penalty: 1.3}
+      max_concurrent_llm_calls: 1
+    evaluation:
+      llm: *small
+      max_concurrent_llm_calls: 1
+"""
+SCENARIO = """
+    scenario:
+      name: Order
+      simulation_context: >
+        You are a customer. You ordered shoes last week and want to know where they are. You are friendly.
+      setup:
+        PERSON
+      goals:
+        assertions:
+          - bot_uttered: {text_matches: late}
+        criteria:
+          - The agent says that the order is late
+"""
+
+
+def agent(message: Message) -> str:
+    """Answers everything alike."""
+    return "Your shoes are late by two days. They come on Friday."
+
+
+def told(text: str) -> None:
+    """What was seen, for whoever reads along."""
+    sys.stderr.write(f"model: {text}\n")
+
+
+def played(folder: Path, address: str, person: str) -> TaskRun:
+    """The scenario, with models as the conftest has them."""
+    (folder / "eval" / "scenarios").mkdir(parents=True)
+    (folder / "eval" / "conftest.yml").write_text(dedent(CONFTEST).replace("URL", address), encoding="utf-8")
+    text = dedent(SCENARIO).replace("PERSON", person)
+    (folder / "eval" / "scenarios" / "order.yml").write_text(text, encoding="utf-8")
+    store = SqliteStore(folder / "store.db")
+    request = RunRequest(path=folder / "eval" / "scenarios", agent=PythonSolver("agent", agent))
+    catalog = Registered()
+    result = execute(plan_run(request, SETTINGS, catalog), store, catalog)
+    [task_run] = store.task_runs(result.run.id)
+    told(f"{task_run.status}, {task_run.verdict}, ended by {task_run.ending} {task_run.error}")
+    for line in store.log(task_run):
+        told(line.decode(errors="replace")[:300])
+    for criterion in task_run.criteria:
+        told(f"{criterion.label}: {criterion.status}, {criterion.passed}: {criterion.detail[:300]}")
+    told(f"asked: {task_run.models}")
+    store.close()
+    return task_run
+
+
+def test_it_judges_a_conversation(address: str, tmp_path: Path) -> None:
+    task_run = played(tmp_path, address, "person: {lines: [Where are my shoes?]}")
+    assert task_run.status == "completed"
+    rule, judged = task_run.criteria
+    assert rule.passed
+    # Whatever it finds: a verdict with a reason, or that what it cites is not there. It was asked, and it answered.
+    assert judged.detail
+    assert task_run.models["judge"].calls >= 1
+    assert task_run.models["judge"].completion_tokens > 0
+    assert task_run.models["judge"].cost is None
+
+
+def test_it_plays_a_person(address: str, tmp_path: Path) -> None:
+    task_run = played(tmp_path, address, "max_turns: 2")
+    assert task_run.models["person"].calls >= 1
+    assert task_run.models["person"].completion_tokens > 0
+    # One who will not keep to the role is found out, and the agent does not answer for it.
+    assert task_run.status in ("completed", "invalid_person")
+    assert task_run.verdict is None if task_run.status == "invalid_person" else task_run.criteria
