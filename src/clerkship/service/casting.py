@@ -99,7 +99,7 @@ def choose(
     judge = _chosen(
         wanted.judge, kept.judge if kept is not None else None, settings.judge, needed=needs.judge or _rates(wanted)
     )
-    if judge is None and needs.judge and evaluation is not None:
+    if judge is None and (needs.judge or _rates(wanted)) and evaluation is not None:
         judge = _Named(evaluation.llm, evaluation.max_concurrent_llm_calls, "judge", _NO_JUDGE)
     person = _chosen(wanted.person, kept.person if kept is not None else None, settings.person, needed=needs.person)
     if person is None and needs.person and simulation is not None:
