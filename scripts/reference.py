@@ -31,8 +31,8 @@ from clerkship.model.dataset import DatasetFile
 from clerkship.model.e2e import E2eCase, E2eFile, E2eStep, Stub
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.matcher import MATCHERS
-from clerkship.model.run import TaskRun, Verdict
 from clerkship.model.persona import Persona
+from clerkship.model.run import TaskRun, Verdict
 from clerkship.model.scenario import EndRule, EventMatch, Line, Person, Rule, Scenario
 from clerkship.model.scenario_file import ExpectedTool, Goals, GroupPart, ScenarioFile, Setup, ToolCalled
 from clerkship.model.task import Entity, Task

@@ -16,9 +16,9 @@ class Setup(Frozen):
     """What holds before the conversation begins. All but `initial_slots` are ours."""
 
     initial_slots: Annotated[dict[str, JsonValue], Field(description="slot values set before the first turn")] = {}
-    person: Annotated[
-        Person | None, Field(description="what of them is written down, and more about them (ours)")
-    ] = None
+    person: Annotated[Person | None, Field(description="what of them is written down, and more about them (ours)")] = (
+        None
+    )
     persona: Annotated[
         str | Persona | None, Field(description="how the person is: the name of a persona, or one (ours)")
     ] = None
