@@ -1,5 +1,7 @@
 """What a person that a model plays may say, line by line."""
 
+import time
+
 import pytest
 
 from clerkship.actors.person_contract import LONGEST, Bounds, Moment, Uttered, breach
@@ -135,3 +137,11 @@ def test_what_was_said_once_may_be_said_again() -> None:
     moment = Moment(so_far="I have your number as 555 123 9876, and your file as XY-1234567 of 3 June.", answers=1)
     for line in ("Yes, 5551239876.", "XY-1234567, on 3/6/2019 or so", "It ends in 4567."):
         assert breach(Uttered(line), Bounds(""), moment) is None
+
+
+@pytest.mark.parametrize("part", ["a", "a.", "1", "1 ", "a1-", "a@", "www.", "May 1 ", "1/1/", "yes ", "(", "\n", "é"])
+def test_an_agents_long_text_is_read_in_no_time(part: str) -> None:
+    text = part * (200_000 // len(part))
+    began = time.monotonic()
+    assert breach(Uttered("It is RX-99999."), Bounds("RX-20417"), Moment((text,), text, 1)) is not None
+    assert time.monotonic() - began < 10

@@ -66,6 +66,11 @@ class Moment:
     answers: int = 0
     """How many of their lines the agent has answered."""
 
+    @cached_property
+    def facts(self) -> Facts:
+        """What was said so far, by its facts."""
+        return Facts.of(self.so_far)
+
 
 class Uttered(NamedTuple):
     """What they would say, and whether that is the end for them."""
@@ -203,7 +208,7 @@ def _is_forbidden(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | Non
 
 
 def _contradicts(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    wrong = bounds.facts.contradicted(line.message, Facts.of(moment.so_far))
+    wrong = bounds.facts.contradicted(line.message, moment.facts)
     if wrong is None:
         return None
     return Breach("contradicts", f"you say {wrong.said!r}, and what you were given is {wrong.given!r}")
@@ -212,7 +217,7 @@ def _contradicts(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None
 def _reveals(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
     if bounds.may_invent:
         return None
-    made_up = bounds.facts.unknown(line.message, Facts.of(moment.so_far))
+    made_up = bounds.facts.unknown(line.message, moment.facts)
     if made_up is None:
         return None
     return Breach(
