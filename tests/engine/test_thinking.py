@@ -145,6 +145,40 @@ def test_an_agent_with_work_to_do_is_answered_over_http_and_in_process(bench: Wo
     assert kept[0].task_run.ending == "agent_done"
 
 
+def test_whom_the_agent_comes_to_may_answer_and_be_done(bench: Workbench) -> None:
+    bench.write("a.yml", TASK)
+
+    class Asks:
+        def on_task(self, task_item: Any, sandboxes: Any) -> Any:
+            chat = sandboxes["chat"]
+            answer = chat.say("Tea or coffee?")[-1]["text"]
+            chat.say("It is coming.")
+            return [answer, chat.is_open]
+
+    kept: list[Finished] = []
+    with setting(PythonSolver("agent", Asks), Models(person=Thinker(lambda: None, done=True))) as within:
+        batch(bench, within, kept).run()
+    assert kept[0].task_run.answer == ["Tea, please.", False]
+    assert kept[0].task_run.status == "completed"
+
+
+def test_an_agent_that_works_on_after_the_person_broke_down_is_not_blamed(bench: Workbench) -> None:
+    bench.write("a.yml", TASK)
+
+    class Asks:
+        def on_task(self, task_item: Any, sandboxes: Any) -> Any:
+            sandboxes["chat"].say("Tea or coffee?")
+            sandboxes["chat"].say("Hello?")  # refused: nobody is there any more, and the agent crashes on it
+
+    kept: list[Finished] = []
+    model = Thinker(lambda: None, "As an AI, I drink nothing.")
+    with setting(PythonSolver("agent", Asks), Models(person=model)) as within:
+        batch(bench, within, kept).run()
+    task_run = kept[0].task_run
+    assert (task_run.status, task_run.verdict) == ("invalid_person", None)
+    assert "not_open" in task_run.agent_error
+
+
 def test_who_thinks_holds_up_nobody_else(bench: Workbench) -> None:
     bench.write("a/a.yml", TASK)
     bench.write("b/b.yml", SCRIPTED)
