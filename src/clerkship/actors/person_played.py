@@ -255,10 +255,8 @@ def _retold(spoken: Spoken, wrong: Breach) -> dict[str, str]:
     return {"said": quoted(spoken.message, 500), "reason": wrong.reason}
 
 
-def played(person: Person, asker: Asker | None, prompts: Prompts, given: str, *, approached: bool) -> Voice | None:
-    """Whoever finds the words of a person, where they are not all written down."""
-    if not person.needs_model:
-        return None
+def played(person: Person, asker: Asker | None, prompts: Prompts, given: str, *, approached: bool) -> Voice:
+    """Whoever finds the words of a person that are not written down."""
     if asker is None:
         raise InputError.of("the person must be played by a model, and none is configured", hint=NO_PERSON)
     return Voice(Part(person, given, approached), asker, prompts)

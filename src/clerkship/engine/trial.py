@@ -263,10 +263,10 @@ class Trial:
 
     def _to_be_checked(self, ending: Ending) -> bool:
         """Whether a judge is to look at how the person was played; not where no verdict hangs on it."""
-        person, models = self.job.built.scenario.person, self._setting.models
-        if person is None or not person.needs_model or models.skips_judged or status_of(ending) != "completed":
+        built, models = self.job.built, self._setting.models
+        if not built.is_played or models.skips_judged or status_of(ending) != "completed":
             return False
-        return person.check == "model" or models.asking.checks_person
+        return models.asking.checks_person or cast(Person, built.scenario.person).check == "model"
 
     def _check_person(self, ending: Ending) -> tuple[Ending, str]:
         person = cast(Person, self.job.built.scenario.person)
