@@ -8,14 +8,18 @@ import pytest
 
 from clerkship.actors.contract import Message, Say, Start
 from clerkship.actors.person_played import Part, Voice
+from clerkship.actors.python import PythonSolver
 from clerkship.llm.prompts import Prompts
 from clerkship.model.persona import Persona
 from clerkship.model.problem import InputError
 from clerkship.model.scenario import Person
+from clerkship.service.running import execute
+from clerkship.service.second_looks import plan_rerun
+from clerkship.settings import Settings
 from tests.actors.servers import Served
 from tests.llm.endpoint import bodies, in_turn
 from tests.llm.endpoint import said as said_by_model
-from tests.workbench import Workbench
+from tests.workbench import CATALOG, Workbench
 
 DELAY = """
     scenario:
@@ -143,6 +147,7 @@ def test_who_does_not_keep_to_the_role_makes_the_trial_invalid_and_says_nothing(
     assert (task_run.status, task_run.ending, task_run.verdict) == ("invalid_person", "invalid_person", None)
     assert said(bench, task_run) == []
     assert f"the person did not keep to their role ({rule})" in task_run.error
+    assert repr(line["message"]) in task_run.error or not line["message"]
     [broken] = [event["payload"] for event in bench.events(task_run) if event["kind"] == "person.broke_contract"]
     assert (broken["rule"], broken["would_have_said"]) == (rule, line["message"])
     assert bench.exit_code() == 2
@@ -205,3 +210,22 @@ def test_the_built_in_prompt_says_all_that_is_known_of_them() -> None:
     for part in ("You want tea.", "Slow and kind.", "Speak German.", '{"PIN": "4711"}', "Ada", "answered you 3 times"):
         assert part in orders
     assert "Make up no numbers" in orders
+
+
+def test_the_conftest_of_the_folder_names_who_plays_them(bench: Workbench) -> None:
+    bench.write("eval/scenarios/late.yml", DELAY)
+    answers = [said_by_model(json.dumps({"message": x, "done": x == "Bye."})) for x in ("Where is it?", "Bye.")]
+    with Served(in_turn(answers)) as served:
+        llm = f"{{provider: openai, model: some-model, api_base: '{served.url}/v1'}}"
+        bench.write("eval/conftest.yml", f"simulation: {{llm: {llm}}}")
+        task_run = bench.run_one(desk)
+    assert [text for who, text in said(bench, task_run) if who == "person"] == ["Where is it?", "Bye."]
+    assert bodies(served)[0]["model"] == "some-model"
+
+
+def test_done_again_they_are_played_by_whoever_played_them(bench: Workbench) -> None:
+    bench.write("late.yml", DELAY)
+    first = bench.run_one(desk, person=script(bench, OPENING, ASKED, TOLD))
+    plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), PythonSolver("agent", desk))
+    [again] = bench.store.task_runs(execute(plan, bench.store, CATALOG).run.id)
+    assert (again.head, again.verdict) == (first.head, "pass")

@@ -50,6 +50,8 @@ from clerkship.sandbox.door import Sandboxes
 from clerkship.sandbox.state import Conversation
 
 LOCK_LIMIT = 2.0
+WORDS = 200
+"""Characters of what a person would have said, in a sentence about it; the log has all of it."""
 
 
 @dataclass(frozen=True)
@@ -367,7 +369,9 @@ def stillborn(job: Job, error: str, ending: Literal["errored", "cancelled"] = "e
 
 
 def _told(broken: OutOfRole) -> str:
-    return f"the person did not keep to their role ({broken.rule}): {broken.reason}"
+    said = broken.would_have_said
+    instead = f"; they would have said {said[:WORDS]!r}{'…' * (len(said) > WORDS)}" if said else ""
+    return f"the person did not keep to their role ({broken.rule}): {broken.reason}{instead}"
 
 
 def _limits(scenario: Scenario) -> tuple[int, float]:
