@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from clerkship.actors.contract import Message, Say, Start
+from clerkship.actors.person_contract import Moment, Uttered, breach
 from clerkship.actors.person_played import Part, Voice
 from clerkship.actors.python import PythonSolver
 from clerkship.llm.prompts import Prompts
@@ -229,3 +230,14 @@ def test_done_again_they_are_played_by_whoever_played_them(bench: Workbench) -> 
     plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), PythonSolver("agent", desk))
     [again] = bench.store.task_runs(execute(plan, bench.store, CATALOG).run.id)
     assert (again.head, again.verdict) == (first.head, "pass")
+
+
+def test_what_they_are_to_ask_may_be_asked_and_what_they_are_told_to_be_is_not_said(bench: Workbench) -> None:
+    context = "You are a customer in a great hurry. You want to know: where is my order ORD-9981 right now?"
+    voice = Voice(Part(Person(simulation_context=context)), None)
+    asks = Uttered("Hi! Where is my order ORD-9981 right now?")
+    tells = Uttered("You are a customer in a great hurry, it says.")
+    assert breach(asks, voice.bounds, Moment(answers=1)) is None
+    found = breach(tells, voice.bounds, Moment(answers=1))
+    assert found is not None
+    assert found.rule == "tells_its_orders"

@@ -6,6 +6,7 @@ one is never said.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -126,7 +127,8 @@ class Voice:
         """What they are held to; read once."""
         if self._bounds is None:
             context = (self.part.person.simulation_context or "").replace("\n", " ")
-            addressed = [part for part in context.split(".") if part.strip().lower().startswith(("you ", "your "))]
+            parts = [part.strip() for part in re.split(r"[.!?:;]+", context)]
+            addressed = [part for part in parts if part.lower().startswith(("you ", "your "))]
             plain = self._told({**self.part.variables(), "simulation_context": "", "persona": "", "knows": ""}, {})
             self._bounds = self.part.bounds("\n".join([plain.orders, *addressed]))
         return self._bounds
