@@ -6,6 +6,7 @@ one is never said.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -98,7 +99,7 @@ class Voice:
 
     def improvise(self, hint: str = "") -> Speech:
         """What they say next. One who says goodbye leaves once they are answered; one without a word leaves at once."""
-        asked = Asked.of(self.messages, hint)
+        asked = Asked.of(self.messages, hint, approached=self.part.approached)
         broken: list[tuple[Spoken, Breach]] = []
         while len(broken) <= AGAIN:
             spoken = self._ask(asked, broken)
@@ -126,7 +127,8 @@ class Voice:
         """What they are held to; read once."""
         if self._bounds is None:
             context = (self.part.person.simulation_context or "").replace("\n", " ")
-            addressed = [part for part in context.split(".") if part.strip().lower().startswith(("you ", "your "))]
+            parts = [part.strip() for part in re.split(r"[.!?:;]+", context)]
+            addressed = [part for part in parts if part.lower().startswith(("you ", "your "))]
             plain = self._told({**self.part.variables(), "simulation_context": "", "persona": "", "knows": ""}, {})
             self._bounds = self.part.bounds("\n".join([plain.orders, *addressed]))
         return self._bounds
@@ -163,7 +165,7 @@ class Asked:
     buttons: tuple[Mapping[str, Any], ...]
 
     @classmethod
-    def of(cls, messages: Sequence[Event], hint: str = "") -> "Asked":
+    def of(cls, messages: Sequence[Event], hint: str = "", *, approached: bool = False) -> "Asked":
         """Everything so far."""
         sides = [(agents, list(part)) for agents, part in groupby(messages, lambda event: event.actor == "agent")]
         open_end = sides.pop()[1] if sides and sides[-1][0] else []
@@ -175,7 +177,7 @@ class Asked:
             moment=Moment(
                 heard=tuple(utterance.text for utterance in said),
                 so_far="\n".join(_texts([_all(event) for event in messages])),
-                answers=_answers([*sides, (True, open_end)] if open_end else sides),
+                answers=_answers([*sides, (True, open_end)] if open_end else sides, approached=approached),
             ),
             buttons=tuple(button for utterance in said for button in utterance.buttons),
         )
@@ -233,9 +235,9 @@ def _all(event: Event) -> JsonValue:
     return [said.text, [dict(button) for button in said.buttons], said.custom]
 
 
-def _answers(sides: Sequence[tuple[bool, list[Event]]]) -> int:
-    """How often the agent has answered: what it says before their first line is no answer."""
-    return sum(1 for number, (agents, _) in enumerate(sides) if agents and number)
+def _answers(sides: Sequence[tuple[bool, list[Event]]], *, approached: bool) -> int:
+    """How often the agent has answered: what it says before their first line is none, unless it came to them."""
+    return sum(1 for number, (agents, _) in enumerate(sides) if agents and (number or approached))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -255,10 +257,8 @@ def _retold(spoken: Spoken, wrong: Breach) -> dict[str, str]:
     return {"said": quoted(spoken.message, 500), "reason": wrong.reason}
 
 
-def played(person: Person, asker: Asker | None, prompts: Prompts, given: str, *, approached: bool) -> Voice | None:
-    """Whoever finds the words of a person, where they are not all written down."""
-    if not person.needs_model:
-        return None
+def played(person: Person, asker: Asker | None, prompts: Prompts, given: str, *, approached: bool) -> Voice:
+    """Whoever finds the words of a person that are not written down."""
     if asker is None:
         raise InputError.of("the person must be played by a model, and none is configured", hint=NO_PERSON)
     return Voice(Part(person, given, approached), asker, prompts)

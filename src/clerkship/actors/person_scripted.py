@@ -27,8 +27,9 @@ class ScriptedPerson:
         self._script = script
         self._voice = voice
         self.thinks = voice is not None
-        self._opening = script.opening if not script.is_played else _LEFT_TO_THEM
-        self._fallback = script.fallback if not script.is_played else _LEFT_TO_THEM
+        self._opening, self._fallback = script.opening, script.fallback
+        if voice is not None and script.is_played:
+            self._opening = self._fallback = _LEFT_TO_THEM
         self._uses = [0] * len(script.script)
         self._said = 0
         self._next_line = 0

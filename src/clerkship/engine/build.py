@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from typing import Any, TypeVar
 
 import orjson
@@ -56,8 +57,15 @@ class BuiltTask:
         script: Person | None = self.scenario.person
         if script is None:
             return None
-        given = f"{self.slots.decode()}\n{self.snapshot.environment.now:%Y-%m-%d}" if script.needs_model else ""
+        if not self.is_played:
+            return ScriptedPerson(script)
+        given = f"{self.slots.decode()}\n{self.snapshot.environment.now:%Y-%m-%d}"
         return ScriptedPerson(script, played(script, asker, prompts, given, approached=self.scenario.starts == "agent"))
+
+    @cached_property
+    def is_played(self) -> bool:
+        """Whether a model must find words for its person."""
+        return self.scenario.person is not None and self.scenario.person.needs_model
 
 
 def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], catalog: Registered) -> list[BuiltTask]:

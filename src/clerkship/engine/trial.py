@@ -55,6 +55,8 @@ from clerkship.sandbox.door import Sandboxes
 from clerkship.sandbox.state import Conversation
 
 LOCK_LIMIT = 2.0
+WORDS = 200
+"""Characters of what a person would have said, in a sentence about it; the log has all of it."""
 
 
 @dataclass(frozen=True)
@@ -279,10 +281,10 @@ class Trial:
 
     def _to_be_checked(self, ending: Ending) -> bool:
         """Whether a judge is to look at how the person was played; not where no verdict hangs on it."""
-        person, models = self.job.built.scenario.person, self._setting.models
-        if person is None or models.skips_judged or status_of(ending) != "completed":
+        built, models = self.job.built, self._setting.models
+        if not built.is_played or models.skips_judged or status_of(ending) != "completed":
             return False
-        return models.checks(person)
+        return models.checks(cast(Person, built.scenario.person))
 
     def _check_person(self, ending: Ending) -> tuple[Ending, str]:
         person = cast(Person, self.job.built.scenario.person)
@@ -397,7 +399,9 @@ def stillborn(job: Job, error: str, ending: Literal["errored", "cancelled"] = "e
 
 
 def _told(broken: OutOfRole) -> str:
-    return f"the person did not keep to their role ({broken.rule}): {broken.reason}"
+    said = broken.would_have_said
+    instead = f"; they would have said {said[:WORDS]!r}{'…' * (len(said) > WORDS)}" if said else ""
+    return f"the person did not keep to their role ({broken.rule}): {broken.reason}{instead}"
 
 
 def _limits(scenario: Scenario) -> tuple[int, float]:

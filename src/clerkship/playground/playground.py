@@ -278,7 +278,7 @@ class Playground:
                 self._take_down(sandbox, [part for part in turn if not isinstance(part, Say)])
                 return True
             said, held = self._take_down(sandbox, turn)
-            if self._ahead:
+            if self._ahead or self._unheard:
                 if self._waits_for_more(sandbox, replies):
                     return True
                 replies, self._unheard = [*self._unheard, *replies], []

@@ -119,6 +119,7 @@ def choose(
     needs: Needs | None = None,
 ) -> Cast:
     """What is wanted goes before what a run had, that before the settings, those before a conftest."""
+    asking = wanted.asking if kept is None else kept.asking
     needs = needs or Needs()
     evaluation = conftest.evaluation if conftest is not None else None
     simulation = conftest.simulation if conftest is not None else None
