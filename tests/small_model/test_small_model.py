@@ -75,12 +75,12 @@ def test_its_answers_have_the_shape_by_its_grammar(model: Model, shape: type[Bas
 
 CONFTEST = """
     simulation:
-      llm: &small
-        {provider: self-hosted, model: smollm2, api_base: URL, timeout: 300, max_tokens: 200,
-         seed: 7, temperature: 0.2, repeat_penalty: 1.3}
+      llm: {provider: self-hosted, model: smollm2, api_base: URL, timeout: 300, max_tokens: 120, temperature: 0}
       max_concurrent_llm_calls: 1
     evaluation:
-      llm: *small
+      llm:
+        {provider: self-hosted, model: smollm2, api_base: URL, timeout: 300, max_tokens: 200,
+         seed: 7, temperature: 0.2, repeat_penalty: 1.3}
       max_concurrent_llm_calls: 1
 """
 SCENARIO = """

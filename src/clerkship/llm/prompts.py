@@ -153,7 +153,9 @@ def _environment() -> "Environment":
                 return left * right
             raise SecurityError(f"`{operator}` is for small numbers here")
 
-    return Bounded(loader=FileSystemLoader(FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    how = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    # What is built in does not change under a run: to look at it again for each question took longer than to fill it in.
+    return Bounded(loader=FileSystemLoader(FOLDER), auto_reload=False, **how)
 
 
 def _line_of(error: BaseException) -> int:
