@@ -109,6 +109,7 @@ SORTS = """| `--agent` | |
 | `http:address`, or the address alone | a web server, by POST |
 | `openai:model`, `openai:model@address` | a model behind a chat-completions endpoint |
 | `rasa:address` | an assistant behind a Rasa server |
+| `recorded`, `recorded:whose` | an agent as it was recorded, with `--replay` |
 """
 OUTSIDE = """## Messages
 

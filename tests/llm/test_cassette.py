@@ -199,6 +199,18 @@ def test_many_at_once_lose_nothing(desk: Desk) -> None:
     assert len(Cassette.load(desk.path).entries) == 160
 
 
+def test_two_processes_that_record_at_once_lose_nothing(desk: Desk) -> None:
+    one, other = desk.tapes("record"), desk.tapes("record")
+    desk.taped(one).ask(Question("hello", Word))
+    desk.taped(other).ask(Question("good morning", Word))
+    assert one.finish(whole=False).failed == other.finish(whole=False).failed == ""
+    assert len(Cassette.load(desk.path).entries) == 2
+    desk.taped(third := desk.tapes("refresh")).ask(Question("good night", Word))
+    desk.path.write_text("damaged meanwhile\n")
+    assert "is not written over what is there" in third.finish(whole=False).failed
+    assert desk.path.read_text() == "damaged meanwhile\n"
+
+
 def test_a_long_talk_takes_a_line_a_turn(desk: Desk) -> None:
     talk: tuple[Line, ...] = ()
     tapes = desk.tapes("record")

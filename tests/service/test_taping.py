@@ -120,8 +120,7 @@ def test_nobody_need_be_named_where_one_was_recorded(scenario: Workbench, counti
     again = go(scenario, tape="replay")
     assert again.criteria == first.criteria
     run = scenario.store.run(again.run)
-    assert run.judge is not None
-    assert run.judge.who == who(counting)
+    assert run.judge == ModelChoice(who=who(counting))
     scenario.write("late.yml", SCENARIO.replace("number", "address"))
     go(scenario, judge="scripted:" + str(scenario.write("../answers.yml", "[]")), tape="refresh")
     with pytest.raises(InputError, match=r"recorded with more than one model: openai:some-model@.*, scripted:"):
@@ -231,6 +230,7 @@ def test_with_no_cassette_at_all_that_is_said(scenario: Workbench) -> None:
     missed = go(scenario, judge="openai:gpt-5.1", tape="replay")  # no key, and none is needed
     assert missed.status == "errored"
     assert "nothing is recorded there" in missed.error
+    assert "nothing is recorded there" in go(scenario, tape="replay").error
     assert not (scenario.folder / "cassettes").exists()
 
 
@@ -362,7 +362,13 @@ def test_a_conftests_judge_is_known_by_the_names_it_is_written_with(
     again = go(scenario, tape="replay")
     assert [c.detail for c in again.criteria] == [c.detail for c in first.criteria]
     monkeypatch.delenv("JUDGE_PLACE")
-    assert go(scenario, tape="replay").verdict == "pass"
+    unset = go(scenario, tape="replay")
+    assert unset.verdict == "pass"
+    solver = PythonSolver("agent", agent)
+    rerun = execute(plan_rerun(scenario.store, unset.run, CATALOG, Settings(), solver), scenario.store, CATALOG)
+    assert rerun.exit_code() == 0
+    assert rerun.run.judge is not None
+    assert rerun.run.judge.who == "openai:some-model@${JUDGE_PLACE}/v1"
 
 
 def test_a_judge_that_refuses_is_not_recorded(scenario: Workbench) -> None:

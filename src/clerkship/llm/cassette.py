@@ -310,9 +310,22 @@ class Cassette:
                 self.path.unlink(missing_ok=True)
                 return
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(self.path, self.data())
+            self._join()
+            data = self.data()
+            _replace(self.path, data)
+            self.digest = hashlib.sha256(data).hexdigest()
         except OSError as error:
             raise CassetteFailed(f"the cassette {self.path} cannot be written: {error.strerror}") from None
+        except InputError as error:
+            raise CassetteFailed(f"what was recorded is not written over what is there: {error}") from None
+
+    def _join(self) -> None:
+        """Another process may have recorded meanwhile: what it has and we have not is kept."""
+        if not self.path.exists() or hashlib.sha256(self.path.read_bytes()).hexdigest() == self.digest:
+            return
+        other = Cassette.load(self.path)
+        self.texts, self.said = other.texts | self.texts, other.said | self.said
+        self.entries = other.entries | self.entries
 
 
 def cassette_of(file: Path) -> Path:

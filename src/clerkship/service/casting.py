@@ -188,7 +188,10 @@ def _chosen(wanted: str | None, kept: ModelChoice | None, setting: str, *, neede
 
 def _recalled(choice: ModelChoice, settings: Settings) -> Model | None:
     """Somebody who is not asked: no key is needed, no file, no network."""
-    return RecalledModel(model_name(choice, settings)) if not choice.skips else None
+    if choice.skips:
+        return None
+    # A replayed run keeps the names of variables in a model's address, which is no address until they are put in.
+    return RecalledModel(choice.who if "${" in choice.who else model_name(choice, settings))
 
 
 def _ready(
@@ -198,7 +201,7 @@ def _ready(
     if found is None:
         return None, None
     if isinstance(found, ModelChoice):
-        return build(found, settings), settled(found, settings)
+        return build(found, settings), found if "${" in found.who else settled(found, settings)
     try:
         choice = found.choice()
         return build(choice, settings), settled(choice, settings)

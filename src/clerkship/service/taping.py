@@ -63,12 +63,28 @@ def taped(cast: Cast, deck: Deck, snapshots: Sequence[Snapshot], needs: Needs) -
     tapes = open_tapes(asking.tape, deck, snapshots)
     if asking.tape == "replay":
         cast = _recalled(cast, deck, tapes, snapshots, needs)
+    tapes.parts = _parts(cast, deck.settings, tapes.veil)
+    if asking.tape == "replay":
+        cast = replace(
+            cast, judge=_as_known(cast.judge, tapes, "judge"), person=_as_known(cast.person, tapes, "person")
+        )
+    return replace(cast, models=replace(cast.models, tapes=tapes))
+
+
+def _parts(cast: Cast, settings: Settings, veil: Veil) -> dict[Role, Part]:
     parts: dict[Role, Part] = {}
     for roles, choice in ((JUDGES, cast.judge), (("person",), cast.person)):
         if choice is not None and not choice.skips:
-            parts |= dict.fromkeys(roles, _part(choice, deck.settings, tapes.veil))
-    tapes.parts = parts
-    return replace(cast, models=replace(cast.models, tapes=tapes))
+            parts |= dict.fromkeys(roles, _part(choice, settings, veil))
+    return parts
+
+
+def _as_known(choice: ModelChoice | None, tapes: Tapes, role: Role) -> ModelChoice | None:
+    """As a replay keeps it: by the name that cassettes have, and nothing of how it would be asked here."""
+    part = tapes.parts.get(role)
+    if choice is None or part is None:
+        return choice
+    return ModelChoice(who=part.name, parameters=dict(part.parameters), embeddings=part.vectors)
 
 
 def open_tapes(mode: Tape, deck: Deck, snapshots: Iterable[Snapshot]) -> Tapes:
@@ -119,13 +135,16 @@ def _recalled(cast: Cast, deck: Deck, tapes: Tapes, snapshots: Sequence[Snapshot
     wants_judge = (needs.judge or needs.rated or rates(models.asking)) and not models.skips_judged
     if wants_judge and _is_away(models.judge):
         found = _recorded(tapes, snapshots, "--judge")
-        if found is not None:
-            cast = replace(cast, judge=found, models=replace(cast.models, judge=RecalledModel(found.who)))
+        cast = replace(cast, judge=found, models=replace(cast.models, judge=_remembered(found)))
     if needs.person and _is_away(models.person):
         found = _recorded(tapes, snapshots, "--person")
-        if found is not None:
-            cast = replace(cast, person=found, models=replace(cast.models, person=RecalledModel(found.who)))
+        cast = replace(cast, person=found, models=replace(cast.models, person=_remembered(found)))
     return cast
+
+
+def _remembered(found: ModelChoice | None) -> RecalledModel:
+    """Whoever that was; where nobody was, each question is missed, and that is said."""
+    return RecalledModel(found.who if found is not None else "nobody")
 
 
 def _is_away(model: Model | None) -> bool:
