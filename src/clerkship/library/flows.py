@@ -94,15 +94,16 @@ class _Reading:
             self.warn(tree, place, "a flow without steps is left out")
             return
         self.odd_keys(tree, place, written, _OF_FLOWS)
-        guard = written.get("if")
+        guard, spot = written.get("if"), tree.locate(place, key=True)
         self.found[name] = Flow(
             id=name,
             name=_line(written.get("name")),
             description=_line(written.get("description")),
             guard=None if guard is None else str(guard),
             steps=tuple(_Steps(self, tree, place).laid_out(steps)),
-            file=tree.file,
-            line=tree.locate(place, key=True).line,
+            file=spot.file,
+            line=spot.line,
+            column=spot.column,
         )
 
     def odd_keys(self, tree: Tree, place: Place, written: Mapping[str, Any], known: Iterable[str]) -> None:

@@ -44,6 +44,7 @@ class Flow(Frozen):
     steps: tuple[FlowStep, ...]
     file: str = ""
     line: int = 0
+    column: int = 0
 
     @property
     def words(self) -> str:

@@ -12,6 +12,10 @@ from clerkship.model.flow import Edge, Flow, FlowStep
 UTTER = "utter_"
 _DEEDS_ARE_WORTH = 1000
 """How much more it counts that something is asked or done than that something is said."""
+_TURNS_AWAY = re.compile(
+    r"error|fail|sorry|invalid|reject|den(y|ied)|declin|insufficient|unavailable|wrong|bad|cannot|cant|unable|unknown"
+    r"|abort|cancel|missing|expired|too_|not_|no_|left_as|handoff|human"
+)
 _DEEPEST = 50
 """How far flows are followed into flows that they call."""
 _SIMPLE = re.compile(
@@ -144,8 +148,9 @@ def _from_the_end(steps: tuple[FlowStep, ...]) -> Iterator[int]:
 
 
 def _worth(step: FlowStep) -> int:
-    if _said(step):
-        return 1
+    """Words that turn somebody away count against a way, other words for it; what is asked and done counts most."""
+    if step.deed == "link" or _said(step):
+        return -1 if _TURNS_AWAY.search(step.about) else 1
     return 0 if step.deed in ("noop", "set_slots") else _DEEDS_ARE_WORTH
 
 

@@ -1,5 +1,6 @@
 """Scenario files drafted from a project's flows: planned, written by rules or a model, checked, and only then kept."""
 
+import contextlib
 import re
 import tempfile
 import unicodedata
@@ -166,7 +167,8 @@ def _doubts(matters: Iterable[Matter], project: Project) -> list[Problem]:
 
 
 def _doubt(made: Matter, message: str) -> Problem:
-    return Problem(file=made.flow.file, line=made.flow.line, column=1, key=made.flow.id, message=message)
+    flow = made.flow
+    return Problem(file=flow.file, line=flow.line, column=flow.column, key=flow.id, message=message)
 
 
 def _drafted(
@@ -247,5 +249,6 @@ def _keep(file: DraftFile) -> None:
         aside.write_text(file.text, encoding="utf-8")
         aside.replace(file.path)
     except OSError as error:
-        aside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            aside.unlink()
         raise InputError.of(f"it cannot be written: {error.strerror}", file=str(file.path)) from None
