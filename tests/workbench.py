@@ -53,7 +53,7 @@ class Workbench:
         solver: Any = PythonSolver("agent", agent) if isinstance(agent, type) or callable(agent) else agent
         plan = plan_run(RunRequest(path=self.folder, agent=solver, **options), Settings(timeout=20), CATALOG)
         self.result = execute(plan, self.store, CATALOG)
-        return self.store.task_runs(plan.run.id)
+        return self.store.task_runs(self.result.run.id)
 
     def run_one(self, agent: Callable[..., Any] | type | str | Solver, **options: Any) -> TaskRun:
         """Run the folder's only task."""

@@ -1,6 +1,7 @@
 """Settings: one typed table, read from the environment once."""
 
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -89,6 +90,15 @@ def program(folder: Path | None = None, environ: Mapping[str, str] = os.environ)
 def variables(environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
     """What `${NAME}` in a file stands for: anything but our own settings, some of which are secrets."""
     return inherited(environ)
+
+
+_SECRET = re.compile(r"(?i)(?:^|_)(?:api_?key|key|token|secret|password|passwd|credentials?)(?:_|$)")
+
+
+def secrets(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What is kept out of whatever we write: the settings that are secrets, and variables whose names say they are."""
+    ours = {item.name: getattr(settings, item.name) for item in fields(Settings) if not item.repr}
+    return ours | {name: value.strip() for name, value in environ.items() if _SECRET.search(name)}
 
 
 def inherited(environ: Mapping[str, str] = os.environ) -> dict[str, str]:

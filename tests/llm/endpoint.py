@@ -4,7 +4,8 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from clerkship.llm.openai import Manner, OpenAIModel, Place
+from clerkship.llm.openai import Manner, OpenAIModel
+from clerkship.llm.place import Place
 from tests.actors.servers import Answered, Asked, Served
 
 KEY = "sk-judges-have-keys-too"

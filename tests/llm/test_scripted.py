@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from clerkship.assertions.generative_response_is_relevant import cosine
-from clerkship.engine.build import build_model
+from clerkship.engine.model_build import build_model
 from clerkship.llm.contract import BadAnswer, Model, Question
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
@@ -81,11 +81,11 @@ def test_mistakes_in_the_script_are_said_with_their_place(tmp_path: Path, text: 
     [
         ("scripted:nowhere.yml", "nowhere.yml: it is not a file"),
         ("scripted:", "it is a folder"),
-        ("opnai:gpt", "unknown judge `opnai:gpt`; did you mean"),
-        ("gpt-5", "unknown judge `gpt-5`"),
-        ("openai:", "judge `openai:`: no model"),
-        ("openai:gpt-5", "judge `openai:gpt-5`: api.openai.com wants a key; set OPENAI_API_KEY"),
-        ("openai:m@https://u:p@host/v1", "the judge's address has a password in it"),
+        ("opnai:gpt", "unknown model `opnai:gpt`; did you mean"),
+        ("gpt-5", "unknown model `gpt-5`"),
+        ("openai:", "model `openai:`: no model"),
+        ("openai:gpt-5", "model `openai:gpt-5`: api.openai.com wants a key; set OPENAI_API_KEY"),
+        ("openai:m@https://u:p@host/v1", "the model's address has a password in it"),
     ],
 )
 def test_a_judge_that_cannot_be_is_said_before_anything_runs(who: str, told: str) -> None:

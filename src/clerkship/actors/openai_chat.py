@@ -10,7 +10,7 @@ from clerkship.actors.contract import Agent, AgentError, Entry, Message, Said
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import ActionExecuted
 from clerkship.llm.completions import Completions, text_of
-from clerkship.llm.openai import parse_place
+from clerkship.llm.place import check_key, parse_place
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.door import Dropped, Incomplete, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, Reply
@@ -209,5 +209,6 @@ class ChatSolver:
 
 def load_openai(rest: str, settings: Settings) -> ChatSolver:
     """`model`, or `model@https://host/v1`; the key comes from the settings alone."""
-    place = parse_place(rest, settings.openai_base_url, settings.openai_api_key)
+    place = parse_place(rest, settings.openai_base_url)
+    check_key(place, settings.openai_api_key, "OPENAI_API_KEY")
     return ChatSolver(place.model, place.address, settings.openai_api_key)

@@ -10,6 +10,8 @@ from clerkship.cli.comparison import print_comparison
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json, Judge, NoJudge, RunReference, StorePath, judge_of
 from clerkship.cli.progress import RunProgress
+from clerkship.cli.run_options import Record, Refresh, Replay, tape_of
+from clerkship.cli.taped import say_taped
 from clerkship.service.reading import compare_runs, open_store, show_run
 from clerkship.service.second_looks import Rejudging
 from clerkship.service.second_looks import rescore as grade_again
@@ -24,6 +26,9 @@ def rescore(
     ] = None,
     judge: Judge = None,
     no_judge: NoJudge = False,
+    record: Record = False,
+    replay: Replay = False,
+    refresh: Refresh = False,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -32,21 +37,24 @@ def rescore(
     With --by, by the criteria as the files have them now: edit one, and see at once what it would have said. Without
     it, by the run's own criteria, for when Clerkship grades in a new way. The new verdicts are a run of their own: both
     are kept, and shown side by side. What a model judges is judged anew: by the run's own judge, or by another with
-    --judge. Exit code: as for `run`, of the new verdicts.
+    --judge. A run that was replayed is judged from its recordings again. Exit code: as for `run`, of the new verdicts.
 
     Example:
 
         clerkship rescore latest --by suites/clinic
     """
     settings = load_settings()
-    judging = Rejudging(judge_of(judge, no_judge=no_judge), settings)
+    tape = tape_of(record=record, replay=replay, refresh=refresh)
+    judging = Rejudging(judge_of(judge, no_judge=no_judge), settings, tape)
     with open_store(store or settings.store) as kept:
         before = show_run(kept, run)
         with RunProgress(out(), before.counts.done, quiet=True) as progress:
             result = grade_again(kept, before.run.id, registered(), by, [progress], judging)
         comparison = compare_runs(kept, before.run.id, result.run.id)
     if json:
-        print_json({"run": result.run, "counts": result.counts, "comparison": comparison.data()})
+        told = {"run": result.run, "counts": result.counts, "comparison": comparison.data()}
+        print_json(told | ({"tape": result.tape} if result.tape is not None else {}))
     else:
         print_comparison(out(), comparison)
+        say_taped(out(), result.tape)
     raise typer.Exit(result.exit_code())

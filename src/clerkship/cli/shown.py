@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from clerkship.cli.console import agents_print_to_stderr, out, print_json, print_warning
 from clerkship.cli.progress import RunProgress
+from clerkship.cli.taped import say_taped
 from clerkship.cli.verdicts import print_run
 from clerkship.model.problem import InputError, Problem
 from clerkship.report.outcome import standing
@@ -85,6 +86,7 @@ class RunShown:
         if not self.json:
             print_run(console, view.run, view.counts, view.task_runs, self._elsewhere)
             self._say_where(console, view)
+            say_taped(console, result.tape)
         page = self.targets.html or self.path.parent / "reports" / f"{result.run.id}.html"
         targets = replace(self.targets, html=page)
         try:
@@ -92,18 +94,21 @@ class RunShown:
         except ReportFailed as failure:
             if not self.json:
                 raise
-            self._print_json(view, targets.wanted(), [Problem(message=str(failure))])
+            self._print_json(result, view, targets.wanted(), [Problem(message=str(failure))])
             raise typer.Exit(2) from None
         if self.json:
-            self._print_json(view, written)
+            self._print_json(result, view, written)
         else:
             say_written(console, written)
         return result, view
 
-    def _print_json(self, view: RunView, written: dict[str, Path], problems: Sequence[Problem] = ()) -> None:
-        code = 2 if problems else view.exit_code()
+    def _print_json(
+        self, result: RunResult, view: RunView, written: dict[str, Path], problems: Sequence[Problem] = ()
+    ) -> None:
+        code = 2 if problems else result.exit_code()
         found = {"run": view.run, "counts": view.counts, "exit_code": code, "report": written["html"]}
         found |= {"reports": written, "repeats": view.repeats(), "tasks": view.task_runs, "warnings": self.warnings}
+        found |= {"tape": result.tape} if result.tape is not None else {}
         print_json(found | ({"problems": problems} if problems else {}))
 
     @property

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
@@ -13,20 +12,13 @@ from clerkship.actors.contract import SimulatedPerson, Solver
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.assertions.contract import Assertion
 from clerkship.engine.catalog import Registered
-from clerkship.library.complaint import complain
-from clerkship.library.source import Unreadable, read_text
-from clerkship.library.yaml import BadYaml, parse
 from clerkship.llm.asker import Asker
-from clerkship.llm.contract import Model
-from clerkship.llm.openai import ANSWER_WITHIN, AT_ONCE, Manner, OpenAIModel, parse_place
 from clerkship.llm.prompts import Prompts
-from clerkship.llm.scripted import Script, ScriptedModel
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
-from clerkship.model.model_choice import NOBODY, ModelChoice
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, Problem
+from clerkship.model.problem import InputError
 from clerkship.model.scenario import SCRIPT, UNPLAYED, Person, Scenario
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
@@ -161,49 +153,6 @@ def build_solver(reference: str, catalog: Registered, settings: Settings) -> Sol
         hint = catalog.missing(sort) or program or did_you_mean(sort, catalog.agents)
         raise InputError.of(f"unknown agent `{reference}`", hint=hint)
     return catalog.agents.get(sort)(rest, settings)
-
-
-def build_model(judge: ModelChoice, settings: Settings) -> Model | None:
-    """Who judges: `openai:model[@address]` or `scripted:file`; None where nobody is to be asked."""
-    sort, _, rest = judge.who.partition(":")
-    if judge.skips:
-        return None
-    if sort == "scripted":
-        return ScriptedModel(judge.who, _script(Path(rest)))
-    if sort == "openai":
-        return _openai(judge, rest, settings)
-    hint = did_you_mean(sort, ("openai", "scripted", NOBODY)) or "write openai:model, scripted:file or none"
-    raise InputError.of(f"unknown judge `{judge.who}`", hint=hint)
-
-
-def _openai(judge: ModelChoice, rest: str, settings: Settings) -> Model:
-    key = variables().get(judge.key_from, "").strip() if judge.key_from else settings.openai_api_key
-    if judge.key_from and not key:
-        raise InputError.of(f"judge `{judge.who}`: the environment variable {judge.key_from} is not set", hint="set it")
-    place = parse_place(rest, settings.openai_base_url, key, "judge")
-    vectors = parse_place(judge.embeddings or settings.embeddings, place.address, key, "embeddings")
-    timeout, at_once = judge.timeout or ANSWER_WITHIN, judge.at_once or AT_ONCE
-    parameters = expand(judge.parameters, variables(), _unset(f"judge `{judge.who}`"))
-    return OpenAIModel(place, vectors, key, Manner(parameters, timeout, at_once))
-
-
-def _script(path: Path) -> Script:
-    try:
-        tree = parse(read_text(path), str(path))
-    except Unreadable as unreadable:
-        raise InputError.of(unreadable.message, file=str(path), hint=unreadable.hint) from None
-    except BadYaml as bad:
-        raise InputError([_flaw(path, bad)]) from None
-    if tree.flaws:
-        raise InputError(_flaw(path, flaw) for flaw in tree.flaws)
-    try:
-        return Script.model_validate(tree.data)
-    except ValidationError as error:
-        raise InputError(find() for find in complain(error, Script, tree, [])) from None
-
-
-def _flaw(path: Path, bad: BadYaml) -> Problem:
-    return Problem(file=str(path), line=bad.line, column=bad.column, message=bad.message, hint=bad.hint)
 
 
 def plugins_used(snapshots: Iterable[Snapshot], solver: str, catalog: Registered) -> dict[str, str]:

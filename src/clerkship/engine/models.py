@@ -1,12 +1,15 @@
 """Who is asked in a run what no rule decides, and by whom in which trial."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from clerkship.engine.build import expanded
 from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.contract import Model
 from clerkship.llm.prompts import Prompts
-from clerkship.model.run import Asking
+from clerkship.llm.tape import Spot, Tapes
+from clerkship.model.run import Asking, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
 
@@ -20,21 +23,65 @@ class Models:
     skips_judged: bool = False
     """Whether what needs a judge is passed over."""
     asking: Asking = field(default_factory=Asking)
+    tapes: Tapes | None = None
+    """What is recorded, or replayed."""
 
     @cached_property
     def prompts(self) -> Prompts:
         """What they are told."""
         return Prompts(self.asking.prompts)
 
+    @property
+    def replays(self) -> bool:
+        """Whether nobody is asked, and nothing of this hour or machine is to be kept."""
+        return self.tapes is not None and self.tapes.mode == "replay"
+
     def asker(self, role: Role, snapshot: Snapshot, trial: int, tally: Tally) -> Asker | None:
         """Whoever asks in this role, in this trial of this task; nobody where there is no such model."""
         model = self.person if role == "person" else self.judge
+        if model is not None and self.tapes is not None:
+            model = self.tapes.model(model, role, spot_of(snapshot, trial), self.names(snapshot))
         return Asker(model, role, trial, tally) if model is not None else None
+
+    @cached_property
+    def _names(self) -> dict[str, Mapping[str, str]]:
+        return {}
+
+    def names(self, snapshot: Snapshot) -> Mapping[str, str]:
+        """What stands in a task for environment variables: found once."""
+        if snapshot.hash not in self._names:
+            self._names[snapshot.hash] = expanded(snapshot)[1]
+        return self._names[snapshot.hash]
+
+    def missed(self, task: str, trial: int) -> str:
+        """What a trial asked that was never recorded, and is not to be asked; nothing if all was."""
+        return self.tapes.missed(task, trial) if self.tapes is not None else ""
+
+    def ended(self, snapshot: Snapshot, task_run: TaskRun) -> None:
+        """A trial is over. If it came to its end, what it has not asked of what was recorded for it is stale."""
+        if self.tapes is not None and task_run.status == "completed":
+            self.tapes.ended(spot_of(snapshot, task_run.trial), self._roles)
+
+    @cached_property
+    def _roles(self) -> tuple[str, ...]:
+        """What is asked for in this run, whether or not it comes up."""
+        asked = {
+            "judge": not self.skips_judged and self.judge is not None,
+            "person": True,
+            "metrics": self.asking.metrics,
+            "person_check": self.asking.checks_person,
+        }
+        return tuple(role for role, wanted in asked.items() if wanted)
 
     def close(self) -> None:
         """Let go of them; they are not asked again, and whoever waits for an answer goes on without."""
         for model in {id(model): model for model in (self.judge, self.person) if model is not None}.values():
             model.close()
+
+
+def spot_of(snapshot: Snapshot, trial: int) -> Spot:
+    """Which trial of which task, and of which file."""
+    return Spot(snapshot.source, snapshot.task.name, trial)
 
 
 ALONE = Models()

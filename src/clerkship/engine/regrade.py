@@ -1,6 +1,7 @@
 """A verdict from a log that is kept: the same fold over the same evidence, without running anything."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.models import ALONE, Models
@@ -15,6 +16,8 @@ from clerkship.model.run import CriterionRun, Ending, TaskRun
 from clerkship.playground.playground import replay
 
 Kinds = Mapping[str, type[Payload]]
+_ERRORED: dict[str, Any] = {"status": "errored", "ending": "errored", "verdict": None, "score": None}
+_ERRORED |= {"axes": {}, "criteria": ()}
 
 
 class UnknownEvent(PlatformError):
@@ -62,13 +65,13 @@ def regrade(
     """A trial's record with its verdict found again, by the criteria of `built`."""
     if chain_head(lines) != graded.head:
         error = "the log that is kept is not the one that was graded: its lines do not lead to its head"
-        return graded.model_copy(
-            update={"status": "errored", "ending": "errored", "error": error, "verdict": None, "score": None}
-            | {"axes": {}, "criteria": (), "snapshot": built.snapshot.hash}
-        )
+        return graded.model_copy(update=_ERRORED | {"error": error, "snapshot": built.snapshot.hash})
     tally = Tally()
     events = parse_log(lines, kinds, blob)
     criteria, folded = grade(built, events, graded.ending, models, graded.trial, tally)
+    missed = models.missed(graded.task, graded.trial)
+    if missed:
+        return graded.model_copy(update=_ERRORED | {"error": missed, "snapshot": built.snapshot.hash})
     return graded.model_copy(
         update={
             "criteria": criteria,

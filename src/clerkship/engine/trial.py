@@ -247,7 +247,12 @@ class Trial:
     def _keep(self, ending: Ending, error: str, criteria: tuple[CriterionRun, ...], folded: Score) -> Finished:
         self._setting.gateway.dismiss(self.playground)
         playground, snapshot, log = self.playground, self.job.built.snapshot, self.playground.log
-        playground.sidecar.facts["wall_ms"] = round((perf_counter() - self._began) * 1000, 3)
+        models = self._setting.models
+        missed = models.missed(snapshot.task.name, self.job.trial)
+        if missed and ending != "cancelled":  # whoever asked may have made the best of it; there is nothing to go by
+            ending, error, criteria, folded = "errored", missed, (), Score(None, None, {})
+        if not models.replays:
+            playground.sidecar.facts["wall_ms"] = round((perf_counter() - self._began) * 1000, 3)
         task_run = TaskRun(
             run=self.job.run,
             task=snapshot.task.name,
@@ -269,7 +274,9 @@ class Trial:
             tags=snapshot.task.tags,
             models=self._tally.used(),
         )
-        return Finished(task_run, log.data(), log.blobs, orjson.dumps(playground.sidecar.data()))
+        return Finished(
+            task_run, log.data(), log.blobs, orjson.dumps(playground.sidecar.data(timed=not models.replays))
+        )
 
     def _evidence(self, ending: Ending) -> Evidence:
         snapshot = self.job.built.snapshot

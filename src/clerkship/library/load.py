@@ -481,10 +481,15 @@ def load(path: Path, catalog: Catalog, *, needs_task: bool = True, abilities: Ab
         raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
     if not is_folder and path.suffix not in SUFFIXES:
         raise InputError.of("it is not a YAML file", file=str(path), hint=f"its name should end in {SUFFIXES[0]}")
-    folder = Folder(path if is_folder else _around(path))
+    folder = Folder(root_of(path))
     only = None if is_folder else path
     with uncollected():
         return Loader(folder, catalog, needs_task, Known(abilities, catalog.reads), only).load()
+
+
+def root_of(path: Path) -> Path:
+    """The folder that is read for a path: itself, or the one around a file."""
+    return path if path.is_dir() else _around(path)
 
 
 def _around(file: Path) -> Path:

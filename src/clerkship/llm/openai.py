@@ -2,10 +2,8 @@
 
 import asyncio
 import contextlib
-import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from urllib.parse import urlsplit
 
 import orjson
 from pydantic import BaseModel, JsonValue
@@ -14,8 +12,7 @@ from clerkship.llm.answer import parse_answer
 from clerkship.llm.aside import Aside, CalledOff
 from clerkship.llm.completions import BACKOFF, Completions, Declined, Endpoint, ModelOutage, text_of
 from clerkship.llm.contract import Answer, BadAnswer, Question
-from clerkship.llm.wire import parse_address
-from clerkship.model.problem import InputError
+from clerkship.llm.place import Place
 
 if TYPE_CHECKING:
     import httpx
@@ -29,36 +26,6 @@ ANSWER_WITHIN = 120.0
 ASK_WITHIN = 600.0
 """Seconds for one question with everything: attempts, waits between them, repairs."""
 AT_ONCE = 8
-KEYED = "api.openai.com"
-"""Answers nobody without a key; others may."""
-_REFERENCE = re.compile(r"(?P<model>\S+?)(?:@(?P<address>https?://\S+))?")
-
-
-class Place(NamedTuple):
-    """A model, and the address it is asked at."""
-
-    model: str
-    address: str
-
-    @property
-    def name(self) -> str:
-        """As it is kept and shown."""
-        return f"openai:{self.model}@{self.address}"
-
-
-def parse_place(rest: str, base_url: str, key: str, who: str = "agent") -> Place:
-    """`model`, or `model@https://host/v1`; one that wants a key is refused where there is none."""
-    found = _REFERENCE.fullmatch(rest)
-    if found is None:
-        raise InputError.of(
-            f"{who} `openai:{rest}`: no model", hint="write openai:model or openai:model@https://host/v1"
-        )
-    address = found["address"] or base_url
-    if "?" in address:
-        raise InputError.of(f"{who} `openai:{found['model']}`: the address has a query", hint="end it before the `?`")
-    if urlsplit(address).hostname == KEYED and not key:
-        raise InputError.of(f"{who} `openai:{found['model']}`: {KEYED} wants a key", hint="set OPENAI_API_KEY")
-    return Place(found["model"], parse_address(address, f"openai:{rest}", who))
 
 
 class Manner(NamedTuple):

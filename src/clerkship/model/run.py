@@ -165,6 +165,11 @@ class BenchmarkRun(Frozen):
     plugins: dict[str, str] = {}
     """Packages from elsewhere that its tasks and its agent need, with their versions."""
 
+    @property
+    def replayed(self) -> bool:
+        """Whether no model was asked: such a run is the same whenever and wherever it is done."""
+        return self.asking.tape == "replay"
+
     def missing(self, counts: "Counts") -> int:
         """Trials that were to be done and were not; who was sure early has left out the rest on purpose."""
         return 0 if self.status == "completed" else max(self.total - counts.done, 0)

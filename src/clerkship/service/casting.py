@@ -1,14 +1,15 @@
 """Who is asked in a run: as was wanted, as the settings say, or as the folder's own conftest does."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from clerkship.engine.build import build_model
 from clerkship.engine.catalog import Registered
+from clerkship.engine.model_build import build_model, model_name
 from clerkship.engine.models import ALONE, Models
 from clerkship.llm.absent import AbsentModel
 from clerkship.llm.contract import Model
+from clerkship.llm.recalled import RecalledModel
 from clerkship.model.conftest import Conftest, Llm
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError, Problem
@@ -18,6 +19,8 @@ from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
 
 PROVIDERS = ("openai",)
+Build = Callable[[ModelChoice, Settings], Model | None]
+"""Makes somebody who can be asked of a choice; nobody where that is the choice."""
 _NO_JUDGE = "give --judge, or --no-judge to skip them"
 _NO_PERSON = "give --person, such as openai:gpt-5.1"
 
@@ -99,9 +102,10 @@ def choose(
     person = _chosen(wanted.person, kept.person if kept is not None else None, settings.person, needed=needs.person)
     if person is None and needs.person and simulation is not None:
         person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", _NO_PERSON)
-    judge_model, judge_kept = _ready(judge, settings)
-    person_model, person_kept = _ready(person, settings)
     asking = wanted.asking if kept is None else kept.asking
+    build = _recalled if asking.tape == "replay" else build_model
+    judge_model, judge_kept = _ready(judge, settings, build)
+    person_model, person_kept = _ready(person, settings, build)
     models = Models(judge_model, person_model, judge_kept is not None and judge_kept.skips, asking)
     return Cast(models, judge_kept, person_kept)
 
@@ -149,21 +153,28 @@ def _chosen(wanted: str | None, kept: ModelChoice | None, setting: str, *, neede
     return kept or (ModelChoice(who=setting) if setting else None)
 
 
-def _ready(found: ModelChoice | _Named | None, settings: Settings) -> tuple[Model | None, ModelChoice | None]:
+def _recalled(choice: ModelChoice, settings: Settings) -> Model | None:
+    """Somebody who is not asked: no key is needed, no file, no network."""
+    return RecalledModel(model_name(choice, settings)) if not choice.skips else None
+
+
+def _ready(
+    found: ModelChoice | _Named | None, settings: Settings, build: Build
+) -> tuple[Model | None, ModelChoice | None]:
     """One that a conftest names and that is not to be had is no reason not to run: whoever asks it is told."""
     if found is None:
         return None, None
     if isinstance(found, ModelChoice):
-        return _built(found, settings)
+        return _built(found, settings, build)
     try:
-        return _built(found.choice(), settings)
+        return _built(found.choice(), settings, build)
     except InputError as error:
         reason = f"the conftest's {found.role} is not available: {error}; or {found.instead}"
         return AbsentModel(found.llm.model, reason), None
 
 
-def _built(choice: ModelChoice, settings: Settings) -> tuple[Model | None, ModelChoice]:
-    model = build_model(choice, settings)
+def _built(choice: ModelChoice, settings: Settings, build: Build) -> tuple[Model | None, ModelChoice]:
+    model = build(choice, settings)
     if model is None:
         return None, choice
     about = {"who": model.name, "embeddings": choice.embeddings or settings.embeddings}

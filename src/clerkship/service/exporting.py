@@ -23,6 +23,7 @@ from clerkship.report.markdown import SUMMARY, render_markdown
 from clerkship.report.outcome import urgency
 from clerkship.report.rasa_results import STAMP, Results, place_for
 from clerkship.report.rasa_results import Kept as KeptResult
+from clerkship.service.taping import moment
 from clerkship.store.contract import Store
 
 STDOUT = Path("-")
@@ -104,7 +105,7 @@ def _write_results(store: Store, reference: str, wanted: ResultsFolder) -> Path:
     """A new folder, whatever is there already."""
     run = store.run(reference)
     parent = wanted.folder or place_for(run.path)
-    folder = _new_folder(parent, f"{now():{STAMP}}")
+    folder = _new_folder(parent, f"{moment(run, now()):{STAMP}}")
     shown = f"eval/results/{folder.name}" if parent.resolve().parts[-2:] == ("eval", "results") else folder.as_posix()
     snapshots: dict[str, Snapshot] = {}
     for task_run in store.each(run.id):

@@ -13,11 +13,13 @@ from clerkship.engine.build import build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
 from clerkship.engine.models import ALONE, Models
 from clerkship.engine.schedule import Schedule
+from clerkship.engine.taping import Taping
 from clerkship.engine.trial import Finished, Setting
 from clerkship.faults.chaos import chaos
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
+from clerkship.llm.tape import Told
 from clerkship.model.dataset import Dataset
 from clerkship.model.model_choice import NOBODY
 from clerkship.model.names import did_you_mean
@@ -30,6 +32,7 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
 from clerkship.service.casting import Wanted, choose, needs_of, unused
 from clerkship.service.checking import load_checked
+from clerkship.service.taping import Deck, as_replayed, free_name, taped
 from clerkship.settings import Settings
 from clerkship.store.contract import Hold, Store
 
@@ -86,6 +89,8 @@ class RunPlan:
     warnings: tuple[Problem, ...] = ()
     domain: str | None = None
     """What the names in the files were checked against, if anything."""
+    known: frozenset[str] | None = None
+    """Every task there is in its files, where they were read."""
 
     def expected(self) -> int | None:
         """How many trials there will be, where that is known."""
@@ -103,10 +108,13 @@ class RunResult:
 
     run: BenchmarkRun
     counts: Counts
+    tape: Told | None = None
+    """What was recorded, or replayed."""
 
     def exit_code(self) -> int:
-        """The design's table."""
-        return self.run.exit_code(self.counts)
+        """The design's table; what could not be written down is ours."""
+        code = self.run.exit_code(self.counts)
+        return 2 if self.tape is not None and self.tape.failed and code in (0, 1) else code
 
 
 def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> RunPlan:
@@ -139,6 +147,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     wanted = {name for loaded in tasks for name in loaded.environment.datasets}
     needs = needs_of(snapshots, catalog)
     cast = choose(_wanted(request), settings, conftest=library.conftest, needs=needs)
+    cast = taped(cast, Deck(library.root, settings, library.conftest), snapshots, needs)
     plan = Plan(
         snapshots=tuple(snapshot.hash for snapshot in snapshots),
         seed=settings.seed if request.seed is None else request.seed,
@@ -156,6 +165,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         concurrency=request.concurrency or benchmark_concurrency,
         **cast.kept(),
     )
+    if cast.models.tapes is not None and run.replayed:
+        run = as_replayed(run, plan, snapshots, cast.models.tapes)
     return RunPlan(
         run,
         plan,
@@ -166,6 +177,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         cast.models,
         (*library.warnings_of(tasks), *unused(library.conftest), *cast.missing(needs)),
         library.domain,
+        frozenset(library.tasks),
     )
 
 
@@ -293,6 +305,8 @@ def _pick(library: Library, request: RunRequest) -> tuple[list[LoadedTask], floa
 
 def execute(plan: RunPlan, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:
     """Run a plan to its end, or until Ctrl-C; each finished trial is kept before anyone hears of it."""
+    if plan.run.replayed:
+        plan = replace(plan, run=free_name(plan.run, store))
     built = build_tasks(plan.snapshots, plan.datasets, catalog)
     with store.hold(plan.run.id) as hold:
         store.open_run(plan.run, plan.frozen())
@@ -301,10 +315,11 @@ def execute(plan: RunPlan, store: Store, catalog: Registered, watch: Iterable[Wa
 
 def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch: Iterable[Watch] = ()) -> RunResult:
     """Do what is scheduled, in a run that is open and in hand."""
-    watchers = tuple(watch)
+    watchers, taping = tuple(watch), Taping(plan.models, plan.snapshots)
 
     def save(finished: list[Finished]) -> None:
         store.save(finished)
+        taping.heed(item.task_run for item in finished)
         for item in finished:
             for tell in watchers:
                 tell(item.task_run)
@@ -319,10 +334,14 @@ def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch
         finally:
             listener.close()
             plan.models.close()
+            taping.save()
         store.mark(plan.run.id, "cancelled" if batch.cancelled else "completed", _end_of(plan.run))
-    return RunResult(store.run(plan.run.id), store.counts(plan.run.id))
+    told = taping.finish(whole=not batch.cancelled, known=plan.known)
+    return RunResult(store.run(plan.run.id), store.counts(plan.run.id), told)
 
 
 def _end_of(run: BenchmarkRun) -> str:
-    """Now, but not before its start: a machine's clock may be set back while it runs."""
+    """Now, but not before its start: a machine's clock may be set back while it runs. A replay takes no time."""
+    if run.replayed:
+        return run.started_at
     return max(now(), datetime.fromisoformat(run.started_at)).isoformat()

@@ -10,19 +10,22 @@ from clerkship.engine.build import BuiltTask, build_solver, build_tasks, plugins
 from clerkship.engine.catalog import Registered
 from clerkship.engine.regrade import regrade
 from clerkship.engine.schedule import Schedule
+from clerkship.engine.taping import Taping
 from clerkship.engine.trial import Finished, Job, stillborn
 from clerkship.kit.wall import now
-from clerkship.library.load import load
+from clerkship.library.load import load, root_of
+from clerkship.llm.tape import Tapes
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
 from clerkship.model.model_choice import NOBODY
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
-from clerkship.model.run import Attempt, BenchmarkRun, Outcome, Status
+from clerkship.model.run import Attempt, BenchmarkRun, Outcome, Status, Tape
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.running import RunPlan, RunResult, Watch, carry_out, new_run
+from clerkship.service.taping import Deck, as_replayed, free_name, taped
 from clerkship.settings import Settings
 from clerkship.store.contract import Store, StoreFailed
 
@@ -43,9 +46,12 @@ def plan_rerun(
     snapshots = tuple(_graded_now(snapshot) for snapshot in _snapshots(store, run))
     plan = _plan(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
     about = run.model_dump(include={"name", "path", "options", "concurrency"})
-    cast = choose(Wanted(), settings, kept=run, needs=needs_of(snapshots, catalog))
+    needs = needs_of(snapshots, catalog)
+    cast = taped(choose(Wanted(), settings, kept=run, needs=needs), _deck(run, settings), snapshots, needs)
     about |= {"plugins": plugins_used(snapshots, solver.name, catalog), **cast.kept()}
     new = new_run(plan, solver.name, made_by="rerun", origin=run.id, **about)
+    if cast.models.tapes is not None and new.replayed:
+        new = as_replayed(new, plan, snapshots, cast.models.tapes)
     return RunPlan(new, plan, snapshots, _datasets(store, snapshots), solver, settings.concurrency, cast.models)
 
 
@@ -88,6 +94,7 @@ def plan_resume(
             f"{run.id} was begun with {_packages(run.plugins)}, and here is {_packages(plugins)}: one run has one",
             hint=f"`clerkship rerun {run.id}` does all of it anew",
         )
+    needs = needs_of(snapshots, catalog)
     plan = RunPlan(
         run,
         _plan(store, run),
@@ -95,13 +102,23 @@ def plan_resume(
         _datasets(store, snapshots),
         solver,
         settings.concurrency,
-        choose(Wanted(), settings, kept=run, needs=needs_of(snapshots, catalog)).models,
+        taped(choose(Wanted(), settings, kept=run, needs=needs), _deck(run, settings), snapshots, needs).models,
     )
     known = store.outcomes(run.id)
     again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
     unsettled = sum(outcome.status in again for outcome in known)
     missing = run.missing(store.counts(run.id))
     return Resumed(plan, unsettled + missing, again)
+
+
+def _deck(run: BenchmarkRun, settings: Settings) -> Deck:
+    """Where a kept run's cassettes are: beside its files, if these are still there."""
+    path = Path(run.path)
+    if run.asking.tape is not None and not path.exists():
+        raise InputError.of(
+            f"{run.id} has its recordings beside {run.path}, and that is not here", hint="go there first"
+        )
+    return Deck(root_of(path), settings)
 
 
 def _packages(plugins: Mapping[str, str]) -> str:
@@ -134,8 +151,12 @@ def _cut_short(
     return [stillborn(job, KILLED, "cancelled") for job in jobs]
 
 
-def _options(before: tuple[str, ...], judge: str | None) -> tuple[str, ...]:
-    """What a run was asked for, with another judge where there is one."""
+_TAPES = ("--record", "--replay", "--refresh", "--record-agent")
+
+
+def _options(before: tuple[str, ...], judge: str | None, tape: Tape | None) -> tuple[str, ...]:
+    """What a run was asked for, with another judge where there is one, and recorded or replayed as this one is."""
+    before = tuple(option for option in before if option not in _TAPES) + ((f"--{tape}",) if tape is not None else ())
     if judge is None:
         return before
     kept = [
@@ -152,6 +173,15 @@ class Rejudging:
 
     judge: str | None = None
     settings: Settings = field(default_factory=Settings)
+    tape: Tape | None = None
+    """Whether what the judge answers is taken down, or taken from what was."""
+
+    def kept(self, run: BenchmarkRun) -> BenchmarkRun:
+        """The run as far as it says who is asked, and how. What was replayed is graded from cassettes again: nobody is
+        asked unless another judge is named."""
+        again: Tape | None = "replay" if run.replayed and self.judge in (None, NOBODY) else None
+        asking = run.asking.model_copy(update={"tape": self.tape or again, "tapes_agent": False})
+        return run.model_copy(update={"asking": asking})
 
 
 _AS_IT_WAS = Rejudging()
@@ -187,9 +217,13 @@ def rescore(
     plugins = plugins_used(snapshots.values(), run.solver, catalog)
     conftest = library.conftest if library is not None else None
     needs = needs_of(snapshots.values(), catalog)._replace(person=False)
-    cast = choose(Wanted(judge=judging.judge), judging.settings, kept=run, conftest=conftest, needs=needs)
-    about = {"plugins": plugins, "options": _options(run.options, judging.judge), **cast.kept()}
-    new = _open_rescored(store, run.model_copy(update=about), len(trials), snapshots.values())
+    kept = judging.kept(run)
+    cast = choose(Wanted(judge=judging.judge), judging.settings, kept=kept, conftest=conftest, needs=needs)
+    deck = Deck(library.root, judging.settings, conftest) if library is not None else _deck(kept, judging.settings)
+    cast = taped(cast, deck, tuple(snapshots.values()), needs)
+    about = {"plugins": plugins, "options": _options(run.options, judging.judge, kept.asking.tape), **cast.kept()}
+    new = _open_rescored(store, run.model_copy(update=about), len(trials), snapshots.values(), cast.models.tapes)
+    taping = Taping(cast.models, snapshots.values())
     with store.hold(new.id):
         status = "cancelled"
         try:
@@ -204,14 +238,20 @@ def rescore(
             status = "completed"
         finally:
             cast.models.close()
-            store.mark(new.id, status, now().isoformat())
-    return RunResult(store.run(new.id), store.counts(new.id))
+            taping.save()
+            store.mark(new.id, status, new.started_at if new.replayed else now().isoformat())
+    # Only the judge was asked here: what else is recorded is no less right than before.
+    return RunResult(store.run(new.id), store.counts(new.id), taping.finish(whole=False))
 
 
-def _open_rescored(store: Store, run: BenchmarkRun, total: int, snapshots: Collection[Snapshot]) -> BenchmarkRun:
+def _open_rescored(
+    store: Store, run: BenchmarkRun, total: int, snapshots: Collection[Snapshot], tapes: Tapes | None
+) -> BenchmarkRun:
     plan = Plan(snapshots=tuple(snapshot.hash for snapshot in snapshots), seed=run.seed, trials=run.trials)
     about = run.model_dump(include={"name", "path", "options", "plugins", "judge", "person", "asking"})
     new = new_run(plan, run.solver, made_by="rescore", origin=run.id, **about).model_copy(update={"total": total})
+    if tapes is not None and new.replayed:
+        new = free_name(as_replayed(new, plan, tuple(snapshots), tapes), store)
     store.open_run(new, {part.hash: part.data for part in (plan, *snapshots)})
     return new
 

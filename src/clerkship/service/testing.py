@@ -105,8 +105,8 @@ class Practice:
         self.warnings += map(str, plan.warnings)
         if self._store is None:
             self._store = open_store(self._path, create=True)
-        execute(plan, self._store, catalog)
-        view = show_run(self._store, plan.run.id)
+        done = execute(plan, self._store, catalog)
+        view = show_run(self._store, done.run.id)
         result = Result(view.run, view.counts, view.task_runs, self._store)
         self.results.append(result)
         return result

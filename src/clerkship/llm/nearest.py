@@ -1,0 +1,86 @@
+"""What was recorded instead of what is asked: the nearest there is, and its difference."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from clerkship.llm.cassette import Cassette, Embedding, Exchange, Said, address
+from clerkship.model.usage import Role
+
+MOST_LINES = 24
+LONGEST_LINE = 240
+MOST_COMPARED = 200
+"""Recordings that are looked at closely."""
+_NAMES = {"shape": "the shape of the answer", "parameters": "the model's parameters", "sample": "which sample it is"}
+
+
+def explain(
+    asked: Mapping[str, Any], texts: Sequence[str], talk: Sequence[Said], role: Role, cassette: Cassette
+) -> str:
+    """How a question differs from the recorded one that is most like it."""
+    known = [entry for entry in cassette.entries.values() if isinstance(entry, Exchange)]
+    if not known:
+        return "; nothing is recorded there" if not cassette.entries else "; no question to a model is recorded there"
+    written = {address(text): text for text in texts}
+    prompt = "".join(written[key] for key in asked["prompt"])
+    near = _nearest(asked, prompt, role, known, cassette)
+    differs = [name for name, value in asked.items() if getattr(near, name) != value]
+    if differs == ["model"]:
+        return f"; only the model differs: recorded with {near.model}, asked is {asked['model']}"
+    told = [_said_of(name, near, asked) for name in differs if name not in ("prompt", "orders", "talk")]
+    orders = "".join(written[key] for key in asked["orders"])
+    parts = {
+        "orders": (cassette.whole(near.orders), orders),
+        "talk": (_lines(cassette.talk(near.talk)), _lines(talk)),
+        "prompt": (cassette.whole(near.prompt), prompt),
+    }
+    shown = "".join(_diff(name, *parts[name]) for name in parts if name in differs)
+    named = ", ".join((*told, *(f"its {name}" for name in parts if name in differs)))
+    whose = f"{near.of[0][0]!r}, trial {near.of[0][1]}"
+    return f"; the nearest recorded request is of {whose}, and differs in {named}{shown}"
+
+
+def explain_vectors(asked: Mapping[str, Any], cassette: Cassette) -> str:
+    """Likewise, of texts that vectors were asked of."""
+    known = [entry for entry in cassette.entries.values() if isinstance(entry, Embedding)]
+    same = [entry for entry in known if list(entry.given) == list(asked["given"])]
+    if same:
+        return f"; only the model differs: recorded with {same[0].model}, asked is {asked['model']}"
+    return f"; {len(known)} lists of other texts are recorded there"
+
+
+def _nearest(
+    asked: Mapping[str, Any], prompt: str, role: Role, known: Iterable[Exchange], cassette: Cassette
+) -> Exchange:
+    ranked = sorted(known, key=lambda entry: (-_alike(entry, asked, role), entry.key))[:MOST_COMPARED]
+    lines = set(prompt.splitlines())
+
+    def score(entry: Exchange) -> float:
+        others = set(cassette.whole(entry.prompt).splitlines())
+        return _alike(entry, asked, role) + 3 * len(lines & others) / max(len(lines | others), 1)
+
+    return max(ranked, key=lambda entry: (score(entry), entry.key))
+
+
+def _alike(entry: Exchange, asked: Mapping[str, Any], role: Role) -> float:
+    same = sum(bool(getattr(entry, name) == value) for name, value in asked.items())
+    return float(same + 2 * bool(entry.prompt == asked["prompt"]) + 2 * (entry.role == role))
+
+
+def _said_of(name: str, near: Exchange, asked: Mapping[str, Any]) -> str:
+    if name == "shape":
+        return _NAMES[name]
+    return f"{_NAMES.get(name, f'the {name}')} (recorded {getattr(near, name)!r}, asked {asked[name]!r})"
+
+
+def _lines(talk: Iterable[Said]) -> str:
+    return "\n".join(f"{said.role}: {said.text}" for said in talk)
+
+
+def _diff(name: str, recorded: str, asked: str) -> str:
+    found = difflib.unified_diff(
+        recorded.splitlines(), asked.splitlines(), f"{name}, as recorded", f"{name}, as asked", n=1, lineterm=""
+    )
+    lines = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in found]
+    more = [f"… and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
+    return "".join(f"\n{line}" for line in (*lines[:MOST_LINES], *more))

@@ -1,0 +1,91 @@
+"""Where a model is asked: `sort:model[@address]`, read into whose interface it has, its name and its address."""
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from clerkship.llm.wire import parse_address
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError
+
+OPENAI: Final = "openai"
+AZURE: Final = "azure"
+ANTHROPIC: Final = "anthropic"
+KEYED = frozenset({"api.openai.com", "api.anthropic.com"})
+"""Answer nobody without a key; others may."""
+USUAL: Mapping[str, str] = {
+    OPENAI: "https://api.openai.com/v1",
+    AZURE: "",
+    ANTHROPIC: "https://api.anthropic.com",
+    "ollama": "http://localhost:11434/v1",
+    "lm_studio": "http://localhost:1234/v1",
+    "vllm": "http://localhost:8000/v1",
+}
+"""The sorts there are, and where each is if nobody says; Azure's addresses are everybody's own."""
+_ALSO = {"self-hosted": "vllm", "self_hosted": "vllm", "hosted_vllm": "vllm", "ollama_chat": "ollama"}
+_ROOTED = frozenset({"ollama", "lm_studio", "vllm"})
+"""Whose address is often given without the path that all of them have."""
+_SORT = re.compile(r"[a-z][a-z0-9_-]*")
+_REFERENCE = re.compile(r"(?P<model>\S+?)(?:@(?P<address>https?://\S+))?")
+
+
+class Place(NamedTuple):
+    """A model, and the address it is asked at."""
+
+    model: str
+    address: str
+    sort: str = OPENAI
+
+    @property
+    def name(self) -> str:
+        """As it is kept and shown; reads back as the same place."""
+        usual = self.sort == ANTHROPIC and self.address == USUAL[ANTHROPIC]
+        return f"{self.sort}:{self.model}" if usual else f"{self.sort}:{self.model}@{self.address}"
+
+    @property
+    def keyed(self) -> bool:
+        """Whether nobody is answered there without a key."""
+        return self.sort == AZURE or urlsplit(self.address).hostname in KEYED
+
+
+def known(sort: str) -> str:
+    """The sort's one name, whatever else it is called."""
+    return _ALSO.get(sort, sort)
+
+
+def parse_who(text: str, usual: Mapping[str, str] = USUAL, who: str = "model") -> Place:
+    """`sort:model` where there is such a sort, `anything:model@https://host/v1` where there is not."""
+    called, _, rest = text.partition(":")
+    sort = known(called)
+    found = _REFERENCE.fullmatch(rest)
+    if sort not in USUAL and (found is None or not found["address"] or not _SORT.fullmatch(sort)):
+        sorts = (*USUAL, "scripted", "none")
+        hint = did_you_mean(called, sorts) or "write openai:model, openai:model@https://host/v1, scripted:file or none"
+        raise InputError.of(f"unknown {who} `{text}`", hint=hint)
+    return parse_place(rest, {**USUAL, **usual}.get(sort, ""), who, sort)
+
+
+def parse_place(rest: str, usual: str, who: str = "agent", sort: str = OPENAI) -> Place:
+    """`model`, or `model@https://host/v1`; at the usual address where none is said."""
+    found = _REFERENCE.fullmatch(rest)
+    if found is None:
+        raise InputError.of(
+            f"{who} `{sort}:{rest}`: no model", hint=f"write {sort}:model or {sort}:model@https://host/v1"
+        )
+    address = found["address"] or usual
+    if not address:
+        raise InputError.of(f"{who} `{sort}:{rest}`: no address", hint=f"write {sort}:{rest}@https://host")
+    if "?" in address:
+        raise InputError.of(f"{who} `{sort}:{found['model']}`: the address has a query", hint="end it before the `?`")
+    parse_address(address, f"{sort}:{rest}", who)
+    if sort in _ROOTED and urlsplit(address).path in ("", "/"):
+        address = f"{address.rstrip('/')}/v1"
+    return Place(found["model"], address, sort)
+
+
+def check_key(place: Place, key: str, variable: str, who: str = "agent") -> None:
+    """Raise InputError where a place wants a key and there is none."""
+    if place.keyed and not key:
+        host = urlsplit(place.address).hostname
+        raise InputError.of(f"{who} `{place.sort}:{place.model}`: {host} wants a key", hint=f"set {variable}")

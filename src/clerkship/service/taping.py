@@ -1,0 +1,183 @@
+"""Cassettes for a run: which there are, whom they know, and what a replayed run is called."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+import orjson
+from pydantic import JsonValue
+
+from clerkship.llm.absent import AbsentModel
+from clerkship.llm.cassette import Embedding, Exchange, address, cassette_of
+from clerkship.llm.contract import Model
+from clerkship.llm.recalled import RecalledModel
+from clerkship.llm.tape import Part, Tapes
+from clerkship.llm.veil import Veil, worth_hiding
+from clerkship.model.conftest import Conftest, Llm
+from clerkship.model.model_choice import ModelChoice
+from clerkship.model.plan import Plan
+from clerkship.model.problem import InputError
+from clerkship.model.run import Asking, BenchmarkRun, Tape
+from clerkship.model.snapshot import Snapshot
+from clerkship.model.usage import Role
+from clerkship.service.casting import Cast, Needs
+from clerkship.settings import Settings, secrets, variables
+from clerkship.store.contract import Store, UnknownRun
+
+JUDGES: tuple[Role, ...] = ("judge", "metrics", "person_check")
+"""What is asked of whoever judges."""
+_NAME = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_FLAGS: Mapping[str, tuple[Role, ...]] = {"--judge": JUDGES, "--person": ("person",)}
+
+
+@dataclass(frozen=True)
+class Deck:
+    """Where cassettes are, and what else is needed to use them."""
+
+    root: Path
+    """The folder that sources of tasks are named from."""
+    settings: Settings
+    conftest: Conftest | None = None
+
+
+def check_tape(asking: Asking) -> None:
+    """What excludes each other, or makes no sense alone."""
+    if asking.tapes_agent and asking.tape not in ("record", "refresh"):
+        raise InputError.of("--record-agent takes down what an agent answers", hint="give --record or --refresh too")
+
+
+def taped(cast: Cast, deck: Deck, snapshots: Sequence[Snapshot], needs: Needs) -> Cast:
+    """The same people with cassettes in front of them, where that was asked for."""
+    asking = cast.models.asking
+    check_tape(asking)
+    if asking.tape is None:
+        return cast
+    tapes = open_tapes(asking.tape, deck, snapshots, agents=asking.tapes_agent)
+    if asking.tape == "replay":
+        cast = _recalled(cast, deck, tapes, snapshots, needs)
+    parts: dict[Role, Part] = {}
+    for roles, choice in ((JUDGES, cast.judge), (("person",), cast.person)):
+        if choice is not None and not choice.skips:
+            parts |= dict.fromkeys(roles, _part(choice, deck.settings, tapes.veil))
+    tapes.parts = parts
+    return replace(cast, models=replace(cast.models, tapes=tapes))
+
+
+def open_tapes(mode: Tape, deck: Deck, snapshots: Iterable[Snapshot], *, agents: bool = False) -> Tapes:
+    """The cassettes of some tasks, read; what is wrong with one is said now."""
+    names = _names_in(deck.conftest)
+    known = {name: value for name, value in variables().items() if name in names}
+    tapes = Tapes(
+        mode,
+        lambda source: cassette_of(deck.root / source),
+        veil=Veil(known, worth_hiding(secrets(deck.settings))),
+        agents=agents,
+    )
+    for source in dict.fromkeys(snapshot.source for snapshot in snapshots):
+        cassette = tapes.cassette(source)
+        if mode != "replay":
+            _refuse_unwritable(cassette.path)
+    return tapes
+
+
+def _names_in(conftest: Conftest | None) -> set[str]:
+    """The variables that name a model, or where it is."""
+    return {name for llm in _llms(conftest) for text in (llm.model, llm.api_base or "") for name in _NAME.findall(text)}
+
+
+def _llms(conftest: Conftest | None) -> list[Llm]:
+    blocks = (conftest.evaluation, conftest.simulation) if conftest is not None else ()
+    return [block.llm for block in blocks if block is not None]
+
+
+def _refuse_unwritable(path: Path) -> None:
+    there = next(folder for folder in path.parents if folder.exists())
+    if not os.access(there, os.W_OK):
+        raise InputError.of("it cannot be written to, and recordings go there", file=str(there))
+
+
+def _part(choice: ModelChoice, settings: Settings, veil: Veil) -> Part:
+    """Without the address where it is the settings' own: that is where a model is asked, not who it is."""
+    name = choice.who.removesuffix(f"@{settings.openai_base_url}")
+    return Part(veil.hide(name), choice.parameters, veil.hide(choice.embeddings))
+
+
+def _recalled(cast: Cast, deck: Deck, tapes: Tapes, snapshots: Sequence[Snapshot], needs: Needs) -> Cast:
+    """Who is not named, or not to be had here, is whoever was recorded."""
+    models = cast.models
+    wants_judge = (needs.judge or _rates(models.asking)) and not models.skips_judged
+    if wants_judge and _is_away(models.judge):
+        found = _recorded(tapes, snapshots, "--judge")
+        if found is not None:
+            cast = replace(cast, judge=found, models=replace(cast.models, judge=RecalledModel(found.who)))
+    if needs.person and _is_away(models.person):
+        found = _recorded(tapes, snapshots, "--person")
+        if found is not None:
+            cast = replace(cast, person=found, models=replace(cast.models, person=RecalledModel(found.who)))
+    return cast
+
+
+def _rates(asking: Asking) -> bool:
+    return asking.metrics or asking.checks_person
+
+
+def _is_away(model: Model | None) -> bool:
+    return model is None or isinstance(model, AbsentModel)
+
+
+def _recorded(tapes: Tapes, snapshots: Iterable[Snapshot], flag: str) -> ModelChoice | None:
+    """The one model that cassettes know in some roles."""
+    roles = _FLAGS[flag]
+    tasks = {snapshot.task.name for snapshot in snapshots}
+    entries = [
+        entry
+        for source in dict.fromkeys(snapshot.source for snapshot in snapshots)
+        for entry in tapes.cassette(source).entries.values()
+        if any(task in tasks for task, _ in entry.of)
+    ]
+    asked = [entry for entry in entries if isinstance(entry, Exchange) and entry.role in roles]
+    found = {(entry.model, orjson.dumps(entry.parameters, option=orjson.OPT_SORT_KEYS)) for entry in asked}
+    if len(found) > 1:
+        named = ", ".join(sorted({model for model, _ in found}))
+        raise InputError.of(f"recorded with more than one model: {named}", hint=f"say which with {flag}")
+    made = [entry for entry in entries if isinstance(entry, Embedding) and entry.role in roles]
+    if not found:
+        return None
+    [(name, written)] = found
+    parameters: dict[str, JsonValue] = orjson.loads(written)
+    vectors = next((entry.model.removeprefix(f"{name} ") for entry in made if entry.model.startswith(name)), "")
+    return ModelChoice(who=name, parameters=parameters, embeddings=vectors)
+
+
+def as_replayed(run: BenchmarkRun, plan: Plan, snapshots: Sequence[Snapshot], tapes: Tapes) -> BenchmarkRun:
+    """The record of a run that is the same wherever and whenever it is done: called by what it replays, and begun
+    when its first playground's clock says so."""
+    cassettes = {source: tapes.cassette(source).digest for source in sorted({s.source for s in snapshots})}
+    who = [run.solver, *(choice and choice.model_dump(mode="json") for choice in (run.judge, run.person))]
+    told = address([plan.hash, who, run.asking.model_dump(mode="json"), cassettes, run.made_by, run.origin])
+    began = min(snapshot.environment.now for snapshot in snapshots)
+    return run.model_copy(update={"id": f"replay-{told[:12]}", "started_at": began.isoformat()})
+
+
+def free_name(run: BenchmarkRun, store: Store) -> BenchmarkRun:
+    """The same run, by a name that the store does not have yet: what is replayed twice is called the same twice."""
+    name, number = run.id, 1
+    while _has(store, name):
+        number += 1
+        name = f"{run.id}-{number}"
+    return run.model_copy(update={"id": name})
+
+
+def _has(store: Store, name: str) -> bool:
+    try:
+        return store.run(name).id == name
+    except UnknownRun:
+        return False
+
+
+def moment(run: BenchmarkRun, now: datetime) -> datetime:
+    """The time that goes into the names of what is written about a run."""
+    return datetime.fromisoformat(run.started_at) if run.replayed else now
