@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from clerkship.engine.model_build import build_model
 from clerkship.engine.catalog import Registered
+from clerkship.engine.model_build import build_model
 from clerkship.library import rasa
 from clerkship.library.domain import find_domain, read_domain
 from clerkship.library.flows import Flows, read_flows
