@@ -117,7 +117,9 @@ class Runner:
         self.origin = folder / "origin.git"
         example = shutil.ignore_patterns("__pycache__", ".clerkship", "out")
         shutil.copytree(ROOT / "examples" / "order_support", self.folder, ignore=example)
-        (self.folder / "eval" / "scenarios" / "order_delay.yml").unlink()
+        for path in (self.folder / "eval" / "scenarios").iterdir():
+            if path.stem != "question_in_between":  # one without a judge, and one with
+                path.unlink()
         shutil.move(self.folder / "judged" / "order_delay.yml", self.folder / "eval" / "scenarios" / "judged_delay.yml")
         (self.folder / ".gitignore").write_text("__pycache__\n.clerkship\nout\n", encoding="utf-8")
         self.programs = folder / "bin"

@@ -339,3 +339,14 @@ def test_flows_with_broken_yaml_are_named_with_their_line() -> None:
     Path("data/broken.yml").write_text("flows:\n  x: {steps: [\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"data/broken.yml:\d+:\d+"):
         drafted()
+
+
+def test_the_draft_that_the_guide_shows_is_the_one_that_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parent.parent.parent
+    guide = (root / "docs" / "guide" / "draft_scenarios.md").read_text(encoding="utf-8")
+    out = Path().resolve() / "out"
+    monkeypatch.chdir(root / "examples" / "order_support")
+    request = DraftRequest(sources=(Path("data"),), to=out, domain=Path("domain.yml"), flows=("change_address",))
+    draft(request, Settings(), Registered())
+    written = (out / "change_address_cancellation.yml").read_text(encoding="utf-8")
+    assert f"```yaml\n{written}```" in guide
