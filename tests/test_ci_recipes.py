@@ -150,7 +150,7 @@ class Runner:
     def job(self, path: Path, job: str, **environ: str) -> list[subprocess.CompletedProcess[str]]:
         """All of a job's steps. Those after one that failed are run too, for they say that they are."""
         recipe = read(path)
-        variables = {name: str(value) for name, value in (recipe.get("env") or recipe.get("variables")).items()}
+        variables = {name: str(value) for name, value in recipe["env" if "env" in recipe else "variables"].items()}
         return [self.sh(text, **{**variables, "TRIALS": "1", **environ}) for text in steps(path, job)]
 
     def commit(self) -> None:

@@ -1,6 +1,7 @@
 """Drafts from flows: a file for each flow and kind, that validates as it is and asserts what follows from the flow."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
@@ -178,6 +179,16 @@ def test_the_other_kinds_assert_what_is_theirs() -> None:
     assert asserted("pay_bill_out_of_scope", "action_not_executed") == ["action_check_funds", "action_pay"]
     assert asserted("pay_bill_out_of_scope", "flow_not_completed") == [{"flow_id": "pay_bill"}]
     assert {read(f"pay_bill_{kind}")["type"] for kind in KINDS} == {"happy_path", "edge_case"}
+
+
+def test_nobody_passes_a_draft_by_silence(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    for file in drafted().written:
+        text = file.path.read_text(encoding="utf-8")
+        setup = re.sub(r"^  setup:\n", "  setup:\n    person: {lines: [Hello!]}\n", text, flags=re.MULTILINE)
+        file.path.write_text(setup, encoding="utf-8")
+    assert run(["run", "eval", "--agent", "nop", "--no-judge", "--json"]) == 1
+    verdicts = [task["verdict"] for task in json.loads(capsysbinary.readouterr().out)["tasks"]]
+    assert verdicts == ["fail"] * 15
 
 
 def test_what_exists_is_left_alone_unless_it_is_to_be_overwritten() -> None:

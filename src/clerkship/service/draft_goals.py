@@ -62,6 +62,7 @@ def _offered(made: Matter, project: Project) -> Iterator[Goal]:
 
 
 def _not_done(made: Matter, project: Project) -> Iterator[Goal]:
+    yield Goal("bot_uttered", {"text_matches": "[A-Za-z]"}, "silence is no answer")
     yield Goal("flow_not_completed", {"flow_id": made.flow.id})
     for action in made.way.actions():
         yield Goal("action_not_executed", action)
