@@ -36,12 +36,48 @@ class Settings:
         repr=False,
         metadata={"about": "key for `openai:` agents and judges, or `OPENAI_API_KEY`", "also": "OPENAI_API_KEY"},
     )
+    anthropic_base_url: str = field(
+        default="https://api.anthropic.com",
+        metadata={"about": "where `anthropic:` models are, or `ANTHROPIC_BASE_URL`", "also": "ANTHROPIC_BASE_URL"},
+    )
+    anthropic_api_key: str = field(
+        default="",
+        repr=False,
+        metadata={"about": "key for `anthropic:` models, or `ANTHROPIC_API_KEY`", "also": "ANTHROPIC_API_KEY"},
+    )
+    azure_api_base: str = field(
+        default="", metadata={"about": "where `azure:` models are, or `AZURE_API_BASE`", "also": "AZURE_API_BASE"}
+    )
+    azure_api_key: str = field(
+        default="",
+        repr=False,
+        metadata={"about": "key for `azure:` models, or `AZURE_API_KEY`", "also": "AZURE_API_KEY"},
+    )
+    azure_api_version: str = field(
+        default="",
+        metadata={
+            "about": "`api-version` of `azure:` models, or `AZURE_API_VERSION`; none for those at /openai/v1",
+            "also": "AZURE_API_VERSION",
+        },
+    )
     judge: str = field(
         default="",
-        metadata={"about": "who judges what no rule decides: `openai:model`, `scripted:file`, or `none` to skip it"},
+        metadata={
+            "about": "who judges what no rule decides: `openai:model`, `anthropic:model`, `azure:deployment`, "
+            "`scripted:file`, or `none` to skip it"
+        },
     )
     person: str = field(
-        default="", metadata={"about": "who plays people that are not scripted: `openai:model` or `scripted:file`"}
+        default="",
+        metadata={"about": "who plays people that are not scripted: `openai:model` and so on, or `scripted:file`"},
+    )
+    endpoint_calls: int = field(
+        default=0,
+        metadata={"about": "questions under way at one model's address; 8, or as many as its models were told, if 0"},
+    )
+    prices: str = field(
+        default="",
+        metadata={"about": "YAML file of what models take: model, `input` and `output` in dollars per million tokens"},
     )
     embeddings: str = field(
         default="text-embedding-3-large",
@@ -69,6 +105,9 @@ _EXPECTED = {
     "seed": "a whole number of 64 bits",
     "plugins": "`on` or `off`",
     "openai_base_url": "an address such as https://api.openai.com/v1",
+    "anthropic_base_url": "an address such as https://api.anthropic.com",
+    "azure_api_base": "an address such as https://name.openai.azure.com",
+    "endpoint_calls": "a whole number, at least 1",
 }
 
 
@@ -106,7 +145,8 @@ def inherited(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {name: value for name, value in environ.items() if not name.startswith("CLERKSHIP_")}
 
 
-_POSITIVE = ("timeout", "turn_timeout", "max_turns", "concurrency")
+_POSITIVE = ("timeout", "turn_timeout", "max_turns", "concurrency", "endpoint_calls")
+_ADDRESSES = ("openai_base_url", "anthropic_base_url", "azure_api_base")
 _SORTS: dict[str, type[Path] | type[float] | type[int]] = {
     "store": Path,
     "timeout": float,
@@ -114,6 +154,7 @@ _SORTS: dict[str, type[Path] | type[float] | type[int]] = {
     "max_turns": int,
     "concurrency": int,
     "seed": int,
+    "endpoint_calls": int,
 }
 
 
@@ -134,7 +175,7 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
                 raise ValueError
             if setting.name == "plugins" and text not in ("on", "off"):
                 raise ValueError
-            if setting.name == "openai_base_url" and not text.startswith(("http://", "https://")):
+            if setting.name in _ADDRESSES and not text.startswith(("http://", "https://")):
                 raise ValueError
             if setting.name == "seed" and not -(2**63) <= int(text) < 2**63:
                 raise ValueError

@@ -14,6 +14,8 @@ class Asked(NamedTuple):
     headers: Mapping[str, str]
     body: bytes
     method: str = "POST"
+    port: int = 0
+    """The caller's: the same one for all that comes over one connection."""
 
 
 Answered = tuple[int, Mapping[str, str], bytes]
@@ -36,7 +38,7 @@ class Served:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", "0")))
                 given = {key.lower(): value for key, value in self.headers.items()}
-                asked = Asked(self.path, given, body, self.command)
+                asked = Asked(self.path, given, body, self.command, self.client_address[1])
                 served.asked.append(asked)
                 found = answer(asked)
                 if found is None:

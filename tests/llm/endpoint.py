@@ -1,21 +1,34 @@
 """An endpoint of the OpenAI sort on loopback, that answers as a test says."""
 
 import json
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from clerkship.llm.openai import Manner, OpenAIModel
+from clerkship.llm.completions import Door
+from clerkship.llm.openai import ChatEmbedder, ChatSpeaker
 from clerkship.llm.place import Place
+from clerkship.llm.remote import Manner, RemoteModel
+from clerkship.llm.switchboard import Switchboard
 from tests.actors.servers import Answered, Asked, Served
 
 KEY = "sk-judges-have-keys-too"
 
 
-def said(text: str | None, **more: Any) -> Answered:
-    """A completion that says this."""
+def said(text: str | None, finish: str = "stop", usage: dict[str, Any] | None = None, **more: Any) -> Answered:
+    """A completion that says this, and what it took."""
     message = {"role": "assistant", "content": text, **more}
-    usage = {"prompt_tokens": 7, "completion_tokens": 3}
-    return 200, {}, json.dumps({"choices": [{"message": message}], "usage": usage}).encode()
+    used = {"prompt_tokens": 7, "completion_tokens": 3} if usage is None else usage
+    choices = [{"index": 0, "message": message, "finish_reason": finish}]
+    return 200, {}, json.dumps({"choices": choices, "usage": used}).encode()
+
+
+def cut(answered: Answered, at: int, *, hangs: bool = False) -> Answered:
+    """The same, broken off in the middle of its body: with the connection, or with nothing more coming."""
+    status, headers, data = answered
+    told = {**headers, "Content-Length": str(len(data))} | ({} if hangs else {"Connection": "close"})
+    return status, told, data[:at]
 
 
 def refused(status: int, message: str, **headers: str) -> Answered:
@@ -29,10 +42,42 @@ def in_turn(answers: Iterable[Answered | None]) -> Callable[[Asked], Answered | 
     return lambda asked: next(left)
 
 
-def model(served: Served, **manner: Any) -> OpenAIModel:
+def model(
+    served: Served,
+    board: Switchboard | None = None,
+    endpoint: int | None = None,
+    name: str = "some-model",
+    **manner: Any,
+) -> RemoteModel:
     """Who is asked there, with our key and little patience."""
-    place = Place("some-model", f"{served.url}/v1")
-    return OpenAIModel(place, Place("some-vectors", f"{served.url}/v1"), KEY, Manner(backoff=0.001, **manner))
+    told, door, board = Manner(**{"backoff": 0.001, **manner}), Door(KEY), board or Switchboard(endpoint)
+    place, vectors = Place(name, f"{served.url}/v1"), Place("some-vectors", f"{served.url}/v1")
+    embedder = ChatEmbedder(vectors, door, told, board.line(vectors.address))
+    return RemoteModel(place, ChatSpeaker(place, door, told), embedder, board, told.at_once)
+
+
+class Busyness:
+    """How many are being answered at one time, as the server sees it, all together and by model."""
+
+    def __init__(self, together: int) -> None:
+        self._gate = threading.Condition()
+        self._together, self._under_way = together, Counter[str]()
+        self.most = Counter[str]()
+
+    def __call__(self, asked: Asked) -> Answered:
+        """Answer when so many have been here at one time, and take a little while from then on."""
+        model = json.loads(asked.body)["model"]
+        with self._gate:
+            for name in ("", model):
+                self._under_way[name] += 1
+                self.most[name] = max(self.most[name], self._under_way[name])
+            self._gate.notify_all()
+            early = self.most[""] < self._together
+            self._gate.wait_for(lambda: self.most[""] >= self._together, timeout=10)
+            self._gate.wait_for(lambda: False, timeout=0 if early else 0.02)
+            for name in ("", model):
+                self._under_way[name] -= 1
+        return said('{"reasoning": "so it is", "passed": true, "share": 0.5}')
 
 
 def bodies(served: Served) -> list[dict[str, Any]]:

@@ -3,15 +3,17 @@
 import asyncio
 import json
 import threading
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel, Field
 
+from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.completions import Declined, ModelOutage
 from clerkship.llm.contract import BadAnswer, Question
-from clerkship.llm.openai import REPAIRS
+from clerkship.llm.remote import REPAIRS
 from clerkship.model.frozen import Flag
+from clerkship.model.usage import Prices, Usage
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, bodies, in_turn, model, refused, said
 
@@ -87,8 +89,11 @@ def test_an_answer_of_the_wrong_shape_is_asked_for_again_and_said_to_be_wrong() 
     ("message", "told"),
     [
         (said("I would rather not."), "there is no JSON object in it; it said 'I would rather not.'"),
-        (said(None, refusal="I cannot judge people."), "it said 'I cannot judge people.'"),
-        (said(None), "it said nothing"),
+        (said(None, refusal="I can't judge."), 'refused to answer in 3 attempts: it said "I can\'t judge."'),
+        (said(None), "gave an empty answer in 3 attempts; it said nothing"),
+        (said(""), "gave an empty answer in 3 attempts; it said nothing"),
+        (said('{"reasoning": "on and on', finish="length"), "was cut off at its limit of tokens in 3 attempts"),
+        (said(None, finish="length"), "was cut off at its limit of tokens in 3 attempts; it said nothing"),
         (said('{"passed": true}'), "reasoning: Field required"),
         (said('{"reasoning": "cut off in the mid'), "there is no JSON object in it"),
         (said("{" * 100_000), "there is no JSON object in it"),
@@ -106,16 +111,28 @@ def test_what_is_never_of_the_shape_is_a_bad_answer_after_two_repairs(message: A
     assert len(served.asked) == REPAIRS + 1
 
 
-def test_where_the_endpoint_knows_no_schema_the_prompt_alone_asks_and_it_is_not_tried_again() -> None:
+@pytest.mark.parametrize(
+    ("knows", "forms"),
+    [
+        ("json_schema", ["json_schema", "json_schema"]),
+        ("json_object", ["json_schema", "json_object", "json_object"]),
+        ("nothing", ["json_schema", "json_object", None, None]),
+    ],
+)
+@pytest.mark.parametrize("status", [400, 422])
+def test_where_the_endpoint_knows_no_schema_it_is_asked_in_the_best_form_it_knows_and_that_is_remembered(
+    knows: str, forms: list[str | None], status: int
+) -> None:
     def answer(asked: Asked) -> Answered:
-        return refused(400, "unknown field response_format") if b"response_format" in asked.body else said(GOOD)
+        form = json.loads(asked.body).get("response_format", {}).get("type")
+        return said(GOOD) if form in (knows, None) else refused(status, f"unknown response_format {form}")
 
     with Served(answer) as served:
         asked = model(served)
         assert asked.ask(QUESTION).data.passed
         assert asked.ask(QUESTION).data.passed
         asked.close()
-    assert ["response_format" in body for body in bodies(served)] == [True, False, False]
+    assert [body.get("response_format", {}).get("type") for body in bodies(served)] == forms
 
 
 def test_a_request_that_is_refused_for_another_reason_says_so() -> None:
@@ -124,7 +141,7 @@ def test_a_request_that_is_refused_for_another_reason_says_so() -> None:
         with pytest.raises(Declined, match="status 400: the context is too long"):
             asked.ask(QUESTION)
         asked.close()
-    assert len(served.asked) == 2
+    assert len(served.asked) == 3
 
 
 def test_a_busy_endpoint_is_waited_for() -> None:
@@ -290,3 +307,116 @@ def test_one_that_was_never_asked_has_nothing_to_close() -> None:
         asked.close()
         asked.close()
     assert served.asked == []
+
+
+def test_what_is_whole_is_taken_though_it_was_cut_off_behind() -> None:
+    with Served(lambda asked: said(f"{GOOD}\n\nAnd besides", finish="length")) as served:
+        asked = model(served)
+        assert asked.ask(QUESTION).data.passed
+        asked.close()
+
+
+def test_who_was_cut_off_is_told_to_be_brief() -> None:
+    with Served(in_turn([said('{"reasoning": "on', finish="length"), said(GOOD)])) as served:
+        asked = model(served)
+        assert asked.ask(QUESTION).data.passed
+        asked.close()
+    assert "it was cut off before its end" in bodies(served)[1]["messages"][-1]["content"]
+
+
+FILTERED = json.dumps({"error": {"message": "the prompt is against our policy", "code": "content_filter"}}).encode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "told", "calls"),
+    [
+        (said("", finish="content_filter"), "its answer was withheld by the endpoint's content filter", 1),
+        ((400, {}, FILTERED), "the endpoint's content filter took no such question", 0),
+    ],
+)
+def test_what_a_content_filter_stops_is_not_asked_again(answer: Answered, told: str, calls: int) -> None:
+    with Served(lambda asked: answer) as served:
+        asked = model(served)
+        with pytest.raises(BadAnswer, match=told) as bad:
+            asked.ask(QUESTION)
+        asked.close()
+    assert (len(served.asked), bad.value.usage.calls) == (1, calls)
+
+
+def test_a_question_that_is_too_long_is_not_asked_in_other_forms() -> None:
+    data = json.dumps({"error": {"message": "too long", "code": "context_length_exceeded"}}).encode()
+    with Served(lambda asked: (400, {}, data)) as served:
+        asked = model(served)
+        with pytest.raises(Declined, match="status 400: too long"):
+            asked.ask(QUESTION)
+        asked.close()
+    assert len(served.asked) == 1
+
+
+def used(prompt: int, completion: int, **more: Any) -> dict[str, Any]:
+    """What an answer says it took."""
+    return {"prompt_tokens": prompt, "completion_tokens": completion, **more}
+
+
+PRICES = Prices(input=2.0, output=10.0, cached_input=0.5)
+
+
+@pytest.mark.parametrize(
+    ("usage", "prices", "cost"),
+    [
+        (used(1000, 100), None, None),
+        (used(1000, 100), PRICES, 0.003),
+        (used(1000, 100, prompt_tokens_details={"cached_tokens": 600}), PRICES, 0.0021),
+        (used(1000, 100, prompt_tokens_details={"cached_tokens": 600}), Prices(input=2.0, output=10.0), 0.003),
+        (used(1000, 100, prompt_tokens_details=None), PRICES, 0.003),
+        (used(1000, 100, cost=0.0123), PRICES, 0.0123),
+        (used(1000, 100, cost=0), None, 0),
+        (used(1000, 100, cost="much"), None, None),
+        ({}, PRICES, None),
+    ],
+)
+def test_what_an_answer_cost_is_as_it_says_or_by_the_prices_or_not_known(
+    usage: dict[str, Any], prices: Prices | None, cost: float | None
+) -> None:
+    with Served(lambda asked: said(GOOD, usage=usage)) as served:
+        asked = model(served, prices=prices)
+        found = asked.ask(QUESTION).usage
+        asked.close()
+    assert found.cost == (pytest.approx(cost) if cost is not None else None)
+    assert (found.calls, found.prompt_tokens) == (1, usage.get("prompt_tokens", 0))
+
+
+def test_repairs_and_what_came_to_nothing_are_paid_for_and_what_was_not_answered_is_not() -> None:
+    answers = [said("what?"), refused(500, "broken"), said("who?"), said("why?")]
+    with Served(in_turn(answers)) as served:
+        asked = model(served, prices=PRICES)
+        with pytest.raises(BadAnswer) as bad:
+            asked.ask(QUESTION)
+        asked.close()
+    assert bad.value.usage.model_dump() == {
+        "calls": 3,
+        "prompt_tokens": 21,
+        "completion_tokens": 9,
+        "cost": pytest.approx((21 * 2 + 9 * 10) / 1e6),
+    }
+
+
+def test_what_was_paid_before_an_outage_is_counted_by_who_asked() -> None:
+    first = iter([said("what?")])
+    tally = Tally()
+    with Served(lambda asked: next(first, None)) as served:
+        asked = model(served, prices=PRICES)
+        with pytest.raises(ModelOutage):
+            Asker(asked, "judge", 1, tally).ask(QUESTION)
+        asked.close()
+    assert tally.used()["judge"].calls == 1
+
+
+def test_vectors_are_counted_by_who_asked() -> None:
+    data = {"data": [{"index": 0, "embedding": [1.0]}], "usage": {"prompt_tokens": 5, "total_tokens": 5}}
+    tally = Tally()
+    with Served(lambda asked: (200, {}, json.dumps(data).encode())) as served:
+        asked = model(served, prices=PRICES)
+        assert Asker(asked, "judge", 1, tally).embed(["a"]) == [[1.0]]
+        asked.close()
+    assert tally.used()["judge"] == Usage(calls=1, prompt_tokens=5, cost=0.00001)

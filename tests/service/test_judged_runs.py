@@ -265,7 +265,10 @@ def test_what_is_asked_for_goes_before_the_settings_and_those_before_a_conftest(
 @pytest.mark.parametrize(
     ("llm", "told"),
     [
-        ("{provider: anthropic, model: claude}", "the provider `anthropic` is not available yet; there is openai"),
+        ("{provider: anthropic, model: claude}", "api.anthropic.com wants a key; set ANTHROPIC_API_KEY"),
+        ("{provider: azure, model: m, api_base: 'https://x'}", "x wants a key; set AZURE_API_KEY"),
+        ("{provider: azure, model: m}", "model `azure:m`: no address"),
+        ("{provider: bedrock, model: m}", "the provider `bedrock` is not available; there is openai, azure, anthropic"),
         ("{provider: openai, model: gpt-5.1}", "api.openai.com wants a key; set OPENAI_API_KEY"),
         ("{provider: openai, model: m, api_key: '${NO_SUCH_KEY}'}", "variable NO_SUCH_KEY is not set"),
         ("{provider: openai, model: '${NO_SUCH_MODEL}'}", "variable NO_SUCH_MODEL is not set"),

@@ -9,6 +9,7 @@ from clerkship.actors.openai_chat import load_openai
 from clerkship.actors.oracle import Oracle
 from clerkship.actors.python import load_python
 from clerkship.actors.rasa import load_rasa
+from clerkship.actors.recorded import RECORDED, load_recorded
 from clerkship.actors.webhook import load_http, load_https
 from clerkship.model.problem import InputError
 from clerkship.settings import Settings
@@ -44,4 +45,5 @@ AGENTS: Mapping[str, Load] = {
     "https": load_https,
     "openai": load_openai,
     "rasa": load_rasa,
+    RECORDED: load_recorded,
 }

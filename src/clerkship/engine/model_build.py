@@ -1,22 +1,35 @@
-"""A model's name to somebody who can be asked: by the settings, the environment's keys, and a script's file."""
+"""A model's name to somebody who can be asked: by the settings, the keys in the environment, scripts and prices."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
-from pydantic import JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, RootModel, ValidationError
 
 from clerkship.library.complaint import complain
 from clerkship.library.source import Unreadable, read_text
 from clerkship.library.yaml import BadYaml, parse
-from clerkship.llm.contract import Model
-from clerkship.llm.openai import ANSWER_WITHIN, AT_ONCE, Manner, OpenAIModel
+from clerkship.llm.anthropic import AnthropicSpeaker
+from clerkship.llm.completions import Door
+from clerkship.llm.contract import Model, NoModel, Vectors
+from clerkship.llm.openai import ChatEmbedder, ChatSpeaker
+from clerkship.llm.patience import Limit
 from clerkship.llm.place import ANTHROPIC, AZURE, OPENAI, Place, check_key, parse_place, parse_who
+from clerkship.llm.remote import ANSWER_WITHIN, Embedder, Manner, RemoteModel
 from clerkship.llm.scripted import Script, ScriptedModel
+from clerkship.llm.switchboard import Switchboard
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError, Problem
+from clerkship.model.usage import Prices
 from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
 
 SCRIPTED = "scripted:"
+M = TypeVar("M", bound=BaseModel)
+
+
+class PriceList(RootModel[dict[str, Prices]]):
+    """What models take, by their names."""
 
 
 def model_name(choice: ModelChoice, settings: Settings) -> str:
@@ -26,37 +39,115 @@ def model_name(choice: ModelChoice, settings: Settings) -> str:
     return _place(choice, settings).name
 
 
-def build_model(choice: ModelChoice, settings: Settings) -> Model | None:
-    """Whoever is to be asked, ready to be; None where nobody is."""
+def settled(choice: ModelChoice, settings: Settings) -> ModelChoice:
+    """With everything that the settings say about it, so that the same one can be asked again under other settings."""
+    if choice.skips:
+        return choice
+    embeddings = choice.embeddings or settings.embeddings
+    if choice.who.startswith(SCRIPTED):
+        return choice.model_copy(update={"embeddings": embeddings})
+    place = _place(choice, settings)
+    version = choice.api_version or (settings.azure_api_version if place.sort == AZURE else "")
+    about = {
+        "who": place.name,
+        "embeddings": embeddings,
+        "api_version": version,
+        "prices": choice.prices or _price(place, settings),
+    }
+    return choice.model_copy(update=about)
+
+
+def build_model(choice: ModelChoice, settings: Settings, board: Switchboard | None = None) -> Model | None:
+    """Whoever is to be asked, ready to be; None where nobody is. Models of one board share its lines."""
     if choice.skips:
         return None
     if choice.who.startswith(SCRIPTED):
-        return ScriptedModel(choice.who, _script(Path(choice.who.removeprefix(SCRIPTED))))
-    return _openai(choice, settings)
+        path = Path(choice.who.removeprefix(SCRIPTED))
+        return ScriptedModel(choice.who, _read(path, Script))
+    choice = settled(choice, settings)
+    return _remote(choice, settings, board or Switchboard(settings.endpoint_calls or None))
 
 
 def _place(choice: ModelChoice, settings: Settings) -> Place:
-    return parse_who(choice.who, {OPENAI: settings.openai_base_url})
+    usual = {
+        OPENAI: settings.openai_base_url,
+        ANTHROPIC: settings.anthropic_base_url,
+        AZURE: settings.azure_api_base,
+    }
+    return parse_who(choice.who, usual)
 
 
-def _openai(choice: ModelChoice, settings: Settings) -> Model:
+def _remote(choice: ModelChoice, settings: Settings, board: Switchboard) -> Model:
     place = _place(choice, settings)
-    if place.sort in (AZURE, ANTHROPIC):
-        raise InputError.of(f"the provider `{place.sort}` is not available yet", hint="there is openai")
-    key = _key(choice, settings)
-    check_key(place, key, "OPENAI_API_KEY", "model")
-    vectors = parse_place(choice.embeddings or settings.embeddings, place.address, "embeddings")
-    timeout, at_once = choice.timeout or ANSWER_WITHIN, choice.at_once or AT_ONCE
-    return OpenAIModel(place, vectors, key, Manner(_parameters(choice), timeout, at_once))
+    door = _door(place, choice, settings)
+    manner = Manner(
+        parameters=_parameters(choice),
+        answer_within=choice.timeout or ANSWER_WITHIN,
+        at_once=choice.at_once,
+        prices=choice.prices,
+        api_version=choice.api_version,
+    )
+    embedder = _embedder(place, door, choice, settings, board)
+    speaker = AnthropicSpeaker if place.sort == ANTHROPIC else ChatSpeaker
+    return RemoteModel(place, speaker(place, door, manner), embedder, board, choice.at_once)
 
 
-def _key(choice: ModelChoice, settings: Settings) -> str:
-    key = variables().get(choice.key_from, "").strip() if choice.key_from else settings.openai_api_key
-    if choice.key_from and not key:
-        raise InputError.of(
-            f"model `{choice.who}`: the environment variable {choice.key_from} is not set", hint="set it"
-        )
-    return key
+def _door(place: Place, choice: ModelChoice, settings: Settings) -> Door:
+    """Its key: from the variable that was named, or the usual one of its sort. A key goes to no other sort."""
+    ours = {
+        OPENAI: (settings.openai_api_key, "OPENAI_API_KEY"),
+        ANTHROPIC: (settings.anthropic_api_key, "ANTHROPIC_API_KEY"),
+        AZURE: (settings.azure_api_key, "AZURE_API_KEY"),
+    }
+    usual = f"{place.sort.upper().replace('-', '_')}_API_KEY"
+    key, variable = ours.get(place.sort, (variables().get(usual, "").strip(), usual))
+    hint = f"set CLERKSHIP_{variable} or {variable}" if place.sort in ours else f"set {variable}"
+    if choice.key_from:
+        key, variable, hint = variables().get(choice.key_from, "").strip(), choice.key_from, f"set {choice.key_from}"
+        if not key:
+            raise InputError.of(f"model `{choice.who}`: the environment variable {variable} is not set", hint="set it")
+        if not (key.isascii() and key.isprintable()):
+            raise InputError.of(f"{variable} has a sign in it that no key has", hint="was it copied whole?")
+    check_key(place, key, variable, "model")
+    if place.sort == AZURE:
+        return Door(key, "api-key", f"api-version={choice.api_version}" if choice.api_version else "", hint)
+    return Door(key, hint=hint)
+
+
+def _embedder(place: Place, door: Door, choice: ModelChoice, settings: Settings, board: Switchboard) -> Embedder:
+    """Where the model itself is, with its key, unless another address is given; Anthropic has none, OpenAI has."""
+    here = settings.openai_base_url if place.sort == ANTHROPIC else place.address
+    told = parse_place(choice.embeddings, here, "embeddings")
+    if told.address == place.address:
+        told = told._replace(sort=place.sort)
+    else:
+        door = Door(settings.openai_api_key)
+    if told.keyed and not door.key:
+        return _NoVectors(f"vectors of texts are made at {told.address}, and there is no key: set OPENAI_API_KEY")
+    manner = Manner(
+        answer_within=choice.timeout or ANSWER_WITHIN, prices=_price(told, settings), api_version=choice.api_version
+    )
+    return ChatEmbedder(told, door, manner, board.line(told.address))
+
+
+class _NoVectors:
+    """Nobody makes any, which most who ask never need."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    async def embed(self, texts: list[str], limits: Sequence[Limit]) -> Vectors:
+        """Say why not."""
+        raise NoModel(self._reason)
+
+
+def _price(place: Place, settings: Settings) -> Prices | None:
+    """By its whole name, or without the address, or by the model alone."""
+    if not settings.prices:
+        return None
+    found = _read(Path(settings.prices), PriceList).root
+    names = (place.name, f"{place.sort}:{place.model}", place.model)
+    return next((found[name] for name in names if name in found), None)
 
 
 def _parameters(choice: ModelChoice) -> dict[str, JsonValue]:
@@ -67,7 +158,7 @@ def _parameters(choice: ModelChoice) -> dict[str, JsonValue]:
     return found
 
 
-def _script(path: Path) -> Script:
+def _read(path: Path, shape: type[M]) -> M:
     try:
         tree = parse(read_text(path), str(path))
     except Unreadable as unreadable:
@@ -77,9 +168,9 @@ def _script(path: Path) -> Script:
     if tree.flaws:
         raise InputError(_flaw(path, flaw) for flaw in tree.flaws)
     try:
-        return Script.model_validate(tree.data)
+        return shape.model_validate(tree.data)
     except ValidationError as error:
-        raise InputError(find() for find in complain(error, Script, tree, [])) from None
+        raise InputError(find() for find in complain(error, shape, tree, [])) from None
 
 
 def _flaw(path: Path, bad: BadYaml) -> Problem:

@@ -1,9 +1,11 @@
 """Who is asked in a run what no rule decides, and by whom in which trial."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from clerkship.actors.contract import Agent, Solver
+from clerkship.actors.recorded import RecordedAgent, RecordedSolver, RecordingAgent, Story
 from clerkship.engine.build import expanded
 from clerkship.llm.asker import Asker, Tally
 from clerkship.llm.contract import Model
@@ -12,6 +14,10 @@ from clerkship.llm.tape import Spot, Tapes
 from clerkship.model.run import Asking, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
+from clerkship.sandbox.exchange import Request
+
+Overhear = Callable[[Callable[[str, Request], None]], None]
+"""Has somebody told of each request to a sandbox."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,18 @@ class Models:
             model = self.tapes.model(model, role, spot_of(snapshot, trial), self.names(snapshot))
         return Asker(model, role, trial, tally) if model is not None else None
 
+    def agent(self, solver: Solver, snapshot: Snapshot, trial: int, overhear: Overhear) -> Agent:
+        """The agent of a trial: as it is, while it is taken down, or as it was."""
+        if self.tapes is None or not self.tapes.solver:
+            return solver.open(snapshot.solution, trial)
+        veil = self.tapes.veil.over(self.names(snapshot))
+        story = Story(self.tapes, spot_of(snapshot, trial), self.tapes.solver, snapshot.scene, veil)
+        if isinstance(solver, RecordedSolver):
+            return RecordedAgent(story)
+        recording = RecordingAgent(solver.open(snapshot.solution, trial), story)
+        overhear(recording.hear)
+        return recording
+
     @cached_property
     def _names(self) -> dict[str, Mapping[str, str]]:
         return {}
@@ -71,7 +89,8 @@ class Models:
             "metrics": self.asking.metrics,
             "person_check": self.asking.checks_person,
         }
-        return tuple(role for role, wanted in asked.items() if wanted)
+        agent = self.tapes.solver if self.tapes is not None else ""
+        return (*(role for role, wanted in asked.items() if wanted), *([f"agent {agent}"] if agent else []))
 
     def close(self) -> None:
         """Let go of them; they are not asked again, and whoever waits for an answer goes on without."""

@@ -1,33 +1,54 @@
 """One trial: fork, set up, let the agent work, seal, grade. The only loop of the whole is in here."""
 
 import math
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import orjson
 
-from clerkship.actors.contract import Agent, AgentError, AgentStopped, Entry, Message, Say, Solver, Start, Starting
+from clerkship.actors.contract import (
+    Agent,
+    AgentError,
+    AgentStopped,
+    Entry,
+    Message,
+    OutOfRole,
+    Say,
+    Solver,
+    Start,
+    Starting,
+)
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.models import ALONE, Models
+from clerkship.engine.person_check import Unchecked, check_person
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.engine.score import Score, fold, judge, status_of
-from clerkship.events.event import Event, Utterance
+from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted
+from clerkship.events.lifecycle import (
+    AgentAnswered,
+    AgentFailed,
+    AgentStarted,
+    PersonBrokeContract,
+    PersonChecked,
+)
 from clerkship.events.log import Log, Subscriber
 from clerkship.kit.rng import derive
 from clerkship.kit.wall import monotonic, perf_counter
 from clerkship.llm.asker import Asker, Tally
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import Attempt, CriterionRun, Ending, TaskRun
-from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT, Scenario
+from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT, Person, Scenario
 from clerkship.model.usage import Role
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.pacer import paced
-from clerkship.playground.playground import Playground
+from clerkship.playground.playground import INVALID, Playground
 from clerkship.sandbox.door import Sandboxes
 from clerkship.sandbox.state import Conversation
 
@@ -82,10 +103,10 @@ class Trial:
         snapshot = job.built.snapshot
         self.timeout = snapshot.timeout
         self._began = perf_counter()
-        self._began_at = monotonic()
         self.playground = Playground(
             snapshot.environment, job.built.rooms, derive(job.seed, snapshot.task.name, job.trial)
         )
+        self._began_at = self.time()
         for subscriber in setting.subscribers:
             self.playground.log.subscribe(subscriber)
         self._tally = Tally()
@@ -96,8 +117,14 @@ class Trial:
         self._gate = threading.Lock()
         self._agent: Agent | None = None
         self._over = False
+        self.unchecked = False
+        """Whether nobody could say how the person was played."""
         self.turn_deadline = math.inf
-        """When the answer that is waited for must be there."""
+        """When the answer that is waited for must be there, in the agent's time."""
+
+    def time(self) -> float:
+        """Wall seconds as the agent has them: its clock stands still while a person thinks."""
+        return monotonic() - self.playground.thought.seconds
 
     def claim(self) -> bool:
         """True for the first who asks."""
@@ -105,7 +132,7 @@ class Trial:
 
     def out_of_time(self, ending: Ending) -> Ending:
         """What it is to be stopped now: by the limit of a turn, unless the run's own limit or somebody ends it."""
-        early = monotonic() < self._began_at + self.timeout
+        early = self.time() < self._began_at + self.timeout
         return "turn_timed_out" if ending == "timed_out" and early else ending
 
     async def play(self) -> Ending:
@@ -119,13 +146,18 @@ class Trial:
                 return await self._work()
         except AgentError as error:
             if error.trace:
-                self.playground.sidecar.facts["agent_traceback"] = self.playground.redacted(error.trace)
+                self.playground.sidecar.facts["agent_traceback"] = self._trace(error.trace)
             return self._agent_failed(str(error))
+
+    def _trace(self, trace: str) -> str:
+        """Where an agent failed; in a replay without the place that its files have on this machine."""
+        here = f"{Path.cwd()}{os.sep}"
+        return self.playground.redacted(trace.replace(here, "") if self._setting.models.replays else trace)
 
     async def _work(self) -> Ending:
         starts = self.job.built.scenario.starts
         entry: Entry = "on_turn" if starts == "person" else "on_task"
-        agent = self._hold(self._setting.solver.open(self.job.built.snapshot.solution, self.job.trial))
+        agent = self._hold(self._open())
         if entry not in agent.entries:
             raise InputError.of(f"{self._setting.solver.name} has no {entry}, and this task starts with the {starts}")
         sandboxes = open_doors(self._setting.gateway, self.playground, self._setting.base_url)
@@ -143,6 +175,11 @@ class Trial:
     def _asker(self, role: Role) -> Asker | None:
         job = self.job
         return self._setting.models.asker(role, job.built.snapshot, job.trial, self._tally)
+
+    def _open(self) -> Agent:
+        setting, job = self._setting, self.job
+        overhear = partial(setting.gateway.overhear, self.playground)
+        return setting.models.agent(setting.solver, job.built.snapshot, job.trial, overhear)
 
     def _hold(self, agent: Agent) -> Agent:
         """Keep it for closing; one that comes when the trial was given up already is closed at once."""
@@ -184,9 +221,9 @@ class Trial:
                 return "turn_limit"
             turns += 1
             said = cast(Utterance, message.payload)
-            self.turn_deadline = monotonic() + patience
+            self.turn_deadline = self.time() + patience
             turn = await agent.on_turn(Message(said.text, said.turn, place, task_item, said.metadata, slots), sandboxes)
-            if monotonic() > self.turn_deadline:
+            if self.time() > self.turn_deadline:
                 return "turn_timed_out"
             self.turn_deadline = math.inf
             silent += not any(isinstance(part, Say) for part in turn)
@@ -200,10 +237,10 @@ class Trial:
         """Let the agent get ready; what the scenario sets comes on top of what it does by itself. False if it took
         longer than an answer may."""
         built = self.job.built
-        self.turn_deadline = monotonic() + _limits(built.scenario)[1]
+        self.turn_deadline = self.time() + _limits(built.scenario)[1]
         start = Start(orjson.loads(built.slots), task_item, orjson.loads(built.stubs))
         greeting = await cast(Starting, agent).on_start(start, sandboxes)
-        if monotonic() > self.turn_deadline:
+        if self.time() > self.turn_deadline:
             return False
         self.turn_deadline = math.inf
         self.playground.greet(cast(str, built.person_at), greeting)
@@ -225,6 +262,10 @@ class Trial:
         error = error or playground.broken or "; ".join(playground.step_errors)
         if error and ending != "cancelled":
             ending = "errored"
+        elif playground.out_of_role is not None and ending != "cancelled":  # whatever the agent made of it
+            ending, error = INVALID, _told(playground.out_of_role)
+        elif self._to_be_checked(ending):
+            ending, error = self._check_person(ending)
         if not playground.lock.acquire(timeout=LOCK_LIMIT):
             raise PlatformError("the playground never came to rest")
         try:
@@ -232,6 +273,32 @@ class Trial:
         finally:
             playground.lock.release()
         return self._grade(ending, error)
+
+    def _to_be_checked(self, ending: Ending) -> bool:
+        """Whether a judge is to look at how the person was played; not where no verdict hangs on it."""
+        person, models = self.job.built.scenario.person, self._setting.models
+        if person is None or not person.needs_model or models.skips_judged or status_of(ending) != "completed":
+            return False
+        return person.check == "model" or models.asking.checks_person
+
+    def _check_person(self, ending: Ending) -> tuple[Ending, str]:
+        person = cast(Person, self.job.built.scenario.person)
+        try:
+            found = check_person(person, replace(self._evidence(ending), model=self._asker("person_check")))
+        except Unchecked as error:
+            self.unchecked = True
+            return "errored", str(error)
+        if found.kept:
+            self._emit_of_run(PersonChecked(reason=found.reason))
+            return ending, ""
+        broken = OutOfRole("model_check", found.reason, "")
+        self._emit_of_run(PersonBrokeContract(rule=broken.rule, reason=broken.reason))
+        return INVALID, _told(broken)
+
+    def _emit_of_run(self, payload: Payload) -> None:
+        with self.playground.lock:
+            self.playground.deafen()
+            self.playground.emit("run", payload, "run")
 
     def wreck(self, error: str) -> Finished:
         """What is left of a trial that could not even be sealed: its log so far, and why."""
@@ -317,6 +384,10 @@ def stillborn(job: Job, error: str, ending: Literal["errored", "cancelled"] = "e
         tags=snapshot.task.tags,
     )
     return Finished(task_run, b"", {}, b"{}")
+
+
+def _told(broken: OutOfRole) -> str:
+    return f"the person did not keep to their role ({broken.rule}): {broken.reason}"
 
 
 def _limits(scenario: Scenario) -> tuple[int, float]:

@@ -32,3 +32,8 @@ def shuffled(items: list[T], seed: int | str) -> list[T]:
     copy = list(items)
     random.Random(derive(seed, "order")).shuffle(copy)
     return copy
+
+
+def jitter() -> float:
+    """From 0 up to 1, of no seed: for waits, which nothing that is kept depends on."""
+    return random.random()

@@ -23,13 +23,9 @@ class Aside:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
-    def do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Do it and wait for what comes of it; how long that may take is the work's own matter. Raises CalledOff."""
-        loop = self._running()
-        try:
-            return asyncio.run_coroutine_threadsafe(work(), loop).result()
-        except concurrent.futures.CancelledError:
-            raise CalledOff from None
+    def begin(self, work: Callable[[], Coroutine[Any, Any, T]]) -> concurrent.futures.Future[T]:
+        """Begin it; how long it may take is the work's own matter. Raises CalledOff."""
+        return asyncio.run_coroutine_threadsafe(work(), self._running())
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._gate:

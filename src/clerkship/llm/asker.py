@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from clerkship.llm.contract import Answer, BadAnswer, Model, Question
+from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors
+from clerkship.llm.patience import Declined, ModelOutage
 from clerkship.model.usage import NOTHING_USED, Role, Usage
 
 T = TypeVar("T", bound=BaseModel)
@@ -44,15 +45,19 @@ class Asker:
         sample = f"trial {self._trial}{', ' * bool(question.sample)}{question.sample}"
         try:
             answer = self._model.ask(replace(question, sample=sample))
-        except BadAnswer as bad:
-            self._tally.add(self.role, bad.usage)
+        except (BadAnswer, Declined, ModelOutage) as failed:
+            if failed.usage != NOTHING_USED:
+                self._tally.add(self.role, failed.usage)
             raise
         self._tally.add(self.role, answer.usage)
         return answer
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Texts as vectors."""
-        return self._model.embed(texts)
+        found = self._model.embed(texts)
+        if isinstance(found, Vectors):
+            self._tally.add(self.role, found.usage)
+        return found
 
     def close(self) -> None:
         """Nothing: the model is others' too."""

@@ -29,7 +29,6 @@ Owner = tuple[str, int]
 """A task and one of its trials."""
 _SECTIONS = re.compile(r"^(?=<<< )|(?<= >>>\n)", re.MULTILINE)
 _FENCES = re.compile(r"^(<<< [^\n]+) [0-9a-f]{16}$|^([^\n]+) [0-9a-f]{16} >>>$", re.MULTILINE)
-_SHORT = 40
 _WHOLE = orjson.OPT_SORT_KEYS
 _MEND = "record it again with --record, or take the file as it was when it was last right"
 
@@ -46,7 +45,7 @@ def pieces(text: str) -> list[str]:
         return [text]
     found: list[str] = []
     for piece in _SECTIONS.split(text):
-        if found and len(piece) < _SHORT:
+        if found and not piece.strip():
             found[-1] += piece
         elif piece:
             found.append(piece)
@@ -147,7 +146,7 @@ class Turn(Frozen):
 
     kind: Literal["turn"] = "turn"
     key: str
-    of: tuple[Owner, ...]
+    of: Annotated[tuple[Owner, ...], Field(min_length=1)]
     solver: str
     content: str
     """The task, by hash."""
@@ -166,7 +165,8 @@ class Turn(Frozen):
 
     def asked(self) -> dict[str, Any]:
         """What its key is made of."""
-        return {name: getattr(self, name) for name in ("solver", "content", "number", "heard", "after", "of")}
+        told = {name: getattr(self, name) for name in ("solver", "content", "number", "heard", "after")}
+        return told | {"trial": self.of[0][1]}
 
     def texts(self) -> Iterable[str]:
         """The texts it names: it has its own."""

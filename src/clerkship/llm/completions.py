@@ -1,109 +1,131 @@
 """An endpoint of the OpenAI sort: one question, one message back, with patience where it is busy."""
 
-import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
 from pydantic import JsonValue
 
 from clerkship.kit.wall import now
+from clerkship.llm.patience import (
+    BACKOFF,
+    BUSY,
+    TOO_MANY,
+    Busy,
+    Declined,
+    Limit,
+    ModelOutage,
+    Patience,
+    Spent,
+    patiently,
+    retry_after,
+)
 from clerkship.llm.wire import TooLarge, open_client, post
-from clerkship.model.problem import InputError, PlatformError
 
 if TYPE_CHECKING:
     import httpx
 
-ATTEMPTS = 4
-BACKOFF = 0.5
-"""Seconds before the second attempt; twice as many before each further one, if the server names none."""
-LONGEST_WAIT = 30.0
+    Lend = Callable[[], AbstractContextManager[httpx.AsyncClient]]
+
+__all__ = ["Completions", "Declined", "Door", "Endpoint", "ModelOutage", "text_of", "used"]
+
 READ_WITHIN = 180.0
 LIMIT = 20_000_000
-_BUSY = frozenset({408, 409, 425, 429})
+USED_UP = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+"""What some say with the status of those who are busy, and no waiting helps."""
+_USUAL = Patience()
 
 
-class ModelOutage(PlatformError):
-    """The model cannot be asked now. Not the agent's doing: the run is errored."""
+class Door(NamedTuple):
+    """How one gets in at an address."""
 
+    key: str = ""
+    header: str = "authorization"
+    """Where the key goes."""
+    query: str = ""
+    """What stands behind each path, without the `?`."""
+    hint: str = "set CLERKSHIP_OPENAI_API_KEY or OPENAI_API_KEY"
+    """What to do where the key is not taken."""
 
-class Declined(InputError):
-    """The endpoint will not take what it is asked: its key, its model, or a part of the request."""
+    def headers(self) -> dict[str, str]:
+        """What is sent with each request."""
+        if not self.key:
+            return {}
+        return {self.header: f"Bearer {self.key}" if self.header == "authorization" else self.key}
 
-    status: int = 0
-
-
-class Busy(Exception):
-    """An attempt that may do better in a while."""
-
-    def __init__(self, reason: str, wait: float | None = None) -> None:
-        super().__init__(reason)
-        self.wait = wait
+    def without_key(self, text: str) -> str:
+        """Whatever a server writes may be kept and shown; some write back what they were sent."""
+        return text.replace(self.key, "[key]") if self.key else text
 
 
 class Endpoint:
     """One address and its key: JSON there, JSON back, tried again while it is busy."""
 
-    def __init__(self, base_url: str, key: str, backoff: float = BACKOFF) -> None:
-        self._base_url, self._key, self._backoff = base_url, key, backoff
+    def __init__(self, base_url: str, door: Door, patience: Patience = _USUAL) -> None:
+        self._base_url, self._door, self._patience = base_url, door, patience
 
     def client(self, read_within: float = READ_WITHIN) -> "httpx.AsyncClient":
         """To be opened by whoever asks several times in a row."""
         return open_client(self._base_url, read_within)
 
-    async def post(self, client: "httpx.AsyncClient", path: str, asked: Mapping[str, Any]) -> Any:
-        """What it answers at a path below its address."""
-        body = orjson.dumps(asked)
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                return await self._once(client, path, str(asked.get("model", "")), body)
-            except Busy as busy:
-                if attempt == ATTEMPTS:
-                    raise ModelOutage(
-                        f"the model cannot be asked: {busy}, in {ATTEMPTS} attempts at {self._base_url}"
-                    ) from None
-                wait = self._backoff * 2 ** (attempt - 1) if busy.wait is None else busy.wait
-                await asyncio.sleep(min(wait, LONGEST_WAIT))
-        raise AssertionError("unreachable")
+    async def post(
+        self,
+        lend: "Lend",
+        path: str,
+        asked: Mapping[str, Any],
+        limits: Sequence[Limit] = (),
+        spent: Spent | None = None,
+    ) -> Any:
+        """What it answers at a path below its address, over a connection that is lent for each attempt."""
+        body, model = orjson.dumps(asked), str(asked.get("model", ""))
+        url = f"{self._base_url.rstrip('/')}{path}{'?' * bool(self._door.query)}{self._door.query}"
+        return await patiently(
+            lambda: self._once(lend, url, model, body), self._base_url, self._patience, limits, spent or Spent()
+        )
 
-    async def _once(self, client: "httpx.AsyncClient", path: str, model: str, body: bytes) -> Any:
+    async def _once(self, lend: "Lend", url: str, model: str, body: bytes) -> Any:
         import httpx  # noqa: PLC0415  (most agents need no HTTP)
 
-        headers = {"authorization": f"Bearer {self._key}"} if self._key else {}
         try:
-            response, data = await post(client, f"{self._base_url.rstrip('/')}{path}", headers, body, LIMIT)
+            with lend() as client:
+                response, data = await post(client, url, self._door.headers(), body, LIMIT)
         except TooLarge:
             raise ModelOutage(f"a reply of {self.host} has more than {LIMIT:,} bytes") from None
         except httpx.TimeoutException:
             raise Busy("it does not answer in time") from None
         except httpx.HTTPError as error:
-            raise Busy(self._without_key(str(error)) or type(error).__name__) from None
-        text = self._without_key(data.decode(errors="replace"))
-        if response.status_code in _BUSY or response.status_code >= 500:
-            raise Busy(f"status {response.status_code}: {_words(text)}", _retry_after(response))
+            raise Busy(self._door.without_key(str(error)) or type(error).__name__) from None
+        text = self._door.without_key(data.decode(errors="replace"))
         if response.status_code != 200:
-            declined = Declined.of(
-                f"{self.host} refuses model `{model}` with status {response.status_code}: {_words(text)}",
-                hint=_HINTS.get(response.status_code, "see what it says"),
-            )
-            declined.status = response.status_code
-            raise declined
+            raise self._trouble(response, text, model)
         try:
             return orjson.loads(text)
         except orjson.JSONDecodeError:
-            raise ModelOutage(f"{self.host} answers what is not JSON: {text[:200]!r}") from None
+            said = f"{self.host} answers what is not JSON: {text[:200]!r}"
+        if text.startswith("{"):
+            raise Busy(said)  # half an answer; whatever else it is, it will be again
+        raise ModelOutage(said)
+
+    def _trouble(self, response: "httpx.Response", text: str, model: str) -> Exception:
+        status, code = response.status_code, _code(text)
+        if code in USED_UP:
+            return ModelOutage(f"{self.host} has nothing left for model `{model}`: {_words(text)}")
+        if status in BUSY or status >= 500:
+            wait = retry_after(response.headers.get("retry-after", ""), now())
+            crowded = status == TOO_MANY or (status == 503 and wait is not None)
+            return Busy(f"status {status}: {_words(text)}", wait, crowded=crowded)
+        hint = self._door.hint if status == 401 else _HINTS.get(status, "see what it says")
+        declined = Declined.of(f"{self.host} refuses model `{model}` with status {status}: {_words(text)}", hint=hint)
+        declined.status, declined.code = status, code
+        return declined
 
     @property
     def host(self) -> str:
         """Where it is, for messages."""
         return urlsplit(self._base_url).netloc
-
-    def _without_key(self, text: str) -> str:
-        """Whatever a server writes may be kept and shown; some write back what they were sent."""
-        return text.replace(self._key, "[key]") if self._key else text
 
 
 class Completions:
@@ -111,7 +133,7 @@ class Completions:
 
     def __init__(self, model: str, base_url: str, key: str, backoff: float = BACKOFF) -> None:
         self._model = model
-        self.endpoint = Endpoint(base_url, key, backoff)
+        self.endpoint = Endpoint(base_url, Door(key), Patience(backoff=backoff))
         self._usage = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
 
     def usage(self) -> Mapping[str, JsonValue]:
@@ -131,7 +153,7 @@ class Completions:
     ) -> dict[str, Any]:
         """The model's next message; `besides` goes into the request as it is."""
         asked = {**(besides or {}), "model": self._model, "messages": messages} | ({"tools": tools} if tools else {})
-        return self._message(await self.endpoint.post(client, "/chat/completions", asked))
+        return self._message(await self.endpoint.post(lambda: nullcontext(client), "/chat/completions", asked))
 
     def _message(self, found: Any) -> dict[str, Any]:
         self._usage["calls"] += 1
@@ -162,7 +184,6 @@ def text_of(message: Mapping[str, Any]) -> str | None:
 
 
 _HINTS = {
-    401: "set CLERKSHIP_OPENAI_API_KEY or OPENAI_API_KEY",
     403: "the key may not use this model",
     404: "is the model's name right, and the address (it ends in /v1 at most places)?",
 }
@@ -175,12 +196,8 @@ def _words(text: str) -> str:
     return text[:200]
 
 
-def _retry_after(response: "httpx.Response") -> float | None:
-    """Seconds, or a date (RFC 9110 §10.2.3)."""
-    text = response.headers.get("retry-after", "")
-    if text.isdigit():
-        return float(text[:9])
-    try:
-        return max((parsedate_to_datetime(text) - now()).total_seconds(), 0.0)
-    except (ValueError, TypeError):
-        return None
+def _code(text: str) -> str:
+    """What an error is called, in the form most of them have."""
+    with contextlib.suppress(orjson.JSONDecodeError, KeyError, TypeError):
+        return str(orjson.loads(text)["error"]["code"])
+    return ""

@@ -1,7 +1,8 @@
 """What a model is asked, and what it gives back. Whoever asks knows nothing of who answers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from pydantic import BaseModel
@@ -38,7 +39,13 @@ class Question(Generic[T]):
     @property
     def schema(self) -> dict[str, Any]:
         """The shape as JSON Schema, with nothing left open: every key required, and no other."""
-        return cast(dict[str, Any], _closed(self.shape.model_json_schema()))
+        return _schema(self.shape)
+
+
+@lru_cache(maxsize=64)
+def _schema(shape: type[BaseModel]) -> dict[str, Any]:
+    """Made once for each shape: it takes longer than all else that is done for a question here."""
+    return cast(dict[str, Any], _closed(shape.model_json_schema()))
 
 
 _LEFT_OUT = ("title", "default", "minimum", "maximum")
@@ -68,6 +75,14 @@ class Answer(Generic[T]):
     usage: Usage = NOTHING_USED
 
 
+class Vectors(list[list[float]]):
+    """Texts as vectors, one each, and what that took."""
+
+    def __init__(self, vectors: Iterable[list[float]], usage: Usage) -> None:
+        super().__init__(vectors)
+        self.usage = usage
+
+
 class Model(Protocol):
     """Somebody who can be asked what no rule decides; by several threads at once."""
 
@@ -81,7 +96,7 @@ class Model(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Each text as a vector; raises like `ask`."""
+        """Each text as a vector; raises like `ask`. Those that took something are Vectors, which say what."""
         ...
 
     def close(self) -> None:

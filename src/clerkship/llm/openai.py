@@ -1,152 +1,101 @@
-"""`openai:<model>[@<address>]` as somebody to be asked: answers of a shape, and texts as vectors."""
+"""The interface of OpenAI's sort, wherever it is spoken: chat completions of a shape, and texts as vectors."""
 
-import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, urlsplit
 
 import orjson
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
-from clerkship.llm.answer import parse_answer
-from clerkship.llm.aside import Aside, CalledOff
-from clerkship.llm.completions import BACKOFF, Completions, Declined, Endpoint, ModelOutage, text_of
-from clerkship.llm.contract import Answer, BadAnswer, Question
-from clerkship.llm.place import Place
+from clerkship.llm.completions import Door, Endpoint, ModelOutage, text_of, used
+from clerkship.llm.contract import Question, Vectors
+from clerkship.llm.patience import Limit
+from clerkship.llm.place import AZURE, Place
+from clerkship.llm.remote import Asked, Form, Manner, Spoken, Stop
+from clerkship.llm.switchboard import Line
+from clerkship.model.usage import Prices, Usage
 
-if TYPE_CHECKING:
-    import httpx
-
-T = TypeVar("T", bound=BaseModel)
-R = TypeVar("R")
-REPAIRS = 2
-"""How often it is told what is wrong with its answer, and asked again."""
-ANSWER_WITHIN = 120.0
-"""Seconds for one attempt."""
-ASK_WITHIN = 600.0
-"""Seconds for one question with everything: attempts, waits between them, repairs."""
-AT_ONCE = 8
+_STOPS: Mapping[Any, Stop] = {"length": "cut off", "content_filter": "filtered"}
 
 
-class Manner(NamedTuple):
-    """How a model is asked, beside what."""
+class ChatSpeaker:
+    """Chat completions: what OpenAI, Azure, vLLM, Ollama, LM Studio and most gateways speak."""
 
-    parameters: Mapping[str, JsonValue] = {}
-    """What goes into each request as it is: a temperature, a seed."""
-    answer_within: float = ANSWER_WITHIN
-    at_once: int = AT_ONCE
-    backoff: float = BACKOFF
+    forms: tuple[Form, ...] = ("schema", "object", "words")
+
+    def __init__(self, place: Place, door: Door, manner: Manner) -> None:
+        self._place, self._manner = place, manner
+        self._endpoint = Endpoint(base_of(place, manner.api_version), door, manner.patience)
+
+    async def say(self, asked: Asked, line: Line) -> Spoken:
+        """One completion."""
+        messages = [{"role": turn.role, "content": turn.content} for turn in asked.turns]
+        body = {**self._manner.parameters, **_form(asked), "model": self._place.model, "messages": messages}
+        found = await self._endpoint.post(line.lend, "/chat/completions", body, asked.limits, asked.spent)
+        usage = usage_of(found, self._manner.prices)
+        with contextlib.suppress(KeyError, IndexError, TypeError, AttributeError):
+            choice = found["choices"][0]
+            stop: Stop = "refused" if choice["message"].get("refusal") else _STOPS.get(choice.get("finish_reason"), "")
+            return Spoken(text_of(choice["message"]) or "", stop, usage)
+        outage = ModelOutage(f"{self._endpoint.host} answers without a message: {orjson.dumps(found)[:200].decode()}")
+        outage.usage = usage
+        raise outage
 
 
-_USUAL = Manner()
+class ChatEmbedder:
+    """Vectors from an endpoint of the same sort; it may be another one."""
 
+    def __init__(self, place: Place, door: Door, manner: Manner, line: Line) -> None:
+        self._place, self._line, self._prices = place, line, manner.prices
+        self._endpoint = Endpoint(base_of(place, manner.api_version), door, manner.patience)
 
-class OpenAIModel:
-    """A chat-completions endpoint, asked one question at a time or several at once."""
-
-    def __init__(self, place: Place, embeddings: Place, key: str, manner: Manner = _USUAL) -> None:
-        self.name = place.name
-        self._manner = manner
-        self._completions = Completions(place.model, place.address, key, manner.backoff)
-        self._vectors, self._vector_model = Endpoint(embeddings.address, key, manner.backoff), embeddings.model
-        self._aside = Aside()
-        self._clients: dict[str, httpx.AsyncClient] = {}
-        self._limit: asyncio.Semaphore | None = None
-        self._by_schema = True
-        """Until the endpoint says that it knows no `response_format`."""
-
-    def ask(self, question: Question[T]) -> Answer[T]:
-        """Ask, and tell it what is wrong where its answer has not the shape."""
-        return self._do(lambda: self._asked(question))
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: list[str], limits: Sequence[Limit]) -> Vectors:
         """Each text as a vector, in the same order."""
-        return self._do(lambda: self._embedded(list(texts)))
-
-    def close(self) -> None:
-        """Let go of the connections."""
-        self._aside.close(self._hang_up)
-
-    def usage(self) -> Mapping[str, JsonValue]:
-        """Calls and tokens so far."""
-        return self._completions.usage()
-
-    def _do(self, work: Callable[[], Coroutine[Any, Any, R]]) -> R:
-        try:
-            return self._aside.do(lambda: self._in_turn(work))
-        except CalledOff:
-            raise ModelOutage(f"the question to {self.name} was called off: the run is over") from None
-
-    async def _in_turn(self, work: Callable[[], Coroutine[Any, Any, R]]) -> R:
-        if self._limit is None:
-            self._limit = asyncio.Semaphore(self._manner.at_once)
-        async with self._limit:
-            try:
-                async with asyncio.timeout(ASK_WITHIN):
-                    return await work()
-            except TimeoutError:
-                raise ModelOutage(f"{self.name} has not answered within {ASK_WITHIN:g} seconds") from None
-
-    def _line(self, endpoint: Endpoint) -> "httpx.AsyncClient":
-        if endpoint.host not in self._clients:
-            self._clients[endpoint.host] = endpoint.client(self._manner.answer_within)
-        return self._clients[endpoint.host]
-
-    async def _hang_up(self) -> None:
-        for client in self._clients.values():
-            await client.aclose()
-
-    async def _asked(self, question: Question[T]) -> Answer[T]:
-        messages = _messages(question)
-        wrong = ""
-        for _ in range(REPAIRS + 1):
-            text = text_of(await self._message(messages, question)) or ""
-            try:
-                return Answer(parse_answer(text, question.shape), self.name)
-            except BadAnswer as bad:
-                wrong = str(bad)
-            messages = [*messages, _turn("assistant", text), _turn("user", _REPAIR.format(wrong=wrong))]
-        said = f"; it said {text[:200]!r}" if text else "; it said nothing"
-        raise BadAnswer(f"{self.name} gave no answer of the right shape in {REPAIRS + 1} attempts: {wrong}{said}")
-
-    async def _message(self, messages: list[dict[str, str]], question: Question[T]) -> dict[str, Any]:
-        """By schema where the endpoint has that; else the prompt alone says what shape is wanted."""
-        line = self._line(self._completions.endpoint)
-        if self._by_schema:
-            form: JsonValue = {"name": question.shape.__name__, "schema": question.schema, "strict": True}
-            asked = {**self._manner.parameters, "response_format": {"type": "json_schema", "json_schema": form}}
-            try:
-                return await self._completions.ask(line, messages, besides=asked)
-            except Declined as declined:
-                if declined.status != 400:
-                    raise
-        message = await self._completions.ask(line, messages, besides=self._manner.parameters)
-        self._by_schema = False  # that it was, and nothing else in the request
-        return message
-
-    async def _embedded(self, texts: list[str]) -> list[list[float]]:
-        asked = {"model": self._vector_model, "input": texts, "encoding_format": "float"}
-        found = await self._vectors.post(self._line(self._vectors), "/embeddings", asked)
+        asked = {"model": self._place.model, "input": texts, "encoding_format": "float"}
+        limits = (*limits, self._line.limit)
+        found = await self._endpoint.post(self._line.lend, "/embeddings", asked, limits)
+        usage = usage_of(found, self._prices)
         with contextlib.suppress(KeyError, TypeError, ValueError):
             items = sorted(found["data"], key=lambda item: item["index"])
             vectors = [[float(number) for number in item["embedding"]] for item in items]
             if len(vectors) == len(texts) and all(vectors) and len({len(vector) for vector in vectors}) == 1:
-                return vectors
-        raise ModelOutage(f"{self._vectors.host} gives no vector for each text: {orjson.dumps(found)[:200].decode()}")
+                return Vectors(vectors, usage)
+        said = orjson.dumps(found)[:200].decode()
+        outage = ModelOutage(f"{self._endpoint.host} gives no vector for each text: {said}")
+        outage.usage = usage
+        raise outage
 
 
-_SHAPE = """Answer with one JSON object and nothing else: no words around it, no code fence. Its JSON Schema is:
-{schema}"""
-_REPAIR = """That answer cannot be used: {wrong}.
-Give the same judgement again, as one JSON object of the shape you were told, and nothing else."""
+def base_of(place: Place, api_version: str) -> str:
+    """What paths are put behind. Azure has two: its newer one is as everybody's, its older one has the model in it."""
+    parts = urlsplit(place.address)
+    if place.sort != AZURE or parts.path.rstrip("/").endswith("/v1"):
+        return place.address
+    root = f"{parts.scheme}://{parts.netloc}{parts.path.partition('/openai')[0].rstrip('/')}/openai"
+    return f"{root}/deployments/{quote(place.model, safe='')}" if api_version else f"{root}/v1"
 
 
-def _messages(question: Question[Any]) -> list[dict[str, str]]:
-    shape = _SHAPE.format(schema=orjson.dumps(question.schema).decode())
-    orders = "\n\n".join(filter(None, (question.orders, shape)))
-    earlier = [_turn(line.role, line.text) for line in question.talk]
-    return [_turn("system", orders), *earlier, _turn("user", question.prompt)]
+def _form(asked: Asked) -> dict[str, JsonValue]:
+    if asked.form == "schema":
+        question: Question[Any] = asked.question
+        form: JsonValue = {"name": question.shape.__name__, "schema": question.schema, "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": form}}
+    return {"response_format": {"type": "json_object"}} if asked.form == "object" else {}
 
 
-def _turn(role: str, text: str) -> dict[str, str]:
-    return {"role": role, "content": text}
+def usage_of(found: Any, prices: Prices | None) -> Usage:
+    """What an answer took. Its cost is as it says itself, which some gateways do, or by the prices, or not known."""
+    tokens, said = used(found), found.get("usage") if isinstance(found, dict) else None
+    prompt, completion = tokens.get("prompt_tokens", 0), tokens.get("completion_tokens", 0)
+    cost: Any = said.get("cost") if isinstance(said, dict) else None
+    if not isinstance(cost, int | float) or isinstance(cost, bool) or cost < 0:
+        cost = prices.cost(prompt, completion, _cached(said)) if prices is not None and tokens else None
+    return Usage(calls=1, prompt_tokens=prompt, completion_tokens=completion, cost=cost)
+
+
+def _cached(said: Any) -> int:
+    with contextlib.suppress(KeyError, TypeError):
+        count = said["prompt_tokens_details"]["cached_tokens"]
+        return count if isinstance(count, int) else 0
+    return 0

@@ -103,8 +103,8 @@ class Tapes:
     """The cassette of a task's file."""
     parts: Mapping[Role, Part] = field(default_factory=dict)
     veil: Veil = field(default_factory=Veil)
-    agents: bool = False
-    """Whether what agents answer is taken down too."""
+    solver: str = ""
+    """The agent whose answers are taken down, or played, if any are."""
 
     def __post_init__(self) -> None:
         self._gate = threading.RLock()
@@ -117,6 +117,7 @@ class Tapes:
         self._ended: dict[Path, set[tuple[Owner, str]]] = {}
         """Trials that came to their end, with the roles in which they would have asked."""
         self._missed: dict[Owner, str] = {}
+        self._refused: dict[Owner, str] = {}
         self._spoiled: set[Owner] = set()
         """Trials in which somebody could not be asked: what they would have asked is not known."""
         self._replayed = self._dropped = 0
@@ -156,6 +157,15 @@ class Tapes:
             self._replayed += (cassette.path, key) not in self._fresh
             self._use(cassette, found, spot)
             return found
+
+    def has(self, spot: Spot, key: str) -> bool:
+        """Whether something is there; it is of use then."""
+        cassette = self.cassette(spot.source)
+        with self._gate:
+            found = cassette.entries.get(key)
+            if found is not None:
+                self._use(cassette, found, spot)
+            return found is not None
 
     def put(self, spot: Spot, entry: Entry) -> None:
         """Take one down; it stands for what was there by its key."""
@@ -200,9 +210,14 @@ class Tapes:
             self._missed[spot.owner] = told
             return NotRecorded(told)
 
+    def refuse(self, spot: Spot, why: str) -> None:
+        """A trial cannot be recorded."""
+        with self._gate:
+            self._refused.setdefault(spot.owner, why)
+
     def missed(self, task: str, trial: int) -> str:
-        """The first thing a trial asked for that is on no cassette; nothing if there is no such thing."""
-        return self._missed.get((task, trial), "")
+        """The first thing a trial asked for that is on no cassette, or why it cannot be recorded; mostly nothing."""
+        return self._missed.get((task, trial), "") or self._refused.get((task, trial), "")
 
     def ended(self, spot: Spot, roles: Collection[str]) -> None:
         """A trial came to its end: what it would have asked in these roles and did not is of no use any more."""

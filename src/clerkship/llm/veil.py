@@ -3,7 +3,10 @@ what opens something."""
 
 import re
 from collections.abc import Mapping
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
+
+import orjson
 
 from clerkship.model.variables import SHORTEST
 
@@ -50,31 +53,63 @@ class Veil(NamedTuple):
         return [self.show(value) for value in data] if isinstance(data, list | tuple) else data
 
     def _hidden(self, text: str) -> str:
-        for name in self.names:
-            if f"${{{name}}}" in text:  # somebody's own words: told apart from what we put there
-                text = text.replace(f"${{{name}}}", f"$${{{name}}}")
-        for name, value in sorted(self.names.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-            if len(value) >= SHORTEST and value in text:
-                text = text.replace(value, f"${{{name}}}")
+        text = self._named(_clean(text)) if self.names else _clean(text)
         for secret in self.secrets:
-            if secret in text:
-                text = text.replace(secret, "[secret]")
+            for form in _forms(secret):
+                text = text.replace(form, "[secret]")
         for sign, pattern, instead in _MADE_ANEW:
             if sign in text:
                 text = pattern.sub(instead, text)
         return text
 
+    def _named(self, text: str) -> str:
+        """With names in place of values. Somebody's own `${NAME}` has its dollars doubled, and so have dollars before
+        a name of ours: an odd number of them means a value."""
+        pattern, names = _finder(tuple(self.names.items()))
+
+        def written(found: "re.Match[str]") -> str:
+            dollars, ours, theirs = found.groups()
+            return f"{dollars * 2}${{{names[ours]}}}" if ours else f"{dollars * 2}{{{theirs}}}"
+
+        return pattern.sub(written, text)
+
     def _shown(self, text: str) -> str:
         def value(found: "re.Match[str]") -> str:
-            escaped, name = found.groups()
-            if name not in self.names:
-                return found[0]
-            return found[0][1:] if escaped else self.names[name]
+            dollars, name = found.groups()
+            half = "$" * (len(dollars) // 2)
+            if len(dollars) % 2 == 0:
+                return f"{half}{{{name}}}"
+            return half + (self.names.get(name) or f"${{{name}}}")
 
         return _NAME.sub(value, text)
 
 
-_NAME = re.compile(r"\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)\}")
+def _clean(text: str) -> str:
+    """Text that can be written down, whoever wrote it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="replace").decode()
+    return text
+
+
+@cache
+def _forms(value: str) -> tuple[str, ...]:
+    """A value as it is, and as it stands where it is quoted, and quoted again; the longest first."""
+    value = _clean(value)
+    once = orjson.dumps(value).decode()[1:-1]
+    return tuple(dict.fromkeys((orjson.dumps(once).decode()[1:-1], once, value)))
+
+
+@lru_cache(256)
+def _finder(named: tuple[tuple[str, str], ...]) -> tuple["re.Pattern[str]", dict[str, str]]:
+    """Finds values, the longest first, and what looks like a name of ours; and which name each value has."""
+    names = {form: name for name, value in sorted(named) if len(value) >= SHORTEST for form in _forms(value)}
+    values = "|".join(re.escape(form) for form in sorted(names, key=lambda form: (-len(form), form))) or "(?!)"
+    return re.compile(rf"(\$*)(?:({values})|(?<=\$)\{{([A-Za-z_][A-Za-z0-9_]*)\}})"), names
+
+
+_NAME = re.compile(r"(\$+)\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def worth_hiding(values: Mapping[str, str]) -> tuple[str, ...]:

@@ -51,15 +51,18 @@ _TOKEN = re.compile(r"([?&]token=)[^&\s]*")
 logging.getLogger("httpx").addFilter(_WithoutKeys())
 
 
-def open_client(address: str, read_within: float | None) -> "httpx.AsyncClient":
-    """A client for one conversation with one server: no redirects; a proxy only where it is not this machine."""
+def open_client(address: str, read_within: float | None, connections: int | None = None) -> "httpx.AsyncClient":
+    """A client of one server: no redirects; a proxy only where it is not this machine. As many connections as are
+    said are kept open (httpx keeps 20, and opens the others anew for each request); else as many as httpx has."""
     import httpx  # noqa: PLC0415  (most agents need no HTTP, and it takes a tenth of a second)
 
-    timeout, near = httpx.Timeout(CONNECT_WITHIN, read=read_within), _is_near(address)
-    return httpx.AsyncClient(timeout=timeout, verify=_trust(), trust_env=not near, follow_redirects=False)
+    timeout, near = httpx.Timeout(CONNECT_WITHIN, read=read_within), is_near(address)
+    kept = httpx.Limits(max_connections=connections or 100, max_keepalive_connections=connections or 20)
+    return httpx.AsyncClient(timeout=timeout, verify=_trust(), trust_env=not near, follow_redirects=False, limits=kept)
 
 
-def _is_near(address: str) -> bool:
+def is_near(address: str) -> bool:
+    """Whether it is this machine's own."""
     return urlsplit(address).netloc.startswith(_LOOPBACK)
 
 
@@ -112,7 +115,7 @@ def fetch(address: str, headers: dict[str, str], limit: int, within: float) -> "
     import httpx  # noqa: PLC0415  (as above)
 
     data = bytearray()
-    timeout, near = httpx.Timeout(within, connect=CONNECT_WITHIN), _is_near(address)
+    timeout, near = httpx.Timeout(within, connect=CONNECT_WITHIN), is_near(address)
     client = httpx.Client(timeout=timeout, verify=_trust(), trust_env=not near, follow_redirects=False)
     with client, client.stream("GET", address, headers=SENT | headers) as response:
         for chunk in response.iter_bytes():

@@ -1,11 +1,15 @@
 """`eval/conftest.yml`: which models play the user and judge, as the evaluation files of Rasa have it."""
 
 import re
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import ConfigDict, Field, JsonValue, field_validator
+from pydantic import ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from clerkship.model.frozen import Frozen, Number, Whole
+from clerkship.model.usage import Prices
+
+Dollars = Annotated[Number, Field(ge=0, le=1)]
+_VERSION = r"^[A-Za-z0-9._-]+$"
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 Calls = Annotated[Whole | None, Field(ge=1, le=1000, description="questions under way at one time")]
@@ -15,16 +19,61 @@ class Llm(Frozen):
     """A model. Keys that are not named here go into each request as they are."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
-    provider: Annotated[str, Field(min_length=1, description="whose interface it has; `openai` is there now")]
-    model: Annotated[str, Field(min_length=1, description="its name")]
+    provider: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="whose interface it has: `openai`, `azure`, `anthropic`, `ollama`, `lm_studio`, `vllm` "
+            "(or `self-hosted`, `hosted_vllm`); any other one of OpenAI's sort, with its `api_base`",
+        ),
+    ]
+    model: Annotated[str, Field(description="its name; for `azure` its `deployment` will do")] = ""
     api_base: Annotated[str | None, Field(description="its address, where that is not the usual one")] = None
     api_key: Annotated[str | None, Field(description="`${NAME}`: the variable that has the key")] = None
     timeout: Annotated[Number | None, Field(gt=0, le=3600, description="seconds for one answer")] = None
+    api_version: Annotated[str | None, Field(pattern=_VERSION, description="of Azure's interface")] = None
+    deployment: Annotated[str | None, Field(min_length=1, description="what Azure calls the model")] = None
+    input_cost_per_token: Annotated[Dollars | None, Field(description="dollars for a token of what it is told")] = None
+    output_cost_per_token: Annotated[Dollars | None, Field(description="dollars for a token of what it answers")] = None
+    cache_read_input_token_cost: Annotated[
+        Dollars | None, Field(description="dollars for a token that it was told lately")
+    ] = None
 
     _CLIENT: ClassVar[frozenset[str]] = frozenset(
-        {"cache", "num_retries", "max_retries", "api_version", "api_type", "deployment", "drop_params", "use_ssl"}
+        {
+            "additional_drop_params",
+            "allowed_openai_params",
+            "api_type",
+            "cache",
+            "caching",
+            "custom_llm_provider",
+            "drop_params",
+            "max_retries",
+            "messages",
+            "metadata",
+            "model_group",
+            "n",
+            "num_retries",
+            "organization",
+            "request_timeout",
+            "response_format",
+            "rpm",
+            "ssl_verify",
+            "stream",
+            "stream_options",
+            "tool_choice",
+            "tools",
+            "tpm",
+            "use_ssl",
+        }
     )
-    """What is said to the client library of others, and not to the model."""
+    """What is said to the client library of others and not to the model, or is ours to say."""
+
+    @model_validator(mode="after")
+    def _has_a_name(self) -> Self:
+        if not (self.model.strip() or self.deployment):
+            raise ValueError("it has no `model`")
+        return self
 
     @field_validator("api_key")
     @classmethod
@@ -44,6 +93,23 @@ class Llm(Frozen):
         """What is sent with each question."""
         extra: dict[str, Any] = self.model_extra or {}
         return {name: value for name, value in extra.items() if name not in self._CLIENT}
+
+    @property
+    def name(self) -> str:
+        """What it is asked for by."""
+        return self.deployment or self.model
+
+    @property
+    def prices(self) -> Prices | None:
+        """What it takes, where it says."""
+        if self.input_cost_per_token is None or self.output_cost_per_token is None:
+            return None
+        cached = self.cache_read_input_token_cost
+        return Prices(
+            input=self.input_cost_per_token * 1_000_000,
+            output=self.output_cost_per_token * 1_000_000,
+            cached_input=cached * 1_000_000 if cached is not None else None,
+        )
 
 
 class Simulation(Frozen):

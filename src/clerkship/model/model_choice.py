@@ -5,6 +5,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from clerkship.model.frozen import Frozen
+from clerkship.model.usage import Prices
 
 NOBODY: Final = "none"
 
@@ -13,7 +14,8 @@ class ModelChoice(Frozen):
     """A model, and how it is asked."""
 
     who: str
-    """`openai:model@address`, `scripted:file`, or `none`: what needs a model is skipped."""
+    """`openai:model@address`, `azure:deployment@address`, `anthropic:model`, any other sort with an address,
+    `scripted:file`, or `none`: what needs a model is skipped."""
     embeddings: str = ""
     """The model that makes vectors of texts, as `model@address`; the settings' if not given."""
     parameters: dict[str, JsonValue] = {}
@@ -24,6 +26,10 @@ class ModelChoice(Frozen):
     """Questions under way at one time."""
     key_from: str = ""
     """The environment variable with its key, where that is not the usual one."""
+    api_version: str = ""
+    """Of Azure's interface, where it is not the newer one without."""
+    prices: Prices | None = None
+    """What it takes, where that is known."""
 
     @property
     def skips(self) -> bool:

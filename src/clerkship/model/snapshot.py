@@ -1,6 +1,7 @@
 """What a run is frozen from: enough to do it again, or grade it again, without today's files."""
 
 import hashlib
+from functools import cached_property
 
 import orjson
 
@@ -32,3 +33,12 @@ class Snapshot(Addressed):
         for limit in ("max_turns", "turn_timeout"):
             (told["task"]["scenario"] or {}).pop(limit, None)
         return hashlib.sha256(orjson.dumps(told)).hexdigest()
+
+    @cached_property
+    def scene(self) -> str:
+        """A hash of what an agent finds before it: not of who talks to it, nor of what it is graded by."""
+        told = self.model_dump(mode="json", include={"environment", "datasets", "entities"})
+        task = self.task.model_dump(mode="json", include={"name", "task_item", "scenario"})
+        for other in ("max_turns", "turn_timeout", "person"):
+            (task["scenario"] or {}).pop(other, None)
+        return hashlib.sha256(orjson.dumps(told | task, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]

@@ -4,7 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clerkship.model.frozen import Frozen
+from clerkship.model.frozen import Frozen, Number
+
+Dollars = Annotated[Number, Field(ge=0, le=1_000_000)]
 
 Role = Literal["judge", "metrics", "person", "person_check", "draft"]
 """What a model is asked for: to judge a criterion, to rate, to play the person, to check how the person was played, to
@@ -30,3 +32,19 @@ class Usage(Frozen):
 
 
 NOTHING_USED = Usage()
+
+
+class Prices(Frozen):
+    """What a model takes, in dollars per million tokens."""
+
+    input: Dollars
+    output: Dollars = 0.0
+    cached_input: Annotated[Dollars | None, Field(description="for input it has seen lately; `input` if not given")] = (
+        None
+    )
+
+    def cost(self, prompt: int, completion: int, cached: int = 0) -> float:
+        """Of so many tokens, some of those of the prompt cached."""
+        again = self.input if self.cached_input is None else self.cached_input
+        cached = min(cached, prompt)
+        return ((prompt - cached) * self.input + cached * again + completion * self.output) / 1_000_000

@@ -4,6 +4,7 @@ Both doors, HTTP and in-process, end here. Handlers look at the exchange in turn
 that close an exchange look at every one.
 """
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -54,6 +55,8 @@ class Exchange:
 
 
 Handler = Callable[[Exchange], None]
+Hear = Callable[[str, Request], None]
+"""Told of a request, and of the sandbox it was for."""
 
 
 class SimulatorBroken(PlatformError):
@@ -66,6 +69,8 @@ class Gateway:
     def __init__(self) -> None:
         self.playgrounds: dict[str, Playground] = {}
         self._names = Names()
+        self._gate = threading.Lock()
+        self._ears: dict[int, Hear] = {}
         self.handlers: tuple[Handler, ...] = (self.identify, authenticate, find_route_of, inject_faults, route)
         self.closing: tuple[Handler, ...] = (record_refusal, repeat, spoil_reply, record_touch)
 
@@ -82,6 +87,26 @@ class Gateway:
     def dismiss(self, playground: Playground) -> None:
         """Let none in any more."""
         self.playgrounds.pop(playground.id, None)
+        self._ears.pop(id(playground), None)
+
+    def overhear(self, playground: Playground, hear: Hear) -> None:
+        """Have somebody told of each request to a playground's sandboxes, in the order they are answered."""
+        with self._gate:
+            self._ears[id(playground)] = hear
+            if self.tell not in self.closing:  # where nobody listens, requests do not even go past here
+                self.closing = (*self.closing, self.tell)
+
+    def tell(self, exchange: Exchange) -> None:
+        """Whoever listens hears of it; not of a stranger's knock."""
+        hear = self._ears.get(id(exchange.playground))
+        at_clock = exchange.sandbox_name == CLOCK and exchange.refusal is None
+        if hear is not None and (exchange.sandbox is not None or at_clock):
+            hear(exchange.sandbox_name, exchange.request)
+
+    def takes_time(self, exchange: Exchange) -> bool:
+        """Whether somebody may have to think before it is answered, or is thinking while all else has to wait."""
+        playground = self.playgrounds.get(exchange.playground_id)
+        return playground is not None and playground.thinks
 
     def handle(self, exchange: Exchange) -> Reply:
         """One request, through the whole list."""
@@ -94,7 +119,8 @@ class Gateway:
             try:
                 return self._through(exchange)
             except Exception as error:  # a simulator's bug is ours: the run is errored, the agent not blamed
-                playground.broken = f"{exchange.sandbox_name}: {type(error).__name__}: {error}"
+                if not playground.unplayed:
+                    playground.broken = f"{exchange.sandbox_name}: {type(error).__name__}: {error}"
                 raise SimulatorBroken(playground.broken) from error
 
     def _through(self, exchange: Exchange) -> Reply:

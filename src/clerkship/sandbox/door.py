@@ -108,6 +108,10 @@ class Handle:
             raise Refused(reply)
         return reply
 
+    def send_as_is(self, request: Request) -> Reply:
+        """Send a request as it stands, whatever is answered; raises Dropped if no answer comes."""
+        return self._door.send(request)
+
     def _json(self, method: str, path: str, data: Any = None, query: Mapping[str, str] | None = None) -> Any:
         body = b"" if data is None else orjson.dumps(data)
         reply = self.request(method, path, query=query, body=body)

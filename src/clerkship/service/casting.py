@@ -2,27 +2,30 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
+from clerkship.actors.person_played import NO_PERSON
 from clerkship.engine.catalog import Registered
-from clerkship.engine.model_build import build_model, model_name
+from clerkship.engine.model_build import build_model, model_name, settled
 from clerkship.engine.models import ALONE, Models
 from clerkship.llm.absent import AbsentModel
 from clerkship.llm.contract import Model
+from clerkship.llm.place import USUAL, known
 from clerkship.llm.recalled import RecalledModel
+from clerkship.llm.switchboard import Switchboard
 from clerkship.model.conftest import Conftest, Llm
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, BenchmarkRun
+from clerkship.model.scenario import Person
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
 
-PROVIDERS = ("openai",)
 Build = Callable[[ModelChoice, Settings], Model | None]
 """Makes somebody who can be asked of a choice; nobody where that is the choice."""
 _NO_JUDGE = "give --judge, or --no-judge to skip them"
-_NO_PERSON = "give --person, such as openai:gpt-5.1"
 
 
 class Needs(NamedTuple):
@@ -38,9 +41,13 @@ def needs_of(snapshots: Iterable[Snapshot], catalog: Registered) -> Needs:
     names = {criterion.assertion.name for task in tasks for criterion in task.criteria}
     people = [task.scenario.person for task in tasks if task.scenario is not None and task.scenario.person is not None]
     return Needs(
-        judge=any(catalog.assertion(name).judged for name in names),
+        judge=any(catalog.assertion(name).judged for name in names) or any(_checked(person) for person in people),
         person=any(person.needs_model for person in people),
     )
+
+
+def _checked(person: Person) -> bool:
+    return person.needs_model and person.check == "model"
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class Cast:
         if needs.judge and not self.models.skips_judged:
             found += _missing(self.models.judge, "some criteria need a model to judge them", _NO_JUDGE)
         if needs.person:
-            found += _missing(self.models.person, "some people must be played by a model", _NO_PERSON)
+            found += _missing(self.models.person, "some people must be played by a model", NO_PERSON)
         return tuple(found)
 
 
@@ -101,9 +108,10 @@ def choose(
         judge = _Named(evaluation.llm, evaluation.max_concurrent_llm_calls, "judge", _NO_JUDGE)
     person = _chosen(wanted.person, kept.person if kept is not None else None, settings.person, needed=needs.person)
     if person is None and needs.person and simulation is not None:
-        person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", _NO_PERSON)
+        person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", NO_PERSON)
     asking = wanted.asking if kept is None else kept.asking
-    build = _recalled if asking.tape == "replay" else build_model
+    board = Switchboard(settings.endpoint_calls or None)
+    build = _recalled if asking.tape == "replay" else partial(build_model, board=board)
     judge_model, judge_kept = _ready(judge, settings, build)
     person_model, person_kept = _ready(person, settings, build)
     models = Models(judge_model, person_model, judge_kept is not None and judge_kept.skips, asking)
@@ -124,24 +132,26 @@ class _Named(NamedTuple):
 
     def choice(self) -> ModelChoice:
         """As a run keeps it."""
-        llm = self.llm
-        if llm.provider not in PROVIDERS and llm.api_base is None:
+        llm, sort = self.llm, known(self.llm.provider)
+        if sort not in USUAL and llm.api_base is None:
             raise InputError.of(
-                f"the provider `{llm.provider}` is not available yet",
-                hint=f"there is {', '.join(PROVIDERS)}; with an `api_base` of that sort any will do",
+                f"the provider `{llm.provider}` is not available",
+                hint=f"there is {', '.join(USUAL)}; with an `api_base` of OpenAI's sort any will do",
             )
 
         def told(path: list[int | str], unknown: UnknownVariable) -> None:
             raise InputError.of(str(unknown), hint=unknown.hint)
 
-        found = expand({"model": llm.model, "at": llm.api_base}, variables(), told)
+        found = expand({"model": llm.name, "at": llm.api_base, "version": llm.api_version}, variables(), told)
         address = f"@{found['at']}" if found["at"] else ""
         return ModelChoice(
-            who=f"openai:{found['model']}{address}",
+            who=f"{sort}:{found['model']}{address}",
             parameters=llm.parameters,
             timeout=llm.timeout,
             at_once=self.at_once,
             key_from=llm.key_from,
+            api_version=found["version"] or "",
+            prices=llm.prices,
         )
 
 
@@ -165,20 +175,13 @@ def _ready(
     if found is None:
         return None, None
     if isinstance(found, ModelChoice):
-        return _built(found, settings, build)
+        return build(found, settings), settled(found, settings)
     try:
-        return _built(found.choice(), settings, build)
+        choice = found.choice()
+        return build(choice, settings), settled(choice, settings)
     except InputError as error:
         reason = f"the conftest's {found.role} is not available: {error}; or {found.instead}"
-        return AbsentModel(found.llm.model, reason), None
-
-
-def _built(choice: ModelChoice, settings: Settings, build: Build) -> tuple[Model | None, ModelChoice]:
-    model = build(choice, settings)
-    if model is None:
-        return None, choice
-    about = {"who": model.name, "embeddings": choice.embeddings or settings.embeddings}
-    return model, choice.model_copy(update=about)
+        return AbsentModel(found.llm.name, reason), None
 
 
 def unused(conftest: Conftest | None) -> tuple[Problem, ...]:

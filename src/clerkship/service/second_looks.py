@@ -25,7 +25,7 @@ from clerkship.model.run import Attempt, BenchmarkRun, Outcome, Status, Tape
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.running import RunPlan, RunResult, Watch, carry_out, new_run
-from clerkship.service.taping import Deck, as_replayed, free_name, taped
+from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.settings import Settings
 from clerkship.store.contract import Store, StoreFailed
 
@@ -48,6 +48,7 @@ def plan_rerun(
     about = run.model_dump(include={"name", "path", "options", "concurrency"})
     needs = needs_of(snapshots, catalog)
     cast = taped(choose(Wanted(), settings, kept=run, needs=needs), _deck(run, settings), snapshots, needs)
+    solver = taped_agent(solver, cast.models, snapshots)
     about |= {"plugins": plugins_used(snapshots, solver.name, catalog), **cast.kept()}
     new = new_run(plan, solver.name, made_by="rerun", origin=run.id, **about)
     if cast.models.tapes is not None and new.replayed:
@@ -95,14 +96,15 @@ def plan_resume(
             hint=f"`clerkship rerun {run.id}` does all of it anew",
         )
     needs = needs_of(snapshots, catalog)
+    models = taped(choose(Wanted(), settings, kept=run, needs=needs), _deck(run, settings), snapshots, needs).models
     plan = RunPlan(
         run,
         _plan(store, run),
         snapshots,
         _datasets(store, snapshots),
-        solver,
+        taped_agent(solver, models, snapshots),
         settings.concurrency,
-        taped(choose(Wanted(), settings, kept=run, needs=needs), _deck(run, settings), snapshots, needs).models,
+        models,
     )
     known = store.outcomes(run.id)
     again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)

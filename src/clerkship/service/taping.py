@@ -10,19 +10,24 @@ from pathlib import Path
 import orjson
 from pydantic import JsonValue
 
+from clerkship.actors.contract import Solver
+from clerkship.actors.recorded import RECORDED, RecordedSolver
+from clerkship.engine.models import Models
 from clerkship.llm.absent import AbsentModel
-from clerkship.llm.cassette import Embedding, Exchange, address, cassette_of
+from clerkship.llm.cassette import Embedding, Entry, Exchange, Turn, address, cassette_of
 from clerkship.llm.contract import Model
 from clerkship.llm.recalled import RecalledModel
 from clerkship.llm.tape import Part, Tapes
 from clerkship.llm.veil import Veil, worth_hiding
 from clerkship.model.conftest import Conftest, Llm
 from clerkship.model.model_choice import ModelChoice
+from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan
-from clerkship.model.problem import InputError
+from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, BenchmarkRun, Tape
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
+from clerkship.model.variables import put_back
 from clerkship.service.casting import Cast, Needs
 from clerkship.settings import Settings, secrets, variables
 from clerkship.store.contract import Store, UnknownRun
@@ -55,7 +60,7 @@ def taped(cast: Cast, deck: Deck, snapshots: Sequence[Snapshot], needs: Needs) -
     check_tape(asking)
     if asking.tape is None:
         return cast
-    tapes = open_tapes(asking.tape, deck, snapshots, agents=asking.tapes_agent)
+    tapes = open_tapes(asking.tape, deck, snapshots)
     if asking.tape == "replay":
         cast = _recalled(cast, deck, tapes, snapshots, needs)
     parts: dict[Role, Part] = {}
@@ -66,15 +71,13 @@ def taped(cast: Cast, deck: Deck, snapshots: Sequence[Snapshot], needs: Needs) -
     return replace(cast, models=replace(cast.models, tapes=tapes))
 
 
-def open_tapes(mode: Tape, deck: Deck, snapshots: Iterable[Snapshot], *, agents: bool = False) -> Tapes:
+def open_tapes(mode: Tape, deck: Deck, snapshots: Iterable[Snapshot]) -> Tapes:
     """The cassettes of some tasks, read; what is wrong with one is said now."""
-    names = _names_in(deck.conftest)
-    known = {name: value for name, value in variables().items() if name in names}
+    known = {name: variables().get(name, "") for name in sorted(_names_in(deck.conftest))}
     tapes = Tapes(
         mode,
         lambda source: cassette_of(deck.root / source),
         veil=Veil(known, worth_hiding(secrets(deck.settings))),
-        agents=agents,
     )
     for source in dict.fromkeys(snapshot.source for snapshot in snapshots):
         cassette = tapes.cassette(source)
@@ -102,7 +105,7 @@ def _refuse_unwritable(path: Path) -> None:
 def _part(choice: ModelChoice, settings: Settings, veil: Veil) -> Part:
     """Without the address where it is the settings' own: that is where a model is asked, not who it is."""
     name = choice.who.removesuffix(f"@{settings.openai_base_url}")
-    return Part(veil.hide(name), choice.parameters, veil.hide(choice.embeddings))
+    return Part(put_back(name, veil.names), choice.parameters, put_back(choice.embeddings, veil.names))
 
 
 def _recalled(cast: Cast, deck: Deck, tapes: Tapes, snapshots: Sequence[Snapshot], needs: Needs) -> Cast:
@@ -130,14 +133,7 @@ def _is_away(model: Model | None) -> bool:
 
 def _recorded(tapes: Tapes, snapshots: Iterable[Snapshot], flag: str) -> ModelChoice | None:
     """The one model that cassettes know in some roles."""
-    roles = _FLAGS[flag]
-    tasks = {snapshot.task.name for snapshot in snapshots}
-    entries = [
-        entry
-        for source in dict.fromkeys(snapshot.source for snapshot in snapshots)
-        for entry in tapes.cassette(source).entries.values()
-        if any(task in tasks for task, _ in entry.of)
-    ]
+    roles, entries = _FLAGS[flag], _entries(tapes, snapshots)
     asked = [entry for entry in entries if isinstance(entry, Exchange) and entry.role in roles]
     found = {(entry.model, orjson.dumps(entry.parameters, option=orjson.OPT_SORT_KEYS)) for entry in asked}
     if len(found) > 1:
@@ -150,6 +146,55 @@ def _recorded(tapes: Tapes, snapshots: Iterable[Snapshot], flag: str) -> ModelCh
     parameters: dict[str, JsonValue] = orjson.loads(written)
     vectors = next((entry.model.removeprefix(f"{name} ") for entry in made if entry.model.startswith(name)), "")
     return ModelChoice(who=name, parameters=parameters, embeddings=vectors)
+
+
+def _entries(tapes: Tapes, snapshots: Iterable[Snapshot]) -> list[Entry]:
+    """All that is recorded for some tasks."""
+    sources: dict[str, set[str]] = {}
+    for snapshot in snapshots:
+        sources.setdefault(snapshot.source, set()).add(snapshot.task.name)
+    return [
+        entry
+        for source, tasks in sources.items()
+        for entry in tapes.cassette(source).entries.values()
+        if any(task in tasks for task, _ in entry.of)
+    ]
+
+
+def taped_agent(solver: Solver, models: Models, snapshots: Sequence[Snapshot]) -> Solver:
+    """The agent, where it is taken down or played from cassettes; what cannot be is said before anything runs."""
+    tapes = models.tapes
+    if isinstance(solver, RecordedSolver):
+        if tapes is None or tapes.mode != "replay":
+            raise InputError.of(f"agent `{solver.name}` plays what was recorded", hint="give --replay")
+        solver = RecordedSolver(_whose(solver.whose, tapes, snapshots))
+        tapes.solver = solver.whose
+    elif tapes is not None and models.asking.tapes_agent:
+        at_work = [s for s in snapshots if s.task.scenario is None or s.task.scenario.starts != "person"]
+        if at_work:
+            raise InputError(
+                Problem(
+                    file=snapshot.source,
+                    message=f"{snapshot.task.name!r} gives the agent work (on_task), and that cannot be recorded",
+                    hint="choose conversations with --task or --tag, or leave --record-agent out",
+                )
+                for snapshot in at_work
+            )
+        tapes.solver = solver.name
+    return solver
+
+
+def _whose(wanted: str, tapes: Tapes, snapshots: Iterable[Snapshot]) -> str:
+    """The one agent that is recorded for some tasks, or the one of them that is meant."""
+    known = sorted({entry.solver for entry in _entries(tapes, snapshots) if isinstance(entry, Turn)})
+    if not known:
+        raise InputError.of("no agent is recorded for these tasks", hint="--record --record-agent does that")
+    if wanted in known or (not wanted and len(known) == 1):
+        return wanted or known[0]
+    if wanted:
+        raise InputError.of(f"agent `{wanted}` is not recorded", hint=did_you_mean(wanted, known))
+    hint = f"say which with --agent {RECORDED}:{known[0]}"
+    raise InputError.of(f"more than one agent is recorded: {', '.join(known)}", hint=hint)
 
 
 def as_replayed(run: BenchmarkRun, plan: Plan, snapshots: Sequence[Snapshot], tapes: Tapes) -> BenchmarkRun:

@@ -1,0 +1,148 @@
+"""Anthropic's interface, through their own library, which is imported when such a model is built."""
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from clerkship.kit.wall import now
+from clerkship.llm.completions import Door
+from clerkship.llm.patience import BUSY, TOO_MANY, Busy, Declined, ModelOutage, patiently, retry_after
+from clerkship.llm.place import Place
+from clerkship.llm.remote import Asked, Form, Manner, Spoken, Stop, Turn
+from clerkship.llm.switchboard import Line
+from clerkship.llm.wire import is_near
+from clerkship.model.problem import InputError
+from clerkship.model.usage import Prices, Usage
+
+if TYPE_CHECKING:
+    from anthropic import APIStatusError, AsyncAnthropic
+    from anthropic.types import Message
+
+MAX_TOKENS = 4096
+"""Theirs is the one interface that must be told; `max_tokens` among the parameters goes before."""
+TOOL = "answer"
+_STOPS: dict[str | None, Stop] = {
+    "max_tokens": "cut off",
+    "model_context_window_exceeded": "cut off",
+    "refusal": "refused",
+}
+_HINTS = {
+    403: "the key may not use this model",
+    404: "is the model's name right, and the address (without /v1)?",
+}
+
+
+class AnthropicSpeaker:
+    """Messages: by a schema where the model has that, else as the arguments of a tool that it must call."""
+
+    forms: tuple[Form, ...] = ("schema", "tool", "words")
+
+    def __init__(self, place: Place, door: Door, manner: Manner) -> None:
+        # Here and not where it is first asked: it takes seconds, and there everybody else's questions would wait.
+        try:
+            import anthropic  # noqa: PLC0415  (an extra)
+        except ImportError:
+            raise InputError.of(
+                f"model `{place.name}`: Anthropic's library is not installed",
+                hint="pip install 'clerkship[anthropic]'",
+            ) from None
+        self._library = anthropic
+        self._place, self._door, self._manner = place, door, manner
+
+    async def say(self, asked: Asked, line: Line) -> Spoken:
+        """One message."""
+        client = line.hold(f"anthropic {hash(self._door.key)}", self._client, _hang_up)
+        message = await patiently(
+            lambda: self._once(client, asked), self._place.address, self._manner.patience, asked.limits, asked.spent
+        )
+        return Spoken(_text(message), _STOPS.get(message.stop_reason, ""), _usage(message, self._manner.prices))
+
+    def _client(self) -> "AsyncAnthropic":
+        # We ask again ourselves, so that who waits leaves the line to others; redirects would carry the key elsewhere.
+        http = self._library.DefaultAsyncHttpxClient(trust_env=not is_near(self._place.address), follow_redirects=False)
+        return self._library.AsyncAnthropic(
+            api_key=self._door.key or "none", base_url=self._place.address, max_retries=0, http_client=http
+        )
+
+    async def _once(self, client: "AsyncAnthropic", asked: Asked) -> "Message":
+        theirs = self._library
+        parameters: dict[str, Any] = dict(self._manner.parameters)
+        told = _told(asked, parameters)
+        try:
+            message: Message = await client.messages.create(
+                model=self._place.model,
+                max_tokens=parameters.pop("max_tokens", MAX_TOKENS),
+                timeout=self._manner.answer_within,
+                extra_body=parameters,
+                **told,
+            )
+        except theirs.APIStatusError as error:
+            raise self._trouble(error) from None
+        except theirs.APITimeoutError:
+            raise Busy("it does not answer in time") from None
+        except theirs.APIConnectionError as error:
+            raise Busy(self._door.without_key(str(error.__cause__ or error)) or type(error).__name__) from None
+        except (theirs.APIError, ValueError) as error:
+            raise Busy(f"it answers what is no message: {self._door.without_key(str(error))[:200]}") from None
+        if not isinstance(getattr(message, "content", None), list) or message.usage is None:
+            raise ModelOutage(f"{self._place.address} answers what is no message: {str(message)[:200]!r}")
+        return message
+
+    def _trouble(self, error: "APIStatusError") -> Exception:
+        status, words = error.status_code, self._door.without_key(_words(error))
+        if status in BUSY or status >= 500:
+            wait = retry_after(error.response.headers.get("retry-after", ""), now())
+            crowded = status == TOO_MANY or (status in (503, 529) and wait is not None)
+            return Busy(f"status {status}: {words}", wait, crowded=crowded)
+        hint = self._door.hint if status == 401 else _HINTS.get(status, "see what it says")
+        said = f"{self._place.address} refuses model `{self._place.model}` with status {status}: {words}"
+        declined = Declined.of(said, hint=hint)
+        declined.status = status
+        return declined
+
+
+async def _hang_up(client: "AsyncAnthropic") -> None:
+    await client.close()
+
+
+def _told(asked: Asked, parameters: dict[str, Any]) -> dict[str, Any]:
+    """What is said in their terms: the orders apart, the talk begun by the user, the shape in its form."""
+    system, *turns = asked.turns
+    if turns[0].role == "assistant":
+        turns = [Turn("user", "(it begins)"), *turns]
+    told: dict[str, Any] = {
+        "system": system.content,
+        "messages": [{"role": turn.role, "content": turn.content} for turn in turns],
+    }
+    if asked.form == "schema":
+        form = {"type": "json_schema", "schema": asked.question.schema}
+        told["output_config"] = {**parameters.pop("output_config", {}), "format": form}
+    elif asked.form == "tool":
+        about = "Give your answer by calling this, once."
+        told["tools"] = [{"name": TOOL, "description": about, "input_schema": asked.question.schema}]
+        told["tool_choice"] = {"type": "tool", "name": TOOL, "disable_parallel_tool_use": True}
+    return told
+
+
+def _text(message: "Message") -> str:
+    """What it said, or what it called the tool with."""
+    called = [block.input for block in message.content if block.type == "tool_use" and block.name == TOOL]
+    if called:
+        return orjson.dumps(called[0]).decode()
+    return "".join(block.text for block in message.content if block.type == "text")
+
+
+def _usage(message: "Message", prices: Prices | None) -> Usage:
+    """They count cached input apart; here it is a part of the whole."""
+    used = message.usage
+    cached = used.cache_read_input_tokens or 0
+    prompt = used.input_tokens + cached + (used.cache_creation_input_tokens or 0)
+    cost = prices.cost(prompt, used.output_tokens, cached) if prices is not None else None
+    return Usage(calls=1, prompt_tokens=prompt, completion_tokens=used.output_tokens, cost=cost)
+
+
+def _words(error: "APIStatusError") -> str:
+    body = error.body
+    inner = body.get("error") if isinstance(body, dict) else None
+    said = inner.get("message") if isinstance(inner, dict) else None
+    return str(said or error.response.text)[:500]

@@ -1,0 +1,165 @@
+"""Asking again what did not come through: how often, how long after, and how many may ask at one time."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple, TypeVar
+
+from clerkship.kit.rng import jitter
+from clerkship.model.problem import InputError, PlatformError
+from clerkship.model.usage import NOTHING_USED, Usage
+
+R = TypeVar("R")
+ATTEMPTS = 4
+TURNED_AWAY = 10
+"""Attempts where each was told to come later: that is a queue, and no fault."""
+BACKOFF = 0.5
+"""Seconds before the second attempt; twice as many before each further one, if the server names none."""
+LONGEST_WAIT = 60.0
+"""Who says to come back later than this is not waited for."""
+ASK_WITHIN = 600.0
+"""Seconds for one question with everything, the wait for its turn left out: attempts, waits between them, repairs."""
+TOO_MANY = 429
+BUSY = frozenset({408, 409, 425, TOO_MANY})
+
+
+class ModelOutage(PlatformError):
+    """The model cannot be asked now. Not the agent's doing: the run is errored."""
+
+    usage: Usage = NOTHING_USED
+    """What was paid for before."""
+
+
+class Declined(InputError):
+    """The endpoint will not take what it is asked: its key, its model, or a part of the request."""
+
+    status: int = 0
+    code: str = ""
+    usage: Usage = NOTHING_USED
+    """What was paid for before."""
+
+
+class Busy(Exception):
+    """An attempt that may do better in a while."""
+
+    def __init__(self, reason: str, wait: float | None = None, *, crowded: bool = False) -> None:
+        super().__init__(reason)
+        self.wait = wait
+        self.crowded = crowded
+        """Whether it has to do with how much is asked, so that others had better wait too."""
+
+
+class Patience(NamedTuple):
+    """How much is put up with."""
+
+    attempts: int = ATTEMPTS
+    turned_away: int = ATTEMPTS
+    backoff: float = BACKOFF
+    within: float | None = None
+    """Seconds for one attempt."""
+
+    def wait(self, failed: int, busy: Busy) -> float:
+        """Seconds to wait now. All who failed together shall not come back together."""
+        if busy.wait is not None:
+            return busy.wait * (1 + jitter() / 10)
+        return min(self.backoff * 2.0 ** (failed - 1), LONGEST_WAIT) * (0.5 + jitter())
+
+
+class Spent:
+    """The time one question has taken so far."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    @asynccontextmanager
+    async def counted(self) -> AsyncIterator[None]:
+        """This too."""
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        try:
+            yield
+        finally:
+            self.seconds += loop.time() - start
+
+
+class Limit:
+    """How many may ask at one time, and until when nobody is to."""
+
+    def __init__(self, at_once: int) -> None:
+        self.at_once = at_once
+        self._slots = asyncio.Semaphore(at_once)
+        self._until = 0.0
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """One's turn, first come first served."""
+        async with self._slots:
+            # A loop, because it may be put off further meanwhile.
+            while (left := self._until - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110  (it is a time)
+                await asyncio.sleep(left)
+            yield
+
+    def pause(self, seconds: float) -> None:
+        """Let nobody begin for a while."""
+        self._until = max(self._until, asyncio.get_running_loop().time() + seconds)
+
+
+async def patiently(
+    once: Callable[[], Awaitable[R]], where: str, patience: Patience, limits: Sequence[Limit], spent: Spent
+) -> R:
+    """What comes of it, tried again while the endpoint is busy. Whoever waits to try again leaves their slot to others;
+    where the endpoint says that too much is asked, the others wait as well, instead of being turned away in turn."""
+    said: list[Busy] = []
+    while True:
+        try:
+            async with AsyncExitStack() as slots:
+                for limit in limits:
+                    await slots.enter_async_context(limit.slot())
+                async with spent.counted(), asyncio.timeout(_time_left(patience, spent)):
+                    return await once()
+        except TimeoutError:
+            said.append(Busy("it does not answer in time"))
+        except Busy as busy:
+            said.append(busy)
+        wait = patience.wait(len(said), said[-1])
+        if _is_enough(said, patience) or spent.seconds + wait > ASK_WITHIN:
+            raise ModelOutage(f"the model cannot be asked: {_told(said)} at {where}") from None
+        if said[-1].crowded:
+            for limit in limits:
+                limit.pause(wait)
+        async with spent.counted():
+            await asyncio.sleep(wait)
+
+
+def _time_left(patience: Patience, spent: Spent) -> float:
+    left = max(ASK_WITHIN - spent.seconds, 0.001)
+    return left if patience.within is None else min(left, patience.within)
+
+
+def _is_enough(said: Sequence[Busy], patience: Patience) -> bool:
+    turned_away = sum(busy.crowded for busy in said)
+    failed = len(said) - turned_away
+    too_long = said[-1].wait is not None and said[-1].wait > LONGEST_WAIT
+    return failed >= patience.attempts or turned_away >= patience.turned_away or too_long
+
+
+def _told(said: Sequence[Busy]) -> str:
+    """Why it was given up, how often it was tried, and what else was in the way before."""
+    last = str(said[-1])
+    wait = said[-1].wait
+    later = f" (and to come back in {wait:,.0f} seconds)" if wait is not None and wait > LONGEST_WAIT else ""
+    before = list(dict.fromkeys(str(busy) for busy in said if str(busy) != last))
+    besides = f" (before that: {'; '.join(before)})" if before else ""
+    return f"{last}{later}, in {len(said)} attempt{'s' * (len(said) > 1)}{besides}"
+
+
+def retry_after(text: str, now: datetime) -> float | None:
+    """The header's seconds, or its date (RFC 9110 §10.2.3)."""
+    if text.isdigit():
+        return float(text[:9])
+    try:
+        return max((parsedate_to_datetime(text) - now).total_seconds(), 0.0)
+    except (ValueError, TypeError):
+        return None

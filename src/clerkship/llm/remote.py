@@ -1,0 +1,196 @@
+"""A model behind an endpoint, whoever's interface that has: asked for a shape, told what is wrong, and counted."""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+
+import orjson
+from pydantic import BaseModel, JsonValue
+
+from clerkship.llm.answer import parse_answer
+from clerkship.llm.aside import CalledOff
+from clerkship.llm.contract import Answer, BadAnswer, Question, Vectors
+from clerkship.llm.patience import BACKOFF, TURNED_AWAY, Declined, Limit, ModelOutage, Patience, Spent
+from clerkship.llm.place import Place
+from clerkship.llm.switchboard import Extension, Line, Switchboard
+from clerkship.model.usage import NOTHING_USED, Prices, Usage
+
+T = TypeVar("T", bound=BaseModel)
+R = TypeVar("R")
+REPAIRS = 2
+"""How often it is told what is wrong with its answer, and asked again."""
+ANSWER_WITHIN = 120.0
+"""Seconds for one attempt."""
+Form = Literal["schema", "tool", "object", "words"]
+"""How the shape is asked for besides in words: by a JSON schema, as a tool's arguments, as any JSON object, not at
+all."""
+Stop = Literal["", "refused", "cut off", "filtered"]
+
+
+class Manner(NamedTuple):
+    """How a model is asked, beside what."""
+
+    parameters: Mapping[str, JsonValue] = {}
+    """What goes into each request as it is: a temperature, a seed."""
+    answer_within: float = ANSWER_WITHIN
+    at_once: int | None = None
+    """Questions of this model under way; those at its endpoint are limited besides."""
+    backoff: float = BACKOFF
+    prices: Prices | None = None
+    api_version: str = ""
+
+    @property
+    def patience(self) -> Patience:
+        """With the endpoint."""
+        return Patience(turned_away=TURNED_AWAY, backoff=self.backoff, within=self.answer_within)
+
+
+class Spoken(NamedTuple):
+    """What a model said once, why it stopped where that is not by itself, and what it took."""
+
+    text: str
+    stop: Stop
+    usage: Usage
+
+
+class Turn(NamedTuple):
+    """One message of what a model is shown."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Asked(NamedTuple):
+    """What is said to a model once."""
+
+    turns: tuple[Turn, ...]
+    question: Question[Any]
+    form: Form
+    limits: tuple[Limit, ...]
+    spent: Spent
+
+
+class Speaker(Protocol):
+    """One interface that models have."""
+
+    forms: tuple[Form, ...]
+    """How a shape can be asked for, the best first."""
+
+    async def say(self, asked: Asked, line: Line) -> Spoken:
+        """Ask once; raises ModelOutage and Declined."""
+        ...
+
+
+class Embedder(Protocol):
+    """Whoever makes vectors of texts."""
+
+    async def embed(self, texts: list[str], limits: Sequence[Limit]) -> Vectors:
+        """Each text as a vector, in the same order."""
+        ...
+
+
+class RemoteModel:
+    """Somebody behind an endpoint, asked by several threads at once."""
+
+    def __init__(
+        self, place: Place, speaker: Speaker, embedder: Embedder, board: Switchboard, at_once: int | None
+    ) -> None:
+        self.name = place.name
+        self._speaker, self._embedder = speaker, embedder
+        self._line = board.line(place.address)
+        self._extension: Extension = board.extension()
+        self._own = Limit(at_once) if at_once is not None else None
+        if at_once is not None:
+            self._line.want(at_once)
+        self._form = 0
+        """The first way of asking for a shape that the endpoint has not said no to."""
+
+    def ask(self, question: Question[T]) -> Answer[T]:
+        """Ask, and tell it what is wrong where its answer has not the shape."""
+        return self._do(lambda: self._asked(question))
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Each text as a vector, in the same order."""
+        own = (self._own,) if self._own is not None else ()
+        return self._do(lambda: self._embedder.embed(list(texts), own))
+
+    def close(self) -> None:
+        """Call off what it is asked, and let go of the connections where nobody else needs them."""
+        self._extension.close()
+
+    def _do(self, work: Callable[[], Coroutine[Any, Any, R]]) -> R:
+        try:
+            return self._extension.do(work)
+        except CalledOff:
+            raise ModelOutage(f"the question to {self.name} was called off: the run is over") from None
+
+    async def _asked(self, question: Question[T]) -> Answer[T]:
+        turns, spent, usage, wrong, spoken = _turns(question), Spent(), NOTHING_USED, "", _SILENCE
+        limits = (*((self._own,) if self._own is not None else ()), self._line.limit)
+        for _ in range(REPAIRS + 1):
+            try:
+                spoken = await self._said(turns, question, limits, spent)
+            except (BadAnswer, Declined, ModelOutage) as failed:
+                failed.usage = usage + failed.usage
+                raise
+            usage += spoken.usage
+            if spoken.stop == "filtered":
+                raise BadAnswer(f"{self.name}: its answer was withheld by the endpoint's content filter", usage)
+            try:
+                return Answer(parse_answer(spoken.text, question.shape), self.name, usage)
+            except BadAnswer as bad:
+                wrong = _STOPPED.get(spoken.stop, str(bad) if spoken.text else "it is empty")
+            said = Turn("assistant", spoken.text or "(nothing)")
+            turns = (*turns, said, Turn("user", _REPAIR.format(wrong=wrong)))
+        raise BadAnswer(f"{self.name} {_given_up(spoken, wrong)}", usage)
+
+    async def _said(
+        self, turns: tuple[Turn, ...], question: Question[T], limits: tuple[Limit, ...], spent: Spent
+    ) -> Spoken:
+        """In the best form that the endpoint has. What it refuses in every form is refused for another reason."""
+        first = self._form
+        for place, form in enumerate(self._speaker.forms[first:], first):
+            try:
+                spoken = await self._speaker.say(Asked(turns, question, form, limits, spent), self._line)
+            except Declined as declined:
+                if declined.code in _FILTERED:
+                    raise BadAnswer(f"{self.name}: the endpoint's content filter took no such question") from None
+                if declined.status not in (400, 422) or declined.code in _WHATEVER or form == "words":
+                    raise
+            else:
+                self._form = max(self._form, place)
+                return spoken
+        raise AssertionError("the last form is refused or answered")
+
+
+_SILENCE = Spoken("", "", NOTHING_USED)
+_FILTERED = frozenset({"content_filter", "content_policy_violation"})
+_WHATEVER = frozenset({"context_length_exceeded", "model_not_found", "invalid_api_key"})
+"""What is refused however the shape is asked for."""
+_STOPPED: Mapping[str, str] = {
+    "cut off": "it was cut off before its end, because it is too long; be brief",
+    "refused": "it is a refusal",
+}
+_SHAPE = """Answer with one JSON object and nothing else: no words around it, no code fence. Its JSON Schema is:
+{schema}"""
+_REPAIR = """That answer cannot be used: {wrong}.
+Give the same judgement again, as one JSON object of the shape you were told, and nothing else."""
+
+
+def _given_up(spoken: Spoken, wrong: str) -> str:
+    """Why there is no answer: each reason in its own words, for each asks for something else to be done."""
+    often = f"in {REPAIRS + 1} attempts"
+    said = f"it said {spoken.text[:200]!r}" if spoken.text else "it said nothing"
+    if spoken.stop == "refused":
+        return f"refused to answer {often}: {said}"
+    if spoken.stop == "cut off":
+        return f"was cut off at its limit of tokens {often}; {said}; allow it more, by `max_tokens` or as it is called"
+    if not spoken.text:
+        return f"gave an empty answer {often}; {said}"
+    return f"gave no answer of the right shape {often}: {wrong}; {said}"
+
+
+def _turns(question: Question[Any]) -> tuple[Turn, ...]:
+    shape = _SHAPE.format(schema=orjson.dumps(question.schema).decode())
+    orders = "\n\n".join(filter(None, (question.orders, shape)))
+    earlier = [Turn(line.role, line.text) for line in question.talk]
+    return (Turn("system", orders), *earlier, Turn("user", question.prompt))

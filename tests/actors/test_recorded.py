@@ -1,0 +1,191 @@
+"""Agents that are recorded, and then played without themselves."""
+
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from clerkship.actors.contract import Say
+from clerkship.actors.python import PythonSolver
+from clerkship.actors.recorded import RecordingAgent, Story
+from clerkship.events.agent import ActionExecuted, SlotSet
+from clerkship.llm.cassette import cassette_of
+from clerkship.llm.tape import Spot, Tapes
+from clerkship.llm.veil import Veil
+from clerkship.model.problem import InputError
+from clerkship.model.run import TaskRun
+from clerkship.sandbox.exchange import Request
+from tests.service.test_taping import told
+from tests.workbench import Workbench
+
+DESK = """
+environment:
+  name: desk
+  simulators: {talk: {kind: chat}, drop: {kind: files}}
+"""
+TASK = """
+task:
+  name: Late order
+  environment: desk
+  scenario:
+    starts: person
+    initial_slots: {city: Oslo}
+    person: {sandbox: talk, lines: [Where is my order?, Why?, Thanks]}
+  criteria:
+    - {label: It acted, assertion: {event_occurred: {event: agent.action.executed}}}
+"""
+
+
+class Busy:
+    """Does all that an agent may do."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+
+    def on_start(self, start: Any, sandboxes: Any) -> list[Any]:
+        """A greeting."""
+        return [SlotSet(name="city", value=start.slots["city"]), "Hello."]
+
+    def on_turn(self, message: Any, sandboxes: Any) -> list[Any]:
+        """Through both doors, with a wait and a report between."""
+        self.turns += 1
+        drop = sandboxes["drop"]
+        drop.write(f"notes/{self.turns}.txt", f"heard {message.text} ✓")
+        sandboxes.report(ActionExecuted(name="action_noted"))
+        sandboxes.wait("90s")
+        head = {"authorization": f"Bearer {drop.token}", "content-type": "application/octet-stream"}
+        target = f"{drop.url}/files/notes/{self.turns}.bin"
+        with urllib.request.urlopen(urllib.request.Request(target, b"\xff\x00", head, method="PUT")) as reply:
+            assert reply.status < 300
+        clock = drop.url.rsplit("/", 1)[0] + "/clock/advance?by=1m"
+        with urllib.request.urlopen(urllib.request.Request(clock, b"", head, method="POST")):
+            pass
+        try:
+            drop.read("not/there.txt")
+        except Exception as refused:
+            return [
+                Say(str(type(refused).__name__), buttons=({"title": "Ok", "payload": "/ok"},)),
+                SlotSet(name="n", value=2),
+            ]
+        return []
+
+
+@pytest.fixture
+def desk(bench: Workbench) -> Workbench:
+    """A conversation beside a folder of files."""
+    bench.write("desk.yml", DESK)
+    bench.write("late.yml", TASK)
+    return bench
+
+
+def record(bench: Workbench, agent: Callable[..., Any] | type = Busy, **how: Any) -> list[TaskRun]:
+    """With the agent."""
+    return bench.run(agent, judge="none", tape="record", tapes_agent=True, **how)
+
+
+def replay(bench: Workbench, agent: str = "recorded", **how: Any) -> list[TaskRun]:
+    """Without it."""
+    return bench.run(agent, judge="none", tape="replay", **how)
+
+
+def test_it_does_and_says_the_same_without_being_there(desk: Workbench) -> None:
+    first = record(desk, trials=2)
+    assert [task_run.verdict for task_run in first] == ["pass", "pass"]
+    again = replay(desk, trials=2)
+    assert [task_run.head for task_run in again] == [task_run.head for task_run in first]
+    assert desk.kinds(again[0]) == desk.kinds(first[0])
+    assert "files.file.written" in desk.kinds(again[0])
+    assert "sandbox.refused" in desk.kinds(again[0])
+    assert desk.store.run(again[0].run).solver == "recorded:agent"
+    assert told(desk).replayed == 8  # a start and three turns, twice
+    assert [task_run.verdict for task_run in replay(desk, "recorded:agent", trials=2)] == ["pass", "pass"]
+
+
+def test_what_it_is_graded_by_may_change(desk: Workbench) -> None:
+    record(desk)
+    desk.write("late.yml", TASK.replace("agent.action.executed", "agent.flow.started"))
+    [task_run] = replay(desk)
+    assert (task_run.verdict, task_run.error) == ("fail", "")
+
+
+def test_its_own_failure_is_its_failure_again(desk: Workbench) -> None:
+    def fails(message: Any) -> str:
+        if message.turn == 2:
+            raise ValueError("out of order")
+        return "Late."
+
+    [first] = record(desk, fails)
+    [again] = replay(desk)
+    assert again.agent_error == first.agent_error
+    assert "ValueError: out of order" in again.agent_error
+    assert (again.ending, again.head) == ("agent_failed", first.head)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("Why?", "How come?"), "when it was recorded, the person said 'Why?' there"),
+        (("Thanks]", "Thanks, Bye]"), "its recording ends with turn 3"),
+        (("Oslo", "Bergen"), "it has changed since"),
+    ],
+)
+def test_a_miss_says_what_is_another(desk: Workbench, change: tuple[str, str], said: str) -> None:
+    record(desk)
+    desk.write("late.yml", TASK.replace(*change))
+    [task_run] = replay(desk)
+    assert (task_run.status, desk.exit_code()) == ("errored", 2)
+    assert "not recorded: what agent did in turn" in task_run.error
+    assert said in task_run.error
+
+
+def test_refreshing_takes_down_what_is_missing(desk: Workbench) -> None:
+    record(desk)
+    before = (desk.folder / "cassettes" / "late.jsonl").read_bytes()
+    desk.run(Busy, judge="none", tape="refresh", tapes_agent=True)
+    assert told(desk).written == 0
+    assert (desk.folder / "cassettes" / "late.jsonl").read_bytes() == before
+    desk.run(Busy, judge="none", tape="refresh", tapes_agent=True, trials=2)
+    assert told(desk).written == 4
+
+
+def test_several_agents_are_told_apart(desk: Workbench) -> None:
+    record(desk)
+    desk.run(PythonSolver("other", lambda message: "No."), judge="none", tape="record", tapes_agent=True)
+    with pytest.raises(
+        InputError, match=r"more than one agent is recorded: agent, other; say which with --agent recor"
+    ):
+        replay(desk)
+    assert replay(desk, "recorded:other")[0].verdict == "fail"
+    assert replay(desk, "recorded:agent")[0].verdict == "pass"
+    with pytest.raises(InputError, match="agent `agnt` is not recorded; did you mean `agent`"):
+        replay(desk, "recorded:agnt")
+
+
+def test_what_cannot_be_recorded_or_played_is_said_before_the_run(desk: Workbench) -> None:
+    with pytest.raises(InputError, match="no agent is recorded for these tasks; --record --record-agent does that"):
+        replay(desk)
+    with pytest.raises(InputError, match="agent `recorded` plays what was recorded; give --replay"):
+        desk.run("recorded", judge="none")
+    desk.write("work.yml", "task: {name: Work, environment: desk, task_item: {instruction: Do it}}")
+    with pytest.raises(
+        InputError, match=r"work.yml: 'Work' gives the agent work \(on_task\), and that cannot be recor"
+    ):
+        record(desk, Busy)
+
+
+def test_one_that_acts_between_turns_is_refused(desk: Workbench) -> None:
+    tapes = Tapes("record", lambda source: cassette_of(desk.folder / source), solver="agent")
+    story = Story(tapes, Spot("late.yml", "Late order", 1), "agent", "content", Veil())
+    agent = RecordingAgent(PythonSolver("agent", Busy).open(None), story)
+    agent.hear("clock", Request("GET", "/"))  # which changes nothing
+    assert tapes.missed("Late order", 1) == ""
+    agent.hear("drop", Request("PUT", "/files/a.txt", body=b"too late"))
+    assert "the agent did something between two turns" in tapes.missed("Late order", 1)
+
+
+def test_an_agent_is_recorded_with_its_silence(desk: Workbench) -> None:
+    [first] = record(desk, lambda message: None)
+    [again] = replay(desk)
+    assert first.ending == again.ending == "agent_silent"
+    assert first.head == again.head

@@ -1,0 +1,178 @@
+"""Record and replay as somebody types it; two replays, whenever and wherever, leave the same bytes."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+AGENT = """
+from clerkship.events.agent import ActionExecuted, SlotSet
+
+
+class Agent:
+    def on_start(self, start, sandboxes):
+        return "Hello."
+
+    def on_turn(self, message, sandboxes):
+        sandboxes.report(ActionExecuted(name="action_look_up"))
+        sandboxes["drop"].write("notes/order.txt", "late")
+        if "crash" in message.text:
+            raise ValueError("out of order")
+        return ["It snows.", SlotSet(name="reason", value="snow")]
+"""
+ENVIRONMENT = """
+environment:
+  name: desk
+  simulators: {talk: {kind: chat}, drop: {kind: files}}
+"""
+TASK = """
+task:
+  name: NAME
+  environment: desk
+  scenario:
+    starts: person
+    person: {sandbox: talk, lines: [LINE, Why?]}
+  criteria:
+    - {label: It says why, assertion: {judged: It says why}}
+    - {label: It is polite, assertion: {judged: It is polite}}
+"""
+ANSWERS = """
+- {contains: says why, answer: {passed: true, reasoning: It names the snow., turns: [1], events: [], quotes: []}}
+- {contains: polite, answer: {passed: false, reasoning: It is curt., turns: [1], events: [], quotes: []}}
+"""
+REPORTS = ["--report", "out/r.html", "--junit", "out/r.xml", "--jsonl", "out/r.jsonl", "--markdown", "out/r.md"]
+
+
+def project(folder: Path) -> Path:
+    """An agent, its tasks, and the answers of a judge."""
+    for name, text in {
+        "agent.py": AGENT,
+        "answers.yml": ANSWERS,
+        "eval/desk.yml": ENVIRONMENT,
+        "eval/tasks/late.yml": TASK.replace("NAME", "Late order").replace("LINE", "Where is my order?"),
+        "eval/tasks/crash.yml": TASK.replace("NAME", "Crash").replace("LINE", "Please crash."),
+        "eval/tasks/again.yml": TASK.replace("NAME", "Late again").replace("LINE", "Late again?"),
+    }.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def clerkship(here: Path, *words: str, exits: int = 0, seed: str = "0") -> str:
+    """A process of its own."""
+    environment = os.environ | {"PYTHONHASHSEED": seed, "NO_COLOR": "1", "COLUMNS": "200"}
+    environment.pop("OPENAI_API_KEY", None)
+    command = [sys.executable, "-m", "clerkship", *words]
+    done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == exits, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All that was written, by its path."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def kept(store: Path) -> dict[str, list[tuple[object, ...]]]:
+    """All that a store has, but for what the database numbers by itself."""
+    with closing(sqlite3.connect(store)) as db:
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in tables}
+
+
+def logs(folder: Path) -> list[tuple[object, ...]]:
+    """Every line of every log, by task, with its head."""
+    lines = [json.loads(line) for line in (folder / "out/r.jsonl").read_text().splitlines()]
+    return [(line["task"], line["trial"], line["head"]) for line in lines if line["type"] == "task_run"]
+
+
+@pytest.mark.parametrize("agent", ["python:agent:Agent", "recorded"])
+def test_two_replays_in_two_places_leave_the_same_bytes(tmp_path: Path, agent: str) -> None:
+    first, second = project(tmp_path / "here" / "one"), tmp_path / "elsewhere" / "and" / "deeper"
+    judge = ("--judge", "scripted:answers.yml")
+    recorded = clerkship(
+        first, "run", "eval", "-a", "python:agent:Agent", *judge, "--record", "--record-agent", "-k", "2", exits=1
+    )
+    assert "recorded  eval/tasks/cassettes/again.jsonl" in recorded
+    project(second)
+    for path in (first / "eval").rglob("cassettes"):
+        path.rename(second / path.relative_to(first))
+    for path in (second / "eval").rglob("cassettes"):
+        (first / path.relative_to(second)).mkdir()
+        for file in path.iterdir():
+            (first / file.relative_to(second)).write_bytes(file.read_bytes())
+    for number, here in enumerate((first, second)):
+        (here / "answers.yml").unlink()
+        told = clerkship(
+            here, "run", "eval", "-a", agent, *judge, "--replay", "-k", "2", *REPORTS, "--results", "rasa:out/results",
+            "--store", "fresh/store.db", exits=1, seed=str(number + 1),
+        )  # fmt: skip
+        assert "replayed  eval/tasks/cassettes/again.jsonl" in told
+    assert files(first / "out").keys() == files(second / "out").keys()
+    for name, data in files(first / "out").items():
+        assert data == files(second / "out")[name], name
+        assert str(tmp_path).encode() not in data, name
+    assert logs(first) == logs(second)
+    assert len(logs(first)) == 6
+    stores = [kept(here / "fresh/store.db") for here in (first, second)]
+    assert stores[0].keys() == stores[1].keys()
+    for table in ("runs", "run_marks", "blobs"):
+        assert stores[0][table] == stores[1][table], table
+
+
+def test_what_was_done_is_said_in_words_and_in_json(tmp_path: Path) -> None:
+    here = project(tmp_path)
+    common = ("run", "eval/tasks/late.yml", "-a", "python:agent:Agent", "--judge", "scripted:answers.yml")
+    assert "record 2 recorded  eval/tasks/cassettes/late.jsonl" in clerkship(here, *common, "--record", exits=1)
+    assert "refresh 0 recorded, 2 replayed" in clerkship(here, *common, "--refresh", exits=1)
+    found = json.loads(clerkship(here, *common, "--replay", "--json", exits=1))
+    assert found["tape"] == {
+        "mode": "replay",
+        "replayed": 2,
+        "written": 0,
+        "dropped": 0,
+        "unused": 0,
+        "files": ["eval/tasks/cassettes/late.jsonl"],
+        "failed": "",
+        "missed": 0,
+        "first_miss": "",
+    }
+    (here / "agent.py").write_text(AGENT.replace("It snows.", "It rains."))
+    told = clerkship(here, *common, "--replay", exits=2)
+    assert told.count("not recorded: a question of judge about criterion, 'It says why'") == 1
+    assert '+[T1] agent: "It rains."' in told
+    assert "not recorded: 1 trial asks for what is on no cassette; --refresh records what is missing" in told
+    missed = json.loads(clerkship(here, *common, "--replay", "--json", exits=2))
+    assert (missed["exit_code"], missed["tape"]["missed"]) == (2, 1)
+    assert missed["tape"]["first_miss"] == missed["tasks"][0]["error"]
+    assert "2 of what is recorded for these trials was not asked for" in clerkship(here, *common, "--refresh", exits=1)
+    assert "exclude each other" in clerkship(here, *common, "--record", "--replay", exits=2)
+    assert "give --record or --refresh too" in clerkship(here, *common, "--record-agent", exits=2)
+
+
+def test_rescoring_keeps_to_cassettes(tmp_path: Path) -> None:
+    here = project(tmp_path)
+    common = ("run", "eval/tasks/late.yml", "-a", "python:agent:Agent", "--judge", "scripted:answers.yml")
+    clerkship(here, *common, "--record", exits=1)
+    clerkship(here, *common, "--replay", exits=1)
+    (here / "answers.yml").unlink()
+    assert "replay 2 replayed" in clerkship(here, "rescore", "latest", exits=1)
+    task = here / "eval/tasks/late.yml"
+    task.write_text(task.read_text().replace("It is polite", "It is kind"))
+    assert "not recorded: 1 trial asks" in clerkship(here, "rescore", "latest", "--by", "eval/tasks/late.yml", exits=2)
+
+
+def test_damage_is_said_with_its_line(tmp_path: Path) -> None:
+    here = project(tmp_path)
+    common = ("run", "eval/tasks/late.yml", "-a", "python:agent:Agent", "--judge", "scripted:answers.yml")
+    clerkship(here, *common, "--record", exits=1)
+    cassette = here / "eval/tasks/cassettes/late.jsonl"
+    lines = cassette.read_text().splitlines()
+    cassette.write_text("\n".join([*lines[:-1], lines[-1].replace("It is polite", "It is rude")[:-9]]) + "\n")
+    told = clerkship(here, *common, "--replay", exits=2)
+    assert f"eval/tasks/cassettes/late.jsonl:{len(lines)}:1: it is no line of a cassette" in told

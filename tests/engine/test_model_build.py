@@ -1,0 +1,241 @@
+"""Models by configuration alone: what a conftest, a flag and the settings say, and what is asked where for it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from clerkship.engine.model_build import build_model, model_name, settled
+from clerkship.llm.contract import Model, Question
+from clerkship.model.conftest import Conftest, Llm
+from clerkship.model.frozen import Flag
+from clerkship.model.model_choice import ModelChoice
+from clerkship.model.problem import InputError
+from clerkship.model.usage import Prices
+from clerkship.service.casting import Cast, Needs, Wanted, choose
+from clerkship.settings import Settings, load_settings
+from tests.actors.servers import Asked, Served
+from tests.llm.endpoint import bodies, said
+
+ALL = Settings(
+    openai_api_key="sk-openai",
+    anthropic_api_key="sk-anthropic",
+    azure_api_key="sk-azure",
+    azure_api_base="https://ours.openai.azure.com",
+)
+
+
+class Verdict(BaseModel):
+    """What is asked for."""
+
+    passed: Flag
+
+
+GOOD = said('{"passed": true}')
+
+
+def cast(llm: dict[str, Any], settings: Settings = ALL, **more: Any) -> Cast:
+    """Who judges where a conftest says so."""
+    conftest = Conftest.model_validate({"evaluation": {"llm": llm, **more}})
+    return choose(Wanted(), settings, conftest=conftest, needs=Needs(judge=True))
+
+
+def asked_of(llm: dict[str, Any], settings: Settings = ALL, *, vectors: bool = False) -> tuple[Asked, dict[str, Any]]:
+    """The request that one question makes; `URL` in the block is where it comes to."""
+
+    def answer(asked: Asked) -> Any:
+        return (200, {}, b'{"data": [{"index": 0, "embedding": [1]}]}') if asked.path.count("embeddings") else GOOD
+
+    with Served(answer) as served:
+        at = {"api_base": llm["api_base"].replace("URL", served.url)} if "api_base" in llm else {}
+        found = cast({**llm, **at}, settings).models
+        assert found.judge is not None
+        found.judge.ask(Question("?", Verdict))
+        if vectors:
+            found.judge.embed(["a"])
+        found.close()
+    return served.asked[-1], bodies(served)[-1]
+
+
+def test_what_is_not_named_goes_into_the_request_and_what_is_for_a_client_library_does_not() -> None:
+    extra = {
+        "temperature": 0,
+        "reasoning_effort": "none",
+        "cache": {"no-cache": True},
+        "num_retries": 3,
+        "stream": True,
+    }
+    prices = {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}
+    asked, body = asked_of({"provider": "openai", "model": "m", "api_base": "URL/v1", **extra, **prices})
+    assert asked.path == "/v1/chat/completions"
+    assert asked.headers["authorization"] == "Bearer sk-openai"
+    assert body.keys() == {"model", "messages", "response_format", "temperature", "reasoning_effort"}
+
+
+def test_azures_newer_interface_has_the_deployment_in_the_body() -> None:
+    asked, body = asked_of({"provider": "azure", "model": "gpt", "deployment": "mine", "api_base": "URL"})
+    assert (asked.path, body["model"]) == ("/openai/v1/chat/completions", "mine")
+    assert asked.headers["api-key"] == "sk-azure"
+    assert "authorization" not in asked.headers
+
+
+@pytest.mark.parametrize("base", ["URL", "URL/", "URL/openai", "URL/openai/deployments/mine"])
+def test_azures_older_interface_has_it_in_the_path_and_a_version(base: str) -> None:
+    llm = {"provider": "azure", "deployment": "my.model", "api_base": base, "api_version": "2024-10-21"}
+    asked, _ = asked_of(llm)
+    assert asked.path == "/openai/deployments/my.model/chat/completions?api-version=2024-10-21"
+    asked, _ = asked_of(llm, vectors=True)
+    assert asked.path == "/openai/deployments/text-embedding-3-large/embeddings?api-version=2024-10-21"
+    assert asked.headers["api-key"] == "sk-azure"
+
+
+def test_azures_address_and_version_may_come_from_the_usual_variables() -> None:
+    with Served(lambda asked: GOOD) as served:
+        theirs = {"AZURE_API_BASE": served.url, "AZURE_API_KEY": "k", "AZURE_API_VERSION": "2024-10-21"}
+        choice = ModelChoice(who="azure:mine")
+        asked = build_model(choice, load_settings(theirs))
+        assert asked is not None
+        asked.ask(Question("?", Verdict))
+        asked.close()
+        assert asked.name == f"azure:mine@{served.url}"
+        kept = settled(choice, load_settings(theirs))
+        assert (kept.who, kept.api_version) == (asked.name, "2024-10-21")
+    assert served.asked[0].path == "/openai/deployments/mine/chat/completions?api-version=2024-10-21"
+
+
+@pytest.mark.parametrize(
+    ("provider", "sort", "base", "path"),
+    [
+        ("ollama", "ollama", "URL", "/v1/chat/completions"),
+        ("ollama", "ollama", "URL/v1", "/v1/chat/completions"),
+        ("lm_studio", "lm_studio", "URL/v1", "/v1/chat/completions"),
+        ("vllm", "vllm", "URL/", "/v1/chat/completions"),
+        ("self-hosted", "vllm", "URL/v1", "/v1/chat/completions"),
+        ("hosted_vllm", "vllm", "URL/gateway/v1", "/gateway/v1/chat/completions"),
+        ("groq", "groq", "URL/openai/v1", "/openai/v1/chat/completions"),
+    ],
+)
+def test_whoever_speaks_openais_interface_is_asked_and_gets_nobody_elses_key(
+    monkeypatch: pytest.MonkeyPatch, provider: str, sort: str, base: str, path: str
+) -> None:
+    llm = {"provider": provider, "model": "some:model", "api_base": base}
+    asked, _ = asked_of(llm)
+    assert asked.path == path
+    assert "authorization" not in asked.headers
+    monkeypatch.setenv(f"{sort.upper()}_API_KEY", "sk-theirs")
+    asked, _ = asked_of(llm)
+    assert asked.headers["authorization"] == "Bearer sk-theirs"
+    monkeypatch.setenv("ANOTHER_KEY", "sk-another")
+    asked, _ = asked_of({**llm, "api_key": "${ANOTHER_KEY}"})
+    assert asked.headers["authorization"] == "Bearer sk-another"
+
+
+@pytest.mark.parametrize(
+    ("who", "name"),
+    [
+        ("openai:gpt-5.1", "openai:gpt-5.1@https://api.openai.com/v1"),
+        ("openai:m@http://localhost:1/v1", "openai:m@http://localhost:1/v1"),
+        ("azure:mine", "azure:mine@https://ours.openai.azure.com"),
+        ("anthropic:claude", "anthropic:claude"),
+        ("anthropic:claude@http://localhost:1", "anthropic:claude@http://localhost:1"),
+        ("ollama:llama3.2:3b", "ollama:llama3.2:3b@http://localhost:11434/v1"),
+        ("lm_studio:m", "lm_studio:m@http://localhost:1234/v1"),
+        ("vllm:org/model", "vllm:org/model@http://localhost:8000/v1"),
+        ("self-hosted:m", "vllm:m@http://localhost:8000/v1"),
+        ("groq:m@https://api.groq.com/openai/v1", "groq:m@https://api.groq.com/openai/v1"),
+        ("scripted:nowhere.yml", "scripted:nowhere.yml"),
+        ("none", "none"),
+    ],
+)
+def test_a_models_name_is_known_without_its_key_and_names_the_same_one_again(who: str, name: str) -> None:
+    without = Settings(azure_api_base=ALL.azure_api_base)
+    assert model_name(ModelChoice(who=who), without) == name
+    assert model_name(ModelChoice(who=name), Settings()) == name
+    if not who.startswith(("scripted", "none")):
+        built = build_model(ModelChoice(who=who), ALL)
+        assert built is not None
+        assert built.name == name
+        built.close()
+
+
+@pytest.mark.parametrize(
+    ("who", "told"),
+    [
+        ("antropic:claude", "unknown model `antropic:claude`; did you mean `anthropic`"),
+        ("groq:m", "unknown model `groq:m`"),
+        ("Groq:m@https://x/v1", "unknown model `Groq:m@https://x/v1`"),
+        ("azure:m", "model `azure:m`: no address; write azure:m@https://host"),
+        ("azure:m@https://host?api-version=1", "the address has a query"),
+        ("vllm:", "model `vllm:`: no model"),
+        ("ollama:m@https://me:secret@host", "has a password in it"),
+    ],
+)
+def test_what_reaches_no_model_is_said(who: str, told: str) -> None:
+    for find in (build_model, model_name):
+        with pytest.raises(InputError) as wrong:
+            find(ModelChoice(who=who), Settings(azure_api_key="k"))
+        assert told in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("llm", "told"),
+    [
+        ({"provider": "openai"}, "it has no `model`"),
+        ({"provider": "azure", "model": "m", "api_version": "1&x=y"}, "api_version"),
+        ({"provider": "openai", "model": "m", "input_cost_per_token": -1.0}, "input_cost_per_token"),
+        ({"provider": "openai", "model": "m", "api_key": "sk-in-the-file"}, "a key has no place in a file"),
+    ],
+)
+def test_what_a_block_cannot_say_is_refused(llm: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        Llm.model_validate(llm)
+
+
+def test_prices_are_kept_with_the_run(tmp_path: Path) -> None:
+    llm = {"provider": "openai", "model": "m", "input_cost_per_token": 1e-6, "output_cost_per_token": 4e-6}
+    kept = cast(llm).judge
+    assert kept is not None
+    assert kept.prices == Prices(input=1.0, output=4.0)
+    assert "sk-openai" not in kept.model_dump_json()
+    prices = tmp_path / "prices.yml"
+    prices.write_text(
+        "m: {input: 2, output: 3}\nopenai:m: {input: 5, output: 6, cached_input: 0.5}\nother: {input: 1, output: 1}\n"
+    )
+    settings = Settings(openai_api_key="k", prices=str(prices))
+    assert settled(ModelChoice(who="openai:m"), settings).prices == Prices(input=5, output=6, cached_input=0.5)
+    assert settled(ModelChoice(who="ollama:m"), settings).prices == Prices(input=2, output=3)
+    assert settled(ModelChoice(who="openai:x"), settings).prices is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("m: {inputs: 2}", "m.inputs"), ("m: 3", "m"), ("- m", "prices.yml"), ("m: {input: -1, output: 1}", "m.input")],
+)
+def test_mistakes_in_the_prices_are_said_with_their_place(tmp_path: Path, text: str, told: str) -> None:
+    prices = tmp_path / "prices.yml"
+    prices.write_text(text)
+    with pytest.raises(InputError) as wrong:
+        build_model(ModelChoice(who="openai:m"), Settings(openai_api_key="k", prices=str(prices)))
+    assert told in str(wrong.value)
+    with pytest.raises(InputError, match=r"nowhere\.yml"):
+        build_model(ModelChoice(who="openai:m"), Settings(openai_api_key="k", prices="nowhere.yml"))
+
+
+def test_judge_and_person_of_a_run_share_a_line() -> None:
+    llm = {"provider": "openai", "model": "m", "api_base": "http://127.0.0.1:1/v1"}
+    conftest = Conftest.model_validate(
+        {
+            "evaluation": {"llm": llm, "max_concurrent_llm_calls": 20},
+            "simulation": {"llm": {**llm, "model": "n"}, "max_concurrent_llm_calls": 3},
+        }
+    )
+    found = choose(Wanted(), ALL, conftest=conftest, needs=Needs(judge=True, person=True)).models
+    judge, person = _line(found.judge), _line(found.person)
+    assert judge is person
+    assert judge.limit.at_once == 23
+    found.close()
+
+
+def _line(model: Model | None) -> Any:
+    return vars(model)["_line"]

@@ -1,0 +1,207 @@
+"""Anthropic's own library against a server that speaks their interface: shapes, forms, trouble, and no key anywhere."""
+
+import builtins
+import logging
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from clerkship.engine.model_build import build_model, model_name
+from clerkship.llm import patience
+from clerkship.llm.contract import BadAnswer, Line, NoModel, Question
+from clerkship.llm.patience import Declined, ModelOutage
+from clerkship.model.frozen import Flag
+from clerkship.model.model_choice import ModelChoice
+from clerkship.model.problem import InputError
+from clerkship.model.usage import Prices, Usage
+from clerkship.settings import Settings
+from tests.actors.servers import Answered, Asked, Served
+from tests.llm.endpoint import bodies, in_turn
+from tests.llm.messages import KEY, called, claude, failed, text, wrote
+
+
+class Verdict(BaseModel):
+    """What is asked for."""
+
+    reasoning: str
+    passed: Flag
+
+
+GOOD = '{"reasoning": "so it is", "passed": true}'
+QUESTION = Question("Is it so?", Verdict, "Be strict.", "criterion")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "jitter", lambda: -0.499)
+
+
+def test_the_shape_is_asked_for_by_schema_with_the_orders_apart_and_counted() -> None:
+    with Served(lambda asked: wrote(text(GOOD), cache_read_input_tokens=100)) as served:
+        asked = claude(served, parameters={"temperature": 0.5, "top_k": 3}, prices=Prices(input=3, output=15))
+        answer = asked.ask(QUESTION)
+        asked.close()
+    assert answer.data == Verdict(reasoning="so it is", passed=True)
+    assert answer.model == f"anthropic:claude@{served.url}"
+    assert (answer.usage.calls, answer.usage.prompt_tokens, answer.usage.completion_tokens) == (1, 111, 5)
+    assert answer.usage.cost == pytest.approx((111 * 3 + 5 * 15) / 1e6)
+    [body] = bodies(served)
+    form = body["output_config"]["format"]
+    assert (form["type"], form["schema"]["required"]) == ("json_schema", ["reasoning", "passed"])
+    assert body["system"].startswith("Be strict.")
+    assert body["messages"] == [{"role": "user", "content": "Is it so?"}]
+    assert (body["model"], body["temperature"], body["top_k"], body["max_tokens"]) == ("claude", 0.5, 3, 4096)
+    assert served.asked[0].path == "/v1/messages"
+    assert served.asked[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("knows", "forms"),
+    [
+        ("output_config", ["output_config", "output_config"]),
+        ("tools", ["output_config", "tools", "tools"]),
+        ("", ["output_config", "tools", "", ""]),
+    ],
+)
+def test_an_older_model_gets_a_tool_it_must_call_and_that_is_remembered(knows: str, forms: list[str]) -> None:
+    def form(body: dict[str, Any]) -> str:
+        return next((name for name in ("output_config", "tools") if name in body), "")
+
+    def answer(asked: Asked) -> Answered:
+        found = form(body := bodies(served)[-1])
+        if found != knows:
+            return failed(400, f"{found}: not supported by this model")
+        if found == "tools":
+            assert body["tool_choice"]["name"] == body["tools"][0]["name"] == "answer"
+            return wrote(called({"reasoning": "x", "passed": True}), stop="tool_use")
+        return wrote(text(GOOD))
+
+    with Served(answer) as served:
+        asked = claude(served)
+        assert asked.ask(QUESTION).data.passed
+        assert asked.ask(QUESTION).data.passed
+        asked.close()
+    assert [form(body) for body in bodies(served)] == forms
+
+
+def test_a_talk_that_the_other_side_began_is_begun_by_the_user() -> None:
+    with Served(lambda asked: wrote(text(GOOD))) as served:
+        asked = claude(served)
+        asked.ask(Question("And?", Verdict, "Play.", talk=(Line("assistant", "Hello"), Line("user", "Hi"))))
+        asked.close()
+    assert [turn["role"] for turn in bodies(served)[0]["messages"]] == ["user", "assistant", "user", "user"]
+
+
+def test_a_wrong_shape_is_repaired_and_both_are_paid_for() -> None:
+    with Served(in_turn([wrote(text("Yes.")), wrote(text(GOOD))])) as served:
+        asked = claude(served)
+        answer = asked.ask(QUESTION)
+        asked.close()
+    assert answer.usage == Usage(calls=2, prompt_tokens=22, completion_tokens=10, cost=None)
+    assert "there is no JSON object in it" in bodies(served)[1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (
+            wrote(text("I had rather not."), stop="refusal"),
+            "refused to answer in 3 attempts: it said 'I had rather not.'",
+        ),
+        (wrote(text('{"reasoning": "on and'), stop="max_tokens"), "was cut off at its limit of tokens in 3 attempts"),
+        (wrote(), "gave an empty answer in 3 attempts"),
+        (wrote(text("{}")), "no answer of the right shape in 3 attempts: reasoning: Field required"),
+    ],
+)
+def test_each_way_of_giving_no_answer_is_told_apart(message: Answered, told: str) -> None:
+    with Served(lambda asked: message) as served:
+        asked = claude(served)
+        with pytest.raises(BadAnswer) as bad:
+            asked.ask(QUESTION)
+        asked.close()
+    assert told in str(bad.value)
+    assert bad.value.usage.calls == 3
+
+
+def test_a_busy_server_is_waited_for_by_us_and_not_by_the_library_besides() -> None:
+    answers = [failed(529, "overloaded"), failed(429, "slow", **{"retry-after": "0"}), None, wrote(text(GOOD))]
+    with Served(in_turn(answers)) as served:
+        asked = claude(served)
+        assert asked.ask(QUESTION).data.passed
+        asked.close()
+    assert len(served.asked) == 4
+
+
+def test_an_outage_says_how_often_and_why() -> None:
+    with Served(lambda asked: failed(500, f"broken for {KEY}")) as served:
+        asked = claude(served)
+        with pytest.raises(ModelOutage, match=r"status 500: broken for \[key\], in 4 attempts"):
+            asked.ask(QUESTION)
+        asked.close()
+    assert len(served.asked) == 4
+
+
+def test_what_is_no_message_is_an_outage() -> None:
+    with Served(lambda asked: (200, {"Content-Type": "application/json"}, b'{"hello": "world"}')) as served:
+        asked = claude(served)
+        with pytest.raises(ModelOutage, match="answers what is no message"):
+            asked.ask(QUESTION)
+        asked.close()
+
+
+def test_a_wrong_key_is_said_at_once_and_is_in_no_error_and_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with Served(lambda asked: failed(401, f"invalid x-api-key {KEY}")) as served:
+        asked = claude(served)
+        with pytest.raises(Declined) as declined:
+            asked.ask(QUESTION)
+        asked.close()
+    assert "status 401: invalid x-api-key [key]; set CLERKSHIP_ANTHROPIC_API_KEY" in str(declined.value)
+    assert len(served.asked) == 1
+    assert caplog.records
+    assert KEY not in caplog.text + repr(declined.value)
+
+
+def test_it_has_no_vectors_and_says_where_they_would_come_from() -> None:
+    with Served(lambda asked: wrote()) as served:
+        asked = claude(served)
+        with pytest.raises(
+            NoModel, match=r"made at https://api\.openai\.com/v1, and there is no key: set OPENAI_API_KEY"
+        ):
+            asked.embed(["a"])
+        asked.close()
+
+
+def test_its_name_needs_no_address_and_no_key() -> None:
+    settings = Settings(anthropic_base_url="https://api.anthropic.com")
+    assert model_name(ModelChoice(who="anthropic:claude-x"), settings) == "anthropic:claude-x"
+    with pytest.raises(InputError, match=r"api\.anthropic\.com wants a key; set ANTHROPIC_API_KEY"):
+        build_model(ModelChoice(who="anthropic:claude-x"), settings)
+
+
+def test_without_the_extra_it_is_said_which_one_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name == "anthropic":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(InputError, match=r"not installed; pip install 'clerkship\[anthropic\]'"):
+        build_model(ModelChoice(who="anthropic:claude"), Settings(anthropic_api_key=KEY))
+
+
+def test_nobody_else_pays_for_importing_it() -> None:
+    code = (
+        "import sys\n"
+        "from clerkship.engine.model_build import build_model\n"
+        "from clerkship.model.model_choice import ModelChoice\n"
+        "from clerkship.settings import Settings\n"
+        "build_model(ModelChoice(who='openai:m@http://127.0.0.1:1/v1'), Settings())\n"
+        "assert not {'anthropic', 'httpx', 'httpx2'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,312 @@
+"""A cassette by itself: its one byte form, its keys, what is wrong with it, and who asks it at the same time."""
+
+import json
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from clerkship.llm.cassette import Cassette, cassette_of, packed, pieces, unmarked, unpacked
+from clerkship.llm.contract import Answer, BadAnswer, Line, Question
+from clerkship.llm.prompts import section
+from clerkship.llm.tape import NotRecorded, Part, Spot, Taped, Tapes
+from clerkship.llm.veil import Veil
+from clerkship.model.problem import InputError
+from clerkship.model.run import Tape
+from clerkship.model.usage import Usage
+
+T = TypeVar("T", bound=BaseModel)
+SPOT = Spot("late.yml", "Late order", 1)
+
+
+class Word(BaseModel):
+    """An answer."""
+
+    word: str
+    also: dict[str, int] = Field(default={}, alias="Also")
+
+
+class Counting:
+    """Answers with the number of the question, once it may."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.may = threading.Event()
+        self.may.set()
+
+    def ask(self, question: Question[T]) -> Answer[T]:
+        """The next number."""
+        self.asked += 1
+        self.may.wait(10)
+        if "nonsense" in question.prompt:
+            raise BadAnswer("that is no word", Usage(calls=1))
+        data = question.shape.model_validate({"word": f"{self.asked} {question.prompt}", "Also": {"b": 1, "a": 2}})
+        return Answer(data, self.name, Usage(calls=1, prompt_tokens=3))
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One number for each."""
+        self.asked += 1
+        return [[len(text) / 3, -0.1] for text in texts]
+
+    def close(self) -> None:
+        """It holds nothing."""
+
+
+class Desk:
+    """Somebody who records, and replays."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.model = folder, Counting()
+
+    @property
+    def path(self) -> Path:
+        """The cassette."""
+        return cassette_of(self.folder / SPOT.source)
+
+    def tapes(self, mode: Tape) -> Tapes:
+        """All there are."""
+        return Tapes(mode, lambda source: cassette_of(self.folder / source), {"judge": Part("m", {"t": 0}, "v")})
+
+    def taped(self, tapes: Tapes, trial: int = 1) -> Taped:
+        """The model, with a cassette before it."""
+        return tapes.model(self.model, "judge", SPOT._replace(trial=trial), {})
+
+    def record(self, *questions: Question[Any]) -> None:
+        """Ask, and take it down."""
+        tapes = self.tapes("record")
+        for question in questions:
+            self.taped(tapes).ask(question)
+        assert tapes.finish(whole=False).failed == ""
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What is there."""
+        return [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """An empty folder."""
+    return Desk(tmp_path)
+
+
+def test_an_answer_comes_back_as_it_was(desk: Desk) -> None:
+    question = Question("hello", Word, "orders", "greeting", (Line("user", "a"), Line("assistant", "b")))
+    desk.record(question)
+    found = desk.taped(desk.tapes("replay")).ask(question)
+    assert (found.data.word, found.data.also) == ("1 hello", {"a": 2, "b": 1})
+    assert (found.model, found.usage) == ("counting", Usage(calls=1, prompt_tokens=3))
+    assert desk.model.asked == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Question("hello!", Word),
+        Question("hello", Word, "orders"),
+        Question("hello", Word, talk=(Line("user", "a"),)),
+        Question("hello", Word, sample="vote 2"),
+        Question("hello", Usage),
+    ],
+)
+def test_whatever_differs_is_another_question(desk: Desk, other: Question[Any]) -> None:
+    desk.record(Question("hello", Word))
+    with pytest.raises(NotRecorded, match="not recorded: a question of judge"):
+        desk.taped(desk.tapes("replay")).ask(other)
+
+
+def test_parameters_and_the_model_are_part_of_the_question(desk: Desk) -> None:
+    desk.record(Question("hello", Word))
+    tapes = desk.tapes("replay")
+    tapes.parts = {"judge": Part("m", {"t": 1})}
+    with pytest.raises(NotRecorded, match=r"differs in the model's parameters \(recorded {'t': 0}, asked {'t': 1}\)"):
+        desk.taped(tapes).ask(Question("hello", Word))
+
+
+def test_what_it_is_about_is_not(desk: Desk) -> None:
+    desk.record(Question("hello", Word, about="one thing"))
+    assert desk.taped(desk.tapes("replay")).ask(Question("hello", Word, about="another")).data.word == "1 hello"
+
+
+def test_vectors_come_back_exactly(desk: Desk) -> None:
+    tapes = desk.tapes("record")
+    first = desk.taped(tapes).embed(["ab", "abcd"])
+    assert desk.taped(tapes, trial=2).embed(["ab", "abcd"]) == first
+    assert desk.model.asked == 1
+    tapes.finish(whole=True)
+    replay = desk.tapes("replay")
+    assert desk.taped(replay, trial=3).embed(["ab", "abcd"]) == first == [[2 / 3, -0.1], [4 / 3, -0.1]]
+    with pytest.raises(NotRecorded, match="vectors that judge asks for, of 'abc'"):
+        desk.taped(replay).embed(["abc"])
+
+
+@given(st.lists(st.floats(allow_nan=False)))
+def test_any_vector_does(vector: list[float]) -> None:
+    assert unpacked(packed(vector)) == vector
+
+
+def test_nonsense_is_recorded_as_such(desk: Desk) -> None:
+    with pytest.raises(BadAnswer):
+        desk.record(Question("nonsense", Word))
+    tapes = desk.tapes("record")
+    with pytest.raises(BadAnswer):
+        desk.taped(tapes).ask(Question("nonsense", Word))
+    tapes.finish(whole=True)
+    with pytest.raises(BadAnswer, match="that is no word") as caught:
+        desk.taped(desk.tapes("replay")).ask(Question("nonsense", Word))
+    assert caught.value.usage == Usage(calls=1)
+
+
+def test_the_same_is_asked_once_however_many_ask_at_once(desk: Desk) -> None:
+    tapes, words = desk.tapes("record"), list[str]()
+    desk.model.may.clear()
+    threads = [
+        threading.Thread(target=lambda: words.append(desk.taped(tapes).ask(Question("hello", Word)).data.word))
+        for _ in range(12)
+    ]
+    for thread in threads:
+        thread.start()
+    desk.model.may.set()
+    for thread in threads:
+        thread.join(10)
+    assert words == ["1 hello"] * 12
+    assert tapes.finish(whole=True).written == 1
+
+
+def test_many_at_once_lose_nothing(desk: Desk) -> None:
+    tapes = desk.tapes("record")
+
+    def ask(trial: int) -> None:
+        for number in range(20):
+            desk.taped(tapes, trial).ask(Question(f"question {number} of {trial}", Word, sample=f"trial {trial}"))
+            if number % 7 == 0:
+                tapes.save()
+
+    threads = [threading.Thread(target=ask, args=(trial,)) for trial in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert tapes.finish(whole=True).written == 160
+    assert len(Cassette.load(desk.path).entries) == 160
+
+
+def test_a_long_talk_takes_a_line_a_turn(desk: Desk) -> None:
+    talk: tuple[Line, ...] = ()
+    tapes = desk.tapes("record")
+    for turn in range(60):
+        desk.taped(tapes).ask(Question("go on", Word, "You are a person.", talk=talk))
+        talk += (
+            Line("user", f"the agent's {turn}th long reply " * 10),
+            Line("assistant", f"the person's {turn}th line"),
+        )
+    tapes.finish(whole=True)
+    kinds = [line["kind"] for line in desk.lines()]
+    assert (kinds.count("said"), kinds.count("exchange")) == (118, 60)
+    assert desk.path.stat().st_size < 90_000  # all of it over and over would be a million
+
+
+def test_questions_about_one_conversation_share_it() -> None:
+    told = [f"Read this.\n{section('TALK', 'long ' * 50)}\n\nDecide on this criterion: {n}" for n in ("a", "b")]
+    parts = [pieces(unmarked(text)) for text in told]
+    assert ["".join(found) for found in parts] == [unmarked(text) for text in told]
+    assert len({piece for found in parts for piece in found}) == 4
+    assert pieces("") == [""]
+
+
+def test_a_fence_has_no_code_that_depends_on_what_is_hidden() -> None:
+    one, other = (f"A\n{section('TALK', f'my code is {code}')}\nB" for code in ("PLUM-4471", "QUINCE-9"))
+    hidden = {unmarked(Veil({"CODE": code}).hide(text)) for code, text in (("PLUM-4471", one), ("QUINCE-9", other))}
+    assert hidden == {"A\n<<< TALK\nmy code is ${CODE}\nTALK >>>\nB"}
+
+
+@given(
+    st.lists(st.sampled_from(["$", "{", "}", "NAME", "${NAME}", "$${NAME}", "${OTHER}", "PLUM-4471", "é\n", "\0"])),
+    st.sampled_from(["PLUM-4471", "NAME", 'a quoted "value"']),
+)
+def test_what_is_hidden_by_a_name_is_shown_again(words: list[str], value: str) -> None:
+    veil, text = Veil({"NAME": value}), "".join(words)
+    assert veil.show(veil.hide(text)) == text
+
+
+@given(st.text(), st.text(alphabet=st.characters(codec="ascii", categories=["L", "N"]), min_size=8), st.text())
+def test_what_is_hidden_is_nowhere(before: str, value: str, after: str) -> None:
+    hidden = Veil({"X": value}).hide(f"{before}{value}{after}")
+    assert value not in hidden.replace("${X}", "\n")
+
+
+def test_what_is_quoted_is_hidden_too() -> None:
+    secret = 'pass"word\nof mine'
+    text = f"{json.dumps(secret)} and {json.dumps(json.dumps(secret))}"
+    assert Veil({}, (secret,)).hide(text) == '"[secret]" and "\\"[secret]\\""'
+    assert Veil({}, ("\udcff not text \udcff",)).hide("a lone \ud800") == "a lone ?"
+
+
+def damaged(desk: Desk, *, at: int, by: str) -> str:
+    """What is said of a cassette with another line in it."""
+    desk.record(Question("hello", Word, talk=(Line("user", "a"),)))
+    lines = desk.path.read_text(encoding="utf-8").splitlines()
+    lines[at] = by.replace("LINE", lines[at])
+    desk.path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        Cassette.load(desk.path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("at", "by", "said"),
+    [
+        (0, '{"kind":"cassette","version":2}', ":1:1: it is of version 2, and this reads 1"),
+        (0, "scenario:", ":1:1: it is no line of a cassette: Invalid JSON"),
+        (0, '{"kind":"text","key":"a","text":"b"}', ":1:1: a cassette begins with one line that says its version"),
+        (1, '{"kind":"cassette","version":1}', ":2:1: a cassette begins with one line"),
+        (1, "", ":2:1: it is no line of a cassette: Invalid JSON"),
+        (1, '{"kind":"song"}', ":2:1: it is no line of a cassette: Input tag 'song'"),
+        (1, '{"kind":"text","key":"0","text":"hello"}', ":2:1: its key does not fit what it says"),
+        (-1, '{"kind":"exchange","key":"0"}', "it is no line of a cassette: of: Field required"),
+        (-1, "<<<<<<< HEAD", "it is the mark of a merge that was not finished"),
+        (-1, "LINE\nLINE", "never"),
+    ],
+)
+def test_what_is_wrong_is_said_with_file_and_line(desk: Desk, at: int, by: str, said: str) -> None:
+    if said == "never":  # the same twice is what a merge may leave, and no harm
+        desk.record(Question("hello", Word))
+        text = desk.path.read_text(encoding="utf-8")
+        desk.path.write_text(text + text.splitlines()[-1] + "\n", encoding="utf-8")
+        assert len(Cassette.load(desk.path).entries) == 1
+        return
+    told = damaged(desk, at=at, by=by)
+    assert told.startswith(str(desk.path))
+    assert said in told
+
+
+def test_an_answer_may_be_mended_by_hand_and_a_question_may_not(desk: Desk) -> None:
+    desk.record(Question("hello", Word))
+    text = desk.path.read_text(encoding="utf-8")
+    desk.path.write_text(text.replace("1 hello", "a better word"), encoding="utf-8")
+    assert desk.taped(desk.tapes("replay")).ask(Question("hello", Word)).data.word == "a better word"
+    desk.path.write_text(text.replace('"sample":"', '"sample":"x').replace('"model":"m"', '"model":"n"'))
+    with pytest.raises(InputError, match="its key does not fit"):
+        Cassette.load(desk.path)
+
+
+def test_a_text_that_is_gone_is_missed(desk: Desk) -> None:
+    desk.record(Question("hello", Word))
+    lines = desk.path.read_text(encoding="utf-8").splitlines()
+    desk.path.write_text("\n".join(line for line in lines if '"hello"' not in line) + "\n")
+    with pytest.raises(InputError, match=r"a text of .* is missing"):
+        Cassette.load(desk.path)
+
+
+def test_one_that_nobody_needs_is_no_file(desk: Desk) -> None:
+    desk.record(Question("hello", Word))
+    tapes = desk.tapes("record")
+    tapes.ended(SPOT, ["judge"])
+    assert tapes.finish(whole=True).dropped == 1
+    assert not desk.path.exists()

@@ -1,0 +1,297 @@
+"""The way to an endpoint: who may ask at one time, who waits for whom, what is tried again, and what closing does."""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from pydantic import BaseModel
+
+from clerkship.llm.contract import Question
+from clerkship.llm.patience import LONGEST_WAIT, Busy, Declined, ModelOutage, Patience
+from clerkship.llm.remote import RemoteModel
+from clerkship.llm.switchboard import Switchboard
+from clerkship.model.frozen import Flag
+from tests.actors.servers import Answered, Asked, Served
+from tests.llm.endpoint import KEY, Busyness, bodies, cut, in_turn, model, refused, said
+
+
+class Verdict(BaseModel):
+    """What is asked for."""
+
+    passed: Flag
+
+
+GOOD = said('{"passed": true}')
+QUESTION = Question("Is it so?", Verdict)
+
+
+def all_at_once(*work: Callable[[], object]) -> None:
+    """Each in a thread of its own, to the end."""
+    threads = [threading.Thread(target=one) for one in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def asking(asked: RemoteModel) -> Callable[[], object]:
+    """A question that is answered well."""
+    return lambda: asked.ask(QUESTION)
+
+
+def test_two_models_at_one_address_share_its_limit_and_its_connections() -> None:
+    busy = Busyness(5)
+    with Served(busy) as served:
+        board = Switchboard(5)
+        judge, person = model(served, board, name="judge"), model(served, board, name="person", at_once=2)
+        all_at_once(*[asking(judge)] * 20, *[asking(person)] * 20)
+        judge.close()
+        person.close()
+    assert busy.most[""] == 5
+    assert busy.most["person"] == 2
+    assert busy.most["judge"] > 2
+    assert len({asked.port for asked in served.asked}) <= 5
+
+
+@pytest.mark.parametrize(
+    ("told", "own", "limit"),
+    [(None, (None, None), 8), (None, (3, None), 8), (None, (20, None), 20), (None, (20, 10), 30), (4, (20, 10), 4)],
+)
+def test_an_endpoint_takes_as_many_as_it_is_told_or_as_its_models_are(
+    told: int | None, own: tuple[int | None, ...], limit: int
+) -> None:
+    with Served(lambda asked: GOOD) as served:
+        board = Switchboard(told)
+        models = [model(served, board, at_once=at_once) for at_once in own]
+        assert board.line(f"{served.url}/v1/elsewhere").limit.at_once == limit
+        for one in models:
+            one.close()
+
+
+def test_more_connections_than_httpx_keeps_by_itself_are_kept_open() -> None:
+    busy = Busyness(40)
+    with Served(busy) as served:
+        asked = model(served, at_once=40)
+        all_at_once(*[asking(asked)] * 40)
+        all_at_once(*[asking(asked)] * 40)
+        asked.close()
+    assert busy.most[""] == 40
+    assert len({asked.port for asked in served.asked}) <= 40
+
+
+def times(answer: Callable[[Asked], Answered | None]) -> tuple[Callable[[Asked], Answered | None], list[float]]:
+    """The same, and when each came."""
+    came: list[float] = []
+
+    def noted(asked: Asked) -> Answered | None:
+        came.append(time.monotonic())
+        return answer(asked)
+
+    return noted, came
+
+
+@pytest.mark.parametrize("in_words", [False, True])
+def test_who_is_told_when_to_come_back_comes_then(in_words: bool) -> None:
+    def answer(asked: Asked) -> Answered:
+        if len(came) > 1:
+            return GOOD
+        later = datetime.now(UTC) + timedelta(seconds=2)
+        return refused(429, "slow down", **{"Retry-After": format_datetime(later, usegmt=True) if in_words else "1"})
+
+    noted, came = times(answer)
+    with Served(noted) as served:
+        asked = model(served)
+        asked.ask(QUESTION)
+        asked.close()
+    assert 0.95 <= came[1] - came[0] < 5
+
+
+def test_where_too_much_is_asked_nobody_else_asks_before_the_time_is_over() -> None:
+    first = threading.Event()
+
+    def answer(asked: Asked) -> Answered:
+        if len(came) == 1:
+            first.set()
+            return refused(429, "slow down", **{"Retry-After": "1"})
+        return GOOD
+
+    noted, came = times(answer)
+    with Served(noted) as served:
+        asked = model(served, at_once=4)
+
+        def later() -> None:
+            assert first.wait(20)
+            asked.ask(QUESTION)
+
+        all_at_once(asking(asked), later)
+        asked.close()
+    assert len(came) == 3
+    # The second may be on its way already while the first is being told.
+    assert came[2] - came[0] >= 0.95
+
+
+def test_who_waits_to_try_again_leaves_the_slot_to_others() -> None:
+    failing = threading.Event()
+
+    def answer(asked: Asked) -> Answered:
+        first = len(served.asked) == 1
+        failing.set()
+        return refused(500, "broken") if first else GOOD
+
+    with Served(answer) as served:
+        board = Switchboard(1)
+        unlucky, lucky = model(served, board, name="unlucky", backoff=2), model(served, board, name="lucky")
+
+        def other() -> None:
+            assert failing.wait(20)
+            lucky.ask(QUESTION)
+
+        all_at_once(asking(unlucky), other)
+        unlucky.close()
+        lucky.close()
+    assert [body["model"] for body in bodies(served)] == ["unlucky", "lucky", "unlucky"]
+
+
+def test_who_says_to_come_back_much_later_is_not_waited_for() -> None:
+    with Served(lambda asked: refused(429, "quota", **{"Retry-After": "3600"})) as served:
+        asked = model(served)
+        with pytest.raises(ModelOutage, match=r"quota \(and to come back in 3,600 seconds\), in 1 attempt at http"):
+            asked.ask(QUESTION)
+        asked.close()
+
+
+def test_a_quota_that_is_used_up_is_not_waited_for() -> None:
+    data = json.dumps({"error": {"message": "no money", "code": "insufficient_quota"}}).encode()
+    with Served(lambda asked: (429, {}, data)) as served:
+        asked = model(served)
+        with pytest.raises(ModelOutage, match="has nothing left for model `some-model`: no money"):
+            asked.ask(QUESTION)
+        asked.close()
+    assert len(served.asked) == 1
+
+
+def test_being_turned_away_is_put_up_with_longer_than_a_fault_and_not_for_ever() -> None:
+    with Served(lambda asked: refused(429, "slow down", **{"Retry-After": "0"})) as served:
+        asked = model(served)
+        with pytest.raises(ModelOutage, match="status 429: slow down, in 10 attempts"):
+            asked.ask(QUESTION)
+        asked.close()
+    assert len(served.asked) == 10
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        None,
+        cut(GOOD, 20),
+        (200, {}, GOOD[2][:20]),
+        refused(408, "slow"),
+        refused(409, "conflict"),
+        refused(425, "early"),
+        refused(500, "broken"),
+        refused(502, "<html>bad gateway</html>"),
+        refused(503, "overloaded"),
+        refused(529, "overloaded"),
+    ],
+)
+def test_what_may_do_better_is_tried_again(trouble: Answered | None) -> None:
+    with Served(in_turn([trouble, trouble, GOOD])) as served:
+        asked = model(served)
+        assert asked.ask(QUESTION).data.passed
+        asked.close()
+    assert len(served.asked) == 3
+
+
+def test_an_answer_that_begins_and_does_not_go_on_is_too_late() -> None:
+    with Served(lambda asked: cut(GOOD, 20, hangs=True)) as served:
+        asked = model(served, answer_within=0.05)
+        with pytest.raises(ModelOutage, match="it does not answer in time, in 4 attempts"):
+            asked.ask(QUESTION)
+        asked.close()
+
+
+def test_what_is_given_up_tells_every_reason() -> None:
+    answers = [refused(500, "broken"), refused(500, "broken"), refused(502, "gateway"), cut(GOOD, 10)]
+    with Served(in_turn(answers)) as served:
+        asked = model(served)
+        with pytest.raises(ModelOutage) as outage:
+            asked.ask(QUESTION)
+        asked.close()
+    assert "in 4 attempts (before that: status 500: broken; status 502: gateway) at http" in str(outage.value)
+
+
+def test_waits_grow_and_are_never_all_alike() -> None:
+    patience, busy = Patience(backoff=1.0), Busy("x")
+    for failed, about in ((1, 1.0), (2, 2.0), (3, 4.0)):
+        waits = [patience.wait(failed, busy) for _ in range(200)]
+        assert 0.5 * about <= min(waits) < 0.8 * about
+        assert 1.2 * about < max(waits) <= 1.5 * about
+    told = [patience.wait(1, Busy("x", 10.0)) for _ in range(200)]
+    assert min(told) >= 10
+    assert 10.5 < max(told) <= 11
+    assert patience.wait(50, busy) <= LONGEST_WAIT * 1.5
+
+
+def called_off(asked: RemoteModel, over: threading.Event) -> Callable[[], object]:
+    """A question that is never answered."""
+
+    def ask() -> None:
+        with pytest.raises(ModelOutage, match="called off"):
+            asked.ask(QUESTION)
+        over.set()
+
+    return ask
+
+
+def test_closing_releases_who_waits_for_a_slot_or_to_try_again_and_nobody_elses() -> None:
+    here, go_on, over = threading.Event(), threading.Event(), [threading.Event() for _ in range(3)]
+
+    def answer(asked: Asked) -> Answered:
+        if b"leaving" in asked.body:
+            return refused(500, "broken")
+        here.set()
+        go_on.wait(20)
+        return GOOD
+
+    with Served(answer) as served:
+        board = Switchboard(1)
+        leaving, staying = model(served, board, name="leaving", backoff=30), model(served, board, name="staying")
+        begun = threading.Thread(target=called_off(leaving, over[0]))
+        begun.start()
+        stays = threading.Thread(target=asking(staying))
+        stays.start()
+        assert here.wait(20)  # and has the one slot, so that whoever else leaves waits for it
+        waiting = threading.Thread(target=called_off(leaving, over[1]))
+        waiting.start()
+        start = time.monotonic()
+        leaving.close()
+        for thread in (begun, waiting):
+            thread.join(20)
+        assert time.monotonic() - start < 5
+        assert over[0].is_set()
+        assert over[1].is_set()
+        assert stays.is_alive()
+        go_on.set()
+        stays.join(20)
+        assert staying.ask(QUESTION).data.passed
+        staying.close()
+        with pytest.raises(ModelOutage, match="called off"):
+            staying.ask(QUESTION)
+
+
+@pytest.mark.parametrize("trouble", [refused(401, f"bad key {KEY}"), refused(500, f"bad {KEY}"), None])
+def test_a_key_is_in_no_error_and_no_log(trouble: Answered | None, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with Served(lambda asked: trouble) as served:
+        asked = model(served)
+        with pytest.raises((ModelOutage, Declined)) as wrong:
+            asked.ask(QUESTION)
+        asked.close()
+    assert caplog.records
+    assert KEY not in caplog.text + repr(wrong.value) + str(wrong.value)

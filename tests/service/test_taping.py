@@ -1,0 +1,384 @@
+"""Runs that are recorded from a real endpoint, and replayed when it is gone."""
+
+import itertools
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.actors.python import PythonSolver
+from clerkship.model.model_choice import ModelChoice
+from clerkship.model.problem import InputError
+from clerkship.model.run import TaskRun
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.second_looks import Rejudging, plan_rerun, plan_resume, rescore, resume
+from clerkship.settings import Settings
+from tests.actors.servers import Answered, Asked, Served
+from tests.llm.endpoint import KEY, refused, said
+from tests.workbench import CATALOG, Workbench
+
+SCENARIO = """
+scenario:
+  name: Late order
+  simulation_context: You are in a hurry.
+  setup:
+    person: {lines: [Where is my order?, Why?]}
+  goals:
+    criteria: [It says why the order is late, It does not ask for the number]
+"""
+CASSETTE = "cassettes/late.jsonl"
+
+
+def agent(message: Any) -> str:
+    """Says the same, whatever it is told."""
+    return "It snows."
+
+
+@pytest.fixture
+def scenario(bench: Workbench) -> Workbench:
+    """A conversation with two criteria in words."""
+    bench.write("late.yml", SCENARIO)
+    return bench
+
+
+@pytest.fixture
+def counting() -> Iterator[Served]:
+    """A judge who never says the same twice."""
+    numbers = itertools.count(1)
+    with Served(lambda asked: passing(f"answer {next(numbers)}")) as served:
+        yield served
+
+
+def passing(reasoning: str) -> Answered:
+    """It holds."""
+    return said(json.dumps({"passed": True, "reasoning": reasoning, "turns": [1], "events": [], "quotes": []}))
+
+
+def by_statement(asked: Asked) -> Answered:
+    """The same question gets the same answer."""
+    statement = json.loads(asked.body)["messages"][1]["content"].splitlines()[-1]
+    return passing(f"on {statement}")
+
+
+def who(served: Served) -> str:
+    """The judge there."""
+    return f"openai:some-model@{served.url}/v1"
+
+
+def go(bench: Workbench, agent: Callable[..., Any] = agent, settings: Settings | None = None, **how: Any) -> TaskRun:
+    """Run the folder's only task once."""
+    [task_run] = go_all(bench, agent, settings, **how)
+    return task_run
+
+
+def go_all(
+    bench: Workbench, agent: Callable[..., Any] = agent, settings: Settings | None = None, **how: Any
+) -> list[TaskRun]:
+    """Run the folder."""
+    request = RunRequest(path=bench.folder, agent=PythonSolver("agent", agent), **how)
+    plan = plan_run(request, settings or Settings(timeout=20), CATALOG)
+    bench.result = execute(plan, bench.store, CATALOG)
+    return bench.store.task_runs(bench.result.run.id)
+
+
+def told(bench: Workbench) -> Any:
+    """What was said of cassettes."""
+    assert bench.result is not None
+    assert bench.result.tape is not None
+    return bench.result.tape
+
+
+def lines(bench: Workbench, kind: str = "exchange") -> list[dict[str, Any]]:
+    """What is on the cassette."""
+    text = (bench.folder / CASSETTE).read_text(encoding="utf-8")
+    return [line for line in map(json.loads, text.splitlines()) if line["kind"] == kind]
+
+
+def test_what_was_recorded_is_replayed_without_anybody_to_ask(scenario: Workbench, counting: Served) -> None:
+    first = go(scenario, settings=Settings(timeout=20, openai_api_key=KEY), judge=who(counting), tape="record")
+    assert (told(scenario).written, told(scenario).replayed) == (2, 0)
+    assert told(scenario).files == (str(scenario.folder / CASSETTE),)
+    counting.__exit__(None, None, None)
+    asked = len(counting.asked)
+    again = go(scenario, judge=who(counting), tape="replay")
+    assert again.verdict == "pass"
+    assert again.criteria == first.criteria
+    assert (again.head, again.models) == (first.head, first.models)
+    assert len(counting.asked) == asked
+    assert (told(scenario).written, told(scenario).replayed, told(scenario).unused) == (0, 2, 0)
+    assert scenario.exit_code() == 0
+
+
+def test_nobody_need_be_named_where_one_was_recorded(scenario: Workbench, counting: Served) -> None:
+    first = go(scenario, judge=who(counting), tape="record")
+    again = go(scenario, tape="replay")
+    assert again.criteria == first.criteria
+    run = scenario.store.run(again.run)
+    assert run.judge is not None
+    assert run.judge.who == who(counting)
+    scenario.write("late.yml", SCENARIO.replace("number", "address"))
+    go(scenario, judge="scripted:" + str(scenario.write("../answers.yml", "[]")), tape="refresh")
+    with pytest.raises(InputError, match=r"recorded with more than one model: openai:some-model@.*, scripted:"):
+        go(scenario, tape="replay")
+
+
+def test_trials_have_answers_of_their_own(scenario: Workbench, counting: Served) -> None:
+    first = go_all(scenario, judge=who(counting), tape="record", trials=3, concurrency=3)
+    reasons = [criterion.detail for task_run in first for criterion in task_run.criteria]
+    assert len(set(reasons)) == len(reasons) == 6
+    again = go_all(scenario, judge=who(counting), tape="replay", trials=3, concurrency=2)
+    assert [criterion.detail for task_run in again for criterion in task_run.criteria] == reasons
+    assert {line["sample"] for line in lines(scenario)} >= {"trial 1", "trial 2", "trial 3"}
+
+
+def test_two_recordings_of_the_same_answers_are_the_same_bytes(scenario: Workbench) -> None:
+    with Served(by_statement) as served:
+        go_all(scenario, judge=who(served), tape="record", trials=8, concurrency=8)
+        first = (scenario.folder / CASSETTE).read_bytes()
+        go_all(scenario, judge=who(served), tape="record", trials=8, concurrency=1)
+    assert (scenario.folder / CASSETTE).read_bytes() == first
+    assert [path.name for path in (scenario.folder / "cassettes").iterdir()] == ["late.jsonl"]
+    texts = [line["text"] for line in lines(scenario, "text")]
+    assert len(texts) == len(set(texts))
+    assert sum("It snows." in text for text in texts) == 1  # eight trials, two criteria, one conversation
+
+
+def test_an_answer_of_the_wrong_shape_is_the_same_error_again(scenario: Workbench) -> None:
+    def answer(asked: Asked) -> Answered:
+        return said("It passed!") if b"number" in asked.body else by_statement(asked)
+
+    with Served(answer) as served:
+        first = go(scenario, judge=who(served), tape="record")
+    again = go(scenario, judge=who(served), tape="replay")
+    assert [criterion.status for criterion in again.criteria] == ["judged", "error"]
+    assert (again.criteria, again.models) == (first.criteria, first.models)
+    assert "gave no answer of the right shape" in again.criteria[1].detail
+    assert scenario.exit_code() == 2
+
+
+def test_an_outage_is_never_recorded_and_costs_no_recording(scenario: Workbench) -> None:
+    with Served(by_statement) as served:
+        go(scenario, judge=who(served), tape="record")
+        before = (scenario.folder / CASSETTE).read_bytes()
+    go(scenario, judge=who(served), tape="record")
+    assert told(scenario).written == 0
+    assert (scenario.folder / CASSETTE).read_bytes() == before
+
+
+def test_what_nobody_asks_any_more_is_dropped_when_it_is_recorded_again(scenario: Workbench) -> None:
+    with Served(by_statement) as served:
+        go_all(scenario, judge=who(served), tape="record", trials=2)
+        scenario.write("late.yml", SCENARIO.replace("number", "address"))
+        go_all(scenario, judge=who(served), tape="refresh", trials=2)
+        assert (told(scenario).written, told(scenario).replayed, told(scenario).unused) == (2, 2, 2)
+        assert len(lines(scenario)) == 6
+        go(scenario, judge=who(served), tape="record")
+        assert (told(scenario).written, told(scenario).dropped) == (2, 1)
+        assert len(lines(scenario)) == 5  # of the second trial nothing is known
+        scenario.write("late.yml", SCENARIO.replace("Late order", "Order that is late"))
+        go(scenario, judge=who(served), tape="record")
+        assert {tuple(owner) for line in lines(scenario) for owner in line["of"]} == {("Order that is late", 1)}
+
+
+def test_what_was_not_to_be_asked_is_kept(scenario: Workbench) -> None:
+    with Served(by_statement) as served:
+        go(scenario, judge=who(served), tape="record")
+    before = (scenario.folder / CASSETTE).read_bytes()
+    go(scenario, judge="none", tape="record")
+    assert (scenario.folder / CASSETTE).read_bytes() == before
+
+
+def test_refreshing_asks_for_what_is_missing_alone(scenario: Workbench, counting: Served) -> None:
+    first = go(scenario, judge=who(counting), tape="refresh")
+    scenario.write("late.yml", SCENARIO.replace("It does not ask for the number", "It is polite"))
+    again = go(scenario, judge=who(counting), tape="refresh")
+    assert len(counting.asked) == 3
+    assert [c.detail for c in again.criteria] == [first.criteria[0].detail, "answer 3"]
+    assert (told(scenario).written, told(scenario).replayed, told(scenario).unused) == (1, 1, 1)
+
+
+def test_a_miss_names_what_was_asked_and_the_nearest_recording(scenario: Workbench, counting: Served) -> None:
+    go(scenario, judge=who(counting), tape="record")
+    asked = len(counting.asked)
+    missed = go(scenario, lambda message: "It rains.", judge=who(counting), tape="replay")
+    assert (missed.status, missed.verdict, missed.criteria, scenario.exit_code()) == ("errored", None, (), 2)
+    assert missed.error.startswith("not recorded: a question of judge about criterion, 'It says why the order is late'")
+    assert f"in 'Late order', trial 1; it is not in {scenario.folder / CASSETTE}" in missed.error
+    assert "the nearest recorded request is of 'Late order', trial 1, and differs in its prompt" in missed.error
+    assert '\n-[T1] agent: "It snows."\n+[T1] agent: "It rains."\n' in missed.error
+    assert (told(scenario).missed, told(scenario).first_miss) == (1, missed.error)
+    assert len(counting.asked) == asked
+
+
+def test_a_miss_says_where_only_the_model_differs(scenario: Workbench, counting: Served) -> None:
+    go(scenario, judge=who(counting), tape="record")
+    missed = go(scenario, judge="openai:other", tape="replay")
+    assert f"only the model differs: recorded with {who(counting)}, asked is openai:other" in missed.error
+    assert go(scenario, judge=who(counting), tape="replay", trials=1).status == "completed"
+    second = go_all(scenario, judge=who(counting), tape="replay", trials=2)[1]
+    assert "differs in which sample it is (recorded 'trial 1', asked 'trial 2')" in second.error
+
+
+def test_with_no_cassette_at_all_that_is_said(scenario: Workbench) -> None:
+    missed = go(scenario, judge="openai:gpt-5.1", tape="replay")  # no key, and none is needed
+    assert missed.status == "errored"
+    assert "nothing is recorded there" in missed.error
+    assert not (scenario.folder / "cassettes").exists()
+
+
+def test_the_settings_address_is_where_a_model_is_asked_and_not_who_it_is(scenario: Workbench) -> None:
+    with Served(by_statement) as served:
+        there = Settings(timeout=20, openai_base_url=f"{served.url}/v1")
+        first = go(scenario, settings=there, judge="openai:some-model", tape="record")
+    again = go(scenario, judge="openai:some-model", tape="replay")
+    assert again.criteria == first.criteria
+    assert [line["model"] for line in lines(scenario)] == ["openai:some-model"] * 2
+
+
+def test_stopped_what_was_recorded_is_kept_and_nothing_is_dropped(scenario: Workbench) -> None:
+    with Served(by_statement) as served:
+        go_all(scenario, judge=who(served), tape="record", trials=4)
+    scenario.write("late.yml", SCENARIO.replace("number", "address"))
+    asked = itertools.count(1)
+
+    def stopping(question: Asked) -> Answered:
+        if next(asked) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait(0.3)
+        return by_statement(question)
+
+    with Served(stopping) as served:
+        go_all(scenario, judge=who(served), tape="record", trials=4, concurrency=1)
+        assert scenario.exit_code() == 130
+        run = scenario.result.run.id if scenario.result is not None else ""
+        kept = {line["key"] for line in lines(scenario)}
+        assert len(kept) >= 8 + 2
+        assert told(scenario).dropped == 0
+        resumed = plan_resume(scenario.store, run, CATALOG, Settings(), agent=PythonSolver("agent", agent))
+        scenario.result = resume(resumed, scenario.store, CATALOG)
+    assert scenario.exit_code() == 0
+    assert {line["sample"] for line in lines(scenario)} == {f"trial {n}" for n in range(1, 5)}
+    assert go_all(scenario, judge=who(served), tape="replay", trials=4)[3].verdict == "pass"
+
+
+def test_a_rescore_of_a_replay_asks_nobody(scenario: Workbench, counting: Served) -> None:
+    go(scenario, judge=who(counting), tape="record")
+    asked = len(counting.asked)
+    replayed = go(scenario, judge=who(counting), tape="replay")
+    again = rescore(scenario.store, replayed.run, CATALOG)
+    assert len(counting.asked) == asked
+    [task_run] = scenario.store.task_runs(again.run.id)
+    assert task_run.criteria == replayed.criteria
+    assert (again.run.asking.tape, again.run.options) == ("replay", ("--judge", who(counting), "--replay"))
+    other = rescore(scenario.store, replayed.run, CATALOG, judging=Rejudging(who(counting)))
+    assert len(counting.asked) == asked + 2  # that one was named, and is asked
+    assert other.run.asking.tape is None
+    by_file = rescore(scenario.store, other.run.id, CATALOG, judging=Rejudging(tape="replay"))
+    assert len(counting.asked) == asked + 2
+    assert by_file.tape is not None
+    assert by_file.tape.replayed == 2
+
+
+def test_a_rescore_that_misses_is_errored(scenario: Workbench, counting: Served) -> None:
+    go(scenario, judge=who(counting), tape="record")
+    replayed = go(scenario, judge=who(counting), tape="replay")
+    (scenario.folder / CASSETTE).unlink()
+    again = rescore(scenario.store, replayed.run, CATALOG)
+    [task_run] = scenario.store.task_runs(again.run.id)
+    assert (task_run.status, task_run.verdict, again.exit_code()) == ("errored", None, 2)
+    assert "not recorded" in task_run.error
+
+
+def test_a_rerun_does_as_its_run_did(scenario: Workbench, counting: Served) -> None:
+    first = go(scenario, judge=who(counting), tape="record")
+    replayed = go(scenario, judge=who(counting), tape="replay")
+    asked, solver = len(counting.asked), PythonSolver("agent", agent)
+    again = execute(plan_rerun(scenario.store, replayed.run, CATALOG, Settings(), solver), scenario.store, CATALOG)
+    assert len(counting.asked) == asked
+    assert again.run.id.startswith("replay-")
+    assert again.run.id != replayed.run
+    execute(plan_rerun(scenario.store, first.run, CATALOG, Settings(), solver), scenario.store, CATALOG)
+    assert len(counting.asked) == asked + 2
+
+
+def test_a_replay_has_the_same_name_twice_and_the_next_number_in_one_store(scenario: Workbench) -> None:
+    with Served(by_statement) as served:
+        go(scenario, judge=who(served), tape="record")
+    runs = [go(scenario, judge=who(served), tape="replay").run for _ in range(3)]
+    assert runs == [runs[0], f"{runs[0]}-2", f"{runs[0]}-3"]
+    assert scenario.store.run(runs[0]).started_at == scenario.store.run(runs[2]).completed_at
+
+
+def test_what_excludes_each_other_is_said(scenario: Workbench) -> None:
+    with pytest.raises(InputError, match="give --record or --refresh too"):
+        go(scenario, tapes_agent=True)
+    with pytest.raises(InputError, match="give --record or --refresh too"):
+        go(scenario, tapes_agent=True, tape="replay")
+
+
+def test_what_cannot_be_read_is_said_before_the_run_and_what_cannot_be_written_with_the_verdicts(
+    scenario: Workbench,
+) -> None:
+    in_the_way = scenario.folder / "cassettes"
+
+    def answer(asked: Asked) -> Answered:
+        in_the_way.write_text("a file")
+        return by_statement(asked)
+
+    with Served(answer) as served:
+        task_run = go(scenario, judge=who(served), tape="refresh")
+        assert task_run.verdict == "pass"
+        assert "cannot be written" in told(scenario).failed
+        assert scenario.exit_code() == 2
+        with pytest.raises(InputError, match=r"late\.jsonl: it cannot be read: Not a directory"):
+            go(scenario, judge=who(served), tape="record")
+
+
+CONFTEST = """
+evaluation:
+  llm: {provider: openai, model: some-model, api_base: "${JUDGE_PLACE}/v1", temperature: 0}
+"""
+
+
+def test_a_conftests_judge_is_known_by_the_names_it_is_written_with(
+    scenario: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario.write("conftest.yml", CONFTEST)
+    with Served(by_statement) as served:
+        monkeypatch.setenv("JUDGE_PLACE", served.url)
+        first = go(scenario, tape="record")
+        url = served.url
+    assert url.encode() not in (scenario.folder / CASSETTE).read_bytes()
+    assert lines(scenario)[0]["parameters"] == {"temperature": 0}
+    monkeypatch.setenv("JUDGE_PLACE", "http://elsewhere.example")
+    again = go(scenario, tape="replay")
+    assert [c.detail for c in again.criteria] == [c.detail for c in first.criteria]
+    monkeypatch.delenv("JUDGE_PLACE")
+    assert go(scenario, tape="replay").verdict == "pass"
+
+
+def test_a_judge_that_refuses_is_not_recorded(scenario: Workbench) -> None:
+    with Served(lambda asked: refused(401, "no")) as served:
+        go(scenario, judge=who(served), tape="record")
+    assert not (scenario.folder / CASSETTE).exists()
+    assert isinstance(scenario.store.run("latest").judge, ModelChoice)
+
+
+def test_cassettes_of_folders_below_stand_beside_their_files(bench: Workbench, tmp_path: Path) -> None:
+    bench.write("scenarios/late.yml", SCENARIO)
+    with Served(by_statement) as served:
+        go(bench, judge=who(served), tape="record")
+        assert (bench.folder / "scenarios" / CASSETTE).is_file()
+        request = RunRequest(
+            path=bench.folder / "scenarios" / "late.yml",
+            agent=PythonSolver("agent", agent),
+            judge=who(served),
+            tape="replay",
+        )
+        result = execute(plan_run(request, Settings(timeout=20), CATALOG), bench.store, CATALOG)
+    assert result.exit_code() == 0
