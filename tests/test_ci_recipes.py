@@ -151,7 +151,7 @@ class Runner:
         """All of a job's steps. Those after one that failed are run too, for they say that they are."""
         recipe = read(path)
         variables = {name: str(value) for name, value in recipe["env" if "env" in recipe else "variables"].items()}
-        return [self.sh(text, **{**variables, "TRIALS": "1", **environ}) for text in steps(path, job)]
+        return [self.sh(text, **{**variables, "TRIALS": "1", "CODE": "0", **environ}) for text in steps(path, job)]
 
     def commit(self) -> None:
         """What there is, in a repository, with somewhere to push to."""

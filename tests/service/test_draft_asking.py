@@ -22,6 +22,8 @@ from clerkship.service.checking import ValidationRequest, validate
 from clerkship.service.draft_asking import TIMES, Drafted, ask_all
 from clerkship.service.draft_kinds import KINDS, Kind, Project, matter
 from clerkship.settings import Settings
+from tests.actors.servers import Served
+from tests.llm.endpoint import KEY, bodies, in_turn, refused, said
 
 T = TypeVar("T", bound=BaseModel)
 FLOWS = """
@@ -237,3 +239,49 @@ def test_every_kind_has_its_brief(project: Project) -> None:
     asked(model, project, *KINDS)
     kinds = {question.prompt.split("The kind of test: ")[1].split(".")[0] for question in model.asked}
     assert kinds == {kind.replace("_", " ") for kind in KINDS}
+
+
+def over_http(served: Served, *more: str) -> int:
+    """The command, with a model behind an endpoint."""
+    command = ["generate", "scenarios", "--from", "flows.yml", "--to", "out", "--flow", "pay_bill"]
+    return run([*command, "--model", f"openai:some-model@{served.url}/v1", *more])
+
+
+def test_over_http_the_shape_is_asked_for_and_what_it_took_is_told(
+    capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    answers = [said("no JSON at all"), said(json.dumps(valued(speed="slow"))), said(json.dumps(but(mistaken=None)))]
+    with Served(in_turn(answers)) as served:
+        assert over_http(served, "--kind", "happy_path", "--json") == 0
+    told = json.loads(capsysbinary.readouterr().out)
+    assert told["written"][0]["by"] == f"openai:some-model@{served.url}/v1"
+    assert told["usage"]["calls"] == 3
+    assert told["usage"]["prompt_tokens"] == 21
+    asked = bodies(served)
+    schema = asked[0]["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == ["name", "simulation_context", "values", "mistaken", "criteria"]
+    assert "takes one of" in json.dumps(asked[-1]["messages"])
+    written = Path("out/pay_bill_happy_path.yml").read_text(encoding="utf-8")
+    assert KEY not in written
+    assert "Ada pays her gas bill" in written
+
+
+def test_over_http_a_key_that_is_refused_writes_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with Served(lambda asked: refused(401, "bad key")) as served:
+        assert over_http(served) == 2
+    assert "bad key" in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+def test_over_http_an_outage_leaves_skeletons_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with Served(lambda asked: refused(503, "out of order", **{"Retry-After": "9999"})) as served:
+        assert over_http(served, "--kind", "happy_path", "--kind", "impatient") == 2
+    assert "the model could not be asked" in capsys.readouterr().out
+    assert len(list(Path("out").iterdir())) == 2

@@ -11,6 +11,7 @@ from rich.markup import escape
 from clerkship.cli.catalog import registered
 from clerkship.cli.console import out, print_json, print_warning
 from clerkship.cli.options import Json
+from clerkship.library.domain import find_domain
 from clerkship.service.draft_kinds import KINDS
 from clerkship.service.drafting import DraftFile, DraftRequest, Drafts, draft
 from clerkship.settings import load_settings, program
@@ -117,6 +118,8 @@ def _show(drafts: Drafts, request: DraftRequest) -> None:
     for warning in drafts.warnings[:_MOST_SHOWN]:
         print_warning(warning, console)
     _more(len(drafts.warnings), console)
+    if drafts.domain is not None:
+        console.print(f"[quiet]domain[/] {escape(drafts.domain)}", soft_wrap=True)
     for file in drafts.written[:_MOST_SHOWN]:
         _show_file(file, console, dry_run=request.dry_run)
     _more(len(drafts.written), console)
@@ -153,7 +156,8 @@ def _show_end(drafts: Drafts, request: DraftRequest, console: Console) -> None:
         console.print(f"\n{count} draft{'s' * (count != 1)} would be written; nothing was.")
         return
     where = quote(str(request.to))
-    domain = f" --domain {quote(str(request.domain))}" if request.domain is not None else ""
+    known = drafts.domain if drafts.domain != str(find_domain(request.to)) else None
+    domain = f" --domain {quote(known)}" if known is not None else ""
     console.print(f"\n[pass]✓[/] {count} draft{'s' * (count != 1)}, and all validate. Edit what is marked TODO, then:")
     console.print(f"  {escape(program())} validate {escape(where + domain)}", soft_wrap=True)
     who = "--agent rasa:http://localhost:5005 --person openai:gpt-5.1 --judge openai:gpt-5.1"
