@@ -16,6 +16,7 @@ from clerkship.model.problem import InputError
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.service.draft_kinds import KINDS
 from clerkship.service.draft_path import implied
+from clerkship.service.draft_values import samples
 from clerkship.service.drafting import DraftRequest, Drafts, draft
 from clerkship.settings import Settings
 
@@ -160,7 +161,7 @@ def test_the_happy_path_asserts_what_follows_from_the_flow() -> None:
     text = Path("eval/scenarios/pay_bill_happy_path.yml").read_text(encoding="utf-8")
     assert "# A draft, to be edited: happy path, for the flow pay_bill (data/flows.yml)." in text
     assert text.count("# TODO") == 3
-    assert "# The flow goes this way if not (not slots.enough_funds); and slots.confirmed." in text
+    assert "# The flow goes this way if slots.enough_funds; and slots.confirmed." in text
     assert "account is the account to pay from" in text
     assert "Slots that no user fills: enough_funds (bool), logged_in (bool)." in " ".join(text.replace("#", "").split())
 
@@ -321,6 +322,53 @@ def test_a_long_flow_and_many_branches_are_no_trouble(given: Given) -> None:
     drafts = drafted(kinds=("happy_path",))
     assert len(asserted("long_happy_path", "bot_uttered")) > 2000
     assert len(drafts.written) == 1
+
+
+VALUES = {
+    "order_id": "ORDER-1001",
+    "account_number": "ACCOUNT-1001",
+    "number_of_people": "3",
+    "restaurant_name": "some restaurant name",
+    "first_name": "Sam Taylor",
+    "name": "Sam Taylor",
+    "delivery-date": "2026-03-09",
+    "id": "NO-1001",
+    "colour": "some colour",
+}
+
+
+@pytest.mark.parametrize(("slot", "value"), VALUES.items())
+def test_a_text_has_a_sample_by_its_name(slot: str, value: str) -> None:
+    found = samples(slot, None)
+    assert found.right == value
+    assert found.wrong not in (value, None)
+
+
+def test_a_way_that_calls_off_or_turns_away_is_not_taken(given: Given) -> None:
+    given(
+        """
+        flows:
+          book:
+            description: Book a table
+            steps:
+              - collect: confirmed
+                next:
+                  - if: not slots.confirmed
+                    then: [{action: action_cancel_flow, next: END}]
+                  - else: book
+              - id: book
+                noop: true
+                next:
+                  - if: slots.full
+                    then: [{action: utter_sorry_full}, {link: human_handoff}]
+                  - else: [{action: utter_booked, next: END}]
+        """,
+        DOMAIN + "  utter_booked: [{text: x}]\n",
+    )
+    drafted(kinds=("happy_path",))
+    assert asserted("book_happy_path", "slot_was_set") == [[{"name": "confirmed", "value": True}]]
+    assert asserted("book_happy_path", "bot_uttered") == [{"utter_name": "utter_booked"}]
+    assert asserted("book_happy_path", "bot_did_not_utter") == [{"utter_name": "utter_sorry_full"}]
 
 
 CONDITIONS: dict[str, dict[str, Any]] = {

@@ -25,6 +25,22 @@ TITLES: dict[Kind, str] = {
     "impatient": "the user is in a hurry",
 }
 _COMMON = {
+    "id",
+    "ids",
+    "say",
+    "says",
+    "find",
+    "get",
+    "gets",
+    "give",
+    "let",
+    "lets",
+    "out",
+    "number",
+    "confirmed",
+    "confirmation",
+}
+_COMMON |= {
     "the",
     "a",
     "an",

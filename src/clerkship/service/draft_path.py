@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
+from clerkship.library import rasa
 from clerkship.model.flow import Edge, Flow, FlowStep
 
 UTTER = "utter_"
@@ -21,6 +22,7 @@ _DEEPEST = 50
 _SIMPLE = re.compile(
     r"(?P<no>not\s+)?(?:slots\.)?(?P<slot>[A-Za-z_]\w*)(?:\s*(?P<how>==|=|is\s+not|!=|is)\s*(?P<value>\"[^\"]*\"|'[^']*'|[\w.-]+))?"
 )
+_NEGATED = re.compile(r"^not\s+(?=slots\.\w+$)")
 _CONSTANTS: dict[str, JsonValue] = {"true": True, "false": False, "null": None, "undefined": None, "empty": None}
 
 
@@ -149,6 +151,8 @@ def _from_the_end(steps: tuple[FlowStep, ...]) -> Iterator[int]:
 
 def _worth(step: FlowStep) -> int:
     """Words that turn somebody away count against a way, other words for it; what is asked and done counts most."""
+    if step.about in rasa.ACTIONS:  # the engine's own: calling off, starting anew
+        return -1
     if step.deed == "link" or _said(step):
         return -1 if _TURNS_AWAY.search(step.about) else 1
     return 0 if step.deed in ("noop", "set_slots") else _DEEDS_ARE_WORTH
@@ -164,7 +168,7 @@ def _depend(edge: Edge, way: Way) -> None:
         for slot, value in implied(edge.condition).items():
             way.implied.setdefault(slot, value)
         return
-    way.conditions += [f"not ({condition})" for condition in edge.unless]
+    way.conditions += [_NEGATED.sub("", c) if _NEGATED.match(c) else f"not ({c})" for c in edge.unless]
     for condition in edge.unless:
         for slot, value in implied(f"not {condition}").items():
             way.implied.setdefault(slot, value)

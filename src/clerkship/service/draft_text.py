@@ -18,7 +18,7 @@ _VARIABLE = re.compile(r"\$\{(?=[A-Za-z_][A-Za-z0-9_]*\})")
 _MOST_NAMED = 12
 _WHO: dict[Kind, str] = {
     "happy_path": "Who is this, and why do they come today? Put in values that your test system knows.",
-    "correction": "Put in values that your test system knows: both that is said first, and the right one.",
+    "correction": "Put in values that your test system knows: the one that is said first, and the right one.",
     "cancellation": "Why do they change their mind? Put in values that your test system knows.",
     "clarification": "Write down the few words they begin with, such as your users have really said.",
     "out_of_scope": "Replace the weather by something near to this flow that it does not do: that finds more.",
@@ -38,7 +38,9 @@ def render(made: Matter, draft: Draft, goals: Sequence[Goal], project: Project) 
     lines += _comments(
         "    ", "These follow from the flow. Whether they hold needs no model.", *_left_out(made, project)
     )
-    lines += ["    assertions:", *(line for goal in goals for line in _goal(goal))]
+    lines += ["    assertions:"]
+    for before, goal in zip([None, *goals], goals, strict=False):
+        lines += _goal(goal, said=before.comment if before is not None else "")
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -98,8 +100,8 @@ def _left_out(made: Matter, project: Project) -> Iterator[str]:
         yield f"TODO {project.domain.source} has no slot {', '.join(unknown)}, so nothing is said of it here."
 
 
-def _goal(goal: Goal) -> Iterator[str]:
-    if goal.comment:
+def _goal(goal: Goal, said: str) -> Iterator[str]:
+    if goal.comment and goal.comment != said:
         yield from _comments("      ", goal.comment)
     args = goal.args
     if isinstance(args, list):

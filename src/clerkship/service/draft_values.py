@@ -37,6 +37,21 @@ _BY_WORD: dict[str, tuple[str, str]] = {
 }
 _NUMBERED = {"id", "number", "no", "code", "nr", "reference", "ref"}
 
+_PEOPLE = {
+    "first",
+    "last",
+    "full",
+    "user",
+    "customer",
+    "contact",
+    "person",
+    "recipient",
+    "payee",
+    "patient",
+    "buyer",
+    "your",
+}
+
 
 class Samples(NamedTuple):
     """One value, and another that somebody may have said by mistake."""
@@ -67,11 +82,12 @@ def samples(slot: str, domain: Domain | None) -> Samples:
 
 def _texts(slot: str) -> Samples:
     words = slot.lower().replace("-", "_").split("_")
-    for word in reversed(words):
-        if word in _BY_WORD:
-            return Samples(*_BY_WORD[word])
-    if _NUMBERED & set(words):
-        head = next((word for word in words if word not in _NUMBERED), "no").upper()[:12]
-        return Samples(f"{head}-1001", f"{head}-1002")
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last in _BY_WORD and (last != "name" or not before or before in _PEOPLE):
+        return Samples(*_BY_WORD[last])
+    if words[:2] in (["number", "of"], ["num", "of"]) or words[0] == "num":
+        return Samples("3", "4")
+    if last in _NUMBERED:
+        return Samples(f"{before.upper()[:12] or 'NO'}-1001", f"{before.upper()[:12] or 'NO'}-1002")
     spoken = " ".join(words).strip() or slot
     return Samples(f"some {spoken}", f"another {spoken}")
