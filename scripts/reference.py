@@ -31,6 +31,7 @@ from clerkship.model.dataset import DatasetFile
 from clerkship.model.e2e import E2eCase, E2eFile, E2eStep, Stub
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.matcher import MATCHERS
+from clerkship.model.quality import Metric
 from clerkship.model.run import TaskRun, Verdict
 from clerkship.model.scenario import EndRule, EventMatch, Person, Rule, Scenario
 from clerkship.model.scenario_file import ExpectedTool, Goals, GroupPart, ScenarioFile, Setup, ToolCalled
@@ -51,6 +52,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # it is run as a script, 
 from scripts.reference_assertions import differences, which_are_whose
 from scripts.reference_e2e import E2E, RESULTS
 from scripts.reference_plugins import plugins_page
+from scripts.reference_prompts import prompts_page
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 HEAD = "<!-- Written by `make docs` from the code. Change the code, not this page. -->\n"
@@ -240,6 +242,7 @@ def pages() -> dict[str, str]:
         "reports.md": _reports(),
         "pytest.md": _pytest(),
         "plugins.md": plugins_page(HEAD),
+        "prompts.md": prompts_page(HEAD),
     }
 
 
@@ -261,6 +264,7 @@ def _index() -> str:
 | [settings](settings.md) | environment variables |
 | [reports](reports.md) | what is in the files for machines |
 | [pytest](pytest.md) | the `clerkship` fixture |
+| [prompts](prompts.md) | what models are told, word for word |
 | [plug-ins](plugins.md) | what a package from elsewhere may bring, and what it imports |
 """
 
@@ -281,6 +285,7 @@ def _files() -> str:
         ("scenario.goals.expected_tools[]", ExpectedTool),
         ("…expected_tools[].tool_called", ToolCalled),
         ("…expected_tools[].tool_group[]", GroupPart),
+        ("scenario.goals.metrics[], task.metrics[]", Metric),
         ("environment", Environment),
         ("environment.simulators.*", Simulator),
         ("dataset", DatasetFile),

@@ -40,6 +40,7 @@ Beside the keys of that layout the JSON has `detail` and `rationale`, `scenario_
 
 The slug is the file's name, with the task's where a file has several. A run is `PASS` if its verdict is pass and the
 agent did not crash, or if it has no criteria at all and nothing broke; else `FAIL`. Counted as errored are errored,
-cancelled and inconclusive ones. Criteria that no model judged are left out, and said in `criteria_error`. Quality
-metrics are not evaluated, and latencies per turn are not kept: `task_completion` is `null`, `latency` is not there.
+cancelled and inconclusive ones. Criteria that no model judged are left out, and said in `criteria_error`. Metrics are
+there where they were asked for, in the JSON with their reasons under `quality`. Latencies per turn are not kept:
+`latency` is not there.
 """

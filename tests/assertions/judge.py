@@ -33,3 +33,29 @@ class FakeJudge:
 
     def close(self) -> None:
         """It holds nothing."""
+
+
+class SeveralMinds:
+    """Answers each question by which of several alike it is, one answer after the other."""
+
+    def __init__(
+        self, name: str = "a judge", /, **answers: Sequence[dict[str, Any]] | Sequence[dict[str, Any] | Exception]
+    ) -> None:
+        self.name = name
+        self.asked: list[Question[Any]] = []
+        self._answers = {sample.replace("_", " "): list(given) for sample, given in answers.items()}
+
+    def ask(self, question: Question[T]) -> Answer[T]:
+        """Remember, and give the next answer."""
+        self.asked.append(question)
+        answer = self._answers[question.sample or "once"].pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return Answer(question.shape.model_validate(answer), self.name)
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Not asked for here."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """It holds nothing."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from clerkship.cli.app import run
+from clerkship.llm.prompts import BUILT_IN
 
 AGENT = """
 def on_turn(message):
@@ -95,15 +96,45 @@ def test_a_judge_that_cannot_be_is_refused_before_anything_runs(
     assert not Path(".clerkship").exists()
 
 
-def test_a_prompt_of_ones_own_is_said_not_to_be_used_yet(
+def test_a_prompt_of_ones_own_is_tried_by_validate_and_kept_by_a_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("mine.jinja2").write_text("Judge.")
     llm = "{provider: openai, model: m, api_base: http://127.0.0.1:1/v1}"
     Path("eval/conftest.yml").write_text(f"evaluation: {{llm: {llm}, criteria_judge_prompt: mine.jinja2}}")
-    Path("eval/late.yml").write_text(SCENARIO.replace("criteria: [It says why]", "criteria: []"))
+    Path("mine.jinja2").write_text("Judge.\n{{ criterum }} {{ transcript }}")
+    assert run(["validate", "eval"]) == 2
+    assert "mine.jinja2:2:1: 'criterum' is undefined" in capsys.readouterr().out
+    Path("mine.jinja2").write_text("Judge {{ criterion }} by {{ transcript }}")
     assert run(["validate", "eval"]) == 0
-    capsys.readouterr()
-    monkeypatch.setenv("CLERKSHIP_JUDGE", "none")
-    assert run(WITH) == 0
-    assert "criteria_judge_prompt is not used yet" in capsys.readouterr().out
+    monkeypatch.setenv("CLERKSHIP_JUDGE", "scripted:answers.yml")
+    code, found = kept(capsys, *WITH)
+    assert (code, found["run"]["asking"]["prompts"]) == (0, {"criterion": "Judge {{ criterion }} by {{ transcript }}"})
+
+
+def test_prompts_are_listed_with_their_marks_and_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = kept(capsys, "prompts")
+    assert (code, found["prompts"]["criterion"]) == (0, BUILT_IN["criterion"].mark)
+    assert run(["prompts"]) == 0
+    assert BUILT_IN["metrics"].mark in capsys.readouterr().out
+    assert run(["prompts", "criterion"]) == 0
+    assert capsys.readouterr().out == BUILT_IN["criterion"].text
+    code, found = kept(capsys, "prompts", "quoted.jinja2")
+    assert (code, found["text"]) == (0, BUILT_IN["quoted"].text)
+    assert run(["prompts", "criteria"]) == 2
+    assert "no prompt `criteria`; did you mean `criterion`?" in capsys.readouterr().err
+
+
+def test_votes_are_asked_for_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    judged = [*WITH, "--judge", "scripted:answers.yml"]
+    code, found = kept(capsys, *judged, "--votes", "3")
+    assert (code, found["run"]["asking"]["votes"], found["run"]["options"][-2:]) == (0, 3, ["--votes", "3"])
+    rows = [
+        row for criterion in found["tasks"][0]["criteria"] for row in criterion["evidence"] if row["path"] == "votes"
+    ]
+    assert [(row["actual"]["for"], row["actual"]["against"]) for row in rows] == [(3, 0)]
+    code, found = kept(capsys, "rescore", "--votes", "5")
+    assert (code, found["run"]["asking"]["votes"], found["run"]["options"][-2:]) == (0, 5, ["--votes", "5"])
+    assert run([*judged, "--votes", "2"]) == 2
+    assert "votes are an odd number from 1 to 15; an even one can be split in halves" in capsys.readouterr().err
+    assert run(["rescore", "--votes", "4"]) == 2
+    assert run([*judged, "--votes", "99"]) == 2

@@ -42,8 +42,8 @@ task:
     - {label: It is polite, assertion: {judged: It is polite}}
 """
 ANSWERS = """
-- {contains: says why, answer: {passed: true, reasoning: It names the snow., turns: [1], events: [], quotes: []}}
-- {contains: polite, answer: {passed: false, reasoning: It is curt., turns: [1], events: [], quotes: []}}
+- {contains: says why, answer: {passed: true, reasoning: It names the snow.}}
+- {contains: polite, answer: {passed: false, reasoning: It is curt.}}
 """
 REPORTS = ["--report", "out/r.html", "--junit", "out/r.xml", "--jsonl", "out/r.jsonl", "--markdown", "out/r.md"]
 
@@ -144,7 +144,7 @@ def test_what_was_done_is_said_in_words_and_in_json(tmp_path: Path) -> None:
     }
     (here / "agent.py").write_text(AGENT.replace("It snows.", "It rains."))
     told = clerkship(here, *common, "--replay", exits=2)
-    assert told.count("not recorded: a question of judge about criterion, 'It says why'") == 1
+    assert told.count("not recorded: a question of judge about criterion, 'It is polite'") == 1
     assert '+[T1] agent: "It rains."' in told
     assert "not recorded: 1 trial asks for what is on no cassette; --refresh records what is missing" in told
     missed = json.loads(clerkship(here, *common, "--replay", "--json", exits=2))

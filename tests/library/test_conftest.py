@@ -30,7 +30,7 @@ def project(folder: Path, conftest: str) -> Path:
     (folder / "eval" / "scenarios").mkdir(parents=True)
     (folder / "prompts").mkdir()
     (folder / "prompts" / "user.jinja2").write_text("You are {{ simulation_context }}")
-    (folder / "prompts" / "judge.jinja2").write_text("Judge.")
+    (folder / "prompts" / "judge.jinja2").write_text("Judge {{ criteria_text }} by {{ transcript }}.")
     (folder / "prompts" / "empty.jinja2").write_text(" \n")
     (folder / "outside").mkdir()
     (folder / "eval" / "scenarios" / "a.yml").write_text(SCENARIO)
@@ -59,6 +59,52 @@ def test_a_folder_without_one_has_none(tmp_path: Path) -> None:
 def test_a_file_of_that_name_above_which_is_something_else_is_left_alone(tmp_path: Path) -> None:
     folder = project(tmp_path, "fixtures: []")
     assert load(folder / "scenarios", only_ours()).conftest is None
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "told"),
+    [
+        ("criteria_judge_prompt", "a\n{{ transcript }\n", "own.jinja2:2:1: unexpected '}'"),
+        ("criteria_judge_prompt", "{% if transcript %}\nx", "own.jinja2:2:1: Unexpected end of template"),
+        ("criteria_judge_prompt", "{{ transcript }}\n\n{{ gaol }}", "own.jinja2:3:1: 'gaol' is undefined; it can use"),
+        ("criteria_judge_prompt", "{{ transcript | shout }}", "own.jinja2:1:1: No filter named 'shout'"),
+        ("criteria_judge_prompt", "{% include 'mine.jinja2' %}", "no built-in prompt is called mine.jinja2"),
+        ("criteria_judge_prompt", "{{ transcript }}", "own.jinja2: it never says `criteria_text` or `criterion`"),
+        ("criteria_judge_prompt", "{{ criterion }}", "it never says `transcript`; put {{ transcript }} into it"),
+        ("criteria_judge_prompt", "{{ criterion }}{{ transcript }}{{ 1 / 0 }}", "own.jinja2:1:1: division by zero"),
+        ("criteria_judge_prompt", "{{ transcript.__class__ }}", "own.jinja2:1:1: access to attribute '__class__'"),
+        ("metrics_judge_prompt", "Rate.", "it never says `transcript`"),
+        ("metrics_judge_prompt", "{{ transcript }}{{ criteria_text }}", "'criteria_text' is undefined"),
+        ("simulated_user_prompt", "You are a user.", "it never says `simulation_context`"),
+    ],
+)
+@pytest.mark.parametrize("place", ["", "scenarios", "scenarios/a.yml"])
+def test_a_template_is_tried_before_anything_runs(tmp_path: Path, key: str, text: str, told: str, place: str) -> None:
+    block = "simulation" if key.startswith("simulated") else "evaluation"
+    conftest = f"{block}: {{llm: {{provider: openai, model: m}}, {key}: prompts/own.jinja2}}"
+    folder = project(tmp_path, conftest)
+    (tmp_path / "prompts" / "own.jinja2").write_text(text)
+    with pytest.raises(InputError) as wrong:
+        load(folder / place, only_ours())
+    assert told in str(wrong.value)
+    assert str(tmp_path / "prompts" / "own.jinja2") in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("criterion", '{% extends "criterion.jinja2" %}{% block orders %}{{ super() }}More.{% endblock %}'),
+        ("criterion", "{% if simulation_context %}{{ simulation_context }}{% endif %}{{ transcript }}{{ criterion }}"),
+        ("metrics", "{% for metric in metrics %}{{ metric.name }}{% endfor %}{{ transcript }}"),
+        ("person", "You are {{ simulation_context }}"),
+    ],
+)
+def test_templates_that_can_be_filled_in_are_kept_as_they_are_written(tmp_path: Path, name: str, text: str) -> None:
+    key = {"criterion": "criteria_judge_prompt", "metrics": "metrics_judge_prompt"}.get(name, "simulated_user_prompt")
+    block = "simulation" if key.startswith("simulated") else "evaluation"
+    folder = project(tmp_path, f"{block}: {{llm: {{provider: openai, model: m}}, {key}: prompts/own.jinja2}}")
+    (tmp_path / "prompts" / "own.jinja2").write_text(text)
+    assert load(folder, only_ours()).prompts == {name: text}
 
 
 @pytest.mark.parametrize(

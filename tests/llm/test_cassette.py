@@ -125,8 +125,10 @@ def test_parameters_and_the_model_are_part_of_the_question(desk: Desk) -> None:
     desk.record(Question("hello", Word))
     tapes = desk.tapes("replay")
     tapes.parts = {"judge": Part("m", {"t": 1})}
-    with pytest.raises(NotRecorded, match=r"differs in the model's parameters \(recorded {'t': 0}, asked {'t': 1}\)"):
+    with pytest.raises(NotRecorded, match="not recorded: a question of judge, 'hello', in 'Late order', trial 1"):
         desk.taped(tapes).ask(Question("hello", Word))
+    told = tapes.missed("Late order", 1)
+    assert "differs in the model's parameters (recorded {'t': 0}, asked {'t': 1})" in told
 
 
 def test_what_it_is_about_is_not(desk: Desk) -> None:

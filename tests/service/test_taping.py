@@ -56,7 +56,8 @@ def counting() -> Iterator[Served]:
 
 def passing(reasoning: str) -> Answered:
     """It holds."""
-    return said(json.dumps({"passed": True, "reasoning": reasoning, "turns": [1], "events": [], "quotes": []}))
+    cites = [{"where": "T1", "quote": "Where is my order?"}]
+    return said(json.dumps({"passed": True, "reasoning": reasoning, "citations": cites}))
 
 
 def by_statement(asked: Asked) -> Answered:
@@ -207,7 +208,9 @@ def test_a_miss_names_what_was_asked_and_the_nearest_recording(scenario: Workben
     asked = len(counting.asked)
     missed = go(scenario, lambda message: "It rains.", judge=who(counting), tape="replay")
     assert (missed.status, missed.verdict, missed.criteria, scenario.exit_code()) == ("errored", None, (), 2)
-    assert missed.error.startswith("not recorded: a question of judge about criterion, 'It says why the order is late'")
+    assert missed.error.startswith(
+        "not recorded: a question of judge about criterion, 'It does not ask for the number'"
+    )
     assert f"in 'Late order', trial 1; it is not in {scenario.folder / CASSETTE}" in missed.error
     assert "the nearest recorded request is of 'Late order', trial 1, and differs in its prompt" in missed.error
     assert '\n-[T1] agent: "It snows."\n+[T1] agent: "It rains."\n' in missed.error
@@ -382,3 +385,73 @@ def test_cassettes_of_folders_below_stand_beside_their_files(bench: Workbench, t
         )
         result = execute(plan_run(request, Settings(timeout=20), CATALOG), bench.store, CATALOG)
     assert result.exit_code() == 0
+
+
+PLAYED = """
+scenario:
+  name: Late order
+  simulation_context: You want to know where your order ORD-1 is. Once you know, you leave.
+  goals:
+    criteria: [It says why the order is late]
+"""
+
+
+class Everybody:
+    """An endpoint that plays, judges, rates and checks, and says something else each time it is asked."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+
+    def __call__(self, asked: Asked) -> Answered:
+        """By the shape that is asked for."""
+        body, number = json.loads(asked.body), next(self._numbers)
+        shape = body["response_format"]["json_schema"]["name"]
+        answers: dict[str, Any] = {
+            "Spoken": {"message": f"Where is my order ORD-1? Please{'!' * number}", "press": None, "done": False},
+            "Verdict": {
+                "passed": number % 2 == 0,
+                "reasoning": f"verdict {number}",
+                "citations": [{"where": "T1", "quote": "It snows."}],
+            },
+            "Ratings": {
+                "scale_metrics": [{"name": "tone", "reasoning": f"rating {number}", "score": 3}],
+                "binary_metrics": [],
+                "summary": f"summary {number}",
+            },
+            "Opinion": {"reasoning": f"opinion {number}", "lines": [], "kept": True},
+        }
+        return said(json.dumps(answers[shape]))
+
+
+def test_whatever_models_are_asked_for_is_recorded_and_replayed(bench: Workbench) -> None:
+    bench.write("late.yml", PLAYED)
+    how: dict[str, Any] = {"trials": 2, "max_turns": 3, "votes": 3, "metrics": True, "checks_person": True}
+    with Served(Everybody()) as served:
+        first = go_all(bench, judge=who(served), person=who(served), tape="record", **how)
+        assert {task_run.status for task_run in first} == {"completed"}, first[0].error
+    assert {line["role"] for line in lines(bench)} == {"person", "judge", "metrics", "person_check"}
+    assert {line["sample"] for line in lines(bench) if line["role"] == "judge"} == {
+        f"trial {trial}, vote {vote}" for trial in (1, 2) for vote in (1, 2, 3)
+    }
+    again = go_all(bench, judge=who(served), person=who(served), tape="replay", **how)
+    same = {"criteria", "quality", "models", "head", "verdict", "status"}
+    assert [one.model_dump(include=same) for one in again] == [one.model_dump(include=same) for one in first]
+    assert first[0].head != first[1].head
+    unnamed = go_all(bench, tape="replay", **how)
+    assert [one.head for one in unnamed] == [one.head for one in first]
+    assert told(bench).unused == 0
+    one_vote = go_all(bench, tape="replay", **{**how, "votes": 1})
+    assert "not recorded: a question of judge about criterion" in one_vote[0].error
+    assert "which sample it is (recorded 'trial 1, vote" in one_vote[0].error
+
+
+def test_a_person_who_was_never_recorded_is_missed(bench: Workbench) -> None:
+    bench.write("late.yml", PLAYED)
+    with Served(Everybody()) as served:
+        go(bench, judge=who(served), person=who(served), tape="record", max_turns=2)
+    bench.write("late.yml", PLAYED.replace("you leave", "you stay"))
+    missed = go(bench, judge=who(served), person=who(served), tape="replay", max_turns=2)
+    assert (missed.status, bench.exit_code()) == ("errored", 2)
+    assert missed.error.startswith("not recorded: a question of person about person")
+    assert "differs in its orders" in missed.error
+    assert "+" in missed.error

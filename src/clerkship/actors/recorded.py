@@ -163,7 +163,7 @@ class RecordedAgent:
         if not isinstance(found, Turn):
             said = f" upon {asked.heard['text']!r}" if isinstance(asked.heard, dict) else ""
             what = f"what {story.solver} did in turn {number}{said}"
-            raise story.tapes.miss(story.spot, what, lambda cassette: _nearest(asked, cassette))
+            raise story.tapes.miss(story.spot, asked.key, what, lambda cassette: _nearest(asked, cassette))
         for act in found.acts:
             _act(story.veil.show(act), sandboxes)
         if found.failed:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 from pydantic import BeforeValidator, Field
 
 from clerkship.assertions.contract import Assertion, Check, Difference
+from clerkship.assertions.matter import judge_row
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.llm.contract import BadAnswer
@@ -92,7 +93,7 @@ class GenerativeResponse(Assertion):
             if evidence.task.compat != "rasa":
                 raise
             return Check.of(False, str(bad))
-        return self._compared(reply, evidence.turn_of(reply), rating)
+        return self._compared(reply, evidence, rating)
 
     def _is_meant(self, event: Event) -> bool:
         said = cast(Utterance, event.payload)
@@ -108,8 +109,8 @@ class GenerativeResponse(Assertion):
         named = f" and is named {self.utter_name}" if self.utter_name is not None else ""
         return f"{source}{named}" + (f" in turn {self.turn}" if self.turn is not None else "")
 
-    def _compared(self, reply: Event, turn: int, rating: Rating | None) -> Check:
-        place = f"the reply in turn {turn} (#{reply.seq})"
+    def _compared(self, reply: Event, evidence: Evidence, rating: Rating | None) -> Check:
+        place = f"the reply in turn {evidence.turn_of(reply)} (#{reply.seq})"
         if rating is None:
             return Check.of(False, f"{place} gives nothing to score", self._row("reply", reply, passed=False))
         passed = rating.score >= self.threshold
@@ -120,9 +121,8 @@ class GenerativeResponse(Assertion):
             passed=passed,
             seq=reply.seq,
         )
-        asked = {"model": rating.model, "prompt": rating.prompt.mark}
-        judge = FieldCheck(path="judge", expected={"exists": True}, actual=asked, passed=True)
         verdict = f"{place} scores {rating.score:.2f}, and {self.threshold:g} is the least that passes"
+        judge = judge_row(evidence, rating.model, rating.prompt)
         return Check.of(passed, f"{verdict}: {rating.reasoning}", score, *rating.rows, judge)
 
     def _row(self, path: str, reply: Event, *, passed: bool) -> FieldCheck:

@@ -1,28 +1,62 @@
 """`judged`: a statement in plain language, decided by a model over the whole conversation."""
 
-from typing import Annotated, ClassVar
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
+from clerkship.assertions.citation import Citation, Found, Reading, rows
 from clerkship.assertions.contract import Assertion, Check, Difference
-from clerkship.events.event import Utterance
+from clerkship.assertions.matter import cautioned, judge_row, matter, took_part
 from clerkship.events.evidence import Evidence
-from clerkship.events.ledger import ledger, quoted, transcript
-from clerkship.llm.contract import Question
-from clerkship.llm.prompts import Prompt
+from clerkship.llm.contract import BadAnswer, Line, NoModel, Question
+from clerkship.llm.scripted import is_scripted
+from clerkship.llm.together import together
 from clerkship.model.frozen import Flag
+from clerkship.model.problem import ClerkshipError
 from clerkship.model.run import FieldCheck
+from clerkship.model.votes import Votes
+
+AGAIN = 2
+"""How often a judge that cites what is not there is told, and asked again."""
+NOTHING_CITED = "it is said to be met, and no citation says where"
 
 
 class Verdict(BaseModel):
     """What the judge answers."""
 
+    reasoning: Annotated[str, Field(description="why, in one to four sentences")]
+    citations: Annotated[list[Citation], Field(description="what the verdict relies on")] = []
+    passed: Annotated[Flag, Field(description="whether the criterion is met")]
+
+
+class OwnVerdict(Verdict):
+    """The same for a prompt of somebody's own, which may ask for a list with one verdict in it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _out_of_a_list(cls, value: Any) -> Any:
+        listed = value.get("criteria") if isinstance(value, dict) else None
+        if not isinstance(listed, list):
+            return value
+        if len(listed) != 1 or not isinstance(listed[0], dict) or str(listed[0].get("criterion_index", 1)) != "1":
+            raise ValueError("expected one verdict under `criteria`, with `criterion_index` 1")
+        return listed[0]
+
+
+class Vote(NamedTuple):
+    """One verdict, with what it was found to rely on."""
+
+    passed: bool
     reasoning: str
-    passed: Flag
+    model: str
+    cites: Sequence[Found]
 
 
 class Judged(Assertion):
-    """A model reads the transcript, the ledger of events and the simulation context, and says whether it holds."""
+    """A model reads the transcript, the ledger of events and the simulation context, and says whether it holds, and
+    which turns and events say so."""
 
     name: ClassVar[str] = "judged"
     judged: ClassVar[bool] = True
@@ -33,40 +67,107 @@ class Judged(Assertion):
         Difference("a model that fails", "that criterion's error", "the run fails; here that criterion's error"),
     )
     statement: Annotated[str, Field(min_length=1, pattern=r"\S", description="what must hold, in plain language")]
+    votes: Annotated[
+        Votes | None,
+        Field(description="how often it is asked, an odd number; the majority decides. 1, or as the run says"),
+    ] = None
 
     def check(self, evidence: Evidence) -> Check:
-        """One question. Where the agent did nothing at all there is nothing to ask about."""
-        if not _took_part(evidence):
+        """So many votes as are asked for. Where the agent did nothing at all there is nothing to ask about."""
+        if not took_part(evidence):
             return Check.of(False, "the agent said and did nothing")
-        prompt = evidence.prompts["criterion"]
-        context = None if evidence.as_rasa else _context(evidence)
-        statement = self.statement.strip()
-        told = prompt.fill(
-            criterion=statement,
-            criteria_text=f"1. {statement}",
-            simulation_context=quoted(context) if context else "",
-            transcript=transcript(evidence),
-            event_ledger=ledger(evidence),
-        )
-        answer = evidence.ask(Question(told.matter, Verdict, told.orders, prompt.name))
-        passed, reasoning = answer.data.passed, answer.data.reasoning.strip() or "(no reason given)"
-        return Check.of(passed, reasoning, _judge(answer.model, prompt))
+        prompt, statement = evidence.prompts["criterion"], self.statement.strip()
+        told = cautioned(prompt.fill(criterion=statement, criteria_text=f"1. {statement}", **matter(evidence)))
+        shape = OwnVerdict if prompt.is_own else Verdict
+        question = Question[Verdict](told.matter, shape, told.orders, prompt.name)
+        ballot = _Ballot(evidence, Reading(evidence), question, prompt.asks_for("citations"))
+        wanted = self.votes or evidence.votes
+        if wanted == 1:
+            vote = ballot.cast(question)
+            return Check.of(vote.passed, vote.reasoning, *rows(vote.cites), judge_row(evidence, vote.model, prompt))
+        return self._by_majority(ballot, wanted)
+
+    def _by_majority(self, ballot: "_Ballot", wanted: int) -> Check:
+        """More than half of all that were asked for must agree; those that were not cast agree with nobody."""
+        cast = ballot.cast_all(wanted)
+        given = [vote for vote in cast if isinstance(vote, Vote)]
+        passed = sum(vote.passed for vote in given) * 2 > wanted
+        agree = [vote for vote in given if vote.passed == passed]
+        if len(agree) * 2 <= wanted:
+            raise _undecided(cast, wanted)
+        against = [vote for vote in given if vote.passed != passed]
+        detail = agree[0].reasoning
+        if len(agree) < wanted:
+            other = f"; against it: {against[0].reasoning}" if against else ""
+            missing = wanted - len(given)
+            other += f"; {missing} {'was' if missing == 1 else 'were'} not cast" if missing else ""
+            detail = f"{len(agree)} of {wanted} votes say it {'holds' if passed else 'does not'}: {detail}{other}"
+        cites = rows(found for vote in agree for found in vote.cites)
+        prompt = ballot.evidence.prompts["criterion"]
+        return Check.of(passed, detail, *cites, _counted(cast), judge_row(ballot.evidence, agree[0].model, prompt))
 
 
-def _judge(model: str, prompt: Prompt) -> FieldCheck:
-    asked = {"model": model, "prompt": prompt.mark}
-    return FieldCheck(path="judge", expected={"exists": True}, actual=asked, passed=True)
+class _Ballot(NamedTuple):
+    """One question, as often as it is put."""
+
+    evidence: Evidence
+    reading: Reading
+    question: Question[Verdict]
+    cites: bool
+    """Whether a pass must say what it relies on: where that is asked for, and there is something to point at."""
+
+    def cast_all(self, wanted: int) -> list[Vote | Exception]:
+        """All of them at once; one that cannot be cast is why not."""
+
+        def cast(number: int) -> Vote | Exception:
+            try:
+                return self.cast(replace(self.question, sample=f"vote {number}"))
+            except (NoModel, BadAnswer, ClerkshipError) as error:
+                return error
+
+        return together(cast, range(1, wanted + 1))
+
+    def cast(self, question: Question[Verdict]) -> Vote:
+        """One verdict, whose citations stand where it says; else it is told which do not, and asked again."""
+        for _ in range(AGAIN + 1):
+            answer = self.evidence.ask(question)
+            verdict, written = answer.data, is_scripted(answer.model)
+            found, wrong = self.reading.check(verdict.citations)
+            if not wrong and not found and verdict.passed and self.cites and not written and not self.reading.is_empty:
+                wrong = [NOTHING_CITED]
+            if not wrong:
+                return Vote(verdict.passed, verdict.reasoning.strip() or "(no reason given)", answer.model, found)
+            if written:
+                break  # it would say the same again
+            question = self._again(question, verdict, wrong)
+        if wrong == [NOTHING_CITED]:
+            raise BadAnswer("the judge passes it, and cites nothing that says so")
+        raise BadAnswer(f"the judge cites what was never said: {'; '.join(wrong)}")
+
+    def _again(self, question: Question[Verdict], verdict: Verdict, wrong: Sequence[str]) -> Question[Verdict]:
+        told = self.evidence.prompts["recite"].fill(wrong="\n".join(wrong))
+        talk = (*question.talk, Line("user", question.prompt), Line("assistant", verdict.model_dump_json()))
+        return replace(question, prompt=told.matter, talk=talk)
 
 
-def _context(evidence: Evidence) -> str | None:
-    scenario = evidence.task.scenario
-    return scenario.person.simulation_context if scenario is not None and scenario.person is not None else None
+def _undecided(cast: Sequence[Vote | Exception], wanted: int) -> Exception:
+    """Why there is no majority: the failure itself where nobody voted."""
+    failed = [vote for vote in cast if isinstance(vote, Exception)]
+    if len(failed) == wanted:
+        return failed[0]
+    given = [vote.passed for vote in cast if isinstance(vote, Vote)]
+    counts = f"{sum(given)} for it, {len(given) - sum(given)} against it, {len(failed)} not cast"
+    return BadAnswer(f"no majority of {wanted} votes: {counts}: {failed[0]}")
 
 
-def _took_part(evidence: Evidence) -> bool:
-    said = any(isinstance(event.payload, Utterance) and event.actor == "agent" for event in evidence.events)
-    did = any(event.actor == "agent" and event.kind not in _ATTENDANCE for event in evidence.events)
-    return said or did or evidence.answered
-
-
-_ATTENDANCE = frozenset({"agent.started", "agent.failed"})
+def _counted(cast: Sequence[Vote | Exception]) -> FieldCheck:
+    given = [vote for vote in cast if isinstance(vote, Vote)]
+    each = [
+        {"vote": number, "passed": vote.passed, "reasoning": vote.reasoning}
+        if isinstance(vote, Vote)
+        else {"vote": number, "error": str(vote)}
+        for number, vote in enumerate(cast, 1)
+    ]
+    good = sum(vote.passed for vote in given)
+    counts = {"for": good, "against": len(given) - good, "not_cast": len(cast) - len(given), "each": each}
+    return FieldCheck(path="votes", expected={"exists": True}, actual=counts, passed=True)

@@ -18,6 +18,7 @@ from clerkship.cli.init import init
 from clerkship.cli.list_runs import list_runs
 from clerkship.cli.new import new
 from clerkship.cli.plugins import plugins
+from clerkship.cli.prompts import prompts
 from clerkship.cli.rerun import rerun
 from clerkship.cli.rescore import rescore
 from clerkship.cli.resume import resume
@@ -53,6 +54,7 @@ app.command()(up)
 app.command()(events)
 app.command()(check)
 app.command()(schema)
+app.command()(prompts)
 app.command()(plugins)
 app.command()(conformance)
 

@@ -10,7 +10,7 @@ from clerkship.cli.comparison import print_comparison
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json, Judge, NoJudge, RunReference, StorePath, judge_of
 from clerkship.cli.progress import RunProgress
-from clerkship.cli.run_options import Record, Refresh, Replay, tape_of
+from clerkship.cli.run_options import HowManyVotes, Metrics, Record, Refresh, Replay, tape_of
 from clerkship.cli.taped import say_taped
 from clerkship.service.reading import compare_runs, open_store, show_run
 from clerkship.service.second_looks import Rejudging
@@ -26,6 +26,8 @@ def rescore(
     ] = None,
     judge: Judge = None,
     no_judge: NoJudge = False,
+    votes: HowManyVotes = None,
+    metrics: Metrics = False,
     record: Record = False,
     replay: Replay = False,
     refresh: Refresh = False,
@@ -45,7 +47,7 @@ def rescore(
     """
     settings = load_settings()
     tape = tape_of(record=record, replay=replay, refresh=refresh)
-    judging = Rejudging(judge_of(judge, no_judge=no_judge), settings, tape)
+    judging = Rejudging(judge_of(judge, no_judge=no_judge), settings, votes, metrics, tape)
     with open_store(store or settings.store) as kept:
         before = show_run(kept, run)
         with RunProgress(out(), before.counts.done, quiet=True) as progress:

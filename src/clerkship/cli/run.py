@@ -27,6 +27,7 @@ from clerkship.cli.run_options import (
     Chaos,
     CheckPerson,
     Compat,
+    HowManyVotes,
     MaxTurns,
     Metrics,
     Person,
@@ -76,6 +77,7 @@ def run(
     domain: DomainPath = None,
     judge: Judge = None,
     no_judge: NoJudge = False,
+    votes: HowManyVotes = None,
     metrics: Metrics = False,
     person: Person = None,
     check_person: CheckPerson = False,
@@ -100,8 +102,6 @@ def run(
     Examples:
 
         clerkship run suites/clinic --agent python:my_agent:Agent
-
-        clerkship run suites/clinic --agent "command:node agent.mjs"
 
         clerkship run eval --agent rasa:http://localhost:5005 --task order_delay
 
@@ -128,6 +128,7 @@ def run(
         domain=domain,
         judge=judge_of(judge, no_judge=no_judge),
         person=person,
+        votes=1 if votes is None else votes,
         metrics=metrics,
         checks_person=check_person,
         tape=tape_of(record=record, replay=replay, refresh=refresh),

@@ -8,6 +8,7 @@ import typer
 from clerkship.faults.chaos import PROFILES
 from clerkship.model.problem import InputError
 from clerkship.model.run import Tape
+from clerkship.model.votes import MOST_VOTES
 
 _WHICH, _HOW, _GRADED = "Which tasks", "How they are run", "How they are graded"
 _PEOPLE, _TAPES = "People played by models", "Record and replay"
@@ -127,6 +128,17 @@ CheckPerson = Annotated[
 Metrics = Annotated[
     bool,
     typer.Option("--metrics", help="Have the judge rate each conversation; no verdict.", rich_help_panel=_GRADED),
+]
+HowManyVotes = Annotated[
+    int | None,
+    typer.Option(
+        "--votes",
+        metavar="N",
+        min=1,
+        max=MOST_VOTES,
+        help="Ask the judge N times about each criterion: an odd number; the majority decides. [default: 1]",
+        rich_help_panel=_GRADED,
+    ),
 ]
 Record = Annotated[
     bool,

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from pydantic import JsonValue
+
 from clerkship.actors.contract import Agent, Solver
 from clerkship.actors.recorded import RecordedAgent, RecordedSolver, RecordingAgent, Story
 from clerkship.engine.build import expanded
@@ -12,7 +14,9 @@ from clerkship.llm.contract import Model
 from clerkship.llm.prompts import Prompts
 from clerkship.llm.tape import Spot, Tapes
 from clerkship.model.run import Asking, TaskRun
+from clerkship.model.scenario import Person
 from clerkship.model.snapshot import Snapshot
+from clerkship.model.task import Task
 from clerkship.model.usage import Role
 from clerkship.sandbox.exchange import Request
 
@@ -29,6 +33,8 @@ class Models:
     skips_judged: bool = False
     """Whether what needs a judge is passed over."""
     asking: Asking = field(default_factory=Asking)
+    parameters: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What goes into each question to the judge, as it is written: for the record."""
     tapes: Tapes | None = None
     """What is recorded, or replayed."""
 
@@ -48,6 +54,16 @@ class Models:
         if model is not None and self.tapes is not None:
             model = self.tapes.model(model, role, spot_of(snapshot, trial), self.names(snapshot))
         return Asker(model, role, trial, tally) if model is not None else None
+
+    def rates(self, task: Task) -> bool:
+        """Whether conversations of this task are rated besides: where that is asked for, and somebody can be."""
+        if self.judge is None or self.skips_judged:
+            return False
+        return self.asking.metrics or bool(task.metrics) or "metrics" in self.asking.prompts
+
+    def checks(self, person: Person) -> bool:
+        """Whether a judge is to look at how this person is played."""
+        return person.needs_model and (person.check == "model" or self.asking.checks_person)
 
     def agent(self, solver: Solver, snapshot: Snapshot, trial: int, overhear: Overhear) -> Agent:
         """The agent of a trial: as it is, while it is taken down, or as it was."""
@@ -78,16 +94,16 @@ class Models:
     def ended(self, snapshot: Snapshot, task_run: TaskRun) -> None:
         """A trial is over. If it came to its end, what it has not asked of what was recorded for it is stale."""
         if self.tapes is not None and task_run.status == "completed":
-            self.tapes.ended(spot_of(snapshot, task_run.trial), self._roles)
+            self.tapes.ended(spot_of(snapshot, task_run.trial), self._roles(snapshot.task))
 
-    @cached_property
-    def _roles(self) -> tuple[str, ...]:
-        """What is asked for in this run, whether or not it comes up."""
+    def _roles(self, task: Task) -> tuple[str, ...]:
+        """What is asked for in a task, whether or not it comes up."""
+        judged, person = not self.skips_judged and self.judge is not None, task.scenario and task.scenario.person
         asked = {
-            "judge": not self.skips_judged and self.judge is not None,
+            "judge": judged,
             "person": True,
-            "metrics": self.asking.metrics,
-            "person_check": self.asking.checks_person,
+            "metrics": self.rates(task),
+            "person_check": judged and bool(person and self.checks(person)),
         }
         agent = self.tapes.solver if self.tapes is not None else ""
         return (*(role for role, wanted in asked.items() if wanted), *([f"agent {agent}"] if agent else []))

@@ -5,6 +5,7 @@ from typing import Any
 
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.models import ALONE, Models
+from clerkship.engine.quality import rate
 from clerkship.engine.score import Score, fold, judge, status_of
 from clerkship.events.event import Event, Payload, parse_event
 from clerkship.events.evidence import Evidence
@@ -12,12 +13,13 @@ from clerkship.events.lifecycle import AgentAnswered
 from clerkship.events.log import chain_head
 from clerkship.llm.asker import Tally
 from clerkship.model.problem import PlatformError
+from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, Ending, TaskRun
 from clerkship.playground.playground import replay
 
 Kinds = Mapping[str, type[Payload]]
 _ERRORED: dict[str, Any] = {"status": "errored", "ending": "errored", "verdict": None, "score": None}
-_ERRORED |= {"axes": {}, "criteria": ()}
+_ERRORED |= {"axes": {}, "criteria": (), "quality": None}
 
 
 class UnknownEvent(PlatformError):
@@ -36,8 +38,9 @@ def parse_log(lines: Iterable[bytes], kinds: Kinds, blob: Callable[[str], bytes]
 
 def grade(
     built: BuiltTask, events: Sequence[Event], ending: Ending, models: Models, trial: int, tally: Tally
-) -> tuple[tuple[CriterionRun, ...], Score]:
-    """Every criterion of a task over these events, and their fold. States are rebuilt by reading the log again."""
+) -> tuple[tuple[CriterionRun, ...], Score, Quality | None]:
+    """Every criterion of a task over these events, and their fold; and its metrics, if it is rated. States are rebuilt
+    by reading the log again."""
     answered = [event.payload for event in events if isinstance(event.payload, AgentAnswered)]
     evidence = Evidence(
         task=built.task,
@@ -49,9 +52,15 @@ def grade(
         entities=built.snapshot.entities,
         model=models.asker("judge", built.snapshot, trial, tally),
         prompts=models.prompts,
+        parameters=models.parameters,
+        votes=models.asking.votes,
     )
     criteria = judge(built.checks, evidence, skip_judged=models.skips_judged, variables=built.variables)
-    return criteria, fold(criteria, status_of(ending))
+    status = status_of(ending)
+    rated = models.rates(built.task) and status == "completed"
+    asker = models.asker("metrics", built.snapshot, trial, tally) if rated else None
+    quality = rate(evidence, asker, built.variables) if rated else None
+    return criteria, fold(criteria, status), quality
 
 
 def regrade(
@@ -68,7 +77,7 @@ def regrade(
         return graded.model_copy(update=_ERRORED | {"error": error, "snapshot": built.snapshot.hash})
     tally = Tally()
     events = parse_log(lines, kinds, blob)
-    criteria, folded = grade(built, events, graded.ending, models, graded.trial, tally)
+    criteria, folded, quality = grade(built, events, graded.ending, models, graded.trial, tally)
     missed = models.missed(graded.task, graded.trial)
     if missed:
         return graded.model_copy(update=_ERRORED | {"error": missed, "snapshot": built.snapshot.hash})
@@ -80,5 +89,6 @@ def regrade(
             "axes": folded.axes,
             "snapshot": built.snapshot.hash,
             "models": tally.used(),
+            "quality": quality,
         }
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
 from clerkship.llm.contract import BadAnswer, NoModel
+from clerkship.llm.together import together
 from clerkship.model.criterion import Criterion
 from clerkship.model.problem import ClerkshipError
 from clerkship.model.run import AxisScore, CriterionRun, CriterionStatus, Ending, Status, Verdict
@@ -36,9 +37,14 @@ def judge(
     """Every criterion, on every ending; but no model is asked about a run whose verdict it could not change. What an
     author wrote as `${NAME}` is shown so, and not what it stands for."""
     skip = "no model was to be asked" if skip_judged else _needless(evidence.ending)
-    found = tuple(
-        _judge_one(criterion, assertion, evidence, skip if assertion.judged else "") for criterion, assertion in checks
-    )
+    pairs = tuple(checks)
+
+    def one(pair: tuple[Criterion, Assertion]) -> CriterionRun:
+        return _judge_one(*pair, evidence, skip if pair[1].judged else "")
+
+    asked = () if skip else tuple(pair for pair in pairs if pair[1].judged)
+    answers = iter(together(one, asked))  # those that wait for a model do so at the same time
+    found = tuple(next(answers) if asked and pair[1].judged else one(pair) for pair in pairs)
     return tuple(_unexpanded(criterion, variables) for criterion in found) if variables else found
 
 

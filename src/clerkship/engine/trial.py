@@ -26,6 +26,7 @@ from clerkship.actors.contract import (
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.models import ALONE, Models
 from clerkship.engine.person_check import Unchecked, check_person
+from clerkship.engine.quality import rate
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.engine.score import Score, fold, judge, status_of
 from clerkship.events.event import Event, Payload, Utterance
@@ -42,6 +43,7 @@ from clerkship.kit.rng import derive
 from clerkship.kit.wall import monotonic, perf_counter
 from clerkship.llm.asker import Asker, Tally
 from clerkship.model.problem import InputError, PlatformError
+from clerkship.model.quality import Quality
 from clerkship.model.run import Attempt, CriterionRun, Ending, TaskRun
 from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT, Person, Scenario
 from clerkship.model.usage import Role
@@ -112,6 +114,7 @@ class Trial:
         self._tally = Tally()
         self._answer: Any = None
         self._answered = False
+        self._quality: Quality | None = None
         self._agent_error = ""
         self._claim = threading.Lock()
         self._gate = threading.Lock()
@@ -277,9 +280,9 @@ class Trial:
     def _to_be_checked(self, ending: Ending) -> bool:
         """Whether a judge is to look at how the person was played; not where no verdict hangs on it."""
         person, models = self.job.built.scenario.person, self._setting.models
-        if person is None or not person.needs_model or models.skips_judged or status_of(ending) != "completed":
+        if person is None or models.skips_judged or status_of(ending) != "completed":
             return False
-        return person.check == "model" or models.asking.checks_person
+        return models.checks(person)
 
     def _check_person(self, ending: Ending) -> tuple[Ending, str]:
         person = cast(Person, self.job.built.scenario.person)
@@ -308,7 +311,10 @@ class Trial:
     def _grade(self, ending: Ending, error: str) -> Finished:
         status = status_of(ending)
         built, skips = self.job.built, self._setting.models.skips_judged
-        criteria = judge(built.checks, self._evidence(ending), skip_judged=skips, variables=built.variables)
+        evidence = self._evidence(ending)
+        criteria = judge(built.checks, evidence, skip_judged=skips, variables=built.variables)
+        if self._setting.models.rates(built.task) and status == "completed":
+            self._quality = rate(evidence, self._asker("metrics"), built.variables)
         return self._keep(ending, error, criteria, fold(criteria, status))
 
     def _keep(self, ending: Ending, error: str, criteria: tuple[CriterionRun, ...], folded: Score) -> Finished:
@@ -318,6 +324,7 @@ class Trial:
         missed = models.missed(snapshot.task.name, self.job.trial)
         if missed and ending != "cancelled":  # whoever asked may have made the best of it; there is nothing to go by
             ending, error, criteria, folded = "errored", missed, (), Score(None, None, {})
+            self._quality = None
         if not models.replays:
             playground.sidecar.facts["wall_ms"] = round((perf_counter() - self._began) * 1000, 3)
         task_run = TaskRun(
@@ -340,6 +347,7 @@ class Trial:
             snapshot=snapshot.hash,
             tags=snapshot.task.tags,
             models=self._tally.used(),
+            quality=self._quality,
         )
         return Finished(
             task_run, log.data(), log.blobs, orjson.dumps(playground.sidecar.data(timed=not models.replays))
@@ -357,12 +365,14 @@ class Trial:
             entities=snapshot.entities,
             model=self._asker("judge"),
             prompts=self._setting.models.prompts,
+            parameters=self._setting.models.parameters,
+            votes=self._setting.models.asking.votes,
         )
 
 
 def called_off(finished: Finished) -> Finished:
     """A trial that was played to its end and not graded to its end: kept with its log, and to be done again."""
-    unjudged: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": ()}
+    unjudged: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (), "quality": None}
     unjudged |= {"status": "cancelled", "ending": "cancelled"}
     return replace(finished, task_run=finished.task_run.model_copy(update=unjudged))
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from clerkship.events.event import Event, Utterance
 from clerkship.llm.contract import Answer, Model, NoModel, Question
@@ -39,6 +39,10 @@ class Evidence:
     """Who can be asked what no rule decides; most checks have no need of one."""
     prompts: Prompts = BUILT_IN
     """What it is told."""
+    parameters: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What goes into each question to it besides; for the record."""
+    votes: int = 1
+    """How often it is asked what must be judged, where a criterion does not say."""
 
     @property
     def as_rasa(self) -> bool:

@@ -1,9 +1,9 @@
 """A run as a judge reads it: who said what, and what the agent's system did, turn by turn, every text on one line."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from itertools import groupby
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from clerkship.events.agent import (
     ActionExecuted,
@@ -42,31 +42,54 @@ _STAGE: tuple[type[Payload], ...] = (RunStarted, StepRan, StepFailed, AgentStart
 """What the test did, and not the agent."""
 
 
-def transcript(evidence: Evidence) -> str:
+class Entry(NamedTuple):
+    """A line as a judge reads it, and what it stands for."""
+
+    turn: int
+    seqs: tuple[int, ...]
+    """The events it tells of."""
+    line: str
+    text: str = ""
+    """Of what was said, the words as they were."""
+
+
+def said(evidence: Evidence) -> list[Entry]:
     """All that was said, with its turn and its speaker."""
     several = len({event.source for event in evidence.utterances}) > 1
-    lines = [_said(event, evidence.turn_of(event), several=several) for event in evidence.utterances]
-    return "\n".join(lines) or "(nothing was said)"
+    return [_said(event, evidence.turn_of(event), several=several) for event in evidence.utterances]
 
 
-def _said(event: Event, turn: int, *, several: bool) -> str:
+def done(evidence: Evidence) -> list[Entry]:
+    """What was done, each with the numbers of its events; the same done several times in a row is one."""
+    lines = ((evidence.turn_of(event), line, event.seq) for event in evidence.events if (line := _line(event)))
+    return [
+        _done(turn, line, tuple(seq for _, _, seq in group))
+        for (turn, line), group in groupby(lines, key=lambda found: found[:2])
+    ]
+
+
+def transcript(evidence: Evidence) -> str:
+    """All that was said, line by line."""
+    return "\n".join(entry.line for entry in said(evidence)) or "(nothing was said)"
+
+
+def _said(event: Event, turn: int, *, several: bool) -> Entry:
     said = cast(Utterance, event.payload)
     speaker = "agent" if event.actor == "agent" else "user"
     where = f" on {_word(event.source)}" if several else ""
     extras = {"buttons": [button.get("title", button) for button in said.buttons], "custom": said.custom}
     shown = "".join(f" {name}={_value(extra, VALUE_LIMIT)}" for name, extra in extras.items() if extra)
-    return f"[T{turn}] {speaker}{where}: {quoted(said.text)}{shown}"
+    return Entry(turn, (event.seq,), f"[T{turn}] {speaker}{where}: {quoted(said.text)}{shown}", said.text)
 
 
 def ledger(evidence: Evidence) -> str:
     """What was done, under the turn it was done in; turns in which nothing was are left out."""
-    lines = ((evidence.turn_of(event), line) for event in evidence.events if (line := _line(event)) is not None)
     opened = {evidence.turn_of(event): event for event in reversed(evidence.utterances) if event.actor != "agent"}
     parts: list[str] = []
-    for turn, group in groupby(lines, key=lambda pair: pair[0]):
+    for turn, group in groupby(done(evidence), key=lambda entry: entry.turn):
         parts.append(_header(turn, opened.get(turn)))
-        parts += [f"  {line}" for line in _collapsed(line for _, line in group)]
-    return "\n".join([*parts, f"ended: {evidence.ending}"] if parts else [NOTHING_TOLD, f"ended: {evidence.ending}"])
+        parts += [f"  {entry.line}" for entry in group]
+    return "\n".join([*(parts or [NOTHING_TOLD]), f"ended: {evidence.ending}"])
 
 
 def _header(turn: int, event: Event | None) -> str:
@@ -75,11 +98,11 @@ def _header(turn: int, event: Event | None) -> str:
     return f"[T{turn}] user: {quoted(cast(Utterance, event.payload).text, HEADER_LIMIT)}"
 
 
-def _collapsed(lines: Iterable[str]) -> Iterator[str]:
-    """Lines that follow each other and are the same, as one."""
-    for line, group in groupby(lines):
-        count = sum(1 for _ in group)
-        yield f"{line} × {count}" if count > 1 else line
+def _done(turn: int, line: str, seqs: tuple[int, ...]) -> Entry:
+    """The number of its event; of several that are the same, the first and the last, and how many."""
+    if len(seqs) == 1:
+        return Entry(turn, seqs, f"#{seqs[0]} {line}")
+    return Entry(turn, seqs, f"#{seqs[0]}..#{seqs[-1]} {line} × {len(seqs)}")
 
 
 def _line(event: Event) -> str | None:

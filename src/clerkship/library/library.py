@@ -40,6 +40,8 @@ class Library:
     benchmarks: Mapping[str, Benchmark] = field(default_factory=dict)
     conftest: Conftest | None = None
     """Which models an evaluation uses, if a file says."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """Templates of its own, by the name of the built-in one that each stands for."""
     warnings: tuple[Problem, ...] = ()
     """What is odd, and no reason to run nothing."""
     domain: str | None = None

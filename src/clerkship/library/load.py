@@ -18,7 +18,7 @@ from clerkship.library.bind import BadBinding, Filler, bind
 from clerkship.library.catalog import Catalog
 from clerkship.library.check import Checker, Surroundings, surroundings
 from clerkship.library.complaint import complain, dotted
-from clerkship.library.conftest import STEM, above, check_template, is_conftest
+from clerkship.library.conftest import STEM, TRIALS, above, check_template, is_conftest, read_template
 from clerkship.library.e2e import KEYS, E2eFiles, is_e2e
 from clerkship.library.known import Known
 from clerkship.library.library import Library, LoadedTask
@@ -100,6 +100,7 @@ class Loader:
     benchmarks: dict[str, Benchmark] = field(default_factory=dict)
     tasks: dict[str, LoadedTask] = field(default_factory=dict)
     conftest: Conftest | None = None
+    prompts: dict[str, str] = field(default_factory=dict)
     _defined: dict[str, dict[str, Piece]] = field(default_factory=dict)
     _scenarios: set[str] = field(default_factory=set)
     _labels: Counter[str] = field(default_factory=Counter)
@@ -138,6 +139,7 @@ class Loader:
             self.datasets,
             self.benchmarks,
             conftest=self.conftest,
+            prompts=self.prompts,
             warnings=(*self._warnings.sorted(), *self.known.left_unchecked()),
             domain=domain.source if domain is not None else None,
             passed_over=tuple(self.passed_over),
@@ -224,10 +226,20 @@ class Loader:
         for piece in found[:1]:
             self.conftest = self._model(piece, Conftest, piece.data)
             for place, name in (self.conftest.prompts() if self.conftest is not None else {}).items():
-                try:
-                    check_template(Path(piece.tree.file), name)
-                except Unreadable as unreadable:
-                    self.problem(piece.tree, [*place], f"{name}: {unreadable.message}", unreadable.hint)
+                self._template(piece, place, name)
+
+    def _template(self, piece: Piece, place: tuple[str, str], name: str) -> None:
+        """A prompt of somebody's own: its text is kept with the run, its mistakes are found before there is one."""
+        try:
+            path, text = read_template(Path(piece.tree.file), name)
+        except Unreadable as unreadable:
+            self.problem(piece.tree, [*place], f"{name}: {unreadable.message}", unreadable.hint)
+            return
+        self.folder.included.add(path)
+        wrong = check_template(place[1], path, text)
+        if wrong is not None:
+            self.folder.report.add(str(path), lambda: wrong)
+        self.prompts[TRIALS[place[1]].name] = text
 
     def _define(self, piece: Piece) -> None:
         if piece.sort == "scenario":

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from math import fsum
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -19,17 +20,23 @@ class Tally:
 
     def __init__(self) -> None:
         self._gate = threading.Lock()
-        self._used: dict[Role, Usage] = {}
+        self._used: dict[Role, list[Usage]] = {}
 
     def add(self, role: Role, usage: Usage) -> None:
         """One question more."""
         with self._gate:
-            self._used[role] = self._used.get(role, NOTHING_USED) + usage
+            self._used.setdefault(role, []).append(usage)
 
     def used(self) -> dict[Role, Usage]:
-        """So far."""
+        """So far; the same in whatever order the answers came in."""
         with self._gate:
-            return dict(sorted(self._used.items()))
+            return {role: _sum(each) for role, each in sorted(self._used.items())}
+
+
+def _sum(each: Sequence[Usage]) -> Usage:
+    total = sum(each, NOTHING_USED)
+    costs = [usage.cost for usage in each if usage.cost is not None]
+    return total if total.cost is None else total.model_copy(update={"cost": fsum(costs)})
 
 
 class Asker:

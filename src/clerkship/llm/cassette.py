@@ -11,7 +11,8 @@ import hashlib
 import os
 import re
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,8 +28,7 @@ FOLDER = "cassettes"
 SUFFIX = ".jsonl"
 Owner = tuple[str, int]
 """A task and one of its trials."""
-_SECTIONS = re.compile(r"^(?=<<< )|(?<= >>>\n)", re.MULTILINE)
-_FENCES = re.compile(r"^(<<< [^\n]+) [0-9a-f]{16}$|^([^\n]+) [0-9a-f]{16} >>>$", re.MULTILINE)
+_FENCE = re.compile(r"^(<<< .+) [0-9a-f]{16}$|(?<=.) [0-9a-f]{16}( >>>)$")
 _WHOLE = orjson.OPT_SORT_KEYS
 _MEND = "record it again with --record, or take the file as it was when it was last right"
 
@@ -43,22 +43,34 @@ def pieces(text: str) -> list[str]:
     """A prompt in parts, cut where quoted sections begin and end: several questions about one conversation share it."""
     if "<<< " not in text:
         return [text]
+    cuts = sorted({0, len(text), *_after(text, "\n<<< ", 1), *_after(text, " >>>\n", len(" >>>\n"))})
     found: list[str] = []
-    for piece in _SECTIONS.split(text):
+    for start, end in pairwise(cuts):
+        piece = text[start:end]
         if found and not piece.strip():
             found[-1] += piece
-        elif piece:
+        else:
             found.append(piece)
     return found
 
 
+def _after(text: str, sign: str, by: int) -> Iterator[int]:
+    """Places so far behind the beginning of each sign; a pattern takes twenty times as long."""
+    place = text.find(sign)
+    while place >= 0:
+        yield place + by
+        place = text.find(sign, place + 1)
+
+
 def unmarked(text: str) -> str:
     """Without the codes of fences: each is a hash of what it fences off, before anything was hidden there."""
-    return _FENCES.sub(_bare, text) if "<<< " in text else text
-
-
-def _bare(found: "re.Match[str]") -> str:
-    return found[1] or f"{found[2]} >>>"
+    if "<<< " not in text:
+        return text
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if line.startswith("<<< ") or line.endswith(" >>>"):
+            lines[number] = _FENCE.sub(r"\1\2", line)
+    return "\n".join(lines)
 
 
 class Head(Frozen):
@@ -131,6 +143,7 @@ class Embedding(Frozen):
     given: tuple[str, ...]
     vectors: tuple[str, ...]
     """Each as the base64 of its doubles, the smallest byte first."""
+    usage: Usage = NOTHING_USED
 
     def asked(self) -> dict[str, Any]:
         """What its key is made of."""

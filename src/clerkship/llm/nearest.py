@@ -9,7 +9,7 @@ from clerkship.model.usage import Role
 
 MOST_LINES = 24
 LONGEST_LINE = 240
-MOST_COMPARED = 200
+MOST_COMPARED = 50
 """Recordings that are looked at closely."""
 _NAMES = {"shape": "the shape of the answer", "parameters": "the model's parameters", "sample": "which sample it is"}
 

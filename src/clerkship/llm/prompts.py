@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clerkship.model.problem import InputError
+from clerkship.model.problem import InputError, Problem
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -25,6 +25,15 @@ _THEN = "\x1e"
 """Stands between orders and matter; nothing that is put in has it."""
 _PARTS = {"layout", "quoted"}
 _OTHERS = re.compile(r"""\{%[-+]?\s*(?:extends|include|import|from)\s+["']([^"']+)["']""")
+
+
+class BadPrompt(InputError):
+    """A template that cannot be filled in."""
+
+    def __init__(self, name: str, said: str, line: int = 0) -> None:
+        place = f" in line {line}" if line else ""
+        super().__init__([Problem(message=f"prompt `{name}` cannot be filled in: {said}{place}")])
+        self.said, self.line = said, line
 
 
 class Told(NamedTuple):
@@ -41,13 +50,22 @@ class Prompt(NamedTuple):
     text: str
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is somebody's own, and not the built-in one."""
+        return self.text != built_in(self.name + SUFFIX)
+
+    def asks_for(self, key: str) -> bool:
+        """Whether it says anything of some key of the answer."""
+        return key in _whole(self.text)
+
+    @property
     def mark(self) -> str:
         """Its name and what it says, with all it builds on: another text has another mark."""
         return _mark(self.name, self.text)
 
     def fill(self, **given: Any) -> Told:
         """The messages it comes to; raises InputError where it cannot be filled in."""
-        from jinja2 import TemplateError  # noqa: PLC0415  (most runs ask no model)
+        from jinja2 import TemplateError, TemplateNotFound  # noqa: PLC0415  (most runs ask no model)
 
         clean = {name: value.replace(_THEN, " ") if isinstance(value, str) else value for name, value in given.items()}
         written: list[str] = []
@@ -58,10 +76,17 @@ class Prompt(NamedTuple):
                 size += len(part)
                 if size > MOST:
                     raise InputError.of(f"prompt `{self.name}` comes to more than {MOST:,} characters")
-        except (TemplateError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
-            line = getattr(error, "lineno", None)
-            place = f" in line {line}" if line else ""
-            raise InputError.of(f"prompt `{self.name}` cannot be filled in: {error}{place}") from None
+        except (
+            TemplateError,
+            TypeError,
+            ValueError,
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+        ) as error:
+            said = f"no built-in prompt is called {error.name}" if isinstance(error, TemplateNotFound) else str(error)
+            raise BadPrompt(self.name, said, getattr(error, "lineno", None) or _line_of(error)) from None
         orders, mark, matter = "".join(written).partition(_THEN)
         return Told(orders.strip(), matter.strip()) if mark else Told("", orders.strip())
 
@@ -82,6 +107,11 @@ BUILT_IN = Prompts()
 def names() -> tuple[str, ...]:
     """Of all built-in prompts that ask something."""
     return tuple(sorted({path.stem for path in FOLDER.glob(f"*{SUFFIX}")} - _PARTS))
+
+
+def parts() -> tuple[str, ...]:
+    """Of the templates that others are made of."""
+    return tuple(sorted(_PARTS))
 
 
 @cache
@@ -124,6 +154,15 @@ def _environment() -> "Environment":
             raise SecurityError(f"`{operator}` is for small numbers here")
 
     return Bounded(loader=FileSystemLoader(FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+def _line_of(error: BaseException) -> int:
+    """Where in a template it was raised; 0 if not in one that somebody wrote here."""
+    trace, line = error.__traceback__, 0
+    while trace is not None:
+        line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == "<template>" else line
+        trace = trace.tb_next
+    return line
 
 
 def section(name: str, text: str) -> str:

@@ -74,6 +74,11 @@ class ScriptedModel:
         """It holds nothing."""
 
 
+def is_scripted(model: str) -> bool:
+    """Whether a model of this name has its answers written down: it has read nothing, and can quote nothing."""
+    return model.startswith("scripted:")
+
+
 def _start(question: Question[Any]) -> str:
     return repr(question.prompt if len(question.prompt) <= 200 else f"{question.prompt[:200]}…")
 

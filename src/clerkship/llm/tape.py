@@ -26,17 +26,15 @@ from clerkship.llm.cassette import (
     unmarked,
     unpacked,
 )
-from clerkship.llm.contract import Answer, BadAnswer, Model, Question
+from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors
 from clerkship.llm.nearest import explain, explain_vectors
 from clerkship.llm.veil import Veil
 from clerkship.model.frozen import Frozen
 from clerkship.model.problem import ClerkshipError
 from clerkship.model.run import Tape
-from clerkship.model.usage import Role
+from clerkship.model.usage import NOTHING_USED, Role
 
 T = TypeVar("T", bound=BaseModel)
-MOST_EXPLAINED = 5
-"""Misses that the nearest recording is looked for; the rest of them mostly have the same cause."""
 
 
 class NotRecorded(ClerkshipError):
@@ -116,7 +114,9 @@ class Tapes:
         self._used: dict[Path, set[tuple[str, Owner]]] = {}
         self._ended: dict[Path, set[tuple[Owner, str]]] = {}
         """Trials that came to their end, with the roles in which they would have asked."""
+        self._misses: dict[Owner, dict[tuple[str, str], tuple[Spot, Callable[[Cassette], str]]]] = {}
         self._missed: dict[Owner, str] = {}
+        """What is told of them."""
         self._refused: dict[Owner, str] = {}
         self._spoiled: set[Owner] = set()
         """Trials in which somebody could not be asked: what they would have asked is not known."""
@@ -199,16 +199,12 @@ class Tapes:
         with self._gate:
             cassette.said.update((said.key, said) for said in talk)
 
-    def miss(self, spot: Spot, what: str, why: Callable[[Cassette], str]) -> NotRecorded:
-        """What is said of something that is on no cassette; the first of a trial is kept."""
-        cassette = self.cassette(spot.source)
+    def miss(self, spot: Spot, key: str, what: str, why: Callable[[Cassette], str]) -> NotRecorded:
+        """What is said of something that is on no cassette. Several may be missed at once: which is told of does not
+        depend on who was faster."""
         with self._gate:
-            if spot.owner in self._missed:
-                return NotRecorded(self._missed[spot.owner])
-            near = why(cassette) if len(self._missed) < MOST_EXPLAINED else ""
-            told = f"not recorded: {what}, in {spot}; it is not in {cassette.path}{near}"
-            self._missed[spot.owner] = told
-            return NotRecorded(told)
+            self._misses.setdefault(spot.owner, {}).setdefault((what, key), (spot, why))
+        return NotRecorded(f"not recorded: {what}, in {spot}")
 
     def refuse(self, spot: Spot, why: str) -> None:
         """A trial cannot be recorded."""
@@ -216,8 +212,18 @@ class Tapes:
             self._refused.setdefault(spot.owner, why)
 
     def missed(self, task: str, trial: int) -> str:
-        """The first thing a trial asked for that is on no cassette, or why it cannot be recorded; mostly nothing."""
-        return self._missed.get((task, trial), "") or self._refused.get((task, trial), "")
+        """What a trial asked for that is on no cassette, or why it cannot be recorded; mostly nothing."""
+        owner = (task, trial)
+        if owner not in self._misses:
+            return self._refused.get(owner, "") if self._refused else ""
+        with self._gate:
+            if owner not in self._missed:
+                what, key = min(self._misses[owner])
+                spot, why = self._misses[owner][what, key]
+                cassette = self.cassette(spot.source)
+                near = why(cassette)
+                self._missed[owner] = f"not recorded: {what}, in {spot}; it is not in {cassette.path}{near}"
+            return self._missed[owner]
 
     def ended(self, spot: Spot, roles: Collection[str]) -> None:
         """A trial came to its end: what it would have asked in these roles and did not is of no use any more."""
@@ -296,8 +302,8 @@ class Tapes:
             unused=unused if self.mode != "record" else 0,
             files=tuple(sorted(str(path) for path, cassette in cassettes.items() if cassette.entries)),
             failed=failed,
-            missed=len(self._missed),
-            first_miss=next(iter(self._missed.values()), ""),
+            missed=len(self._misses),
+            first_miss=self.missed(*min(self._misses)) if self._misses else "",
         )
 
 
@@ -343,22 +349,14 @@ class Taped:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """As `ask`."""
         given = [self._veil.hide(text) for text in texts]
-        asked: dict[str, Any] = {"model": self._part.vector_name, "given": [address(text) for text in given]}
+        asked = {"model": self._part.vector_name, "given": [address(text) for text in given]}
         key = address(asked)
         with self._tapes.alone_with(key):
             found = self._tapes.find(self._spot, key)
             if not isinstance(found, Embedding):
-                if self._tapes.mode == "replay":
-                    what = (
-                        f"vectors that {self._role} asks for, of {given[0][:80]!r}" if given else "vectors of nothing"
-                    )
-                    raise self._tapes.miss(self._spot, what, lambda cassette: explain_vectors(asked, cassette))
-                with self._tapes.asking(self._spot):
-                    vectors = tuple(packed(vector) for vector in self._model.embed(texts))
-                self._tapes.keep(self._spot, given)
-                found = Embedding(key=key, of=(self._spot.owner,), role=self._role, vectors=vectors, **asked)
-                self._tapes.put(self._spot, found)
-        return [unpacked(vector) for vector in found.vectors]
+                found = self._embed(texts, given, {"key": key, **asked})
+        vectors = [unpacked(vector) for vector in found.vectors]
+        return Vectors(vectors, found.usage) if found.usage != NOTHING_USED else vectors
 
     def close(self) -> None:
         """Nothing: the model is others' too."""
@@ -389,7 +387,10 @@ class Taped:
             about = f" about {asked.about}" if asked.about else ""
             what = f"a question of {self._role}{about}, {_last(asked.prompt)}"
             raise self._tapes.miss(
-                self._spot, what, lambda cassette: explain(asked.fields, asked.texts, asked.talk, self._role, cassette)
+                self._spot,
+                asked.key,
+                what,
+                lambda cassette: explain(asked.fields, asked.texts, asked.talk, self._role, cassette),
             )
         came: dict[str, Any] = {}
         try:
@@ -408,6 +409,19 @@ class Taped:
         )
         self._tapes.put(self._spot, exchange)
         return exchange
+
+    def _embed(self, texts: Sequence[str], given: list[str], asked: dict[str, Any]) -> Embedding:
+        if self._tapes.mode == "replay":
+            what = f"vectors that {self._role} asks for, of {given[0][:80]!r}" if given else "vectors of nothing"
+            raise self._tapes.miss(self._spot, asked["key"], what, lambda cassette: explain_vectors(asked, cassette))
+        with self._tapes.asking(self._spot):
+            made = self._model.embed(texts)
+        self._tapes.keep(self._spot, given)
+        usage = made.usage if isinstance(made, Vectors) else NOTHING_USED
+        vectors = tuple(packed(vector) for vector in made)
+        found = Embedding(of=(self._spot.owner,), role=self._role, vectors=vectors, usage=usage, **asked)
+        self._tapes.put(self._spot, found)
+        return found
 
     def _answer(self, found: Exchange, question: Question[T]) -> Answer[T]:
         if found.failed:

@@ -116,7 +116,7 @@ class Simulation(Frozen):
     """Who plays the user."""
 
     llm: Llm
-    simulated_user_prompt: Annotated[str | None, Field(description="a template of your own; not used yet")] = None
+    simulated_user_prompt: Annotated[str | None, Field(description="a template of your own, for the person")] = None
     max_concurrent_llm_calls: Calls = None
 
 
@@ -124,8 +124,8 @@ class Evaluation(Frozen):
     """Who judges."""
 
     llm: Llm
-    criteria_judge_prompt: Annotated[str | None, Field(description="a template of your own; not used yet")] = None
-    metrics_judge_prompt: Annotated[str | None, Field(description="a template of your own; not used yet")] = None
+    criteria_judge_prompt: Annotated[str | None, Field(description="a template of your own, for criteria")] = None
+    metrics_judge_prompt: Annotated[str | None, Field(description="a template of your own, for metrics")] = None
     max_concurrent_llm_calls: Calls = None
 
 

@@ -1,12 +1,52 @@
 """How good a conversation was, as a model rated it. Kept beside the verdict, and never part of it."""
 
 from statistics import fmean
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, JsonValue
 
 from clerkship.model.frozen import Frozen
 
 SCALES = ("helpfulness", "repair_quality", "coherence", "tone")
 """The built-in ratings from 1 to 5."""
 COMPLETION = "task_completion"
+
+
+def _plain(name: str) -> str:
+    if not name[:1].isalpha() or not name.replace("_", "a").replace("-", "a").isalnum() or not name.isascii():
+        raise ValueError("expected a letter, then letters, digits, `_` and `-`")
+    return name
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected text that is not empty")
+    return text
+
+
+class Metric(Frozen):
+    """A metric of an author's own."""
+
+    name: Annotated[
+        str, Field(max_length=60), AfterValidator(_plain), Field(description="what it is called, such as brevity")
+    ]
+    description: Annotated[
+        str, AfterValidator(_not_blank), Field(description="what is rated, and what speaks for much and for little")
+    ]
+    scale: Annotated[Literal["1-5", "yes/no"], Field(description="`1-5` or `yes/no`")] = "1-5"
+
+
+def _names_of_their_own(metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
+    names = [metric.name for metric in metrics]
+    for name in names:
+        if name in (*SCALES, COMPLETION):
+            raise ValueError(f"`{name}` is a built-in metric: choose another name")
+        if names.count(name) > 1:
+            raise ValueError(f"two metrics are called `{name}`")
+    return metrics
+
+
+Metrics = Annotated[tuple[Metric, ...], AfterValidator(_names_of_their_own)]
 
 
 class Rating(Frozen):
@@ -26,6 +66,8 @@ class Quality(Frozen):
     model: str = ""
     prompt: str = ""
     """The mark of the prompt."""
+    parameters: dict[str, JsonValue] = {}
+    """What went into the question besides, as it is written."""
 
     @property
     def bot_quality(self) -> float | None:

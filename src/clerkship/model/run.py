@@ -8,6 +8,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.quality import Quality
 from clerkship.model.usage import Role, Usage
+from clerkship.model.votes import Votes
 
 Status = Literal["completed", "timed_out", "errored", "invalid_person", "cancelled"]
 Verdict = Literal["pass", "partial", "fail", "ungraded", "inconclusive"]
@@ -124,6 +125,8 @@ class Asking(Frozen):
     """Prompts of its own, by the name of the built-in one that each stands for."""
     metrics: bool = False
     """Whether conversations are rated besides."""
+    votes: Votes = 1
+    """How often a judge is asked about each criterion that does not say."""
     checks_person: bool = False
     """Whether a model looks at how the person was played."""
     tape: Tape | None = None

@@ -7,8 +7,10 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validat
 from clerkship.model.call import AssertionCall, StepCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
+from clerkship.model.quality import Metrics
 from clerkship.model.scenario import Person, Scenario
 from clerkship.model.task import Task
+from clerkship.model.votes import Votes
 
 
 class Setup(Frozen):
@@ -108,6 +110,17 @@ class Goals(Frozen):
         Field(description="required behaviour in plain language, judged by a model"),
     ] = ()
     expected_tools: Annotated[tuple[ExpectedTool, ...], Field(description="tools that should have been called")] = ()
+    votes: Annotated[
+        Votes | None,
+        Field(description="how often each criterion is judged, an odd number: the majority decides (ours)"),
+    ] = None
+    metrics: Annotated[
+        Metrics, Field(description="what else a model rates afterwards; never part of the verdict (ours)")
+    ] = ()
+
+    def judged(self, text: str) -> AssertionCall:
+        """One of the criteria as a task has it."""
+        return _call("judged", text if self.votes is None else {"statement": text, "votes": self.votes})
 
 
 class ScenarioFile(Frozen):
@@ -128,7 +141,7 @@ class ScenarioFile(Frozen):
         setup, goals = self.setup, self.goals
         person = (setup.person or Person()).model_copy(update={"simulation_context": self.simulation_context})
         asserted = [Criterion(label=label(call), assertion=call, gate=True) for call in goals.assertions]
-        judged = [Criterion(label=text, assertion=_call("judged", text), gate=True) for text in goals.criteria]
+        judged = [Criterion(label=text, assertion=goals.judged(text), gate=True) for text in goals.criteria]
         return Task(
             name=self.name or slug,
             scenario=Scenario(
@@ -142,6 +155,7 @@ class ScenarioFile(Frozen):
             criteria=(*asserted, *judged, *(tool.criterion() for tool in goals.expected_tools)),
             tags=(*((self.type,) if self.type else ()), *self.tags),
             timeout=self.timeout,
+            metrics=goals.metrics,
             environment=self.environment,
             solution=self.solution,
         )

@@ -6,6 +6,7 @@ from pydantic import Field, JsonValue
 
 from clerkship.model.criterion import Criterion
 from clerkship.model.frozen import Frozen, Number
+from clerkship.model.quality import Metrics
 from clerkship.model.scenario import Expected, Scenario
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -34,6 +35,7 @@ class Task(Frozen):
     tags: Annotated[tuple[str, ...], Field(description="labels to select and group by")] = ()
     timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds")] = None
     criteria: Annotated[tuple[Criterion, ...], Field(description="typed assertions, checked after the run")] = ()
+    metrics: Annotated[Metrics, Field(description="what else a model rates afterwards; never part of the verdict")] = ()
     environment: Annotated[str | None, Field(description="name of an environment in the same folder")] = None
     compat: Annotated[
         Literal["rasa"] | None, Field(description="whose reading of the assertions holds, where it differs from ours")

@@ -1,7 +1,8 @@
 """A run as the folder that Rasa's evaluation writes: a summary of all scenarios, two files for each of their runs.
 
 Its sections, labels and keys are kept, so that what reads such folders reads ours. What we know beyond them stands in
-the JSON under keys of its own: `detail` and `rationale`, `status`, `verdict`, `score`, `error`, `transcript`, `events`.
+the JSON under keys of its own: `detail` and `rationale`, `status`, `verdict`, `score`, `error`, `quality`,
+`transcript`, `events`.
 """
 
 import re
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from clerkship.model.quality import COMPLETION, Quality
 from clerkship.model.run import BenchmarkRun, CriterionRun, TaskRun
 from clerkship.model.scenario_file import label, plain_label
 from clerkship.model.snapshot import Snapshot
@@ -223,7 +225,7 @@ class _Trial:
         ]
         sections: dict[str, list[str]] = {
             "Quality Criteria Results": list(self._criteria()),
-            "Quality Metrics": ["(not evaluated)"],
+            "Quality Metrics": list(self._metrics()),
             "Assertion Results": list(self._assertions()) or ["(none defined)"],
             "Raw Transcript": list(self._transcript()) or ["(no turns recorded)"],
             "Inspector URL": [self._inspector],
@@ -244,6 +246,22 @@ class _Trial:
         if self._judge_error:
             yield f"(judge error: {_line(self._judge_error)})"
 
+    def _metrics(self) -> Iterator[str]:
+        quality = self._task_run.quality
+        if quality is None:
+            yield "(not evaluated)"
+        elif quality.error:
+            yield f"(judge error: {_line(quality.error)})"
+        elif not quality.ratings:
+            yield "(no metrics scored)"
+        else:
+            if quality.bot_quality is not None:
+                yield f"bot_quality: {quality.bot_quality:g}/5"
+            for name, rating in quality.ratings.items():
+                rated = f"{rating.score}/5" if rating.score is not None else _word(bool(rating.passed))
+                yield f"  {_line(name)}: {rated} — {_line(rating.reason)}"
+            yield f"summary: {_line(quality.summary)}"
+
     def _assertions(self) -> Iterator[str]:
         for criterion in self._asserted:
             yield f"[{_word(criterion.passed)}] {_line(criterion.label)} — {_line(criterion.detail)}"
@@ -260,6 +278,13 @@ class _Trial:
             return "(not a Rasa server)"
         return f"{address.rstrip('/')}/{_INSPECTOR}?sender={self._conversation}"
 
+    @property
+    def _completed(self) -> bool | None:
+        """Whether the user got what they came for, where that was rated."""
+        quality = self._task_run.quality
+        found = quality.ratings.get(COMPLETION) if quality is not None else None
+        return found.passed if found is not None else None
+
     def json(self) -> bytes:
         """For programs."""
         task_run = self._task_run
@@ -269,7 +294,7 @@ class _Trial:
             "run_index": task_run.trial,
             "timestamp": _utc(self._run.started_at),
             "conversation_id": self._conversation,
-            "task_completion": None,
+            "task_completion": self._completed,
             "eval_passed": self.passed,
             "criteria": [
                 {"index": n, "criterion": c.label, "passed": c.passed, "rationale": c.detail}
@@ -286,6 +311,7 @@ class _Trial:
                 for n, c in enumerate(self._asserted)
             ]
             data["assertions_summary"] = _counted(self._asserted)
+        data |= _rated(task_run.quality)
         data |= {"scenario_name": task_run.task, "run": task_run.run, "status": task_run.status}
         data |= {"verdict": task_run.verdict, "score": task_run.score, "ending": task_run.ending}
         data |= {"error": self._error or None}
@@ -317,6 +343,14 @@ def _summary(entries: list[Entry], seconds: float, place: str) -> Iterator[str]:
 def _counted(criteria: list[CriterionRun]) -> dict[str, Any]:
     good = sum(criterion.passed for criterion in criteria)
     return {"passed": good, "total": len(criteria), "all_passed": good == len(criteria)}
+
+
+def _rated(quality: Quality | None) -> dict[str, Any]:
+    """The metrics: the numbers as this format has them, and with their reasons as we do."""
+    if quality is None:
+        return {}
+    scores = {name: rating.score for name, rating in quality.ratings.items() if rating.score is not None}
+    return {"scale_metrics": scores, "bot_quality": quality.bot_quality, "quality": quality.model_dump(mode="json")}
 
 
 def _word(passed: bool) -> str:

@@ -33,6 +33,8 @@ class Needs(NamedTuple):
 
     judge: bool = True
     person: bool = False
+    rated: bool = False
+    """Whether some define metrics, which are no reason to have no verdict."""
 
 
 def needs_of(snapshots: Iterable[Snapshot], catalog: Registered) -> Needs:
@@ -43,6 +45,7 @@ def needs_of(snapshots: Iterable[Snapshot], catalog: Registered) -> Needs:
     return Needs(
         judge=any(catalog.assertion(name).judged for name in names) or any(_checked(person) for person in people),
         person=any(person.needs_model for person in people),
+        rated=any(task.metrics for task in tasks),
     )
 
 
@@ -78,6 +81,8 @@ class Cast:
         found: list[Problem] = []
         if needs.judge and not self.models.skips_judged:
             found += _missing(self.models.judge, "some criteria need a model to judge them", _NO_JUDGE)
+        if (needs.rated or self.models.asking.metrics) and self.models.judge is None and not self.models.skips_judged:
+            found.append(Problem(message="nobody is there to rate conversations by metrics", hint="give --judge"))
         if needs.person:
             found += _missing(self.models.person, "some people must be played by a model", NO_PERSON)
         return tuple(found)
@@ -101,25 +106,26 @@ def choose(
     needs = needs or Needs()
     evaluation = conftest.evaluation if conftest is not None else None
     simulation = conftest.simulation if conftest is not None else None
-    judge = _chosen(
-        wanted.judge, kept.judge if kept is not None else None, settings.judge, needed=needs.judge or _rates(wanted)
-    )
-    if judge is None and needs.judge and evaluation is not None:
+    asking = wanted.asking if kept is None else kept.asking
+    needed = needs.judge or needs.rated or rates(asking)
+    judge = _chosen(wanted.judge, kept.judge if kept is not None else None, settings.judge, needed=needed)
+    if judge is None and needed and evaluation is not None:
         judge = _Named(evaluation.llm, evaluation.max_concurrent_llm_calls, "judge", _NO_JUDGE)
     person = _chosen(wanted.person, kept.person if kept is not None else None, settings.person, needed=needs.person)
     if person is None and needs.person and simulation is not None:
         person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", NO_PERSON)
-    asking = wanted.asking if kept is None else kept.asking
     board = Switchboard(settings.endpoint_calls or None)
     build = _recalled if asking.tape == "replay" else partial(build_model, board=board)
     judge_model, judge_kept = _ready(judge, settings, build)
     person_model, person_kept = _ready(person, settings, build)
-    models = Models(judge_model, person_model, judge_kept is not None and judge_kept.skips, asking)
+    parameters = judge_kept.parameters if judge_kept is not None else {}
+    models = Models(judge_model, person_model, judge_kept is not None and judge_kept.skips, asking, parameters)
     return Cast(models, judge_kept, person_kept)
 
 
-def _rates(wanted: Wanted) -> bool:
-    return wanted.asking.metrics or wanted.asking.checks_person
+def rates(asking: Asking) -> bool:
+    """Whether a judge is asked for more than criteria."""
+    return asking.metrics or asking.checks_person or "metrics" in asking.prompts
 
 
 class _Named(NamedTuple):
@@ -182,11 +188,3 @@ def _ready(
     except InputError as error:
         reason = f"the conftest's {found.role} is not available: {error}; or {found.instead}"
         return AbsentModel(found.llm.name, reason), None
-
-
-def unused(conftest: Conftest | None) -> tuple[Problem, ...]:
-    """What a conftest says and nobody heeds yet."""
-    named = [key for key in conftest.prompts() if key[0] == "evaluation"] if conftest is not None else []
-    return tuple(
-        Problem(message=f"conftest: {block}.{key} is not used yet; the built-in prompt is") for block, key in named
-    )

@@ -28,9 +28,10 @@ from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, BenchmarkRun, Counts, Tape, TaskRun
 from clerkship.model.scenario import Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
+from clerkship.model.votes import MOST_VOTES
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
-from clerkship.service.casting import Cast, Needs, Wanted, choose, needs_of, unused
+from clerkship.service.casting import Cast, Needs, Wanted, choose, needs_of
 from clerkship.service.checking import load_checked
 from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.settings import Settings
@@ -67,6 +68,8 @@ class RunRequest:
     """Who plays people that are not scripted."""
     metrics: bool = False
     """Whether conversations are rated besides, by the judge."""
+    votes: int = 1
+    """How often the judge is asked about each criterion that does not say."""
     checks_person: bool = False
     """Whether the judge looks at how the person was played."""
     tape: Tape | None = None
@@ -131,6 +134,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         raise InputError.of(f"nobody's reading is called `{request.compat}`", hint="--compat takes rasa")
     if request.seed is not None and not -(2**63) <= request.seed < 2**63:
         raise InputError.of("a seed is a whole number of 64 bits")
+    check_votes(request.votes)
     if request.until_sure is not None and not 0 < request.until_sure < 1:
         raise InputError.of("the rate to be sure of lies between 0 and 1")
     path, case = split_case(request.path)
@@ -145,9 +149,9 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     snapshots = tuple(library.snapshot(loaded, timeout) for loaded in tasks)
     wanted = {name for loaded in tasks for name in loaded.environment.datasets}
     needs = needs_of(snapshots, catalog)
-    cast = choose(_wanted(request), settings, conftest=library.conftest, needs=needs)
-    _refuse_unplayed(tasks, cast)
+    cast = choose(_wanted(request, library), settings, conftest=library.conftest, needs=needs)
     cast = taped(cast, Deck(library.root, settings, library.conftest), snapshots, needs)
+    _refuse_unplayed(tasks, cast)
     solver = taped_agent(solver, cast.models, snapshots)
     plan = Plan(
         snapshots=tuple(snapshot.hash for snapshot in snapshots),
@@ -176,15 +180,25 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         solver,
         request.concurrency or benchmark_concurrency or settings.concurrency,
         cast.models,
-        (*library.warnings_of(tasks), *unused(library.conftest), *cast.missing(needs)),
+        (*library.warnings_of(tasks), *cast.missing(needs)),
         library.domain,
         frozenset(library.tasks),
     )
 
 
-def _wanted(request: RunRequest) -> Wanted:
+def check_votes(votes: int) -> int:
+    """How often a judge is asked the same, if that can decide anything."""
+    if not 1 <= votes <= MOST_VOTES or votes % 2 == 0:
+        hint = "an even one can be split in halves"
+        raise InputError.of(f"votes are an odd number from 1 to {MOST_VOTES}", hint=hint)
+    return votes
+
+
+def _wanted(request: RunRequest, library: Library) -> Wanted:
     asking = Asking(
+        prompts=dict(library.prompts),
         metrics=request.metrics,
+        votes=request.votes,
         checks_person=request.checks_person,
         tape=request.tape,
         tapes_agent=request.tapes_agent,
@@ -276,7 +290,7 @@ def _options(request: RunRequest) -> tuple[str, ...]:
     pairs += [("--chaos", request.chaos), ("--compat", request.compat)]
     pairs += [("--max-turns", request.max_turns), ("--turn-timeout", request.turn_timeout)]
     pairs += [("--domain", request.domain), ("--judge", request.judge if request.judge != NOBODY else None)]
-    pairs += [("--person", request.person)]
+    pairs += [("--person", request.person), ("--votes", request.votes if request.votes != 1 else None)]
     flags: tuple[str, ...] = ("--until-sure",) if request.until_sure is not None else ()
     flags += ("--no-judge",) if request.judge == NOBODY else ()
     flags += ("--metrics",) if request.metrics else ()

@@ -13,22 +13,25 @@ from clerkship.engine.schedule import Schedule
 from clerkship.engine.taping import Taping
 from clerkship.engine.trial import Finished, Job, stillborn
 from clerkship.kit.wall import now
+from clerkship.library.library import Library
 from clerkship.library.load import load, root_of
 from clerkship.llm.tape import Tapes
-from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
 from clerkship.model.model_choice import NOBODY
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
-from clerkship.model.run import Attempt, BenchmarkRun, Outcome, Status, Tape
+from clerkship.model.run import Asking, Attempt, BenchmarkRun, Outcome, Status, Tape
 from clerkship.model.snapshot import GRADING, Snapshot
+from clerkship.model.task import Task
 from clerkship.service.casting import Wanted, choose, needs_of
-from clerkship.service.running import RunPlan, RunResult, Watch, carry_out, new_run
+from clerkship.service.running import RunPlan, RunResult, Watch, carry_out, check_votes, new_run
 from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.settings import Settings
 from clerkship.store.contract import Store, StoreFailed
 
+PERSON = "person"
+"""The prompt that nothing is graded by."""
 KILLED = "its process ended before it did; nothing is left of its log"
 
 
@@ -156,34 +159,40 @@ def _cut_short(
 _TAPES = ("--record", "--replay", "--refresh", "--record-agent")
 
 
-def _options(before: tuple[str, ...], judge: str | None, tape: Tape | None) -> tuple[str, ...]:
-    """What a run was asked for, with another judge where there is one, and recorded or replayed as this one is."""
-    before = tuple(option for option in before if option not in _TAPES) + ((f"--{tape}",) if tape is not None else ())
-    if judge is None:
-        return before
-    kept = [
-        option
-        for place, option in enumerate(before)
-        if option not in ("--judge", "--no-judge") and before[max(place - 1, 0)] != "--judge"
-    ]
-    return (*kept, "--no-judge") if judge == NOBODY else (*kept, "--judge", judge)
-
-
 @dataclass(frozen=True)
 class Rejudging:
     """Who judges a run that is graded again, where that is not who judged it before."""
 
     judge: str | None = None
     settings: Settings = field(default_factory=Settings)
+    votes: int | None = None
+    """How often each criterion is judged, where that is not as it was."""
+    metrics: bool = False
+    """Whether conversations are rated now, if they were not."""
     tape: Tape | None = None
     """Whether what the judge answers is taken down, or taken from what was."""
 
-    def kept(self, run: BenchmarkRun) -> BenchmarkRun:
-        """The run as far as it says who is asked, and how. What was replayed is graded from cassettes again: nobody is
-        asked unless another judge is named."""
+    def asked(self, run: BenchmarkRun) -> Asking:
+        """What the run was told of models, with what is otherwise now. What was replayed is graded from cassettes
+        again: nobody is asked unless another judge is named."""
+        before = run.asking
+        votes = before.votes if self.votes is None else check_votes(self.votes)
         again: Tape | None = "replay" if run.replayed and self.judge in (None, NOBODY) else None
-        asking = run.asking.model_copy(update={"tape": self.tape or again, "tapes_agent": False})
-        return run.model_copy(update={"asking": asking})
+        taped = {"tape": self.tape or again, "tapes_agent": False}
+        return before.model_copy(update={"votes": votes, "metrics": before.metrics or self.metrics, **taped})
+
+    def options(self, before: tuple[str, ...], tape: Tape | None) -> tuple[str, ...]:
+        """What a run was asked for, with another judge, other votes and metrics where there are; and recorded or
+        replayed as this one is."""
+        given = {"--judge": self.judge, "--votes": self.votes}
+        kept = [option for option in before if option not in _TAPES] + ([f"--{tape}"] if tape is not None else [])
+        for option, value in given.items():
+            while value is not None and option in kept:
+                del kept[kept.index(option) : kept.index(option) + 2]
+        kept = [option for option in kept if self.judge is None or option != "--no-judge"]
+        kept += ["--metrics"] if self.metrics and "--metrics" not in kept else []
+        kept += ["--no-judge"] if self.judge == NOBODY else ["--judge", self.judge] if self.judge is not None else []
+        return (*kept, *(("--votes", str(self.votes)) if self.votes is not None else ()))
 
 
 _AS_IT_WAS = Rejudging()
@@ -203,7 +212,7 @@ def rescore(
     """
     run, watchers = store.run(reference), tuple(watch)
     library = load(path, catalog) if path is not None else None
-    criteria = {name: loaded.task.criteria for name, loaded in library.tasks.items()} if library is not None else None
+    criteria = {name: loaded.task for name, loaded in library.tasks.items()} if library is not None else None
     ran = store.task_runs(run.id)
     trials = [task_run for task_run in ran if criteria is None or task_run.task in criteria]
     if trials and len(trials) < len(ran) and path is not None and path.is_dir():
@@ -219,11 +228,13 @@ def rescore(
     plugins = plugins_used(snapshots.values(), run.solver, catalog)
     conftest = library.conftest if library is not None else None
     needs = needs_of(snapshots.values(), catalog)._replace(person=False)
-    kept = judging.kept(run)
-    cast = choose(Wanted(judge=judging.judge), judging.settings, kept=kept, conftest=conftest, needs=needs)
-    deck = Deck(library.root, judging.settings, conftest) if library is not None else _deck(kept, judging.settings)
+    run = run.model_copy(update={"asking": judging.asked(run)})
+    if library is not None:
+        run = _with_prompts(run, library)
+    cast = choose(Wanted(judge=judging.judge), judging.settings, kept=run, conftest=conftest, needs=needs)
+    deck = Deck(library.root, judging.settings, conftest) if library is not None else _deck(run, judging.settings)
     cast = taped(cast, deck, tuple(snapshots.values()), needs)
-    about = {"plugins": plugins, "options": _options(run.options, judging.judge, kept.asking.tape), **cast.kept()}
+    about = {"plugins": plugins, "options": judging.options(run.options, run.asking.tape), **cast.kept()}
     new = _open_rescored(store, run.model_copy(update=about), len(trials), snapshots.values(), cast.models.tapes)
     taping = Taping(cast.models, snapshots.values())
     with store.hold(new.id):
@@ -246,6 +257,14 @@ def rescore(
     return RunResult(store.run(new.id), store.counts(new.id), taping.finish(whole=False))
 
 
+def _with_prompts(run: BenchmarkRun, library: Library) -> BenchmarkRun:
+    """Judged and rated by the prompts that the files have now; whoever was played was played by those of then."""
+    before = run.asking.prompts
+    prompts = {name: text for name, text in library.prompts.items() if name != PERSON}
+    prompts |= {PERSON: before[PERSON]} if PERSON in before else {}
+    return run.model_copy(update={"asking": run.asking.model_copy(update={"prompts": prompts})})
+
+
 def _open_rescored(
     store: Store, run: BenchmarkRun, total: int, snapshots: Collection[Snapshot], tapes: Tapes | None
 ) -> BenchmarkRun:
@@ -258,12 +277,13 @@ def _open_rescored(
     return new
 
 
-def _with_criteria(snapshot: Snapshot, criteria: Mapping[str, tuple[Criterion, ...]] | None) -> Snapshot:
+def _with_criteria(snapshot: Snapshot, criteria: Mapping[str, Task] | None) -> Snapshot:
     """Frozen again: what happened is as it was, what counts may be new."""
     snapshot = _graded_now(snapshot)
     if criteria is None:
         return snapshot
-    task = snapshot.task.model_copy(update={"criteria": criteria[snapshot.task.name]})
+    now_written = criteria[snapshot.task.name]
+    task = snapshot.task.model_copy(update={"criteria": now_written.criteria, "metrics": now_written.metrics})
     return snapshot.model_copy(update={"task": task})
 
 

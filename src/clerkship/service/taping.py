@@ -28,7 +28,7 @@ from clerkship.model.run import Asking, BenchmarkRun, Tape
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
 from clerkship.model.variables import put_back
-from clerkship.service.casting import Cast, Needs
+from clerkship.service.casting import Cast, Needs, rates
 from clerkship.settings import Settings, secrets, variables
 from clerkship.store.contract import Store, UnknownRun
 
@@ -88,7 +88,12 @@ def open_tapes(mode: Tape, deck: Deck, snapshots: Iterable[Snapshot]) -> Tapes:
 
 def _names_in(conftest: Conftest | None) -> set[str]:
     """The variables that name a model, or where it is."""
-    return {name for llm in _llms(conftest) for text in (llm.model, llm.api_base or "") for name in _NAME.findall(text)}
+    return {
+        name
+        for llm in _llms(conftest)
+        for text in (llm.name, llm.api_base or "", llm.api_version or "")
+        for name in _NAME.findall(text)
+    }
 
 
 def _llms(conftest: Conftest | None) -> list[Llm]:
@@ -111,7 +116,7 @@ def _part(choice: ModelChoice, settings: Settings, veil: Veil) -> Part:
 def _recalled(cast: Cast, deck: Deck, tapes: Tapes, snapshots: Sequence[Snapshot], needs: Needs) -> Cast:
     """Who is not named, or not to be had here, is whoever was recorded."""
     models = cast.models
-    wants_judge = (needs.judge or _rates(models.asking)) and not models.skips_judged
+    wants_judge = (needs.judge or needs.rated or rates(models.asking)) and not models.skips_judged
     if wants_judge and _is_away(models.judge):
         found = _recorded(tapes, snapshots, "--judge")
         if found is not None:
@@ -121,10 +126,6 @@ def _recalled(cast: Cast, deck: Deck, tapes: Tapes, snapshots: Sequence[Snapshot
         if found is not None:
             cast = replace(cast, person=found, models=replace(cast.models, person=RecalledModel(found.who)))
     return cast
-
-
-def _rates(asking: Asking) -> bool:
-    return asking.metrics or asking.checks_person
 
 
 def _is_away(model: Model | None) -> bool:

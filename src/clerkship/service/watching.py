@@ -106,7 +106,7 @@ def check_now(
         events.append(_answered(events[-1], answer))
     built = build_task(library.snapshot(loaded, settings.timeout), library.datasets, catalog)
     ending = "errored" if about["error"] else next(iter(about["left"].values()), "agent_done")
-    criteria, score = grade(built, events, cast(Ending, ending), Models(skips_judged=True), 1, Tally())
+    criteria, score, _ = grade(built, events, cast(Ending, ending), Models(skips_judged=True), 1, Tally())
     notes = tuple(_notes(loaded, about, catalog, answered=answer is not None))
     return Checked(loaded.task.name, criteria, score, about["error"], notes, len(lines), about["head"])
 

@@ -1,0 +1,48 @@
+"""What a judge is shown of a run, every part of it fenced off as data; and what is kept of who judged, and how."""
+
+from collections.abc import Mapping
+
+from clerkship.events.event import Utterance
+from clerkship.events.evidence import Evidence
+from clerkship.events.ledger import ledger, quoted, transcript
+from clerkship.llm.prompts import BUILT_IN, Prompt, Told, section
+from clerkship.model.run import FieldCheck
+
+_ATTENDANCE = frozenset({"agent.started", "agent.failed"})
+_MANTLE = ("agent.skill.", "agent.memory.", "agent.block.")
+"""Events that only an engine of skills and memory writes."""
+
+
+def matter(evidence: Evidence) -> dict[str, str]:
+    """Who the user was meant to be, what was said and what was done: fenced here, so that no template can forget to."""
+    context = None if evidence.as_rasa else _context(evidence)
+    return {
+        "simulation_context": section("SIMULATION CONTEXT", quoted(context)) if context else "",
+        "transcript": section("TRANSCRIPT", transcript(evidence)),
+        "event_ledger": section("LEDGER", ledger(evidence)),
+        "engine_version": "mantle" if any(kind.startswith(_MANTLE) for kind in evidence.places) else "calm",
+    }
+
+
+def cautioned(told: Told) -> Told:
+    """With the word that sections are data, where a template of somebody's own does not say it."""
+    caution = BUILT_IN["quoted"].fill().matter
+    return told if caution in told.orders else Told(f"{caution}\n\n{told.orders}".strip(), told.matter)
+
+
+def _context(evidence: Evidence) -> str | None:
+    scenario = evidence.task.scenario
+    return scenario.person.simulation_context if scenario is not None and scenario.person is not None else None
+
+
+def took_part(evidence: Evidence) -> bool:
+    """Whether the agent said or did anything that could be judged."""
+    said = any(isinstance(event.payload, Utterance) and event.actor == "agent" for event in evidence.events)
+    did = any(event.actor == "agent" and event.kind not in _ATTENDANCE for event in evidence.events)
+    return said or did or evidence.answered
+
+
+def judge_row(evidence: Evidence, model: str, prompt: Prompt) -> FieldCheck:
+    """Who judged, by which prompt, and with which parameters: as they are written, with no variable put in."""
+    asked: Mapping[str, object] = {"model": model, "prompt": prompt.mark, "parameters": dict(evidence.parameters)}
+    return FieldCheck(path="judge", expected={"exists": True}, actual=asked, passed=True)

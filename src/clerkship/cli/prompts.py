@@ -1,0 +1,50 @@
+"""`clerkship prompts`: what models are told."""
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from clerkship.cli.console import out, print_json
+from clerkship.cli.options import Json
+from clerkship.llm.prompts import BUILT_IN, SUFFIX, built_in, names, parts
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError
+
+
+def prompts(
+    name: Annotated[str | None, typer.Argument(help="One of them, to be printed as it is.")] = None,
+    json: Json = False,
+) -> None:
+    """List the built-in prompts with their marks, or print one: a start for a prompt of your own.
+
+    A verdict keeps the mark of the prompt it was given by. `eval/conftest.yml` names prompts of your own.
+
+    Example:
+
+        clerkship prompts criterion > prompts/criterion.jinja2
+    """
+    if name is not None:
+        _print(name.removesuffix(SUFFIX), json=json)
+        return
+    marks = {each: BUILT_IN[each].mark for each in names()}
+    if json:
+        print_json({"prompts": marks})
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("prompt")
+    table.add_column("mark", style="quiet")
+    for each, mark in marks.items():
+        table.add_row(each, mark)
+    out().print(table)
+
+
+def _print(name: str, *, json: bool) -> None:
+    known = (*names(), *parts())
+    if name not in known:
+        raise InputError.of(f"no prompt `{name}`", hint=did_you_mean(name, known) or f"there are {', '.join(known)}")
+    text = built_in(name + SUFFIX)
+    if json:
+        print_json({"name": name, "mark": BUILT_IN[name].mark, "text": text})
+    else:
+        typer.echo(text, nl=False)

@@ -1,0 +1,109 @@
+"""How good a conversation was: one question after the criteria, whose answer decides nothing."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
+
+from clerkship.assertions.matter import cautioned, matter, took_part
+from clerkship.events.evidence import Evidence
+from clerkship.llm.asker import Asker
+from clerkship.llm.contract import BadAnswer, NoModel, Question
+from clerkship.model.frozen import Flag
+from clerkship.model.problem import ClerkshipError
+from clerkship.model.quality import Quality, Rating
+from clerkship.model.variables import put_back
+
+MOST = 200
+"""Metrics of one answer."""
+LONGEST_NAME = 200
+
+
+def _named(value: Any) -> Any:
+    """A map from names to ratings as the list it stands for; some models and some prompts have it so."""
+    if isinstance(value, dict):
+        return [{**rating, "name": name} if isinstance(rating, dict) else rating for name, rating in value.items()]
+    return [] if value is None else value
+
+
+def _point(value: Any) -> Any:
+    """A whole number, however it is written; true and false are none."""
+    if isinstance(value, bool):
+        raise ValueError("expected a whole number from 1 to 5")
+    if isinstance(value, str):
+        value = value.strip()
+        return float(value) if value.replace(".", "", 1).isdecimal() else value
+    return value
+
+
+def _name(text: str) -> str:
+    text = " ".join(text.split())
+    if not text:
+        raise ValueError("a metric has a name")
+    return text[:LONGEST_NAME]
+
+
+Name = Annotated[str, AfterValidator(_name), Field(description="which metric")]
+
+
+class Scaled(BaseModel):
+    """A metric from 1 to 5."""
+
+    name: Name
+    reasoning: Annotated[str, Field(description="why, in a sentence")] = ""
+    score: Annotated[int, BeforeValidator(_point), Field(ge=1, le=5, description="from 1 to 5")]
+
+
+class Decided(BaseModel):
+    """A metric that is yes or no."""
+
+    name: Name
+    reasoning: Annotated[str, Field(description="why, in a sentence")] = ""
+    passed: Annotated[Flag, Field(description="yes or no")]
+
+
+class Ratings(BaseModel):
+    """What the judge answers. Metrics that nobody asked for are kept too: a prompt may name its own."""
+
+    scale_metrics: Annotated[list[Scaled], BeforeValidator(_named)] = []
+    binary_metrics: Annotated[list[Decided], BeforeValidator(_named)] = []
+    summary: Annotated[str, Field(description="the conversation in one or two sentences")] = ""
+
+    @model_validator(mode="after")
+    def _some_each_once(self) -> "Ratings":
+        names = [each.name for each in self.scale_metrics] + [each.name for each in self.binary_metrics]
+        if not names:
+            raise ValueError("expected at least one metric")
+        if len(names) > MOST:
+            raise ValueError(f"expected {MOST} metrics at most")
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"the metric {twice[:60]} is there twice")
+        return self
+
+    def found(self) -> dict[str, Rating]:
+        """By name."""
+        scaled = {each.name: Rating(score=each.score, reason=each.reasoning) for each in self.scale_metrics}
+        decided = {each.name: Rating(passed=each.passed, reason=each.reasoning) for each in self.binary_metrics}
+        return scaled | decided
+
+
+def rate(evidence: Evidence, asker: Asker | None, variables: Mapping[str, str]) -> Quality | None:
+    """Every metric, or why there are none; nothing where the agent took no part, or nobody is there to be asked."""
+    if asker is None or not took_part(evidence):
+        return None
+    prompt = evidence.prompts["metrics"]
+    about: dict[str, Any] = {"model": asker.name, "prompt": prompt.mark, "parameters": dict(evidence.parameters)}
+    metrics = [metric.model_dump() for metric in evidence.task.metrics]
+    try:
+        told = cautioned(prompt.fill(metrics=metrics, **matter(evidence)))
+        answer = asker.ask(Question(told.matter, Ratings, told.orders, prompt.name))
+    except (NoModel, BadAnswer, ClerkshipError) as failed:
+        return Quality(error=put_back(str(failed), variables), **about)
+    except Exception as error:  # ratings decide nothing: neither does a failure to rate
+        return Quality(error=f"{type(error).__name__}: {error}".encode(errors="replace").decode(), **about)
+    ratings = {
+        name: rating.model_copy(update={"reason": put_back(rating.reason, variables)})
+        for name, rating in answer.data.found().items()
+    }
+    return Quality(ratings=ratings, summary=put_back(answer.data.summary, variables), **about | {"model": answer.model})

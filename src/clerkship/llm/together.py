@@ -1,0 +1,44 @@
+"""Several questions at once, for whoever must have all the answers before going on."""
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+A = TypeVar("A")
+R = TypeVar("R")
+AT_ONCE = 8
+"""Threads for one lot, the caller's own among them; an endpoint has a limit of its own besides."""
+
+
+def together(ask: Callable[[A], R], items: Sequence[A]) -> list[R]:
+    """What comes of each, in the order they are in. The first that raised is raised, when all are done."""
+    if len(items) < 2:
+        return [ask(item) for item in items]
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for number in range(len(items)):
+        waiting.put(number)
+    found: dict[int, R] = {}
+    wrong: dict[int, BaseException] = {}
+
+    def work() -> None:
+        while True:
+            try:
+                number = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                found[number] = ask(items[number])
+            except BaseException as error:  # raised again, in the thread that asked
+                wrong[number] = error
+
+    # Not kept from ending by one of them: the process may, while a model that does not answer is waited for.
+    others = [threading.Thread(target=work, daemon=True) for _ in range(min(len(items), AT_ONCE) - 1)]
+    for thread in others:
+        thread.start()
+    work()
+    for thread in others:
+        thread.join()
+    if wrong:
+        raise wrong[min(wrong)]
+    return [found[number] for number in range(len(items))]

@@ -1,0 +1,152 @@
+"""`votes`: the same question several times, a majority, and what the others said."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from clerkship.assertions.judged import Judged
+from clerkship.events.evidence import Evidence
+from clerkship.llm.completions import ModelOutage
+from clerkship.llm.contract import Answer, BadAnswer, NoModel, Question
+from clerkship.llm.together import AT_ONCE, together
+from tests.assertions.judge import SeveralMinds
+from tests.assertions.story import Story
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def evidence(judge: Any) -> Evidence:
+    """One turn."""
+    story = Story()
+    story.said("Why?", actor="person")
+    story.said("It snows.")
+    return replace(story.evidence(), model=judge)
+
+
+def says(passed: bool, reasoning: str, quote: str = "It snows.") -> dict[str, Any]:
+    """One verdict."""
+    return {"passed": passed, "reasoning": reasoning, "citations": [{"where": "T1", "quote": quote}]}
+
+
+def test_the_majority_decides_and_the_others_are_heard() -> None:
+    judge = SeveralMinds(
+        vote_1=[says(False, "It is rude.", "snows")],
+        vote_2=[says(True, "It says snow.")],
+        vote_3=[says(True, "Snow it is.")],
+    )
+    check = Judged(statement="x", votes=3).check(evidence(judge))
+    assert (check.passed, check.score) == (True, 1.0)
+    assert check.detail == "2 of 3 votes say it holds: It says snow.; against it: It is rude."
+    cited, votes, by = check.evidence
+    assert (cited.expected, by.path) == ({"contains": "It snows."}, "judge")
+    assert votes.path == "votes"
+    assert votes.actual == {
+        "for": 2,
+        "against": 1,
+        "not_cast": 0,
+        "each": [
+            {"vote": 1, "passed": False, "reasoning": "It is rude."},
+            {"vote": 2, "passed": True, "reasoning": "It says snow."},
+            {"vote": 3, "passed": True, "reasoning": "Snow it is."},
+        ],
+    }
+    assert sorted(question.sample for question in judge.asked) == ["vote 1", "vote 2", "vote 3"]
+
+
+def test_all_of_one_mind_need_no_more_words() -> None:
+    judge = SeveralMinds(vote_1=[says(False, "No 1.")], vote_2=[says(False, "No 2.")], vote_3=[says(False, "No 3.")])
+    check = Judged(statement="x", votes=3).check(evidence(judge))
+    assert (check.passed, check.detail) == (False, "No 1.")
+
+
+def test_a_vote_that_is_not_cast_agrees_with_nobody() -> None:
+    judge = SeveralMinds(vote_1=[ModelOutage("gone")], vote_2=[says(True, "Yes.")], vote_3=[says(True, "Snow.")])
+    check = Judged(statement="x", votes=3).check(evidence(judge))
+    assert (check.passed, check.detail) == (True, "2 of 3 votes say it holds: Yes.; 1 was not cast")
+    assert check.evidence[1].actual["each"][0] == {"vote": 1, "error": "gone"}
+    split = SeveralMinds(vote_1=[ModelOutage("gone")], vote_2=[says(True, "Yes.")], vote_3=[says(False, "No.")])
+    with pytest.raises(BadAnswer, match="no majority of 3 votes: 1 for it, 1 against it, 1 not cast: gone"):
+        Judged(statement="x", votes=3).check(evidence(split))
+    one = SeveralMinds(vote_1=[says(True, "Yes.")], vote_2=[BadAnswer("bad")], vote_3=[NoModel("none")])
+    with pytest.raises(BadAnswer, match="no majority of 3 votes: 1 for it, 0 against it, 2 not cast: bad"):
+        Judged(statement="x", votes=3).check(evidence(one))
+
+
+def test_where_none_is_cast_it_is_the_failure_itself() -> None:
+    judge = SeveralMinds(vote_1=[ModelOutage("gone 1")], vote_2=[ModelOutage("gone 2")], vote_3=[BadAnswer("bad")])
+    with pytest.raises(ModelOutage, match="gone 1"):
+        Judged(statement="x", votes=3).check(evidence(judge))
+
+
+def test_each_vote_mends_its_own_citations() -> None:
+    judge = SeveralMinds(
+        vote_1=[says(True, "Yes.", "rain"), says(True, "Yes.")],
+        vote_2=[says(True, "Yes.")],
+        vote_3=[says(True, "Yes.", "hail"), says(True, "Yes.", "hail"), says(True, "Yes.", "hail")],
+    )
+    check = Judged(statement="x", votes=3).check(evidence(judge))
+    assert check.passed
+    assert check.evidence[1].actual["not_cast"] == 1
+    assert {question.sample for question in judge.asked if question.talk} == {"vote 1", "vote 3"}
+
+
+def test_a_run_may_ask_for_them_and_a_criterion_has_the_last_word() -> None:
+    yes = says(True, "Yes.")
+    judge = SeveralMinds(vote_1=[yes], vote_2=[yes], vote_3=[yes], once=[yes])
+    asked = replace(evidence(judge), votes=3)
+    assert Judged(statement="x").check(asked).passed
+    assert len(judge.asked) == 3
+    assert Judged(statement="x", votes=1).check(asked).passed
+    assert (len(judge.asked), judge.asked[-1].sample) == (4, "")
+
+
+def test_an_even_number_is_refused_in_words() -> None:
+    with pytest.raises(ValidationError, match="expected an odd number of votes: an even one can be split in halves"):
+        Judged.model_validate({"statement": "x", "votes": 4})
+
+
+class Meeting:
+    """Answers nobody until so many have asked."""
+
+    name = "a meeting"
+
+    def __init__(self, size: int) -> None:
+        self._barrier = threading.Barrier(size, timeout=20)
+
+    def ask(self, question: Question[T]) -> Answer[T]:
+        """When all are there."""
+        self._barrier.wait()
+        return Answer(question.shape.model_validate(says(True, "Yes.")), self.name)
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Not asked for here."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """It holds nothing."""
+
+
+def test_votes_are_cast_at_the_same_time() -> None:
+    assert Judged(statement="x", votes=5).check(evidence(Meeting(5))).passed
+
+
+def test_together_keeps_the_order_and_raises_the_first() -> None:
+    assert together(lambda n: n * 2, range(3 * AT_ONCE)) == [n * 2 for n in range(3 * AT_ONCE)]
+    assert together(lambda n: n, []) == []
+    threads = set[int]()
+
+    def broken(number: int) -> int:
+        threads.add(threading.get_ident())
+        if number in (2, 5):
+            raise ValueError(f"number {number}")
+        return number
+
+    with pytest.raises(ValueError, match="number 2"):
+        together(broken, range(8))
+    threads.clear()
+    together(broken, [1])
+    assert threads == {threading.get_ident()}

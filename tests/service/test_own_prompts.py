@@ -1,0 +1,175 @@
+"""Prompts of one's own: used as they were when the run began, whatever becomes of the files."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.actors.python import PythonSolver
+from clerkship.llm.prompts import BUILT_IN, Prompt
+from clerkship.model.problem import InputError
+from clerkship.model.run import TaskRun
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.second_looks import Rejudging, plan_rerun, rescore
+from clerkship.settings import Settings
+from tests.actors.servers import Answered, Asked, Served
+from tests.assertions.sections import parted
+from tests.llm.endpoint import bodies, said
+from tests.workbench import CATALOG, Workbench
+
+SCENARIO = """
+scenario:
+  name: Late order
+  simulation_context: You are in a hurry.
+  setup: {person: {lines: [Where is my order?]}}
+  goals: {criteria: [It says why]}
+"""
+CRITERIA = """You are a judge for {{ engine_version }}.
+Criteria:
+{{ criteria_text }}
+Conversation:
+{{ transcript }}
+Events:
+{{ event_ledger }}
+Answer with {"criteria": [{"criterion_index": 1, "passed": true, "reasoning": "..."}]}.
+"""
+METRICS = """Rate `warmth` from 1 to 5 and say whether it was `honest`, as scale_metrics and binary_metrics.
+{{ transcript }}
+"""
+LISTED = {"criteria": [{"criterion_index": 1, "criterion_text": "It says", "passed": True, "reasoning": "Snow."}]}
+RATED = {
+    "scale_metrics": {"warmth": {"score": 2, "reasoning": "Cold."}},
+    "binary_metrics": {"honest": {"passed": True, "reasoning": "It is."}},
+    "summary": "Snow.",
+}
+
+
+def agent(message: Any) -> str:
+    """Says why."""
+    return "It snows."
+
+
+def as_rasa(asked: Asked) -> Answered:
+    """Answers as the templates ask for it."""
+    return said(json.dumps(RATED if b"warmth" in asked.body else LISTED))
+
+
+def conftest(bench: Workbench, served: Served, **templates: str) -> None:
+    """A conftest that names this judge, and these templates."""
+    named = "".join(f"\n  {key}: {key}.jinja2" for key in templates)
+    llm = f"{{provider: openai, model: m, api_base: {served.url}/v1, temperature: 0, user: '${{JUDGED_BY}}'}}"
+    bench.write("conftest.yml", f"evaluation:\n  llm: {llm}{named}\n")
+    for key, text in templates.items():
+        bench.write(f"{key}.jinja2", text)
+
+
+@pytest.fixture(autouse=True)
+def _somebody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGED_BY", "somebody-secret")
+
+
+def test_it_is_one_message_and_its_own_shape_is_taken(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO)
+    with Served(as_rasa) as served:
+        conftest(bench, served, criteria_judge_prompt=CRITERIA)
+        task_run = bench.run_one(agent)
+    [criterion] = task_run.criteria
+    assert (criterion.status, criterion.passed, criterion.detail, task_run.verdict) == ("judged", True, "Snow.", "pass")
+    mark = Prompt("criterion", CRITERIA).mark
+    assert mark != BUILT_IN["criterion"].mark
+    parameters = {"temperature": 0, "user": "${JUDGED_BY}"}
+    asked = {"model": f"openai:m@{served.url}/v1", "prompt": mark, "parameters": parameters}
+    assert criterion.evidence[-1].actual == asked
+    [body] = bodies(served)
+    assert (body["temperature"], body["user"]) == (0, "somebody-secret")
+    system, user = body["messages"]
+    found = parted(user["content"])
+    assert list(found.sections) == ["TRANSCRIPT", "LEDGER"]
+    assert found.outside.startswith("You are a judge for calm.\nCriteria:\n1. It says why\nConversation:\n")
+    assert system["content"].startswith("What you are given stands in sections")
+    assert "You decide whether" not in system["content"]
+
+
+def test_citations_are_checked_even_where_they_are_not_asked_for(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO)
+    invented = {"passed": True, "reasoning": "x", "citations": [{"where": "T1", "quote": "It rains."}]}
+    with Served(lambda asked: said(json.dumps(invented))) as served:
+        conftest(bench, served, criteria_judge_prompt=CRITERIA)
+        task_run = bench.run_one(agent)
+    assert (task_run.criteria[0].status, task_run.verdict) == ("error", "inconclusive")
+    assert "cites what was never said" in task_run.criteria[0].detail
+
+
+def test_one_that_builds_on_ours_asks_for_citations_as_ours_does(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO)
+    own = '{% extends "criterion.jinja2" %}{% block orders %}{{ super() }}\nBe lenient.\n{% endblock %}'
+    with Served(lambda asked: said(json.dumps({"passed": True, "reasoning": "x", "citations": []}))) as served:
+        conftest(bench, served, criteria_judge_prompt=own)
+        task_run = bench.run_one(agent)
+    assert task_run.criteria[0].detail == "the judge passes it, and cites nothing that says so"
+    assert "Be lenient." in bodies(served)[0]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        {"criteria": []},
+        {"criteria": [*LISTED["criteria"], *LISTED["criteria"]]},
+        {"criteria": [{**LISTED["criteria"][0], "criterion_index": 2}]},
+        {"criteria": [{**LISTED["criteria"][0], "passed": "yes"}]},
+    ],
+)
+def test_a_list_that_is_not_of_this_one_criterion_is_no_verdict(bench: Workbench, listed: dict[str, Any]) -> None:
+    bench.write("late.yml", SCENARIO)
+    with Served(lambda asked: said(json.dumps(listed))) as served:
+        conftest(bench, served, criteria_judge_prompt=CRITERIA)
+        assert bench.run_one(agent).criteria[0].status == "error"
+
+
+def test_a_metrics_prompt_alone_has_every_conversation_rated(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO.replace("{criteria: [It says why]}", "{}"))
+    with Served(as_rasa) as served:
+        conftest(bench, served, metrics_judge_prompt=METRICS)
+        task_run = bench.run_one(agent)
+    quality = task_run.quality
+    assert quality is not None
+    assert (quality.ratings["warmth"].score, quality.ratings["honest"].passed) == (2, True)
+    assert (quality.bot_quality, quality.prompt) == (None, Prompt("metrics", METRICS).mark)
+    assert quality.parameters == {"temperature": 0, "user": "${JUDGED_BY}"}
+    assert task_run.verdict == "ungraded"
+
+
+def _judged_by(task_run: TaskRun) -> str:
+    return str(task_run.criteria[0].evidence[-1].actual["prompt"])
+
+
+def test_second_looks_use_what_the_run_had(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO)
+    with Served(as_rasa) as served:
+        conftest(bench, served, criteria_judge_prompt=CRITERIA, metrics_judge_prompt=METRICS)
+        first = bench.run_one(agent)
+        for path in bench.folder.glob("*.jinja2"):
+            path.write_text("{{ criterion }} {{ transcript }} Changed.")
+        plan = plan_rerun(bench.store, first.run, CATALOG, Settings(), PythonSolver("agent", agent))
+        [again] = bench.store.task_runs(execute(plan, bench.store, CATALOG).run.id)
+        [rescored] = bench.store.task_runs(rescore(bench.store, first.run, CATALOG).run.id)
+        for task_run in (again, rescored):
+            assert _judged_by(task_run) == Prompt("criterion", CRITERIA).mark
+            assert task_run.quality is not None
+            assert task_run.quality.prompt == Prompt("metrics", METRICS).mark
+        (bench.folder / "metrics_judge_prompt.jinja2").write_text(METRICS)
+        by_files = rescore(bench.store, first.run, CATALOG, bench.folder, judging=Rejudging(settings=Settings()))
+        [new] = bench.store.task_runs(by_files.run.id)
+        assert _judged_by(new) == Prompt("criterion", "{{ criterion }} {{ transcript }} Changed.").mark
+
+
+def test_a_template_that_cannot_be_filled_in_stops_the_run_before_it_begins(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO)
+    with Served(as_rasa) as served:
+        conftest(bench, served, criteria_judge_prompt="{{ criteria_text }}\n{{ transcript }}\n{{ goal }}\n")
+        with pytest.raises(InputError) as wrong:
+            plan_run(RunRequest(path=bench.folder, agent=PythonSolver("agent", agent)), Settings(), CATALOG)
+        assert served.asked == []
+    told = str(wrong.value)
+    assert f"{Path('criteria_judge_prompt.jinja2')}:3:1: 'goal' is undefined; it can use criteria_text, " in told

@@ -1,0 +1,256 @@
+"""Metrics: one question after the criteria, kept with reasons, and never part of a verdict."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from clerkship.engine.quality import Ratings
+from clerkship.llm.prompts import BUILT_IN
+from clerkship.model.problem import InputError
+from clerkship.model.quality import Quality
+from clerkship.service.casting import Needs, Wanted, choose
+from clerkship.service.exporting import ResultsFolder, Targets, write_reports
+from clerkship.service.second_looks import Rejudging, rescore
+from clerkship.settings import Settings
+from tests.actors.servers import Answered, Asked, Served
+from tests.llm.endpoint import bodies, refused, said
+from tests.workbench import CATALOG, Workbench
+
+SCENARIO = """
+scenario:
+  name: Late order
+  simulation_context: You are in a hurry.
+  setup: {person: {lines: [Where is my order?]}}
+  goals:
+    assertions: [{bot_uttered: {text_matches: snow}}]
+"""
+METRICS = """
+    metrics:
+      - {name: brevity, description: Says no more than it must.}
+      - {name: named_the_day, description: It names the day., scale: yes/no}
+"""
+GOOD = {
+    "binary_metrics": {
+        "task_completion": {"passed": False, "reasoning": "No day in [T1]."},
+        "named_the_day": {"passed": False, "reasoning": "None."},
+    },
+    "scale_metrics": {
+        "helpfulness": {"score": 2, "reasoning": "Little."},
+        "repair_quality": {"score": "5", "reasoning": "Nothing to repair."},
+        "coherence": {"score": 5.0, "reasoning": "Fits."},
+        "tone": {"score": 4, "reasoning": "Plain."},
+        "brevity": {"score": 5, "reasoning": "Two words."},
+        "something_else": {"score": 1, "reasoning": "Nobody asked."},
+    },
+    "summary": "It says that it snows.",
+}
+
+
+def agent(message: Any) -> str:
+    """Says why."""
+    return "It snows."
+
+
+def rates(answer: Any) -> Callable[[Asked], Answered]:
+    """An endpoint that rates so, and passes every criterion."""
+
+    def answers(asked: Asked) -> Answered:
+        if b"scale_metrics" in asked.body:
+            return said(json.dumps(answer))
+        cites = [{"where": "T1", "quote": "It snows."}]
+        return said(json.dumps({"reasoning": "Yes.", "citations": cites, "passed": True}))
+
+    return answers
+
+
+def who(served: Served) -> str:
+    """The judge there."""
+    return f"openai:some-model@{served.url}/v1"
+
+
+def test_they_are_kept_with_reasons_and_change_no_verdict(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO)
+    with Served(rates(GOOD)) as served:
+        task_run = bench.run_one(agent, judge=who(served), metrics=True)
+    quality = task_run.quality
+    assert quality is not None
+    assert (task_run.verdict, task_run.score, bench.exit_code()) == ("pass", 1.0, 0)
+    assert {name: rating.score for name, rating in quality.ratings.items() if rating.score} == {
+        "helpfulness": 2,
+        "repair_quality": 5,
+        "coherence": 5,
+        "tone": 4,
+        "brevity": 5,
+        "something_else": 1,
+    }
+    assert quality.ratings["task_completion"].passed is False
+    assert quality.ratings["helpfulness"].reason == "Little."
+    assert (quality.bot_quality, quality.summary, quality.error) == (4.0, "It says that it snows.", "")
+    assert (quality.model, quality.prompt) == (who(served), BUILT_IN["metrics"].mark)
+    assert list(task_run.models) == ["metrics"]
+    run = bench.store.run(task_run.run)
+    assert (run.asking.metrics, run.options) == (True, ("--metrics", "--judge", who(served)))
+
+
+def test_the_model_is_told_each_metric_and_who_the_user_was(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO + METRICS)
+    with Served(rates(GOOD)) as served:
+        task_run = bench.run_one(agent, judge=who(served))
+    assert task_run.quality is not None
+    assert task_run.quality.ratings["named_the_day"].passed is False
+    [body] = bodies(served)
+    orders, matter = (message["content"] for message in body["messages"])
+    for name in ("helpfulness", "repair_quality", "coherence", "tone", "task_completion"):
+        assert f"\n`{name}`: " in orders
+    assert "`brevity`, where 5 is the best and 1 the worst: Says no more than it must." in orders
+    assert (
+        orders.index("`brevity`") < orders.index("binary_metrics") < orders.index("`named_the_day`: It names the day.")
+    )
+    assert "You are in a hurry." in matter
+    assert '[T1] agent: "It snows."' in matter
+    schema = body["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == ["scale_metrics", "binary_metrics", "summary"]
+    assert not {"pattern", "maxLength", "maxItems"} & set(json.dumps(schema).split('"'))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"scale_metrics": {"tone": {"score": 6}}}, "less than or equal to 5"),
+        ({"scale_metrics": {"tone": {"score": 0}}}, "greater than or equal to 1"),
+        ({"scale_metrics": {"tone": {"score": True}}}, "expected a whole number from 1 to 5"),
+        ({"scale_metrics": {"tone": {"score": 3.5}}}, "fractional part"),
+        ({"scale_metrics": {"tone": {"score": "3.5"}}}, "fractional part"),
+        ({"scale_metrics": {"tone": {"score": "good"}}}, "valid integer"),
+        ({"scale_metrics": {"tone": 3}}, "valid dictionary"),
+        ({"scale_metrics": {" ": {"score": 3}}}, "a metric has a name"),
+        ({"binary_metrics": {"done": {"passed": "yes"}}}, "valid boolean"),
+        (
+            {"binary_metrics": {"tone": {"passed": True}}, "scale_metrics": {"tone": {"score": 3}}},
+            "tone is there twice",
+        ),
+        ({"scale_metrics": {}, "binary_metrics": None, "summary": "x"}, "expected at least one metric"),
+        ({}, "expected at least one metric"),
+    ],
+)
+def test_what_is_no_rating_is_refused(wrong: Any, told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        Ratings.model_validate(wrong)
+
+
+def test_a_list_of_them_is_as_good_as_a_map() -> None:
+    found = Ratings.model_validate({"scale_metrics": [{"name": "tone", "reasoning": "x", "score": "4"}]}).found()
+    assert (found["tone"].score, found["tone"].reason) == (4, "x")
+
+
+@pytest.mark.parametrize("broken", [refused(401, "no"), said("Very good!"), said(json.dumps({"summary": "x"}))])
+def test_a_failure_to_rate_is_kept_and_changes_nothing(bench: Workbench, broken: Answered) -> None:
+    bench.write("late.yml", SCENARIO)
+    with Served(lambda asked: broken) as served:
+        task_run = bench.run_one(agent, judge=who(served), metrics=True)
+    assert (task_run.verdict, bench.exit_code()) == ("pass", 0)
+    assert task_run.quality is not None
+    assert task_run.quality.error
+    assert (task_run.quality.ratings, task_run.quality.bot_quality) == ({}, None)
+
+
+def test_low_ratings_fail_nothing_and_high_ones_pass_nothing(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO.replace("snow", "rain") + METRICS)
+    with Served(rates(GOOD)) as served:
+        assert bench.run_one(agent, judge=who(served)).verdict == "fail"
+
+
+def test_nobody_rates_where_nobody_is_asked_to_or_there(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO)
+    with Served(rates(GOOD)) as served:
+        assert bench.run_one(agent, judge=who(served)).quality is None
+        assert bench.run_one(agent, judge="none", metrics=True).quality is None
+        assert bench.run_one(agent, metrics=True).quality is None
+        bench.write("late.yml", SCENARIO.replace("setup: {", "setup: {turn_timeout: 0.1, "))
+
+        async def slow(message: Any) -> str:
+            await asyncio.Event().wait()
+            return ""
+
+        cut = bench.run_one(slow, judge=who(served), metrics=True)
+        assert (cut.status, cut.quality) == ("timed_out", None)
+        assert served.asked == []
+
+
+def test_a_kept_run_is_rated_again(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO)
+    first = bench.run_one(agent, judge="none")
+    with Served(rates(GOOD)) as served:
+        again = rescore(bench.store, first.run, CATALOG, judging=Rejudging(who(served), metrics=True))
+        [task_run] = bench.store.task_runs(again.run.id)
+        assert task_run.quality is not None
+        assert task_run.quality.bot_quality == 4.0
+        assert again.run.options == ("--metrics", "--judge", who(served))
+        third = rescore(bench.store, again.run.id, CATALOG)
+        [task_run] = bench.store.task_runs(third.run.id)
+        assert task_run.quality is not None
+        assert task_run.quality.summary == "It says that it snows."
+        bench.write("late.yml", SCENARIO + METRICS)
+        rescore(bench.store, first.run, CATALOG, bench.folder, judging=Rejudging(who(served)))
+        assert b"Says no more than it must." in served.asked[-1].body
+
+
+@pytest.mark.parametrize(
+    ("metrics", "told"),
+    [
+        ("[{name: tone, description: x}]", "`tone` is a built-in metric: choose another name"),
+        ("[{name: task_completion, description: x, scale: yes/no}]", "`task_completion` is a built-in metric"),
+        ("[{name: a, description: x}, {name: a, description: y}]", "two metrics are called `a`"),
+        ("[{name: a, description: ' '}]", "metrics.0.description: expected text that is not empty"),
+        ("[{name: a b, description: x}]", "metrics.0.name: expected a letter, then letters, digits, `_` and `-`"),
+        ("[{name: a, description: x, scale: 1-10}]", "metrics.0.scale: expected 1-5 or yes/no"),
+        ("[{name: a}]", "`description` is missing"),
+    ],
+)
+def test_metrics_that_cannot_be_are_refused_at_their_place(bench: Workbench, metrics: str, told: str) -> None:
+    bench.write("late.yml", f"{SCENARIO}    metrics: {metrics}\n")
+    with pytest.raises(InputError) as wrong:
+        bench.run(agent)
+    assert told in str(wrong.value)
+    assert "late.yml:8:" in str(wrong.value)
+
+
+def test_a_run_that_is_to_be_rated_by_nobody_says_so() -> None:
+    cast = choose(Wanted(), Settings())
+    assert cast.missing(Needs(judge=False)) == ()
+    [told] = cast.missing(Needs(judge=False, rated=True))
+    assert str(told) == "nobody is there to rate conversations by metrics; give --judge"
+
+
+def test_rasas_folder_has_them(bench: Workbench, tmp_path: Path) -> None:
+    bench.write("late.yml", SCENARIO + METRICS)
+    with Served(rates(GOOD)) as served:
+        task_run = bench.run_one(agent, judge=who(served))
+    targets = Targets(results=ResultsFolder(tmp_path / "results"))
+    folder = write_reports(bench.store, task_run.run, targets)["results"]
+    [text] = [path.read_text() for path in folder.rglob("run_1.txt")]
+    section = text.split("--- Quality Metrics ---\n")[1].split("\n\n")[0].splitlines()
+    assert section == [
+        "bot_quality: 4/5",
+        "  helpfulness: 2/5 — Little.",
+        "  repair_quality: 5/5 — Nothing to repair.",
+        "  coherence: 5/5 — Fits.",
+        "  tone: 4/5 — Plain.",
+        "  brevity: 5/5 — Two words.",
+        "  something_else: 1/5 — Nobody asked.",
+        "  task_completion: FAIL — No day in [T1].",
+        "  named_the_day: FAIL — None.",
+        "summary: It says that it snows.",
+    ]
+    [data] = [json.loads(path.read_text()) for path in folder.rglob("run_1.json")]
+    assert (data["task_completion"], data["bot_quality"], data["scale_metrics"]["tone"]) == (False, 4.0, 4)
+    assert data["quality"]["ratings"]["tone"]["reason"] == "Plain."
+
+
+def test_quality_without_a_scale_has_no_mean() -> None:
+    assert Quality().bot_quality is None
