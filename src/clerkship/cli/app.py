@@ -13,6 +13,7 @@ from clerkship.cli.conformance import conformance
 from clerkship.cli.console import err, print_json, print_problem
 from clerkship.cli.demo import demo
 from clerkship.cli.events import events
+from clerkship.cli.generate import generate
 from clerkship.cli.init import init
 from clerkship.cli.judge import judge
 from clerkship.cli.list_runs import list_runs
@@ -41,6 +42,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(init)
 app.add_typer(new)
+app.add_typer(generate)
 app.command()(validate)
 app.command(name="run")(run_command)
 app.command()(show)

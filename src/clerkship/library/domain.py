@@ -14,6 +14,8 @@ from clerkship.model.problem import InputError, Problem
 
 _NAMES = ("domain.yml", "domain.yaml", "domain")
 _FLOWS = "flows"
+_NOT_BY_USERS = {"controlled", "custom"}
+"""Mappings of slots that the assistant fills by itself."""
 
 
 def find_domain(path: Path) -> Path | None:
@@ -62,6 +64,8 @@ class _Reading:
     folder: Folder
     any: bool = False
     slots: dict[str, str] = field(default_factory=dict)
+    choices: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    controlled: set[str] = field(default_factory=set)
     names: dict[str, set[str]] = field(default_factory=dict)
 
     def domain(self, source: str, flows_beside: set[str]) -> Domain:
@@ -74,6 +78,8 @@ class _Reading:
         return Domain(
             source=source,
             slots=self.slots,
+            choices=self.choices,
+            controlled=frozenset(self.controlled),
             actions=None if actions is None else frozenset(actions),
             responses=None if responses is None else frozenset(responses),
             flows=frozenset(flows) if flows else None,
@@ -104,6 +110,17 @@ class _Reading:
                 place = ["slots", name, "type"] if "type" in slot else ["slots", name]
                 self._problem(tree, place, message, "text, bool, float, list, categorical or any")
             self.slots[name] = kind if isinstance(kind, str) else "any"
+            if isinstance(slot, dict):
+                self._take_uses(name, slot)
+
+    def _take_uses(self, name: str, slot: dict[str, Any]) -> None:
+        """What values it has, and whether users fill it: what is odd there is not ours to say."""
+        values, mappings = slot.get("values"), slot.get("mappings")
+        if isinstance(values, list):
+            self.choices[name] = tuple(value for value in values if isinstance(value, str | int | float))
+        sorts = [part.get("type") for part in mappings if isinstance(part, dict)] if isinstance(mappings, list) else []
+        if sorts and set(sorts) <= _NOT_BY_USERS:
+            self.controlled.add(name)
 
     def _listed(self, tree: Tree, key: str, written: Any) -> Iterator[str]:
         """Names as a map has them, or as a list of texts and of maps with one key."""

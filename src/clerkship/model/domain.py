@@ -13,6 +13,8 @@ class Domain(Frozen):
     source: Annotated[str, Field(description="where it comes from, for messages")]
     slots: dict[str, str] = {}
     """Name to type: text, bool, float, list, categorical, any."""
+    choices: Annotated[dict[str, tuple[JsonValue, ...]], Field(description="the values of categorical slots")] = {}
+    controlled: Annotated[frozenset[str], Field(description="slots that no user fills")] = frozenset()
     actions: frozenset[str] | None = None
     responses: frozenset[str] | None = None
     flows: frozenset[str] | None = None

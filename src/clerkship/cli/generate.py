@@ -1,0 +1,171 @@
+"""`clerkship generate`: drafts for a person to edit."""
+
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import out, print_json, print_warning
+from clerkship.cli.options import Json
+from clerkship.library.domain import find_domain
+from clerkship.service.draft_kinds import KINDS
+from clerkship.service.drafting import DraftFile, DraftRequest, Drafts, draft
+from clerkship.settings import load_settings, program
+
+generate = typer.Typer(name="generate", help="Draft files for you to edit.", no_args_is_help=True)
+_MOST_SHOWN = 40
+
+
+@generate.callback()
+def _group() -> None:
+    """Draft files for you to edit."""
+
+
+@generate.command()
+def scenarios(
+    source: Annotated[
+        list[Path],
+        typer.Option("--from", metavar="PATH", help="Flows of a Rasa project: a file or a folder; may be repeated."),
+    ],
+    domain: Annotated[
+        Path | None,
+        typer.Option("--domain", metavar="PATH", help="Its domain, a file or a folder. [default: the project's]"),
+    ] = None,
+    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Where to.")] = Path("eval/scenarios"),
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="WHO",
+            help="Who fills them in: openai:model, openai:model@address, scripted:file. [default: nobody, by rules]",
+        ),
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", metavar="KIND", help=f"Only this kind; may be repeated: {', '.join(KINDS)}."),
+    ] = None,
+    flow: Annotated[
+        list[str] | None,
+        typer.Option("--flow", metavar="ID", help="Only this flow; `*` allowed; may be repeated."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be written; ask and write nothing.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Draft scenario files from the flows of a Rasa project, a file for each flow and kind.
+
+    Without a model they are skeletons with sample values, and say what you must fill in. With one, it writes who the
+    person is and what is judged; what it names is held against the domain. What follows from the flow itself (flows,
+    slots, actions, in order) is asserted either way. Every file validates before it is written; what exists is left
+    alone. Exit code: 0 all is well · 2 bad input, or the model could not be asked.
+
+    Examples:
+
+        clerkship generate scenarios --from data --domain domain.yml
+
+        clerkship generate scenarios --from data --kind correction --model openai:gpt-5.1
+    """
+    request = DraftRequest(
+        sources=tuple(source),
+        to=to,
+        domain=domain,
+        model=model,
+        kinds=tuple(kind or ()),
+        flows=tuple(flow or ()),
+        force=force,
+        dry_run=dry_run,
+    )
+    drafts = draft(request, load_settings(), registered())
+    if json:
+        _print_json(drafts, dry_run=dry_run)
+    else:
+        _show(drafts, request)
+    raise typer.Exit(drafts.exit_code())
+
+
+def _print_json(drafts: Drafts, *, dry_run: bool) -> None:
+    print_json(
+        {
+            "dry_run": dry_run,
+            "written": [
+                {
+                    "file": file.path,
+                    "flow": file.made.flow.id,
+                    "kind": file.made.kind,
+                    "by": file.by or None,
+                    "note": file.note or None,
+                }
+                for file in drafts.written
+            ],
+            "kept": drafts.kept,
+            "skipped": [dict(zip(("flow", "kind", "why"), skipped, strict=True)) for skipped in drafts.skipped],
+            "warnings": [*map(str, drafts.warnings)],
+            "domain": drafts.domain,
+            "model": drafts.model,
+            "usage": drafts.usage,
+        }
+    )
+
+
+def _show(drafts: Drafts, request: DraftRequest) -> None:
+    console = out()
+    for warning in drafts.warnings[:_MOST_SHOWN]:
+        print_warning(warning, console)
+    _more(len(drafts.warnings), console)
+    if drafts.domain is not None:
+        console.print(f"[quiet]domain[/] {escape(drafts.domain)}", soft_wrap=True)
+    for file in drafts.written[:_MOST_SHOWN]:
+        _show_file(file, console, dry_run=request.dry_run)
+    _more(len(drafts.written), console)
+    for path in drafts.kept[:_MOST_SHOWN]:
+        console.print(f"[quiet]= {escape(str(path))} stays as it is[/]", soft_wrap=True)
+    _more(len(drafts.kept), console)
+    for flow, kind, why in drafts.skipped[:_MOST_SHOWN]:
+        what = f"{flow}, {kind.replace('_', ' ')}" if kind else flow
+        console.print(f"[quiet]- {escape(what)}: {escape(why)}[/]", soft_wrap=True)
+    _more(len(drafts.skipped), console)
+    _show_end(drafts, request, console)
+
+
+def _show_file(file: DraftFile, console: Console, *, dry_run: bool) -> None:
+    sign = "[quiet]would write[/]" if dry_run else "[pass]+[/]"
+    console.print(f"{sign} {escape(str(file.path))}", soft_wrap=True)
+    if file.note:
+        console.print(f"  [partial]![/] by rules: {escape(file.note)}", soft_wrap=True)
+
+
+def _more(count: int, console: Console) -> None:
+    if count > _MOST_SHOWN:
+        console.print(f"[quiet]  and {count - _MOST_SHOWN:,} more[/]")
+
+
+def _show_end(drafts: Drafts, request: DraftRequest, console: Console) -> None:
+    count = len(drafts.written)
+    if drafts.model is not None:
+        console.print(f"[quiet]{escape(_told(drafts))}[/]", soft_wrap=True)
+    if not count:
+        console.print("[quiet]Nothing to write.[/]" + (" --force overwrites what is there." if drafts.kept else ""))
+        return
+    if request.dry_run:
+        console.print(f"\n{count} draft{'s' * (count != 1)} would be written; nothing was.")
+        return
+    where = quote(str(request.to))
+    known = drafts.domain if drafts.domain != str(find_domain(request.to)) else None
+    domain = f" --domain {quote(known)}" if known is not None else ""
+    console.print(f"\n[pass]✓[/] {count} draft{'s' * (count != 1)}, and all validate. Edit what is marked TODO, then:")
+    console.print(f"  {escape(program())} validate {escape(where + domain)}", soft_wrap=True)
+    who = "--agent rasa:http://localhost:5005 --person openai:gpt-5.1 --judge openai:gpt-5.1"
+    console.print(f"  {escape(program())} run {escape(where)} {who}{escape(domain)}", soft_wrap=True)
+
+
+def _told(drafts: Drafts) -> str:
+    used = drafts.usage
+    cost = f"${used.cost:.4f}" if used.cost is not None else "at a price that is not known"
+    tokens = f"{used.prompt_tokens + used.completion_tokens:,} tokens"
+    return f"{drafts.model}: {used.calls} question{'s' * (used.calls != 1)}, {tokens}, {cost}"

@@ -1,0 +1,241 @@
+"""The flows of a Rasa project, from files or folders of them. What is odd in them is passed over with a warning."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clerkship.library.complaint import dotted, shown
+from clerkship.library.rasa import FLOWS, top_keys
+from clerkship.library.source import Folder
+from clerkship.library.yaml import Tree
+from clerkship.model.flow import END, Deed, Edge, Flow, FlowStep
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError, Problem
+
+_KEY = "flows"
+_DEEDS: tuple[Deed, ...] = ("collect", "action", "call", "link", "set_slots", "noop")
+_OF_FLOWS = {"name", "description", "if", "steps", "always_include_in_prompt", "run_pattern_completed", "nlu_trigger"}
+_OF_FLOWS |= {"persisted_slots", "file_path", "translation", "metadata"}
+_OF_STEPS = {"id", "next", "description", "metadata", *_DEEDS}
+_OF_DEEDS = {
+    "collect": {"utter", "ask_before_filling", "reset_after_flow_ends", "rejections", "force_slot_filling"}
+    | {"ask_confirm_digressions", "block_digressions", "silence_timeout"},
+    "call": {"exit_if", "mcp_server", "mapping"},
+}
+Place = list[int | str]
+
+
+@dataclass(frozen=True)
+class Flows:
+    """All that were found, and what is odd about them."""
+
+    found: dict[str, Flow]
+    warnings: tuple[Problem, ...] = ()
+
+
+def read_flows(paths: Iterable[Path]) -> Flows:
+    """Read them; raises everything that keeps a file from being read, or that there are none."""
+    reading, problems = _Reading(), list[Problem]()
+    for path in paths:
+        folder, files = _files(path)
+        for tree in map(folder.read, files):
+            if tree is not None:
+                reading.take(tree)
+        problems += folder.report.sorted()
+    if problems:
+        raise InputError(problems)
+    if not reading.found:
+        where = ", ".join(map(str, paths))
+        left_out = "; ".join(map(str, reading.warnings[:3]))
+        hint = left_out or "flows are YAML with the key `flows`, in a Rasa project's `data`"
+        raise InputError.of("no flows are here", file=where, hint=hint)
+    return Flows(reading.found, tuple(reading.warnings))
+
+
+def _files(path: Path) -> tuple[Folder, list[Path]]:
+    try:
+        if not path.exists():
+            raise InputError.of("there is no such file or folder", file=str(path), hint="flows are kept in `data`")
+        is_folder = path.is_dir()
+    except OSError as error:
+        raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
+    if not is_folder:
+        return Folder(path.parent, merges=True), [path]
+    folder = Folder(path, merges=True)
+    return folder, [file for file in folder.files() if _KEY in top_keys(file)]
+
+
+@dataclass
+class _Reading:
+    """What has been found so far."""
+
+    found: dict[str, Flow] = field(default_factory=dict)
+    warnings: list[Problem] = field(default_factory=list)
+
+    def take(self, tree: Tree) -> None:
+        """One file more."""
+        data = tree.data if isinstance(tree.data, dict) else {}
+        flows = data.get(_KEY)
+        if not isinstance(flows, dict):
+            self.warn(tree, [_KEY], f"expected a map of flows by id, not {shown(flows)}")
+            return
+        for name, written in flows.items():
+            if not str(name).startswith(FLOWS):  # the engine's own, changed: no person starts them
+                self._flow(tree, str(name), written)
+
+    def _flow(self, tree: Tree, name: str, written: Any) -> None:
+        place: Place = [_KEY, name]
+        if name in self.found:
+            self.warn(tree, place, "a second flow of this id is left out", f"the other is in {self.found[name].file}")
+            return
+        steps = written.get("steps") if isinstance(written, dict) else None
+        if not isinstance(written, dict) or not isinstance(steps, list) or not steps:
+            self.warn(tree, place, "a flow without steps is left out")
+            return
+        self.odd_keys(tree, place, written, _OF_FLOWS)
+        guard, spot = written.get("if"), tree.locate(place, key=True)
+        self.found[name] = Flow(
+            id=name,
+            name=_line(written.get("name")),
+            description=_line(written.get("description")),
+            guard=None if guard is None else str(guard),
+            steps=tuple(_Steps(self, tree, place).laid_out(steps)),
+            file=spot.file,
+            line=spot.line,
+            column=spot.column,
+        )
+
+    def odd_keys(self, tree: Tree, place: Place, written: Mapping[str, Any], known: Iterable[str]) -> None:
+        """Say which keys nobody here reads."""
+        names = set(known)
+        for key in written:
+            if key not in names:
+                hint = did_you_mean(str(key), names)
+                self.warn(tree, [*place, key], f"`{key}` is passed over", hint if "mean" in hint else "")
+
+    def warn(self, tree: Tree, place: Place, message: str, hint: str = "") -> None:
+        """Take down what is odd, and where."""
+        spot = tree.locate(place, key=True)
+        self.warnings.append(
+            Problem(
+                file=spot.file, line=spot.line, column=spot.column, key=dotted(spot.keys), message=message, hint=hint
+            )
+        )
+
+
+@dataclass
+class _Written:
+    """A step as the file has it, and the number of the one that follows where it says nothing."""
+
+    place: Place
+    data: dict[str, Any]
+    follower: int | None = None
+    branches: list[tuple[str | None, int | str | None]] = field(default_factory=list)
+    """By condition: a step's number, or its id."""
+
+
+class _Steps:
+    """The steps of one flow, those nested in others too, as one list."""
+
+    def __init__(self, reading: _Reading, tree: Tree, place: Place) -> None:
+        self._reading, self._tree, self._place = reading, tree, place
+        self._all: list[_Written] = []
+
+    def laid_out(self, steps: list[Any]) -> Iterator[FlowStep]:
+        """Each with its edges."""
+        self._lay(steps, [*self._place, "steps"])
+        ids = {
+            str(step.data["id"]): number for number, step in reversed(list(enumerate(self._all))) if "id" in step.data
+        }
+        for step in self._all:
+            yield self._step(step, tuple(self._edges(step, ids)))
+
+    def _lay(self, steps: list[Any], place: Place) -> int | None:
+        """Append a list of steps; returns the number of its first."""
+        first: int | None = None
+        before: _Written | None = None
+        for number, data in enumerate(steps):
+            here = [*place, number]
+            if not isinstance(data, dict):
+                self._reading.warn(self._tree, here, f"expected a step, not {shown(data)}; it is passed over")
+                continue
+            step = _Written(here, data)
+            own = len(self._all)
+            self._all.append(step)
+            first = own if first is None else first
+            if before is not None:
+                before.follower = own
+            self._branch(step)
+            before = step
+        return first
+
+    def _branch(self, step: _Written) -> None:
+        following = step.data.get("next")
+        if following is None:
+            return
+        branches = following if isinstance(following, list) else [{"then": following}]
+        for number, branch in enumerate(branches):
+            place = [*step.place, "next", number]
+            if not isinstance(branch, dict) or not {"then", "else"} & set(branch):
+                self._reading.warn(self._tree, place, "expected `if` and `then`, or `else`; it is passed over")
+                continue
+            target = branch.get("then", branch.get("else"))
+            condition = None if branch.get("if") is None else _line(branch["if"])
+            inner = "then" if "then" in branch else "else"
+            step.branches.append(
+                (condition, self._lay(target, [*place, inner]) if isinstance(target, list) else _id(target))
+            )
+
+    def _edges(self, step: _Written, ids: Mapping[str, int]) -> Iterator[Edge]:
+        if "link" in step.data:
+            return
+        if not step.branches:
+            yield Edge(step.follower)
+            return
+        before: list[str] = []
+        for condition, target in step.branches:
+            if isinstance(target, str) and target != END and target not in ids:
+                hint = did_you_mean(target, ids)
+                self._reading.warn(self._tree, [*step.place, "next"], f"no step `{target}`: taken as the end", hint)
+            to = target if isinstance(target, int) else ids.get(target or END)
+            yield Edge(to, condition, () if condition is not None else tuple(before))
+            before += [condition] if condition is not None else []
+
+    def _step(self, step: _Written, edges: tuple[Edge, ...]) -> FlowStep:
+        data = step.data
+        deed = next((key for key in _DEEDS if key in data), None)
+        if deed is None:
+            self._reading.warn(self._tree, step.place, "a step that does nothing known is passed over")
+        self._reading.odd_keys(self._tree, step.place, data, _OF_STEPS | _OF_DEEDS.get(deed or "", set()))
+        about = data.get(deed) if deed in ("collect", "action", "call", "link") else ""
+        rejections = data.get("rejections")
+        said = (
+            [item.get("utter") for item in rejections if isinstance(item, dict)] if isinstance(rejections, list) else []
+        )
+        return FlowStep(
+            id=str(data["id"]) if "id" in data else None,
+            deed=deed or "noop",
+            about=_line(about),
+            hint=_line(data.get("description")),
+            rejections=tuple(name for name in said if isinstance(name, str)),
+            slots=_set_slots(data.get("set_slots")),
+            edges=edges,
+        )
+
+
+def _set_slots(written: Any) -> dict[str, Any]:
+    """A list of maps with one slot each, or one map."""
+    maps = written if isinstance(written, list) else [written]
+    return {str(name): value for part in maps if isinstance(part, dict) for name, value in part.items()}
+
+
+def _id(target: Any) -> str:
+    return END if target is None else str(target)
+
+
+def _line(text: Any) -> str:
+    """A text on one line, without signs that cannot be printed."""
+    if text is None or isinstance(text, dict | list):
+        return ""
+    return "".join(sign for sign in " ".join(str(text).split()) if sign.isprintable())

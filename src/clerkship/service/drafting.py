@@ -1,0 +1,254 @@
+"""Scenario files drafted from a project's flows: planned, written by rules or a model, checked, and only then kept."""
+
+import contextlib
+import re
+import tempfile
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from clerkship.engine.catalog import Registered
+from clerkship.engine.model_build import build_model
+from clerkship.library import rasa
+from clerkship.library.domain import find_domain, read_domain
+from clerkship.library.flows import Flows, read_flows
+from clerkship.llm.asker import Asker, Tally
+from clerkship.llm.prompts import Prompts
+from clerkship.model.model_choice import ModelChoice
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError, PlatformError, Problem
+from clerkship.model.usage import NOTHING_USED, Usage
+from clerkship.service.checking import load_checked
+from clerkship.service.draft_asking import Drafted, ask_all
+from clerkship.service.draft_goals import goals
+from clerkship.service.draft_kinds import KINDS, Kind, Matter, Project, matter, skeleton
+from clerkship.service.draft_text import render
+from clerkship.settings import Settings
+
+_LONGEST_STEM = 60
+_MOST_TOLD = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftRequest:
+    """What somebody wants drafted, from what, and where to."""
+
+    sources: tuple[Path, ...]
+    to: Path
+    domain: Path | None = None
+    model: str | None = None
+    kinds: tuple[str, ...] = ()
+    flows: tuple[str, ...] = ()
+    force: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class DraftFile:
+    """A scenario file, written or to be."""
+
+    path: Path
+    made: Matter
+    by: str
+    """The model that wrote it; empty where rules did."""
+    note: str
+    text: str
+
+
+@dataclass
+class Drafts:
+    """What came of it."""
+
+    written: list[DraftFile] = field(default_factory=list)
+    kept: list[Path] = field(default_factory=list)
+    """Files that were there, and stay as they are."""
+    skipped: list[tuple[str, str, str]] = field(default_factory=list)
+    """Flow, kind, and why there is no draft of it."""
+    warnings: list[Problem] = field(default_factory=list)
+    domain: str | None = None
+    model: str | None = None
+    usage: Usage = NOTHING_USED
+    outage: bool = False
+
+    def exit_code(self) -> int:
+        """A model that could not be asked is no success, though there are drafts."""
+        return 2 if self.outage else 0
+
+
+def draft(request: DraftRequest, settings: Settings, catalog: Registered) -> Drafts:
+    """Draft what is wanted. Nothing that exists is asked for again, or overwritten, unless that is said."""
+    kinds, flows = _kinds(request.kinds), read_flows(request.sources)
+    domain_path = request.domain or find_domain(request.sources[0])
+    domain = read_domain(domain_path) if domain_path is not None else None
+    project = Project(flows.found, domain)
+    drafts = Drafts(warnings=[*flows.warnings], domain=str(domain_path) if domain_path is not None else None)
+    chosen = _chosen(request.flows, flows)
+    matters = dict(_planned(chosen, kinds, project, request, drafts))
+    drafts.warnings += _doubts(matters.values(), project)
+    drafted = _drafted(list(matters.values()), project, request, settings, drafts)
+    check = _Check(domain_path, settings, catalog)
+    files = check.made_sure([_file(path, one, project) for path, one in zip(matters, drafted, strict=True)], project)
+    if not request.dry_run:
+        for file in files:
+            _keep(file)
+    drafts.written = files
+    return drafts
+
+
+def _kinds(wanted: Sequence[str]) -> tuple[Kind, ...]:
+    names = [name.lower().replace("-", "_").replace(" ", "_") for name in wanted]
+    for name in names:
+        if name not in KINDS:
+            raise InputError.of(f"unknown kind `{name}`", hint=did_you_mean(name, KINDS))
+    return tuple(kind for kind in KINDS if kind in names or not names)
+
+
+def _chosen(wanted: Sequence[str], flows: Flows) -> list[str]:
+    for pattern in wanted:
+        if not any(fnmatchcase(name, pattern) for name in flows.found):
+            raise InputError.of(f"no flow `{pattern}`", hint=did_you_mean(pattern, flows.found))
+    return [name for name in flows.found if not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)]
+
+
+def _planned(
+    chosen: Sequence[str], kinds: Sequence[Kind], project: Project, request: DraftRequest, drafts: Drafts
+) -> Iterator[tuple[Path, Matter]]:
+    """By file: what is to be drafted there."""
+    stems = _stems(list(project.flows))
+    for name in chosen:
+        flow = project.flows[name]
+        if not flow.is_for_people:
+            drafts.skipped.append((name, "", "no user can start it"))
+            continue
+        for kind in kinds:
+            path = request.to / f"{stems[name]}_{kind}.yml"
+            made = matter(flow, kind, project)
+            if isinstance(made, str):
+                drafts.skipped.append((name, kind, made))
+            elif path.exists() and not request.force:
+                drafts.kept.append(path)
+            else:
+                yield path, made
+
+
+def _stems(flows: Sequence[str]) -> dict[str, str]:
+    """A file name for each flow, all different, however the flows are called."""
+    stems: dict[str, str] = {}
+    for flow in flows:
+        plain = unicodedata.normalize("NFKD", flow).encode("ascii", "ignore").decode().lower()
+        stem = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:_LONGEST_STEM].strip("_") or "flow"
+        taken, number, first = set(stems.values()), 1, stem
+        while stem in taken:
+            number += 1
+            stem = f"{first}_{number}"
+        stems[flow] = stem
+    return stems
+
+
+def _doubts(matters: Iterable[Matter], project: Project) -> list[Problem]:
+    """What the flows say and the domain does not bear out; each thing once."""
+    domain = project.domain
+    none = Problem(message="no domain is known, so slot names and types were not checked", hint="give --domain")
+    found = {} if domain is not None else {("", ""): none}
+    for made in matters:
+        flow, way = made.flow.id, made.way
+        for circle in way.circles:
+            found[flow, circle] = _doubt(made, f"flows go in a circle: {circle}; it is followed once")
+        if domain is None:
+            continue
+        for slot in (move.name for move in way.collected if not project.knows(move.name)):
+            found[flow, slot] = _doubt(made, f"it collects `{slot}`, and {domain.source} has no such slot")
+        for action in way.actions() if domain.actions is not None else ():
+            if action not in (domain.actions or ()) and action not in rasa.ACTIONS:
+                found[flow, action] = _doubt(made, f"the action `{action}` is not in {domain.source}")
+    return list(found.values())
+
+
+def _doubt(made: Matter, message: str) -> Problem:
+    flow = made.flow
+    return Problem(file=flow.file, line=flow.line, column=flow.column, key=flow.id, message=message)
+
+
+def _drafted(
+    matters: list[Matter], project: Project, request: DraftRequest, settings: Settings, drafts: Drafts
+) -> list[Drafted]:
+    """By a model, if one is wanted; a dry run asks nobody."""
+    if request.model is None or request.dry_run:
+        return [Drafted(made, skeleton(made)) for made in matters]
+    model = build_model(ModelChoice(who=request.model), settings)
+    if model is None:
+        raise InputError.of(f"`{request.model}` writes nothing", hint="give openai:model, or leave --model out")
+    tally = Tally()
+    try:
+        drafted = ask_all(matters, project, Asker(model, "draft", 1, tally), Prompts())
+    finally:
+        model.close()
+    drafts.model, drafts.usage = model.name, tally.used().get("draft", NOTHING_USED)
+    drafts.outage = any(one.outage for one in drafted)
+    return drafted
+
+
+def _file(path: Path, drafted: Drafted, project: Project) -> DraftFile:
+    made, text = drafted.made, drafted.draft
+    body = render(made, text, goals(made, project), project)
+    return DraftFile(path, made, text.by, text.note, body)
+
+
+@dataclass(frozen=True)
+class _Check:
+    """Loads drafts as they would be loaded, somewhere else: what would not validate is not written."""
+
+    domain: Path | None
+    settings: Settings
+    catalog: Registered
+
+    def made_sure(self, files: list[DraftFile], project: Project) -> list[DraftFile]:
+        """The same; in place of a model's that would not validate, one by rules."""
+        wrong = self._wrong(files)
+        sure = [_instead(file, wrong[file.path.name], project) if file.path.name in wrong else file for file in files]
+        again = self._wrong(sure) if wrong else {}
+        if again:
+            told = "; ".join(list(again.values())[:_MOST_TOLD])
+            raise PlatformError(f"a draft would not validate, so nothing was written: {told}")
+        return sure
+
+    def _wrong(self, files: list[DraftFile]) -> dict[str, str]:
+        """By the name of a file, the first thing that is wrong with it."""
+        if not files:
+            return {}
+        with tempfile.TemporaryDirectory(prefix="clerkship-") as aside:
+            folder = Path(
+                aside, "drafts", "eval", "scenarios"
+            )  # so deep that nothing around it is taken for its project
+            folder.mkdir(parents=True)
+            for file in files:
+                (folder / file.path.name).write_text(file.text, encoding="utf-8")
+            try:
+                load_checked(folder, None, self.settings, self.catalog, domain=self.domain)
+            except InputError as error:
+                return {
+                    Path(p.file).name: f"{p.key}: {p.message}" if p.key else p.message for p in error.problems[::-1]
+                }
+        return {}
+
+
+def _instead(file: DraftFile, wrong: str, project: Project) -> DraftFile:
+    plain = matter(file.made.flow, file.made.kind, project)
+    made = file.made if isinstance(plain, str) else plain
+    note = f"the draft of {file.by} would not validate: {wrong}" if file.by else wrong
+    return _file(file.path, Drafted(made, replace(skeleton(made), note=note)), project)
+
+
+def _keep(file: DraftFile) -> None:
+    """Whole or not at all: written beside its place, then moved there."""
+    aside = file.path.with_name(f".{file.path.name}.new")
+    try:
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_text(file.text, encoding="utf-8")
+        aside.replace(file.path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            aside.unlink()
+        raise InputError.of(f"it cannot be written: {error.strerror}", file=str(file.path)) from None

@@ -1,0 +1,131 @@
+"""Flows of a Rasa project are read as they are written; what is odd in them is said, with its place."""
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from clerkship.library.flows import Flows, read_flows
+from clerkship.model.problem import InputError
+
+
+def read(folder: Path, text: str, name: str = "flows.yml") -> Flows:
+    """The flows of one file."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dedent(text), encoding="utf-8")
+    return read_flows([folder])
+
+
+def test_a_step_leads_to_the_next_to_a_name_to_nested_steps_or_to_the_end(tmp_path: Path) -> None:
+    flows = read(
+        tmp_path,
+        """
+        flows:
+          pay:
+            name: pay a bill
+            description: |
+              Pay a bill
+              of a customer.
+            if: slots.known
+            persisted_slots: [amount]
+            steps:
+              - collect: amount
+                description: in euros
+                rejections:
+                  - {if: slots.amount < 1, utter: utter_too_little}
+                next:
+                  - if: slots.amount > 100
+                    then:
+                      - call: check_limit
+                      - {action: utter_checked, next: done}
+                  - else: done
+              - {noop: true, next: END}
+              - {id: done, action: action_pay}
+              - set_slots: [{paid: true}, {amount: null}]
+              - link: say_goodbye
+          pattern_correction: {description: ours, steps: [{action: utter_ok}]}
+        """,
+    )
+    assert list(flows.found) == ["pay"]
+    assert flows.warnings == ()
+    pay = flows.found["pay"]
+    assert (pay.name, pay.description, pay.guard, pay.line) == (
+        "pay a bill",
+        "Pay a bill of a customer.",
+        "slots.known",
+        3,
+    )
+    deeds = [(step.deed, step.about) for step in pay.steps]
+    assert deeds == [
+        ("collect", "amount"),
+        ("call", "check_limit"),
+        ("action", "utter_checked"),
+        ("noop", ""),
+        ("action", "action_pay"),
+        ("set_slots", ""),
+        ("link", "say_goodbye"),
+    ]
+    first = pay.steps[0]
+    assert first.rejections == ("utter_too_little",)
+    assert [(edge.to, edge.condition, edge.unless) for edge in first.edges] == [
+        (1, "slots.amount > 100", ()),
+        (4, None, ("slots.amount > 100",)),
+    ]
+    assert [[edge.to for edge in step.edges] for step in pay.steps[1:]] == [[2], [4], [None], [5], [6], []]
+    assert pay.steps[5].slots == {"paid": True, "amount": None}
+
+
+def test_several_files_and_folders_are_one_project(tmp_path: Path) -> None:
+    for name in ("data/a.yml", "data/more/b.yml", "other/c.yml"):
+        read(tmp_path, f"flows: {{flow_{Path(name).stem}: {{steps: [{{action: utter_x}}]}}}}", name)
+    (tmp_path / "data" / "nlu.yml").write_text("nlu: [this is not for us", encoding="utf-8")
+    found = read_flows([tmp_path / "data", tmp_path / "other" / "c.yml"]).found
+    assert sorted(found) == ["flow_a", "flow_b", "flow_c"]
+
+
+ODD = {
+    "flows: {x: {steps: []}, y: {steps: [{action: a}]}}": "flows.yml:1:9: flows.x: a flow without steps is left out",
+    "flows: {x: 3, y: {steps: [{action: a}]}}": "a flow without steps is left out",
+    "flows: {y: {steps: [{action: a, colour: red}]}}": ":1:33: flows.y.steps.0.colour: `colour` is passed over",
+    "flows: {y: {steps: [{colect: a}]}}": "a step that does nothing known is passed over",
+    "flows: {y: {stepps: 1, steps: [{action: a}]}}": "`stepps` is passed over; did you mean `steps`?",
+    "flows: {y: {steps: [{action: a, next: somewhere}]}}": "no step `somewhere`: taken as the end",
+    "flows: {y: {steps: [{action: a, next: [3]}]}}": "expected `if` and `then`, or `else`; it is passed over",
+    "flows: {y: {steps: [hello, {action: a}]}}": "expected a step, not 'hello'; it is passed over",
+}
+
+
+@pytest.mark.parametrize(("text", "said"), ODD.items())
+def test_what_is_odd_is_a_warning_and_the_rest_is_read(text: str, said: str, tmp_path: Path) -> None:
+    flows = read(tmp_path, text)
+    assert list(flows.found) == ["y"]
+    assert said in "\n".join(map(str, flows.warnings))
+
+
+def test_a_flow_of_an_id_that_is_taken_is_left_out(tmp_path: Path) -> None:
+    read(tmp_path, "flows: {x: {name: first, steps: [{action: a}]}}", "a.yml")
+    flows = read(tmp_path, "flows: {x: {name: second, steps: [{action: a}]}}", "b.yml")
+    assert flows.found["x"].name == "first"
+    assert "a second flow of this id is left out" in str(flows.warnings[0])
+
+
+BAD = {
+    "flows: {x: [": "flows.yml:2:1: not YAML",
+    "flows:\n  x:\n steps": "flows.yml:3",
+    "flows: {}": "no flows are here",
+    "flows: {x: {}}": "no flows are here; ",
+    "slots: {}": "no flows are here; flows are YAML with the key `flows`",
+}
+
+
+@pytest.mark.parametrize(("text", "said"), BAD.items())
+def test_what_cannot_be_read_is_a_mistake_with_its_place(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        read(tmp_path, text)
+    assert said in str(raised.value)
+
+
+def test_a_folder_that_is_not_there_is_said_to_be(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no such file or folder"):
+        read_flows([tmp_path / "nowhere"])

@@ -1,0 +1,411 @@
+"""Drafts from flows: a file for each flow and kind, that validates as it is and asserts what follows from the flow."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from clerkship.cli.app import run
+from clerkship.engine.catalog import Registered
+from clerkship.library.yaml import parse
+from clerkship.model.problem import InputError
+from clerkship.service.checking import ValidationRequest, validate
+from clerkship.service.draft_kinds import KINDS
+from clerkship.service.draft_path import implied
+from clerkship.service.draft_values import samples
+from clerkship.service.drafting import DraftRequest, Drafts, draft
+from clerkship.settings import Settings
+
+FLOWS = """
+flows:
+  pay_bill:
+    name: pay a bill
+    description: Pay a bill from an account.
+    if: slots.logged_in
+    steps:
+      - collect: account
+        description: the account to pay from
+      - collect: amount
+        rejections: [{if: slots.amount < 1, utter: utter_too_little}]
+      - collect: speed
+      - id: check
+        action: action_check_funds
+        next:
+          - if: not slots.enough_funds
+            then:
+              - {action: utter_insufficient, next: END}
+          - else: ask
+      - id: ask
+        collect: confirmed
+        next:
+          - {if: slots.confirmed, then: pay}
+          - {else: END}
+      - {id: pay, action: action_pay}
+      - action: utter_paid
+  show_bill:
+    description: Show a bill of an account.
+    steps: [{collect: account}, {action: action_show}]
+  opening_hours:
+    description: Say when we are open.
+    steps: [{action: utter_hours}]
+  inner:
+    if: false
+    description: Only called.
+    steps: [{action: action_inner}]
+"""
+DOMAIN = """
+slots:
+  logged_in: {type: bool, mappings: [{type: controlled}]}
+  enough_funds: {type: bool, mappings: [{type: controlled}]}
+  account: {type: text, mappings: [{type: from_llm}]}
+  amount: {type: float, mappings: [{type: from_llm}]}
+  speed: {type: categorical, values: [normal, fast], mappings: [{type: from_llm}]}
+  confirmed: {type: bool, mappings: [{type: from_llm}]}
+actions: [action_check_funds, action_pay, action_show, action_inner]
+responses:
+  utter_paid: [{text: done}]
+  utter_hours: [{text: nine to five}]
+  utter_too_little: [{text: more}]
+  utter_insufficient: [{text: no}]
+"""
+Given = Callable[[str, str], None]
+
+
+@pytest.fixture(autouse=True)
+def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Given:
+    """A project of its own; the files can be written anew."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(flows: str, domain: str) -> None:
+        Path("data").mkdir(exist_ok=True)
+        Path("data/flows.yml").write_text(dedent(flows), encoding="utf-8")
+        if domain:
+            Path("domain.yml").write_text(dedent(domain), encoding="utf-8")
+
+    write(FLOWS, DOMAIN)
+    return write
+
+
+def drafted(**wanted: Any) -> Drafts:
+    """Draft, from the folder the test is in."""
+    request = DraftRequest(sources=(Path("data"),), to=Path("eval/scenarios"), **wanted)
+    return draft(request, Settings(), Registered())
+
+
+def read(stem: str) -> dict[str, Any]:
+    """A draft as data."""
+    path = Path(f"eval/scenarios/{stem}.yml")
+    found = parse(path.read_text(encoding="utf-8"), path.name).data["scenario"]
+    assert isinstance(found, dict)
+    return found
+
+
+def asserted(stem: str, name: str) -> list[Any]:
+    """What a draft asserts under a name."""
+    return [call[name] for call in read(stem)["goals"]["assertions"] if name in call]
+
+
+def test_each_flow_and_kind_that_makes_sense_has_a_file_and_all_validate() -> None:
+    drafts = drafted()
+    names = sorted(path.name for path in Path("eval/scenarios").iterdir())
+    assert names == sorted(
+        [f"{flow}_{kind}.yml" for flow in ("pay_bill", "show_bill") for kind in KINDS]
+        + [f"opening_hours_{kind}.yml" for kind in ("happy_path", "out_of_scope", "impatient")]
+    )
+    assert sorted(drafts.skipped) == [
+        ("inner", "", "no user can start it"),
+        ("opening_hours", "cancellation", "it asks for nothing"),
+        ("opening_hours", "clarification", "no other flow is like it"),
+        ("opening_hours", "correction", "it asks for nothing"),
+    ]
+    assert drafts.warnings == []
+    checked = validate(ValidationRequest(path=Path("eval"), domain=Path("domain.yml")), Settings(), Registered())
+    assert checked.problems == ()
+    assert drafts.exit_code() == 0
+
+
+def test_the_happy_path_asserts_what_follows_from_the_flow() -> None:
+    drafted(kinds=("happy_path",))
+    data = read("pay_bill_happy_path")
+    assert (data["name"], data["type"]) == ("pay a bill: all goes well", "happy_path")
+    assert data["setup"] == {"initial_slots": {"logged_in": True}}  # it is what the flow is guarded by
+    assert data["goals"]["assertions"] == [
+        {"flow_started": {"flow_ids": ["pay_bill"], "operator": "any"}},
+        {"flow_completed": {"flow_id": "pay_bill"}},
+        {
+            "slot_was_set": [
+                {"name": "account", "value": "some account"},
+                {"name": "amount", "value": 100},
+                {"name": "speed", "value": "normal"},
+                {"name": "confirmed", "value": True},
+            ]
+        },
+        {
+            "sequencing": [
+                {"flow_started": "pay_bill"},
+                {"action_executed": "action_check_funds"},
+                {"action_executed": "action_pay"},
+                {"flow_completed": "pay_bill"},
+            ]
+        },
+        {"bot_uttered": {"utter_name": "utter_paid"}},
+        {"bot_did_not_utter": {"utter_name": "utter_too_little"}},
+        {"bot_did_not_utter": {"utter_name": "utter_insufficient"}},
+    ]
+    assert "amount: 100" in data["simulation_context"]
+    assert "confirmed: yes" in data["simulation_context"]
+    text = Path("eval/scenarios/pay_bill_happy_path.yml").read_text(encoding="utf-8")
+    assert "# A draft, to be edited: happy path, for the flow pay_bill (data/flows.yml)." in text
+    assert text.count("# TODO") == 3
+    assert "# The flow goes this way if slots.enough_funds; and slots.confirmed." in text
+    assert "account is the account to pay from" in text
+    assert "Slots that no user fills: enough_funds (bool), logged_in (bool)." in " ".join(text.replace("#", "").split())
+
+
+def test_the_other_kinds_assert_what_is_theirs() -> None:
+    drafted()
+    assert "at first you say another account" in read("pay_bill_correction")["simulation_context"]
+    assert asserted("pay_bill_correction", "sequencing")[0][:2] == [{"slot_was_set": "account"}] * 2
+    assert "in the same message" in read("show_bill_correction")["simulation_context"]  # nothing is asked after it
+    assert asserted("pay_bill_cancellation", "flow_cancelled") == [{"flow_id": "pay_bill"}]
+    assert asserted("pay_bill_cancellation", "flow_completed") == []
+    assert asserted("pay_bill_cancellation", "action_not_executed") == ["action_pay"]  # funds were checked before
+    assert "confirmed: yes" not in read("pay_bill_cancellation")["simulation_context"]
+    offered = asserted("pay_bill_clarification", "pattern_clarification_contains")
+    assert offered == [{"flow_ids": ["pay_bill", "show_bill"], "operator": "all"}]
+    assert asserted("pay_bill_out_of_scope", "action_not_executed") == ["action_check_funds", "action_pay"]
+    assert asserted("pay_bill_out_of_scope", "flow_not_completed") == [{"flow_id": "pay_bill"}]
+    assert {read(f"pay_bill_{kind}")["type"] for kind in KINDS} == {"happy_path", "edge_case"}
+
+
+def test_nobody_passes_a_draft_by_silence(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    for file in drafted().written:
+        text = file.path.read_text(encoding="utf-8")
+        setup = re.sub(r"^  setup:\n", "  setup:\n    person: {lines: [Hello!]}\n", text, flags=re.MULTILINE)
+        file.path.write_text(setup, encoding="utf-8")
+    assert run(["run", "eval", "--agent", "nop", "--no-judge", "--json"]) == 1
+    verdicts = [task["verdict"] for task in json.loads(capsysbinary.readouterr().out)["tasks"]]
+    assert verdicts == ["fail"] * 15
+
+
+def test_what_exists_is_left_alone_unless_it_is_to_be_overwritten() -> None:
+    drafted(kinds=("happy_path",))
+    mine = Path("eval/scenarios/show_bill_happy_path.yml")
+    mine.write_text("mine", encoding="utf-8")
+    drafts = drafted(kinds=("happy_path", "impatient"), flows=("show_*",))
+    assert [file.path.name for file in drafts.written] == ["show_bill_impatient.yml"]
+    assert drafts.kept == [mine]
+    assert mine.read_text(encoding="utf-8") == "mine"
+    drafted(kinds=("happy_path",), flows=("show_bill",), force=True)
+    assert "A draft" in mine.read_text(encoding="utf-8")
+    assert [path.name for path in mine.parent.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_dry_run_writes_nothing_and_asks_nobody(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    command = ["generate", "scenarios", "--from", "data", "--dry-run", "--json", "--model", "scripted:nowhere.json"]
+    assert run([*command, "--kind", "happy-path"]) == 0
+    told = json.loads(capsysbinary.readouterr().out)
+    assert [(file["file"], file["by"]) for file in told["written"]] == [
+        (f"eval/scenarios/{flow}_happy_path.yml", None) for flow in ("pay_bill", "show_bill", "opening_hours")
+    ]
+    assert told["domain"] == "domain.yml"
+    assert not Path("eval").exists()
+
+
+def test_the_command_says_what_it_did_and_what_comes_next(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["generate", "scenarios", "--from", "data", "--flow", "opening_hours"]) == 0
+    out = capsys.readouterr().out
+    assert "+ eval/scenarios/opening_hours_happy_path.yml" in out
+    assert "- opening_hours, correction: it asks for nothing" in out
+    assert "3 drafts, and all validate" in out
+    assert "validate eval/scenarios" in out
+    assert run(["generate", "scenarios", "--from", "data", "--flow", "opening_hours"]) == 0
+    assert "opening_hours_happy_path.yml stays as it is" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--from", "nowhere"], "there is no such file or folder"),
+        (["--from", "domain.yml"], "no flows are here"),
+        (["--from", "data", "--kind", "hapy_path"], "unknown kind `hapy_path`; did you mean `happy_path`?"),
+        (["--from", "data", "--flow", "pay"], "no flow `pay`"),
+        (["--from", "data", "--domain", "nowhere.yml"], "there is no such domain"),
+        (["--from", "data", "--model", "scripted:nowhere.json"], "nowhere.json"),
+        (["--from", "data", "--model", "none"], "`none` writes nothing"),
+        (["--from", "data", "--to", "domain.yml/x"], "it cannot be written"),
+    ],
+)
+def test_what_cannot_be_is_said_and_nothing_is_written(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["generate", "scenarios", *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert not Path("eval").exists()
+
+
+def test_a_slot_that_the_domain_lacks_is_warned_of_and_not_asserted(given: Given) -> None:
+    given(
+        "flows: {x: {description: d, steps: [{collect: colour}, {action: action_y}]}}",
+        "slots: {a: {type: text}}\nactions: [b]",
+    )
+    drafts = drafted(kinds=("happy_path", "correction"))
+    said = "\n".join(map(str, drafts.warnings))
+    assert "data/flows.yml:1:9: x: it collects `colour`, and domain.yml has no such slot" in said
+    assert "the action `action_y` is not in domain.yml" in said
+    assert asserted("x_happy_path", "slot_was_set") == []
+    assert "# TODO domain.yml has no slot colour" in Path("eval/scenarios/x_happy_path.yml").read_text(encoding="utf-8")
+
+
+def test_without_a_domain_types_are_not_known_and_that_is_said(given: Given) -> None:
+    Path("domain.yml").unlink()
+    drafts = drafted(kinds=("happy_path",))
+    assert "no domain is known" in str(drafts.warnings[0])
+    assert drafts.domain is None
+    assert len(drafts.written) == 3
+
+
+def test_flows_that_call_and_link_are_followed_and_circles_end(given: Given) -> None:
+    given(
+        """
+        flows:
+          a:
+            description: first
+            steps:
+              [{collect: account}, {call: b}, {call: b}, {call: some_tool}, {action: action_check_funds}, {link: c}]
+          b: {description: second, steps: [{collect: amount}, {action: action_show}, {call: a}]}
+          c: {description: third, steps: [{action: action_pay}, {link: a}]}
+          d: {description: fourth, steps: [{id: again, collect: account, next: again}]}
+        """,
+        DOMAIN,
+    )
+    drafts = drafted(kinds=("happy_path",))
+    said = "\n".join(map(str, drafts.warnings))
+    assert "flows go in a circle: b -> a" in said
+    assert "flows go in a circle: c -> a" in said
+    [slots] = asserted("a_happy_path", "slot_was_set")
+    assert [slot["name"] for slot in slots] == ["account", "amount"]
+    assert asserted("a_happy_path", "action_executed") == ["action_show", "action_pay"]  # not in this flow's own order
+    text = Path("eval/scenarios/a_happy_path.yml").read_text(encoding="utf-8")
+    assert "It calls some_tool, no flow that is known here" in text
+    assert "It goes over into the flow c." in text
+    assert [slot["name"] for slot in asserted("d_happy_path", "slot_was_set")[0]] == ["account"]
+
+
+def test_odd_names_and_texts_make_files_that_read_back(given: Given) -> None:
+    names = ["Über uns!", "uber-uns", "流れ", "../../etc/passwd", "x" * 300, "no", "a: b #c"]
+    described = 'say "hi": ${HOME} $${HOME} {{ x }} # not a comment \\n \u2028 \U0001f600 - & *'
+    flows = {name: {"name": name, "description": described, "steps": [{"collect": "pin"}]} for name in names}
+    given(
+        "flows: " + json.dumps(flows, ensure_ascii=True).replace("\\ud83d\\ude00", "😀"), "slots: {pin: {type: text}}"
+    )
+    drafts = drafted(kinds=("happy_path", "correction"))
+    stems = sorted(file.path.stem.removesuffix("_happy_path") for file in drafts.written if "_happy" in file.path.name)
+    assert stems == sorted(["uber_uns", "uber_uns_2", "flow", "etc_passwd", "x" * 60, "no", "a_b_c"])
+    assert {path.parent for path in Path().rglob("*_happy_path.yml")} == {Path("eval/scenarios")}
+    assert read("no_happy_path")["name"] == "no: all goes well"
+    assert asserted("no_happy_path", "slot_was_set") == [[{"name": "pin", "value": "4711"}]]
+    assert "$${HOME} $$${HOME} {{ x }} # not a comment" in read("flow_happy_path")["simulation_context"]
+
+
+def test_a_long_flow_and_many_branches_are_no_trouble(given: Given) -> None:
+    steps = [
+        {"id": f"s{n}", "action": f"utter_{n}", "next": [{"if": "slots.a", "then": f"s{n + 1}"}, {"else": f"s{n + 2}"}]}
+        for n in range(3000)
+    ]
+    steps += [{"id": f"s{n}", "action": "utter_end", "next": "s1"} for n in (3000, 3001)]
+    given("flows: " + json.dumps({"long": {"description": "d", "steps": steps}}), "slots: {a: {type: bool}}")
+    drafts = drafted(kinds=("happy_path",))
+    assert len(asserted("long_happy_path", "bot_uttered")) > 2000
+    assert len(drafts.written) == 1
+
+
+VALUES = {
+    "order_id": "ORDER-1001",
+    "account_number": "ACCOUNT-1001",
+    "number_of_people": "3",
+    "restaurant_name": "some restaurant name",
+    "first_name": "Sam Taylor",
+    "name": "Sam Taylor",
+    "delivery-date": "2026-03-09",
+    "id": "NO-1001",
+    "colour": "some colour",
+}
+
+
+@pytest.mark.parametrize(("slot", "value"), VALUES.items())
+def test_a_text_has_a_sample_by_its_name(slot: str, value: str) -> None:
+    found = samples(slot, None)
+    assert found.right == value
+    assert found.wrong not in (value, None)
+
+
+def test_a_way_that_calls_off_or_turns_away_is_not_taken(given: Given) -> None:
+    given(
+        """
+        flows:
+          book:
+            description: Book a table
+            steps:
+              - collect: confirmed
+                next:
+                  - if: not slots.confirmed
+                    then: [{action: action_cancel_flow, next: END}]
+                  - else: book
+              - id: book
+                noop: true
+                next:
+                  - if: slots.full
+                    then: [{action: utter_sorry_full}, {link: human_handoff}]
+                  - else: [{action: utter_booked, next: END}]
+        """,
+        DOMAIN + "  utter_booked: [{text: x}]\n",
+    )
+    drafted(kinds=("happy_path",))
+    assert asserted("book_happy_path", "slot_was_set") == [[{"name": "confirmed", "value": True}]]
+    assert asserted("book_happy_path", "bot_uttered") == [{"utter_name": "utter_booked"}]
+    assert asserted("book_happy_path", "bot_did_not_utter") == [{"utter_name": "utter_sorry_full"}]
+
+
+CONDITIONS: dict[str, dict[str, Any]] = {
+    "slots.a": {"a": True},
+    "not slots.a": {"a": False},
+    "not not slots.a": {"a": True},
+    "slots.a is true": {"a": True},
+    "slots.a is not true": {"a": False},
+    "slots.a == 'x y'": {"a": "x y"},
+    'slots.a = "x" and slots.b': {"a": "x", "b": True},
+    "slots.a != 'x'": {},
+    "slots.a > 3": {},
+    "slots.a or slots.b": {},
+    "not slots.a = 'x' and slots.b": {},
+    "slots.a = 3": {"a": 3.0},
+    "slots.a is null": {},
+    "": {},
+}
+
+
+@pytest.mark.parametrize(("condition", "slots"), CONDITIONS.items())
+def test_what_a_condition_says_of_slots_is_read_where_it_is_plain(condition: str, slots: dict[str, Any]) -> None:
+    assert implied(condition) == slots
+
+
+def test_flows_with_broken_yaml_are_named_with_their_line() -> None:
+    Path("data/broken.yml").write_text("flows:\n  x: {steps: [\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"data/broken.yml:\d+:\d+"):
+        drafted()
+
+
+def test_the_draft_that_the_guide_shows_is_the_one_that_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parent.parent.parent
+    guide = (root / "docs" / "guide" / "draft_scenarios.md").read_text(encoding="utf-8")
+    out = Path().resolve() / "out"
+    monkeypatch.chdir(root / "examples" / "order_support")
+    request = DraftRequest(sources=(Path("data"),), to=out, domain=Path("domain.yml"), flows=("change_address",))
+    draft(request, Settings(), Registered())
+    written = (out / "change_address_cancellation.yml").read_text(encoding="utf-8")
+    assert f"```yaml\n{written}```" in guide

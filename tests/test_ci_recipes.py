@@ -1,0 +1,260 @@
+"""The files for continuous integration do what they say: their commands are ours, and both jobs run, line by line."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.core import TyperGroup
+
+from clerkship.cli.app import app
+from clerkship.library.yaml import parse
+
+ROOT = Path(__file__).parent.parent
+GITHUB = ROOT / "examples" / "ci" / "github" / "clerkship.yml"
+GITLAB = ROOT / "examples" / "ci" / "gitlab" / ".gitlab-ci.yml"
+TEMPLATES = ROOT / "src" / "clerkship" / "service" / "templates" / "project"
+GUIDE = ROOT / "docs" / "guide" / "in_ci.md"
+OURS = [GITHUB, GITLAB, TEMPLATES / "dot.github" / "workflows" / "practice.yml", TEMPLATES / "dot.gitlab-ci.yml"]
+GIT = {f"GIT_{role}_{what}": "x@example.com" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+Recipe = dict[str, Any]
+
+
+def read(path: Path) -> Recipe:
+    """A recipe as data."""
+    data = parse(path.read_text(encoding="utf-8"), path.name).data
+    assert isinstance(data, dict)
+    return data
+
+
+def steps(path: Path, job: str) -> list[str]:
+    """What a job runs, in order; a list of lines of GitLab's is run by one shell."""
+    recipe = read(path)
+    if "jobs" in recipe:
+        return [step["run"] for step in recipe["jobs"][job]["steps"] if "run" in step]
+    before = recipe.get("default", {}).get("before_script", [])
+    return ["\n".join([*before, *recipe[job]["script"]])]
+
+
+def jobs(path: Path) -> list[str]:
+    """Their names."""
+    recipe = read(path)
+    return list(recipe["jobs"]) if "jobs" in recipe else [name for name, job in recipe.items() if "script" in job]
+
+
+def calls(text: str) -> list[list[str]]:
+    """Each call of our command in a script, in words."""
+    joined = re.sub(r"\\?\n(?=\s*--)", " ", text)
+    lines = [re.split(r"\s(?:\|\||&&|>>|;)\s?", line)[0] for line in joined.splitlines()]
+    return [shlex.split(line.strip()) for line in lines if line.strip().startswith("clerkship ")]
+
+
+def options(words: list[str]) -> tuple[set[str], set[str]]:
+    """What a call gives, and what the command that is called has."""
+    command: Any = typer.main.get_command(app)
+    rest = words[1:]
+    while isinstance(command, TyperGroup):
+        assert rest[0] in command.commands, words
+        command, rest = command.commands[rest[0]], rest[1:]
+    known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    return {word for word in rest if re.match(r"-{1,2}[a-z]", word)}, known
+
+
+@pytest.mark.parametrize("path", OURS, ids=lambda path: path.name)
+def test_the_commands_of_a_recipe_are_ours(path: Path) -> None:
+    found = [words for job in jobs(path) for text in steps(path, job) for words in calls(text)]
+    assert len(found) >= 2
+    for words in found:
+        given, known = options(words)
+        assert given <= known, words
+
+
+def test_the_commands_the_guide_shows_in_recipes_are_ours() -> None:
+    blocks = re.findall(r"^```yaml\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    found = [shlex.split(f"clerkship {line}") for block in blocks for line in re.findall(r"clerkship ([a-z].*)", block)]
+    for words in found:
+        given, known = options([word for word in words if word not in ("||", "true")])
+        assert given <= known, words
+
+
+def test_no_key_is_at_hand_where_strangers_code_runs() -> None:
+    text, recipe = GITHUB.read_text(encoding="utf-8"), read(GITHUB)
+    assert "pull_request_target" not in text
+    assert recipe["permissions"] == {"contents": "read"}
+    assert "secrets." not in str(recipe["jobs"]["replay"])
+    assert "permissions" not in recipe["jobs"]["replay"]
+    assert "!github.event.repository.fork" in recipe["jobs"]["record"]["if"]
+    assert [step["name"] for step in recipe["jobs"]["record"]["steps"] if "secrets." in str(step)] == [
+        "Practise with the models, and record"
+    ]
+    gitlab = read(GITLAB)
+    assert "TOKEN" not in str(gitlab["replay"])
+    assert "merge_request_event" not in str(gitlab["record"]["rules"])
+
+
+def test_both_run_nightly_what_they_do_not_run_on_a_push() -> None:
+    github, gitlab = read(GITHUB), read(GITLAB)
+    assert {"push", "pull_request", "schedule", "workflow_dispatch"} == set(github["on"])
+    assert "schedule" in github["jobs"]["record"]["if"]
+    assert "schedule" not in github["jobs"]["replay"]["if"]
+    assert "schedule" in str(gitlab["record"]["rules"])
+    assert "schedule" not in str(gitlab["replay"]["rules"])
+    assert gitlab["replay"]["artifacts"]["reports"]["junit"] == "out/junit.xml"
+    assert gitlab["replay"]["artifacts"]["when"] == "always"
+
+
+class Runner:
+    """A machine of a CI: a checkout, and the shell that each step is run by."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.summary, self.output = folder / "checkout", folder / "summary.md", folder / "output"
+        self.origin = folder / "origin.git"
+        example = shutil.ignore_patterns("__pycache__", ".clerkship", "out")
+        shutil.copytree(ROOT / "examples" / "order_support", self.folder, ignore=example)
+        for path in (self.folder / "eval" / "scenarios").iterdir():
+            if path.stem != "question_in_between":  # one without a judge, and one with
+                path.unlink()
+        shutil.move(self.folder / "judged" / "order_delay.yml", self.folder / "eval" / "scenarios" / "judged_delay.yml")
+        (self.folder / ".gitignore").write_text("__pycache__\n.clerkship\nout\n", encoding="utf-8")
+        self.programs = folder / "bin"
+        self.programs.mkdir()
+        self.program("pip", "exit 0")  # we are installed
+        self.program("clerkship", f'exec {shlex.quote(sys.executable)} -m clerkship "$@"')
+        self.summary.touch()
+        self.output.touch()
+
+    def program(self, name: str, body: str) -> None:
+        """Something to be found on the path."""
+        path = self.programs / name
+        path.write_text(f"#!/bin/bash\n{body}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    def sh(self, text: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """One step, as a CI runs it."""
+        given = {
+            name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "CLERKSHIP", "GIT_"))
+        }
+        given |= {"GITHUB_STEP_SUMMARY": str(self.summary), "GITHUB_OUTPUT": str(self.output), **GIT, **environ}
+        given["PATH"] = f"{self.programs}{os.pathsep}{given['PATH']}"
+        command = ["bash", "-eo", "pipefail", "-c", text]
+        return subprocess.run(
+            command, cwd=self.folder, env=given, capture_output=True, text=True, check=False, timeout=120
+        )
+
+    def job(self, path: Path, job: str, **environ: str) -> list[subprocess.CompletedProcess[str]]:
+        """All of a job's steps. Those after one that failed are run too, for they say that they are."""
+        recipe = read(path)
+        variables = {name: str(value) for name, value in recipe["env" if "env" in recipe else "variables"].items()}
+        return [self.sh(text, **{**variables, "TRIALS": "1", "CODE": "0", **environ}) for text in steps(path, job)]
+
+    def commit(self) -> None:
+        """What there is, in a repository, with somewhere to push to."""
+        there = shlex.quote(str(self.origin))
+        done = self.sh(
+            f"git init --quiet --bare {there}; git init --quiet --initial-branch main; git add .; "
+            f"git commit --quiet -m x; git remote add origin {there}; git push --quiet origin main"
+        )
+        assert done.returncode == 0, done.stderr
+
+    def pushed(self, branch: str) -> str:
+        """What the last commit of a branch has changed there."""
+        return self.sh(f"git --git-dir {shlex.quote(str(self.origin))} show --stat {branch}").stdout
+
+    def record(self) -> None:
+        """At somebody's desk."""
+        done = self.sh("clerkship run eval -a python:bot:OrderBot --judge scripted:judge.json --record")
+        assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    """With the order desk's project on it."""
+    return Runner(tmp_path)
+
+
+def codes(done: list[subprocess.CompletedProcess[str]]) -> list[int]:
+    """How the steps ended."""
+    return [step.returncode for step in done]
+
+
+@pytest.mark.parametrize("path", [GITHUB, GITLAB], ids=["github", "gitlab"])
+def test_a_push_is_replayed_without_a_model_and_reported(path: Path, runner: Runner) -> None:
+    runner.record()
+    done = runner.job(path, "replay")
+    assert set(codes(done)) == {0}, [step.stdout + step.stderr for step in done]
+    assert "replayed" in "".join(step.stdout for step in done)
+    assert {file.name for file in (runner.folder / "out").iterdir()} == {"junit.xml", "report.html", "summary.md"}
+    assert ("Agent handles delayed order gracefully" in runner.summary.read_text(encoding="utf-8")) == (path is GITHUB)
+
+
+WORSE = {
+    GITHUB: ("within 30 days of", "within a month of", 1, "30 days"),  # what an assertion looks for
+    GITLAB: ("I am sorry, order {order_id} is", "Order {order_id} is", 2, "--refresh records what is missing"),
+}
+
+
+@pytest.mark.parametrize("path", WORSE, ids=["asserted", "never judged"])
+def test_an_agent_that_changed_fails_the_job_and_the_reports_are_there(path: Path, runner: Runner) -> None:
+    before, after, code, said = WORSE[path]
+    runner.record()
+    bot = runner.folder / "bot.py"
+    text = bot.read_text(encoding="utf-8")
+    assert before in text
+    bot.write_text(text.replace(before, after), encoding="utf-8")
+    done = runner.job(path, "replay")
+    assert max(codes(done)) == code
+    assert said in "".join(step.stdout for step in done)
+    assert (runner.folder / "out" / "junit.xml").exists()
+
+
+def test_the_first_night_at_github_records_and_offers_a_pull_request(runner: Runner) -> None:
+    runner.commit()
+    runner.program("gh", 'echo "$@" >> ../gh.txt; [ "$2" != view ]')
+    done = runner.job(GITHUB, "record", JUDGE="scripted:judge.json", PERSON="none")
+    assert set(codes(done)) == {0}, [step.stdout + step.stderr for step in done]
+    assert "code=0" in runner.output.read_text(encoding="utf-8")
+    assert "eval/scenarios/cassettes/judged_delay.jsonl" in runner.pushed("clerkship/recordings")
+    assert "pr create --head clerkship/recordings" in (runner.folder.parent / "gh.txt").read_text(encoding="utf-8")
+    again = runner.sh(steps(GITHUB, "record")[-1], EVAL="eval")
+    assert again.stdout == "nothing new was said\n"
+
+
+def test_a_later_night_at_gitlab_records_and_offers_a_merge_request(runner: Runner) -> None:
+    runner.record()
+    runner.commit()
+    judge = runner.folder / "judge.json"
+    text = judge.read_text(encoding="utf-8")
+    assert "The source says both." in text
+    judge.write_text(text.replace("The source says both.", "Both stand in the source."), encoding="utf-8")
+    server = {
+        "CI_SERVER_PROTOCOL": "https",
+        "CI_SERVER_HOST": "git.example.com",
+        "CI_PROJECT_PATH": "desk/bot",
+        "CI_DEFAULT_BRANCH": "main",
+        "CLERKSHIP_PUSH_TOKEN": "sesame",
+    }
+    there = shlex.quote(str(runner.origin))
+    runner.sh(f"git -C {there} config receive.advertisePushOptions true")
+    runner.sh(f"git config url.{there}.insteadOf https://oauth2:sesame@git.example.com/desk/bot.git")
+    [done] = runner.job(GITLAB, "record", JUDGE="scripted:judge.json", PERSON="none", **server)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "= same 2" in done.stdout
+    assert "eval/scenarios/cassettes/judged_delay.jsonl" in runner.pushed("clerkship/recordings")
+
+
+@pytest.mark.parametrize("path", [GITHUB, GITLAB], ids=["github", "gitlab"])
+def test_a_night_without_a_model_fails_and_offers_nothing(path: Path, runner: Runner) -> None:
+    runner.commit()
+    (runner.folder / "judge.json").write_text("[]", encoding="utf-8")
+    done = runner.job(path, "record", JUDGE="scripted:judge.json", PERSON="none")
+    assert 2 in codes(done)
+    if path is GITHUB:
+        assert "code=2" in runner.output.read_text(encoding="utf-8")  # by which the offer is not made
+    else:
+        assert "clerkship/recordings" not in runner.sh(f"git --git-dir {shlex.quote(str(runner.origin))} branch").stdout
