@@ -1,9 +1,10 @@
 """The scripted person: rules in order, lines, a fallback, an end. No model, no chance: the same every time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clerkship.actors.contract import Heard, Speech
+from clerkship.actors.contract import Heard, Past, Speech
+from clerkship.actors.recollection import relive
 from clerkship.events.event import Event
 from clerkship.events.query import matches
 from clerkship.model.pattern import found
@@ -69,6 +70,10 @@ class ScriptedPerson:
             if isinstance(rule.when, EventMatch) and self._may_use(number, rule) and matches(event, rule.when):
                 return self._use(number, rule)
         return None
+
+    def recall(self, past: Sequence[Past]) -> None:
+        """Their rules and lines are used up as far as they were."""
+        relive(self, past)
 
     def _may_use(self, number: int, rule: Rule) -> bool:
         return rule.times is None or self._uses[number] < rule.times

@@ -13,6 +13,7 @@ from clerkship.cli.conformance import conformance
 from clerkship.cli.console import err, print_json, print_problem
 from clerkship.cli.demo import demo
 from clerkship.cli.events import events
+from clerkship.cli.fork import fork
 from clerkship.cli.init import init
 from clerkship.cli.list_runs import list_runs
 from clerkship.cli.new import new
@@ -46,6 +47,7 @@ app.command()(compare)
 app.command()(resume)
 app.command()(rerun)
 app.command()(rescore)
+app.command()(fork)
 app.command(name="list")(list_runs)
 app.command()(up)
 app.command()(events)

@@ -13,6 +13,7 @@ from clerkship.actors.contract import SimulatedPerson, Solver
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.assertions.contract import Assertion
 from clerkship.engine.catalog import Registered
+from clerkship.engine.prefix import Prefix
 from clerkship.library.complaint import complain
 from clerkship.library.source import Unreadable, read_text
 from clerkship.library.yaml import BadYaml, parse
@@ -57,6 +58,8 @@ class BuiltTask:
     stubs: bytes
     variables: Mapping[str, str]
     """What stands in the task for environment variables, by their names."""
+    prefix: Prefix | None = None
+    """The conversation its trials go on with, if they do."""
 
     def person(self, asker: Asker | None, prompts: Prompts) -> SimulatedPerson | None:
         """A fresh person for one trial; one who is not scripted is played by whoever is asked."""

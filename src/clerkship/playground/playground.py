@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from clerkship.actors.contract import Heard, Said, Say, SimulatedPerson, Speech
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.lifecycle import FaultInjected, RequestRefused, RunEnded, StepFailed, StepRan
-from clerkship.events.log import open_log
+from clerkship.events.log import open_log, reopen_log
 from clerkship.events.query import is_kind
 from clerkship.events.sidecar import Sidecar
 from clerkship.faults.contract import Fault
@@ -50,13 +50,18 @@ class Room:
 class Sandbox:
     """One running simulator."""
 
-    __slots__ = ("_token", "name", "spec", "state")
+    __slots__ = ("_room", "_token", "name", "spec", "state")
 
     def __init__(self, name: str, room: Room) -> None:
         self.name = name
         self.spec = room.spec
         self.state = room.spec.state(room.config, Overlay(room.base))
+        self._room = room
         self._token: str | None = None
+
+    def empty(self) -> None:
+        """Be as it was before anything happened in it."""
+        self.state = self.spec.state(self._room.config, Overlay(self._room.base))
 
     @property
     def opened(self) -> bool:
@@ -69,6 +74,15 @@ class Sandbox:
         if self._token is None:
             self._token = new_token("clk_sbx")
         return self._token
+
+
+@dataclass(frozen=True)
+class Before:
+    """What happened before: events, the lines they are kept as, and the bodies too large for those."""
+
+    events: Sequence[Event] = ()
+    lines: Sequence[bytes] = ()
+    blobs: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass
@@ -187,6 +201,10 @@ class Playground:
     def seat(self, person: SimulatedPerson, sandbox: str) -> None:
         """Put a person on a sandbox that carries a conversation."""
         self._conversation(sandbox).start(self.act(sandbox, "person"), person.name)
+        self.seat_again(person, sandbox)
+
+    def seat_again(self, person: SimulatedPerson, sandbox: str) -> None:
+        """Put them where they were: their conversation has begun already."""
         self.people[sandbox] = person
         self._watched = self._watched or person.watches
 
@@ -228,7 +246,7 @@ class Playground:
                 self.speak(sandbox, speech)
                 return speech is not None
             if said is not None:
-                self.speak(sandbox, self.people[sandbox].hear(_heard(replies)), said.seq)
+                self.speak(sandbox, self.people[sandbox].hear(heard(replies)), said.seq)
             return True
 
     def greet(self, sandbox: str, start: Sequence[Said]) -> None:
@@ -284,8 +302,8 @@ class Playground:
         person = self.people.get(event.source)
         if not self._notice(event) and person is not None and isinstance(event.payload, Utterance):
             said = event.payload
-            heard = Heard(said.text, said.buttons, (said.custom,) if said.custom is not None else ())
-            self.speak(event.source, person.hear(heard), event.seq)
+            this = Heard(said.text, said.buttons, (said.custom,) if said.custom is not None else ())
+            self.speak(event.source, person.hear(this), event.seq)
 
     def _notice(self, event: Event) -> bool:
         """Tell those who watch for events; whether the one it was said to has answered."""
@@ -344,6 +362,29 @@ class Playground:
         injected = FaultInjected(fault=active.fault.name, operation=operation, details=dict(details))
         return self.emit(sandbox, injected, "scenario")
 
+    def rewind(self, before: "Before") -> None:
+        """Be as it was when these events had happened and nothing else: nobody seated, nothing scheduled, no faults.
+
+        Its name, credentials and doors stay what they are, so that whoever holds one need not be told.
+        """
+        with self.lock:
+            if self.closed:
+                return
+            self.log, self._writer = reopen_log(before.events, before.lines, before.blobs)
+            self.sidecar = Sidecar(facts=self.sidecar.facts)
+            for sandbox in self.sandboxes.values():
+                sandbox.empty()
+            for event in before.events:
+                if event.source in self.sandboxes:
+                    self.sandboxes[event.source].state.apply(event)
+            latest = max((event.at for event in before.events), default=self.started_at)
+            self.clock.rewind(latest.astimezone(self.started_at.tzinfo))
+            self.ids, self.rng = Ids(self.seed), Rng(self.seed)
+            self.ids.recall(text.decode(errors="replace") for text in (*before.lines, *before.blobs.values()))
+            self.faults, self.step_errors, self.people, self.left = [], [], {}, {}
+            self._watched = self._listening = False
+            self._held, self._depth = None, 0
+
     def redacted(self, text: str) -> str:
         """An agent's words without what opens this playground, or differs between machines: neither is for the log."""
         for name, sandbox in self.sandboxes.items():
@@ -378,7 +419,7 @@ class Playground:
         self._writer.close()
 
 
-def _heard(replies: Sequence[Say]) -> Heard:
+def heard(replies: Sequence[Say]) -> Heard:
     """All of a turn's replies as the person has them before them."""
     if len(replies) == 1 and replies[0].custom is None:
         return Heard(replies[0].text, replies[0].buttons)

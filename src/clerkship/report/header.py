@@ -128,7 +128,7 @@ def _facts(run: BenchmarkRun) -> str:
         "Grading": escape(run.grading),
         "Clerkship": escape(run.clerkship),
         **({"Judge": f"<code>{escape(run.judge.who)}</code>"} if run.judge is not None else {}),
-        **({"From": f"{run.made_by} of <code>{escape(run.origin)}</code>"} if run.origin else {}),
+        **({"From": escape(run.descent)} if run.descent else {}),
         **({"Plug-ins": escape(", ".join(map(" ".join, run.plugins.items())))} if run.plugins else {}),
         "Run it again": f'<code class="copy">{escape(run_again(run))}</code>',
     }
