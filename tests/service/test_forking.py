@@ -18,6 +18,7 @@ from clerkship.service.running import execute
 from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, resume
 from clerkship.settings import Settings
 from clerkship.store.contract import UnknownRun
+from tests.service.forks import fork
 from tests.workbench import CATALOG, Workbench
 
 DESK = """
@@ -77,15 +78,6 @@ class Told(Clerk):
     def on_history(self, history: History) -> None:
         Told.told.append(history)
         self.heard = [turn.text for turn in history.turns if turn.text is not None]
-
-
-def fork(bench: Workbench, agent: Any = None, **how: Any) -> TaskRun:
-    """Go on with what the folder's only task has come to."""
-    solver = PythonSolver("agent", agent) if isinstance(agent, type) else agent
-    request = ForkRequest(**{"run": "latest", "task": "notes", "agent": solver, **how})
-    plan = plan_fork(bench.store, request, CATALOG, Settings(timeout=20))
-    bench.result = execute(plan, bench.store, CATALOG)
-    return bench.store.task_runs(plan.run.id)[0]
 
 
 def lines(bench: Workbench, task_run: TaskRun) -> list[bytes]:
@@ -181,7 +173,7 @@ def test_one_that_cannot_be_told_is_warmed_up_and_that_leaves_no_trace(bench: Wo
 
     class Warm(Clerk):
         def on_start(self, start: Start, sandboxes: Any) -> Sequence[Said]:
-            seen.append(("start", start.slots["desk"]))
+            seen.append(("start", str(start.slots["desk"])))
             return [Say("Welcome!")]
 
         def on_turn(self, message: Message, sandboxes: Any) -> Sequence[Said]:
