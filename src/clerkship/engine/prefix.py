@@ -4,16 +4,19 @@ The log begins with the very bytes of the other; sandboxes are what those events
 made anew: who is seated, which steps are still to come, which faults are in the way.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, cast
 
 from pydantic import JsonValue
 
 from clerkship.actors.contract import (
     Agent,
+    Heard,
     History,
     Message,
     Past,
@@ -31,7 +34,7 @@ from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunForked, R
 from clerkship.kit.rng import Rng, derive
 from clerkship.model.problem import InputError
 from clerkship.model.run import Fork
-from clerkship.playground.playground import Before, Playground, heard
+from clerkship.playground.playground import ON_TURN, ActiveFault, Before, Playground, heard
 from clerkship.sandbox.door import Sandboxes
 from clerkship.steps.contract import Step
 from clerkship.steps.fault_step import FaultStep
@@ -41,22 +44,18 @@ Patiently = Callable[[Awaitable[Any]], Awaitable[None]]
 """Wait for something an agent does, as long as an answer may take."""
 
 
-class NoSuchTurn(Exception):
-    """The person never said so many lines."""
-
-    def __init__(self, turns: int) -> None:
-        super().__init__(f"it has {turns} turn{'s' * (turns != 1)}")
-        self.turns = turns
-
-
 @dataclass(frozen=True)
 class Prefix:
-    """A conversation up to a line of the person that has not been answered yet."""
+    """A conversation up to where its agent was handed one line of the person."""
 
     before: Before
     place: str
     """Where the conversation is."""
     fork: Fork
+    handed: Sequence[int]
+    """How many events there were when the agent was handed each line, the one it has not answered included."""
+    touches: Sequence[tuple[int, str, str]] = ()
+    """Requests there were: where the log stood, to which sandbox, which operation."""
 
     @cached_property
     def seed(self) -> str:
@@ -64,9 +63,9 @@ class Prefix:
         return next(event.payload.seed for event in self.before.events if isinstance(event.payload, RunStarted))
 
     @cached_property
-    def _cuts(self) -> list[int]:
-        """How many events there are up to each line of the person, that line included."""
-        return cuts(self.before.events, self.place)
+    def _lines(self) -> list[int]:
+        """Where the person's lines are among the events."""
+        return said_at(self.before.events, self.place)
 
     def _upto(self, count: int) -> Before:
         before = self.before
@@ -74,39 +73,42 @@ class Prefix:
 
     # What happened, for those who were not there.
 
-    def _turns(self) -> Iterator[tuple[int, Event | None, Sequence[Event]]]:
-        """Each turn: its number, the person's line, and what came upon it."""
-        events, starts = self.before.events, [cut - 1 for cut in self._cuts]
-        yield 0, None, events[: starts[0]]
-        for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(events)], strict=True), 1):
-            yield number, events[start], events[start + 1 : end]
-
     def past(self) -> list[Past]:
-        """As the person lived it; the last of it is not answered yet."""
-        return [
-            Past(
-                cast(Utterance, line.payload).text if line is not None else None,
-                heard(replies)
-                if (replies := [part for part in self._answer(after) if isinstance(part, Say)])
-                else None,
-                tuple(event for event in after if event.actor != "person") if line is not None else (),
-            )
-            for _, line, after in self._turns()
-            if line is not None or any(isinstance(part, Say) for part in self._answer(after))
-        ]
+        """As the person lived it: each line of theirs, and what came after it. The last of it is not answered yet."""
+        events, lines = self.before.events, self._lines
+        greeting = self._heard(events[: lines[0]])
+        past = [Past(None, greeting)] if greeting is not None else []
+        for start, end in zip(lines, [*lines[1:], len(events)], strict=True):
+            after = events[start + 1 : end]
+            seen = tuple(event for event in after if event.actor != "person")
+            past.append(Past(cast(Utterance, events[start].payload).text, self._heard(after), seen))
+        return past
 
     def history(self, task_item: Mapping[str, JsonValue] | None) -> History:
-        """As an agent is told."""
-        turns = [_turn(number, line, self._answer(after)) for number, line, after in self._turns()]
+        """As an agent is told: each line it would have been handed, and what was made of it."""
+        events = self.before.events
+        first = [Turn(0, None, answer=self._answer(events[: self._lines[0]]))]
+        later = [
+            _turn(number, cast(Utterance, events[line].payload), self._answer(events[start:end]))
+            for number, (line, start, end) in enumerate(self._had(), 1)
+        ]
         slots = {
             event.payload.name: event.payload.value
-            for event in self.before.events
+            for event in events
             if event.source == "agent" and isinstance(event.payload, SlotSet)
         }
-        had = tuple(turn for turn in turns[:-1] if turn.turn or turn.answer)
-        return History(had, slots, self.place, task_item)
+        return History((*(first if first[0].answer else ()), *later), slots, self.place, task_item)
 
-    def _answer(self, events: Sequence[Event]) -> list[Said]:
+    def _had(self) -> Iterator[tuple[int, int, int]]:
+        """Each turn that was answered: where its line is, and the events of its answer, from and to."""
+        for number, (start, end) in enumerate(pairwise(self.handed)):
+            yield self._lines[number], start, end
+
+    def _heard(self, events: Sequence[Event]) -> Heard | None:
+        replies = [part for part in self._answer(events) if isinstance(part, Say)]
+        return heard(replies) if replies else None
+
+    def _answer(self, events: Sequence[Event]) -> tuple[Said, ...]:
         """What the agent said and did among these."""
         found: list[Said] = []
         for event in events:
@@ -116,12 +118,24 @@ class Prefix:
                 found.append(_say(event.payload))
             elif event.source == "agent":
                 found.append(event.payload)
-        return found
+        return tuple(found)
 
     @property
     def silent(self) -> int:
-        """Turns in which the agent said nothing, of those it has had."""
-        return sum(turn.heard is None for turn in self.past()[:-1] if turn.said is not None)
+        """Turns in which the agent said nothing, of those it has had; what was lost on the way was said."""
+        events = self.before.events
+        return sum(not self._spoke(events[start:end]) for _, start, end in self._had())
+
+    def _spoke(self, events: Sequence[Event]) -> bool:
+        lost = [e for e in events if isinstance(e.payload, FaultInjected) and "lost" in e.payload.details]
+        return bool(lost) or self._heard(events) is not None
+
+    @property
+    def heard(self) -> int:
+        """How many messages there are before the line that is to be answered."""
+        line = self._lines[self.fork.turn - 1]
+        messages = [e for e in self.before.events[:line] if isinstance(e.payload, Utterance) and e.source == self.place]
+        return len(messages)
 
     # The agent.
 
@@ -144,9 +158,10 @@ class Prefix:
             playground.rewind(self.before)
             await patiently(cast(Remembering, agent).on_history(self.history(start.task_item), sandboxes))
             return
-        for cut in self._cuts[:-1]:
-            playground.rewind(self._upto(cut))
-            message = message_of(self.before.events[cut - 1], self.place, start)
+        for line, handed, _ in self._had():
+            playground.rewind(self._upto(handed))
+            said = cast(Utterance, self.before.events[line].payload)
+            message = Message(said.text, said.turn, self.place, start.task_item, said.metadata, start.slots)
             await patiently(agent.on_turn(message, sandboxes))
 
     def told(self, agent: Agent) -> Literal["history", "warm_up", "nothing"]:
@@ -167,6 +182,7 @@ class Prefix:
             self._set_steps(playground, steps)
             person.recall(self.past())
             playground.seat_again(person, self.place)
+            playground.sidecar.handed = list(self.handed[:-1])
             told, fork = self.told(agent), self.fork
             playground.sidecar.facts["fork"] = {**fork.model_dump(mode="json"), "told": told}
             playground.emit("run", RunForked(run=fork.run, trial=fork.trial, turn=fork.turn, told=told), "run")
@@ -183,17 +199,41 @@ class Prefix:
         """What has run is not run again, but the faults it put there are; the rest is scheduled."""
         at_once = [step for at, step in steps if at is None]
         later = sorted(((at, number, step) for number, (at, step) in enumerate(steps) if at is not None), key=_when)
-        ran = sum(isinstance(event.payload, StepRan | StepFailed) for event in self.before.events)
-        done = max(ran - len(at_once), 0)
+        ran = [event for event in self.before.events if isinstance(event.payload, StepRan | StepFailed)]
+        done = max(len(ran) - len(at_once), 0)
+        times: Counter[str] = Counter()
         for step in (*at_once, *(step for _, _, step in later[:done])):
+            times[step.name] += 1
             if isinstance(step, FaultStep):
                 step.run(playground)
+                self._count(playground.faults[-1], self._ran(step, times[step.name]))
         for at, _, step in later[done:]:
             playground.schedule(at, step)
         self._count_strikes(playground)
-        for event in self.before.events:
-            if isinstance(event.payload, StepFailed):
-                playground.step_errors.append(f"step {event.payload.step}: {event.payload.reason}")
+        playground.step_errors += [
+            f"step {event.payload.step}: {event.payload.reason}"
+            for event in ran
+            if isinstance(event.payload, StepFailed)
+        ]
+
+    def _ran(self, step: Step, time: int) -> int:
+        """Where the log stood when a step was run, for the so many-th time one of its name was."""
+        found = [e.seq for e in self.before.events if isinstance(e.payload, StepRan) and e.payload.step == step.name]
+        return found[time - 1] if time <= len(found) else 0
+
+    def _count(self, active: ActiveFault, since: int) -> None:
+        """What a fault has let pass since it is there: requests, and turns in which something was said."""
+        fault, events = active.fault, self.before.events
+        seen = [touch[1:] for touch in self.touches if touch[0] >= since]
+        if fault.strikes_turns:
+            had = [start for _, start, end in self._had() if end > since and self._spoke(events[start:end])]
+            seen += [(self.place, ON_TURN)] * len(had)
+        fits = [
+            (sandbox, operation)
+            for sandbox, operation in seen
+            if operation and fault.sandbox in (None, sandbox) and fault.operation in (None, operation)
+        ]
+        active.passed = min(fault.skip, len(fits))
 
     def _count_strikes(self, playground: Playground) -> None:
         """Each strike is the first fault's that it can be of; one that has struck has let pass what it lets pass."""
@@ -216,32 +256,25 @@ def _say(said: Utterance) -> Say:
     return Say(said.text, said.utter_name, said.buttons, said.metadata, said.custom)
 
 
-def _turn(number: int, line: Event | None, answer: Sequence[Said]) -> Turn:
-    said = cast(Utterance, line.payload) if line is not None else None
-    return Turn(number, said.text if said else None, said.metadata if said else None, tuple(answer))
+def _turn(number: int, said: Utterance, answer: tuple[Said, ...]) -> Turn:
+    return Turn(number, said.text, said.metadata, answer)
 
 
-def message_of(line: Event, place: str, start: Start) -> Message:
-    """A line of the person as an agent is handed it."""
-    said = cast(Utterance, line.payload)
-    return Message(said.text, said.turn, place, start.task_item, said.metadata, start.slots)
-
-
-def cuts(events: Sequence[Event], place: str) -> list[int]:
-    """How many events there are up to each line said to the agent, that line included."""
+def said_at(events: Sequence[Event], place: str) -> list[int]:
+    """Where among some events there is a line said to the agent."""
     return [
         number
-        for number, event in enumerate(events, 1)
+        for number, event in enumerate(events)
         if event.source == place and event.actor != "agent" and isinstance(event.payload, Utterance)
     ]
 
 
-def cut(events: Sequence[Event], place: str, turn: int) -> int:
-    """How many events there are before anybody answers the line that begins this turn."""
-    places = cuts(events, place)
-    if not 1 <= turn <= len(places):
-        raise NoSuchTurn(len(places))
-    end = places[turn - 1]
-    while end < len(events) and isinstance(events[end].payload, StepRan | StepFailed):
-        end += 1  # it was said in a step, which is done with it
-    return end
+def handed_at(events: Sequence[Event], place: str) -> list[int]:
+    """How many events there were when the agent was handed each line, where nobody took that down: with the line."""
+    found: list[int] = []
+    for line in said_at(events, place):
+        end = line + 1
+        while end < len(events) and isinstance(events[end].payload, StepRan | StepFailed):
+            end += 1  # it was said in a step, which is done with it
+        found.append(end)
+    return found

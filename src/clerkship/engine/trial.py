@@ -209,8 +209,7 @@ class Trial:
             return "turn_timed_out"
         finally:  # one that fails to hear of it fails in that conversation
             prefix.take_up(playground, agent, built.steps, person, self.job.trial)
-        messages = cast(Conversation, playground.sandboxes[prefix.place].state).messages
-        stand = Stand(prefix.fork.turn - 1, len(messages) - 1, prefix.silent)
+        stand = Stand(prefix.fork.turn - 1, prefix.heard, prefix.silent)
         return await self._talk(agent, sandboxes, self._start().task_item, stand)
 
     async def _patiently(self, doing: Awaitable[T]) -> T:
@@ -240,6 +239,7 @@ class Trial:
             if turns >= most:
                 return "turn_limit"
             turns += 1
+            playground.sidecar.handed.append(len(playground.log.events))
             said = cast(Utterance, message.payload)
             self.turn_deadline = monotonic() + patience
             turn = await agent.on_turn(Message(said.text, said.turn, place, task_item, said.metadata, slots), sandboxes)

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-_MADE = re.compile(r"([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*)_([0-9a-f]{12})(?![0-9a-zA-Z])")
+_MADE = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z][A-Za-z0-9_]{0,63})_([0-9a-f]{12})(?![A-Za-z0-9_])")
 MOST_RECALLED = 100_000
 SLACK = 1_000
 """How many that were given out may have left no trace, beside those that have."""

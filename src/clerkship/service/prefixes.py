@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import orjson
 
 from clerkship.engine.catalog import Registered
-from clerkship.engine.prefix import NoSuchTurn, Prefix, cut
+from clerkship.engine.prefix import Prefix, handed_at
 from clerkship.engine.regrade import parse_log
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import AgentStarted, RunStarted
@@ -39,11 +39,12 @@ def read_prefix(store: Store, ran: TaskRun, turn: int, catalog: Registered, *, w
     if chain_head(lines) != ran.head:
         raise InputError.of(f"the log that is kept of {which} is not the one that was graded: it is damaged")
     events = parse_log(lines, catalog.events, store.blob)
-    place = _place(events, which)
-    try:
-        end = cut(events, place, turn)
-    except NoSuchTurn as none:
-        raise InputError.of(f"{which} has no turn {turn}; {none}", hint=_hint(none.turns)) from None
+    place, beside = _place(events, which), orjson.loads(store.sidecar(ran))
+    handed = beside.get("handed") or handed_at(events, place)
+    if not 1 <= turn <= len(handed):
+        raise InputError.of(f"{which} has no turn {turn}; {_has(len(handed))}", hint=_hint(len(handed)))
+    end = handed[turn - 1]
+    touches = [(touch["seq"], touch["sandbox"], touch["operation"]) for touch in beside.get("touches", ())]
     before = Before(events[:end], lines[:end], {digest: store.blob(digest) for digest in _digests(lines[:end])})
     fork = Fork(
         run=ran.run,
@@ -53,7 +54,11 @@ def read_prefix(store: Store, ran: TaskRun, turn: int, catalog: Registered, *, w
         head=chain_head(before.lines),
         warm_up=warm_up,
     )
-    return Prefix(before, place, fork)
+    return Prefix(before, place, fork, handed[:turn], [touch for touch in touches if touch[0] <= end])
+
+
+def _has(turns: int) -> str:
+    return f"it has {turns} turn{'s' * (turns != 1)}"
 
 
 def _hint(turns: int) -> str:
