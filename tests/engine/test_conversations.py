@@ -251,7 +251,7 @@ def test_an_agent_may_not_forge_what_is_not_its_own(bench: Workbench) -> None:
 def test_a_person_nobody_can_play_is_refused_before_anything_runs(bench: Workbench) -> None:
     bench.write("eval/a.yml", "scenario: {name: A, simulation_context: x}\n")
     bench.write("eval/b.yml", "scenario: {name: B, simulation_context: x, setup: {initial_slots: {a: 1}}}\n")
-    with pytest.raises(InputError, match="people are not played by a model yet") as refused:
+    with pytest.raises(InputError, match="some people must be played by a model") as refused:
         bench.run("nop")
     files = [str(bench.folder / name) for name in ("eval/a.yml", "eval/b.yml")]
     assert [problem.file for problem in refused.value.problems] == files
@@ -262,7 +262,7 @@ def test_beside_others_such_a_person_is_errored_and_the_others_run(bench: Workbe
     bench.write("eval/talk.yml", TALK)
     found = {task_run.task: task_run for task_run in bench.run(Bot)}
     assert (found["A"].status, found["Talk"].status) == ("errored", "completed")
-    assert "people are not played by a model yet" in found["A"].error
+    assert "the person must be played by a model, and none is configured; give --person" in found["A"].error
     assert bench.exit_code() == 2
 
 

@@ -1,14 +1,18 @@
 """What a conversation that is gone on with finds as it was: people, steps, faults, bodies, ids, time."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
 
-from clerkship.actors.contract import Heard, History, Message, Past
+from clerkship.actors.contract import Heard, History, Message, Past, Say
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.kit.clock import Paced, Stepped
 from clerkship.kit.ids import Ids
+from clerkship.llm.contract import Answer, Question
+from clerkship.llm.scripted import ScriptedModel
 from clerkship.model.scenario import Person
 from clerkship.service.reading import show_task
 from tests.service.forks import fork
@@ -36,10 +40,10 @@ class Echo:
     def on_history(self, history: History) -> None:
         """It needs to know nothing."""
 
-    def on_turn(self, message: Message, sandboxes: Any) -> str:
+    def on_turn(self, message: Message, sandboxes: Any) -> Say:
         if message.text == "write":
             sandboxes["drop"].write("a.txt", "x" * 10_000)
-        return f"turn {message.turn}"
+        return Say(f"turn {message.turn}", buttons=({"title": f"Yes {message.turn}"},))
 
 
 def alike(bench: Workbench, agent: type = Echo) -> list[str]:
@@ -82,12 +86,59 @@ def alike(bench: Workbench, agent: type = Echo) -> list[str]:
             "fault.latency: {operation: on_turn, by: 5s, times: 2}]",
             ["a", "b", "b", "c"],
         ),
+        ("{lines: [a, {press: Yes 1}, {press: Yes 2}, d]}", "[]", ["a", "Yes 1", "Yes 2", "d"]),
+        ("{lines: [a, {interrupt: b}, {interrupt: c}, d, {go_silent: 5m}, e]}", "[]", ["a", "b", "c", "d", "e"]),
+        (
+            "{opening: a, script: [{when: turn 1, say: b, interrupt: c, times: 1}, {when: turn 3, say: d}], "
+            "end: {when: turn 4}}",
+            "[]",
+            ["a", "b", "c", "d"],
+        ),
         ("{lines: [write, b, c]}", "[{at: +4s, fault.drop: {operation: on_turn, times: 1}}]", ["write", "b", "b", "c"]),
     ],
 )
 def test_from_every_turn_it_goes_on_as_it_did(bench: Workbench, person: str, steps: str, said: list[str]) -> None:
     bench.write("a.yml", desk(person, steps))
     assert alike(bench) == said
+
+
+PLAYED = """
+    answers:
+      - {about: person, contains: turn 3, answer: {message: improvised four, done: false}}
+      - {about: person, contains: turn 1, answer: {message: improvised two, done: false}}
+      - {about: person, answer: {message: improvised one, done: false}}
+"""
+
+
+def test_whoever_plays_a_person_is_not_asked_for_what_was_said(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions: list[Question[Any]] = []
+    ask = ScriptedModel.ask
+
+    def counted(self: ScriptedModel, question: Question[Any]) -> Answer[Any]:
+        questions.append(question)
+        return ask(self, question)
+
+    monkeypatch.setattr(ScriptedModel, "ask", counted)
+    script = tmp_path / "person.yml"
+    script.write_text(dedent(PLAYED))
+    person = (
+        "{simulation_context: You chat., lines: [{improvise: hello}, {improvise: more}, written, {improvise: end}]}"
+    )
+    bench.write("a.yml", desk(person))
+    first = bench.run_one(Echo, person=f"scripted:{script}")
+    assert len(questions) == 3
+    said = [e["payload"]["text"] for e in bench.events(first) if e["actor"] == "person" and "text" in e["payload"]]
+    assert said == ["improvised one", "improvised two", "written", "improvised four"]
+    for turn, left in ((1, 2), (2, 1), (3, 1), (4, 0)):
+        questions.clear()
+        forked = fork(bench, Echo, run=first.run, turn=turn)
+        heard = [
+            e["payload"]["text"] for e in bench.events(forked) if e["actor"] == "person" and "text" in e["payload"]
+        ]
+        assert heard == said
+        assert len(questions) == left
 
 
 def test_a_script_is_used_up_as_far_as_it_was() -> None:
@@ -141,7 +192,7 @@ def test_time_that_follows_the_wall_goes_on_from_where_it_was(bench: Workbench) 
     bench.write("a.yml", text)
 
     class Waits(Echo):
-        def on_turn(self, message: Message, sandboxes: Any) -> str:
+        def on_turn(self, message: Message, sandboxes: Any) -> Say:
             sandboxes.wait("40m")
             return super().on_turn(message, sandboxes)
 

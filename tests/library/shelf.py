@@ -11,7 +11,6 @@ from clerkship.library.library import Library
 from clerkship.library.load import load
 from clerkship.model.domain import Abilities, Domain
 from clerkship.model.problem import InputError
-from clerkship.model.scenario import UNPLAYED
 
 CATALOG = Registered()
 
@@ -49,9 +48,8 @@ class Shelf:
         return self.told(caught.value.problems)
 
     def warnings(self, domain: Domain | None = None, **abilities: object) -> list[str]:
-        """But for people nobody plays: what is odd in it."""
-        found = [warning for warning in self.load(domain, **abilities).warnings if warning.message != UNPLAYED]
-        return self.told(tuple(found))
+        """What is odd in it."""
+        return self.told(self.load(domain, **abilities).warnings)
 
     def told(self, problems: object) -> list[str]:
         """As somebody reads them, from the folder."""

@@ -41,7 +41,7 @@ def test_the_least_there_can_be_is_a_task_without_criteria(folder: Shelf) -> Non
     task, scenario, person = one(folder)
     assert (task.name, task.criteria, task.tags, task.compat) == ("One", (), (), None)
     assert (scenario.starts, scenario.initial_slots, person.simulation_context) == ("person", {}, "A customer.")
-    assert not person.is_scripted
+    assert person.needs_model
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_what_is_ours_reaches_the_task(folder: Shelf) -> None:
         """)
     task, scenario, person = one(folder)
     assert (scenario.max_turns, scenario.turn_timeout, task.timeout) == (4, 2.5, 30)
-    assert (person.opening, person.simulation_context, person.is_scripted) == ("Hello", "A customer.", True)
+    assert (person.opening, person.simulation_context, person.needs_model) == ("Hello", "A customer.", False)
 
 
 def test_every_assertion_gates_and_is_labelled_by_what_it_is_about(folder: Shelf) -> None:

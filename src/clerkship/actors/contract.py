@@ -1,13 +1,15 @@
 """What an agent is: entry points, of which it has some; and what a person is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
 from clerkship.events.event import Event, Payload
 from clerkship.model.domain import Abilities
+from clerkship.model.problem import PlatformError
 from clerkship.sandbox.door import Sandboxes
 
 Entry = Literal["on_start", "on_history", "on_turn", "on_task"]
@@ -190,8 +192,17 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
+class OutOfRole:
+    """How the one who plays a person broke the person's contract, and would not mend it."""
+
+    rule: str
+    reason: str
+    would_have_said: str
+
+
+@dataclass(frozen=True, slots=True)
 class Speech:
-    """What a person does next: says something, leaves, or both."""
+    """What a person does next: says something, leaves, or both; maybe after a while, maybe with more to come."""
 
     text: str | None = None
     leaves: bool = False
@@ -200,6 +211,18 @@ class Speech:
     """Sent along with what is said, unseen."""
     detail: str = ""
     """Of one who leaves: what they would have done, and could not."""
+    after: timedelta | None = None
+    """How long they are silent first."""
+    more: "Callable[[], Speech | None] | None" = None
+    """What they go on with at once, decided when this is done: nobody answers in between."""
+    last: bool = False
+    """Whether they leave once this is answered."""
+    out_of_role: OutOfRole | None = None
+    """Nothing of this is said: whoever plays them does not keep to the role, and the conversation ends."""
+
+
+class Unplayed(PlatformError):
+    """Whoever plays a person cannot be asked, or gives no answer. Not the agent's doing: the run is errored."""
 
 
 class SimulatedPerson(Protocol):
@@ -208,6 +231,12 @@ class SimulatedPerson(Protocol):
     name: str
     watches: bool
     """Whether events other than what is said to them matter to them."""
+    thinks: bool
+    """Whether it takes them time to find words: somebody else is asked for them. They may raise Unplayed."""
+
+    def join(self, messages: Sequence[Event]) -> None:
+        """They are there; all that is said in their conversation, by whomever, will stand in here."""
+        ...
 
     def open(self) -> Speech | None:
         """Their first line, if they begin."""

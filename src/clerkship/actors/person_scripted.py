@@ -1,37 +1,61 @@
-"""The scripted person: rules in order, lines, a fallback, an end. No model, no chance: the same every time."""
+"""A person who goes by a script: rules in order, lines, a fallback, an end. No model, no chance: the same every time.
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+Where the script says `improvise`, a voice finds the words; one who has no script at all improvises throughout.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, cast
 
 from clerkship.actors.contract import Heard, Past, Speech
-from clerkship.actors.recollection import relive
-from clerkship.events.event import Event
+from clerkship.actors.person_played import Voice, pressed
+from clerkship.actors.recollection import Reliving, Remembered
+from clerkship.events.event import Event, Utterance
 from clerkship.events.query import matches
 from clerkship.model.pattern import found
-from clerkship.model.scenario import EventMatch, Person, Rule
+from clerkship.model.scenario import EventMatch, Improvised, Line, Person, Rule
+
+More = Callable[[], Speech | None]
+_GONE = Speech(leaves=True, reason="person_done")
+_LEFT_TO_THEM = Improvised(improvise=True)
 
 
 class ScriptedPerson:
     """One person, going through their script."""
 
-    def __init__(self, script: Person) -> None:
+    def __init__(self, script: Person, voice: Voice | None = None) -> None:
         self.name = script.name
         self._script = script
+        self._voice: Voice | Remembered | None = voice
+        self.thinks = voice is not None
+        self._opening = script.opening if not script.is_played else _LEFT_TO_THEM
+        self._fallback = script.fallback if not script.is_played else _LEFT_TO_THEM
         self._uses = [0] * len(script.script)
         self._said = 0
         self._next_line = 0
+        self._last_said = False
+        """Whether they only wait for the answer to their goodbye."""
+        self._messages: Sequence[Event] = ()
         self.watches = any(isinstance(rule.when, EventMatch) for rule in script.script) or isinstance(
             script.end.when, EventMatch
         )
 
+    def join(self, messages: Sequence[Event]) -> None:
+        """They are there, and have before them all that is said."""
+        self._messages = messages
+        if self._voice is not None:
+            self._voice.messages = messages
+
     def open(self) -> Speech | None:
         """Their first line, if they begin."""
-        if self._script.opening is not None:
-            return self._say(self._script.opening)
+        if self._opening is not None:
+            return self._speak(self._opening, self._interrupting())
         return self._go_on()
 
     def hear(self, said: Heard) -> Speech:
         """The end rule first, then the first rule that fits, then the next line, then the fallback; then they leave."""
+        if self._last_said:
+            return _GONE
         end = self._script.end
         enough = end.after is not None and self._said >= end.after
         if enough or (isinstance(end.when, str) and found(end.when, said.text)):
@@ -39,75 +63,142 @@ class ScriptedPerson:
         missed = ""
         for number, rule in enumerate(self._script.script):
             if isinstance(rule.when, str) and self._may_use(number, rule) and found(rule.when, said.text):
-                if rule.press is None:
-                    return self._use(number, rule)
-                button = _button(rule.press, said.buttons)
-                if button is not None:
-                    self._uses[number] += 1
-                    return self._press(button)
-                missed = missed or _missed(number, rule.press, said.buttons)
-        line = self._go_on()
-        if line is not None:
-            return line
-        if self._script.fallback is not None:
-            return self._say(self._script.fallback)
-        return Speech(leaves=True, reason="person_done" if self._script.lines else "nothing_left", detail=missed)
+                button = _button(rule.press, said.buttons) if rule.press is not None else None
+                if rule.press is None or button is not None:
+                    return self._use(number, rule, button)
+                missed = missed or _missed(f"rule {number + 1} fits", rule.press, said.buttons)
+        return self._proceed() or self._leave(missed)
 
     def wait(self) -> Speech | None:
-        """Whoever has lines goes on with them; others take silence for an end."""
+        """Whoever has lines goes on with them, and who has said goodbye leaves; others take silence for an end."""
+        if self._last_said:
+            return _GONE
         if not self._script.lines:
             return None
-        return self._go_on() or Speech(leaves=True, reason="person_done")
+        return self._go_on() or _GONE
 
     def notice(self, event: Event) -> Speech | None:
         """A rule on an event speaks when the event happens."""
         end = self._script.end
         if isinstance(end.when, EventMatch) and matches(event, end.when):
             return Speech(end.say, leaves=True, reason="person_done")
-        if end.after is not None and self._said >= end.after:
+        if self._last_said or (end.after is not None and self._said >= end.after):
             return None  # they have said their share, and only wait for the last answer
         for number, rule in enumerate(self._script.script):
             if isinstance(rule.when, EventMatch) and self._may_use(number, rule) and matches(event, rule.when):
-                return self._use(number, rule)
+                return self._use(number, rule, None)
         return None
 
     def recall(self, past: Sequence[Past]) -> None:
-        """Their rules and lines are used up as far as they were."""
-        relive(self, past)
+        """Their rules and lines are used up as far as they were; whoever plays them is not asked."""
+        voice, self._voice = self._voice, Remembered()
+        try:
+            Reliving(self, self._voice).go_through(past)
+        finally:
+            self._voice = voice
 
     def _may_use(self, number: int, rule: Rule) -> bool:
         return rule.times is None or self._uses[number] < rule.times
 
-    def _use(self, number: int, rule: Rule) -> Speech:
+    def _use(self, number: int, rule: Rule, button: Mapping[str, Any] | None) -> Speech:
         used = self._uses[number]
         self._uses[number] += 1
+        if rule.go_silent is not None:
+            return Speech(after=rule.go_silent, more=partial(self._after_silence, rule, used, button))
+        return self._do(rule, used, button)
+
+    def _after_silence(self, rule: Rule, used: int, button: Mapping[str, Any] | None) -> Speech:
+        says = rule.say is not None or rule.improvise is not None or button is not None
+        return self._do(rule, used, button) if says else self._proceed() or _GONE
+
+    def _do(self, rule: Rule, used: int, button: Mapping[str, Any] | None) -> Speech:
+        more = partial(self._speak, rule.interrupt) if rule.interrupt is not None else None
+        if button is not None:
+            return self._say(pressed(button), more)
+        if rule.improvise is not None:
+            return self._speak(Improvised(improvise=rule.improvise), more)
         if rule.say is None:
             return Speech()
         lines = (rule.say,) if isinstance(rule.say, str) else rule.say
-        return self._say(lines[min(used, len(lines) - 1)])
+        return self._speak(lines[min(used, len(lines) - 1)], more)
+
+    def _proceed(self) -> Speech | None:
+        """The next of their lines, else the fallback."""
+        line = self._go_on()
+        if line is not None or self._fallback is None:
+            return line
+        return self._speak(self._fallback)
+
+    def _leave(self, missed: str) -> Speech:
+        return Speech(leaves=True, reason="person_done" if self._script.lines else "nothing_left", detail=missed)
 
     def _go_on(self) -> Speech | None:
         """The next of their lines, if there is one."""
-        if self._next_line >= len(self._script.lines):
+        if not self._has_lines:
             return None
         line = self._script.lines[self._next_line]
         self._next_line += 1
-        return self._say(line.say, line.metadata)
+        if line.go_silent is not None:
+            return Speech(after=line.go_silent, more=lambda: self._proceed() or _GONE)
+        return self._line(line, self._interrupting())
 
-    def _press(self, button: Mapping[str, Any]) -> Speech:
-        """What a channel sends for a button: its payload, or its title if it has none."""
-        title = str(button.get("title", ""))
-        return self._say(str(button.get("payload") or title), {"pressed": title})
+    def _line(self, line: Line, more: More | None) -> Speech:
+        if line.press is not None:
+            buttons = self._shown()
+            button = _button(line.press, buttons)
+            if button is not None:
+                return self._say(pressed(button), more, line.metadata)
+            detail = _missed(f"line {self._next_line} presses a button", line.press, buttons)
+            return Speech(leaves=True, reason="nothing_left", detail=detail)
+        if line.improvise is not None:
+            return self._speak(Improvised(improvise=line.improvise), more, line.metadata)
+        return self._speak(cast(str | Improvised, line.interrupt or line.say), more, line.metadata)
 
-    def _say(self, line: str, metadata: Mapping[str, Any] | None = None) -> Speech:
+    def _interrupting(self) -> More | None:
+        """The line that follows the one which is said now, without waiting for an answer."""
+        lines = self._script.lines
+        if self._next_line < len(lines) and lines[self._next_line].interrupt is not None:
+            return self._go_on
+        return None
+
+    def _shown(self) -> tuple[Mapping[str, Any], ...]:
+        """The buttons of what the agent said last."""
+        buttons: list[Mapping[str, Any]] = []
+        for event in reversed(self._messages):
+            if event.actor != "agent":
+                break
+            buttons[:0] = cast(Utterance, event.payload).buttons
+        return tuple(buttons)
+
+    def _speak(
+        self, line: str | Improvised, more: More | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> Speech:
+        """What is written, or what their voice finds to say."""
+        if isinstance(line, str):
+            return self._say(Speech(line), more, metadata)
+        assert self._voice is not None  # who needs one is made with one
+        speech = self._voice.improvise(line.hint)
+        if speech.leaves and self._has_lines:
+            return cast(Speech, self._go_on())  # an author's lines are all said, whatever the voice makes of it
+        return self._say(speech, more, metadata) if speech.text else speech
+
+    @property
+    def _has_lines(self) -> bool:
+        return self._next_line < len(self._script.lines)
+
+    def _say(self, speech: Speech, more: More | None, metadata: Mapping[str, Any] | None = None) -> Speech:
         self._said += 1
-        return Speech(line, metadata=metadata)
+        self._last_said = speech.last and not self._has_lines
+        if metadata is None and more is None:
+            return speech
+        along = {**(metadata or {}), **(speech.metadata or {})} or None
+        return Speech(speech.text, metadata=along, last=speech.last, more=more)
 
 
-def _missed(number: int, title: str, buttons: tuple[Mapping[str, Any], ...]) -> str:
-    """What an author should know whose rule fitted and found nothing to press."""
+def _missed(what: str, title: str, buttons: tuple[Mapping[str, Any], ...]) -> str:
+    """What an author should know whose rule or line found nothing to press."""
     there = ", ".join(str(button.get("title")) for button in buttons) or "none"
-    return f"rule {number + 1} fits, and no button is like {title!r}; there were: {there}"
+    return f"{what}, and no button is like {title!r}; there were: {there}"
 
 
 def _button(title: str, buttons: tuple[Mapping[str, Any], ...]) -> Mapping[str, Any] | None:

@@ -16,8 +16,8 @@ from clerkship.model import pattern
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import equals
 from clerkship.model.names import nearest
+from clerkship.model.pattern import Regex
 from clerkship.model.run import FieldCheck
-from clerkship.model.scenario import Regex
 
 _WORD = re.compile(r"\w+")
 

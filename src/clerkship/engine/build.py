@@ -10,6 +10,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from clerkship.actors.contract import SimulatedPerson, Solver
+from clerkship.actors.person_played import played
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.assertions.contract import Assertion
 from clerkship.engine.catalog import Registered
@@ -28,7 +29,7 @@ from clerkship.model.environment import Environment
 from clerkship.model.model_choice import NOBODY, ModelChoice
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
-from clerkship.model.scenario import SCRIPT, UNPLAYED, Person, Scenario
+from clerkship.model.scenario import Person, Scenario
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.model.variables import UnknownVariable, Used, expand
@@ -64,9 +65,10 @@ class BuiltTask:
     def person(self, asker: Asker | None, prompts: Prompts) -> SimulatedPerson | None:
         """A fresh person for one trial; one who is not scripted is played by whoever is asked."""
         script: Person | None = self.scenario.person
-        if script is not None and script.needs_model:
-            raise InputError.of(UNPLAYED, hint=SCRIPT)
-        return ScriptedPerson(script) if script is not None else None
+        if script is None:
+            return None
+        given = f"{self.slots.decode()}\n{self.snapshot.environment.now:%Y-%m-%d}" if script.needs_model else ""
+        return ScriptedPerson(script, played(script, asker, prompts, given, approached=self.scenario.starts == "agent"))
 
 
 def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], catalog: Registered) -> list[BuiltTask]:

@@ -120,6 +120,33 @@ class Prefix:
                 found.append(event.payload)
         return tuple(found)
 
+    def _waits(self) -> tuple[int, list[Say]]:
+        """Of a person who went on without waiting: how many answers they have to come before they go on, and those
+        they have had since."""
+        events, ahead, unheard, seen = self.before.events, 0, list[Say](), 0
+        for number, count in enumerate(self.handed):
+            ahead += sum(seen <= line < count for line in self._unwaited)
+            seen = count
+            answer = events[count : self.handed[number + 1]] if number + 1 < len(self.handed) else None
+            if answer is None or any(_is_lost(event) for event in answer):
+                continue
+            said = [part for part in self._answer(answer) if isinstance(part, Say)]
+            unheard = [*unheard, *said] if ahead else []
+            ahead = max(ahead - 1, 0)
+        return ahead, unheard
+
+    @cached_property
+    def _unwaited(self) -> list[int]:
+        """Lines that the person said without waiting for an answer to the one before: said before the agent was
+        handed that, and because of the same thing. A line that a step says is not."""
+        events = self.before.events
+        lines = [(line, number) for number, line in enumerate(self._lines) if not _is_steps(events, line)]
+        return [
+            line
+            for (last, number), (line, _) in pairwise(lines)
+            if events[line].cause == events[last].cause and (number >= len(self.handed) or line < self.handed[number])
+        ]
+
     @property
     def silent(self) -> int:
         """Turns in which the agent said nothing, of those it has had; what was lost on the way was said."""
@@ -127,8 +154,7 @@ class Prefix:
         return sum(not self._spoke(events[start:end]) for _, start, end in self._had())
 
     def _spoke(self, events: Sequence[Event]) -> bool:
-        lost = [e for e in events if isinstance(e.payload, FaultInjected) and "lost" in e.payload.details]
-        return bool(lost) or self._heard(events) is not None
+        return any(map(_is_lost, events)) or self._heard(events) is not None
 
     @property
     def heard(self) -> int:
@@ -181,7 +207,7 @@ class Prefix:
             playground.rng = Rng(derive(self.seed, "fork", self.fork.turn, trial))
             self._set_steps(playground, steps)
             person.recall(self.past())
-            playground.seat_again(person, self.place)
+            playground.seat_again(person, self.place, *self._waits())
             playground.sidecar.handed = list(self.handed[:-1])
             told, fork = self.told(agent), self.fork
             playground.sidecar.facts["fork"] = {**fork.model_dump(mode="json"), "told": told}
@@ -250,6 +276,17 @@ class Prefix:
 
 def _when(item: tuple[timedelta, int, Step]) -> tuple[timedelta, int]:
     return item[:2]
+
+
+def _is_lost(event: Event) -> bool:
+    """Whether it is what the agent said that never arrived."""
+    return isinstance(event.payload, FaultInjected) and "lost" in event.payload.details
+
+
+def _is_steps(events: Sequence[Event], line: int) -> bool:
+    """Whether a line was said by a step, which is over with it."""
+    after = events[line + 1].payload if line + 1 < len(events) else None
+    return isinstance(after, StepRan) and after.step.endswith(".say")
 
 
 def _say(said: Utterance) -> Say:

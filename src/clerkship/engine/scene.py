@@ -25,5 +25,5 @@ def open_conversation(playground: Playground, built: BuiltTask, place: str) -> N
     with playground.lock:
         for name, value in built.scenario.initial_slots.items():
             playground.emit("agent", SlotSet(name=name, value=value), "scenario")
-        playground.speak(place, playground.people[place].open())
+        playground.open(place)
         playground.listen()

@@ -16,7 +16,6 @@ from typing import Any
 
 from clerkship.actors.contract import AgentStopped
 from clerkship.engine.trial import Finished, Job, Setting, Trial, called_off, stillborn
-from clerkship.kit.wall import monotonic
 from clerkship.model.problem import ClerkshipError, PlatformError
 from clerkship.model.run import Ending
 
@@ -94,19 +93,21 @@ class Seat:
         if not trial.claim():
             self.retired = True
             return Done(self, None)
+        if self.stopped and trial.playground.unplayed:
+            ending, reason = "cancelled", ""  # whoever plays the person was sent home in the middle of it
         finished = finish(trial, ending, reason)
         if self.stopped and any(criterion.status == "error" for criterion in finished.task_run.criteria):
             finished = called_off(finished)  # whoever judges was sent home in the middle of it
         return Done(self, finished)
 
     async def _play(self, trial: Trial) -> tuple[Ending, str]:
-        deadline = monotonic() + trial.timeout
+        deadline = trial.time() + trial.timeout
         try:
             try:
                 with self._gate:
                     self.trial, self._deadline = trial, deadline
                 ending = await trial.play()
-                return (ending if monotonic() <= deadline else self._ending), ""
+                return (ending if trial.time() <= deadline else self._ending), ""
             finally:
                 with self._gate:
                     self.trial, self._deadline, self.finishing = None, math.inf, True
@@ -138,7 +139,7 @@ class Seat:
         with self._gate:
             if self.trial is None or self.retired:
                 return None
-            late = monotonic() - min(self._deadline, self.trial.turn_deadline)
+            late = self.trial.time() - min(self._deadline, self.trial.turn_deadline)
             if late <= 0:
                 return None
             if late > GRACE:
@@ -153,7 +154,7 @@ class Seat:
             self.stopped = True
             if self.trial is not None:
                 self._ending = "cancelled"
-                self._deadline = min(self._deadline, monotonic())
+                self._deadline = min(self._deadline, self.trial.time())
 
     def _cancel(self, trial: Trial) -> None:
         """Ask politely, as asyncio does; an agent that waits for something hears it."""

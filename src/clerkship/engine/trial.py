@@ -14,6 +14,7 @@ from clerkship.actors.contract import (
     AgentStopped,
     Entry,
     Message,
+    OutOfRole,
     Say,
     SimulatedPerson,
     Solver,
@@ -39,7 +40,7 @@ from clerkship.model.usage import Role
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.pacer import paced
-from clerkship.playground.playground import Playground
+from clerkship.playground.playground import INVALID, Playground
 from clerkship.sandbox.door import Sandboxes
 from clerkship.sandbox.state import Conversation
 
@@ -107,10 +108,10 @@ class Trial:
         snapshot = job.built.snapshot
         self.timeout = snapshot.timeout
         self._began = perf_counter()
-        self._began_at = monotonic()
         prefix = job.built.prefix
         seed = derive(job.seed, snapshot.task.name, job.trial) if prefix is None else prefix.seed
         self.playground = Playground(snapshot.environment, job.built.rooms, seed)
+        self._began_at = self.time()
         for subscriber in setting.subscribers:
             self.playground.log.subscribe(subscriber)
         self._tally = Tally()
@@ -122,7 +123,11 @@ class Trial:
         self._agent: Agent | None = None
         self._over = False
         self.turn_deadline = math.inf
-        """When the answer that is waited for must be there."""
+        """When the answer that is waited for must be there, in the agent's time."""
+
+    def time(self) -> float:
+        """Wall seconds as the agent has them: its clock stands still while a person thinks."""
+        return monotonic() - self.playground.thought.seconds
 
     def claim(self) -> bool:
         """True for the first who asks."""
@@ -130,7 +135,7 @@ class Trial:
 
     def out_of_time(self, ending: Ending) -> Ending:
         """What it is to be stopped now: by the limit of a turn, unless the run's own limit or somebody ends it."""
-        early = monotonic() < self._began_at + self.timeout
+        early = self.time() < self._began_at + self.timeout
         return "turn_timed_out" if ending == "timed_out" and early else ending
 
     async def play(self) -> Ending:
@@ -214,9 +219,9 @@ class Trial:
 
     async def _patiently(self, doing: Awaitable[T]) -> T:
         """Wait for an agent as long as an answer may take."""
-        self.turn_deadline = monotonic() + _limits(self.job.built.scenario)[1]
+        self.turn_deadline = self.time() + _limits(self.job.built.scenario)[1]
         done = await doing
-        if monotonic() > self.turn_deadline:
+        if self.time() > self.turn_deadline:
             raise TurnTimedOut
         self.turn_deadline = math.inf
         return done
@@ -241,9 +246,9 @@ class Trial:
             turns += 1
             playground.sidecar.handed.append(len(playground.log.events))
             said = cast(Utterance, message.payload)
-            self.turn_deadline = monotonic() + patience
+            self.turn_deadline = self.time() + patience
             turn = await agent.on_turn(Message(said.text, said.turn, place, task_item, said.metadata, slots), sandboxes)
-            if monotonic() > self.turn_deadline:
+            if self.time() > self.turn_deadline:
                 return "turn_timed_out"
             self.turn_deadline = math.inf
             silent += not any(isinstance(part, Say) for part in turn)
@@ -286,6 +291,8 @@ class Trial:
         error = error or playground.broken or "; ".join(playground.step_errors)
         if error and ending != "cancelled":
             ending = "errored"
+        elif playground.out_of_role is not None and ending != "cancelled":  # whatever the agent made of it
+            ending, error = INVALID, _told(playground.out_of_role)
         if not playground.lock.acquire(timeout=LOCK_LIMIT):
             raise PlatformError("the playground never came to rest")
         try:
@@ -371,6 +378,10 @@ def stillborn(job: Job, error: str, ending: Literal["errored", "cancelled"] = "e
         tags=snapshot.task.tags,
     )
     return Finished(task_run, b"", {}, b"{}")
+
+
+def _told(broken: OutOfRole) -> str:
+    return f"the person did not keep to their role ({broken.rule}): {broken.reason}"
 
 
 def _limits(scenario: Scenario) -> tuple[int, float]:

@@ -88,6 +88,22 @@ class FaultInjected(Payload):
     details: dict[str, Any] = {}
 
 
+class PersonBrokeContract(Payload):
+    """The model that plays a person did not keep to the role. What it would have said was not said."""
+
+    kind: ClassVar[str] = "person.broke_contract"
+    rule: str
+    reason: str
+    would_have_said: str = ""
+
+
+class PersonChecked(Payload):
+    """A judge found that the person was played as they should be."""
+
+    kind: ClassVar[str] = "person.checked"
+    reason: str
+
+
 LIFECYCLE: tuple[type[Payload], ...] = (
     RunStarted,
     StepRan,
@@ -99,4 +115,6 @@ LIFECYCLE: tuple[type[Payload], ...] = (
     RunEnded,
     RequestRefused,
     FaultInjected,
+    PersonBrokeContract,
+    PersonChecked,
 )

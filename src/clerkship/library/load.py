@@ -32,7 +32,6 @@ from clerkship.model.domain import Abilities
 from clerkship.model.environment import CONVERSATION, Environment
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
-from clerkship.model.scenario import SCRIPT, UNPLAYED, Person
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import Entity, Task
 from clerkship.model.variables import UnknownVariable, expand
@@ -330,8 +329,6 @@ class Loader:
                 piece.tree, [*piece.path, "setup", "person"], _words(error), "give them an `opening` or `lines`"
             )
             return
-        if not (written.setup.person or Person(simulation_context="")).is_scripted:
-            self._note(self._warnings, piece.tree, [*piece.path, "simulation_context"], UNPLAYED, SCRIPT, key=True)
         task = task.model_copy(update={"name": self._name_of_its_own(task.name, piece)})
         self.tasks[task.name] = LoadedTask(task, environment, {}, solution, piece.tree.file)
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validat
 from clerkship.llm.contract import Answer, BadAnswer, Question
 from clerkship.model import pattern
 from clerkship.model.frozen import Frozen
-from clerkship.model.scenario import Regex
+from clerkship.model.pattern import Regex
 
 T = TypeVar("T", bound=BaseModel)
 DIMENSIONS = 256

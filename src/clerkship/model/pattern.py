@@ -1,8 +1,10 @@
 """Regular expressions that cannot hang a run: each search has a time limit."""
 
 from functools import lru_cache
+from typing import Annotated
 
 import regex
+from pydantic import AfterValidator
 
 TIME_LIMIT = 1.0
 
@@ -28,3 +30,12 @@ def found(pattern: str, text: str) -> bool:
         return compile_pattern(pattern).search(text, timeout=TIME_LIMIT) is not None
     except TimeoutError:
         raise PatternTooSlow(f"the pattern {pattern!r} took over {TIME_LIMIT:g} s on {len(text)} characters") from None
+
+
+def _check_pattern(pattern: str) -> str:
+    compile_pattern(pattern)
+    return pattern
+
+
+Regex = Annotated[str, AfterValidator(_check_pattern)]
+"""A regular expression in a file."""

@@ -5,22 +5,16 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
 from clerkship.model.call import StepCall
-from clerkship.model.frozen import Frozen, Number, Whole
+from clerkship.model.duration import Duration
+from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.matcher import check_expected
-from clerkship.model.pattern import compile_pattern
+from clerkship.model.pattern import Regex
+from clerkship.model.persona import Persona
 
 MAX_TURNS = 50
-UNPLAYED = "the person has a simulation_context and no script, and people are not played by a model yet"
-SCRIPT = "give them `setup.person`, with an `opening` or `lines`"
 TURN_TIMEOUT = 60.0
+LANGUAGE = "English"
 
-
-def _check_pattern(pattern: str) -> str:
-    compile_pattern(pattern)
-    return pattern
-
-
-Regex = Annotated[str, AfterValidator(_check_pattern)]
 Expected = Annotated[JsonValue, AfterValidator(check_expected)]
 Where = Annotated[dict[str, Expected], Field(description="dotted path in the payload -> literal or matcher")]
 
@@ -37,6 +31,35 @@ class EventMatch(Frozen):
     actor: Annotated[Actor | None, Field(description="who did it; anybody if not given")] = None
 
 
+class Improvised(Frozen):
+    """What is left to the model that plays them: with a hint what to do in this turn, or without."""
+
+    improvise: Annotated[
+        Annotated[str, Field(min_length=1)] | Literal[True],
+        Field(description="what to do in this turn; true to leave it to them"),
+    ]
+
+    @property
+    def hint(self) -> str:
+        """What to do; empty where it is left to them."""
+        return "" if self.improvise is True else self.improvise
+
+
+_Hint = Annotated[
+    Annotated[str, Field(min_length=1)] | Literal[True] | None,
+    Field(description="have a model say something fitting: a hint what to do, or true to leave it to them"),
+]
+_Press = Annotated[Regex | None, Field(description="the button to press, by a regex on its title")]
+_Interrupt = Annotated[
+    Annotated[str, Field(min_length=1)] | Improvised | None,
+    Field(description="said without waiting for the answer to what was said before it; then they wait for both"),
+]
+_Silent = Annotated[
+    Duration | None,
+    Field(description="say nothing for so long in simulated time, then go on; gone for good if nothing follows"),
+]
+
+
 class Rule(Frozen):
     """When the person hears this, or this happens, they say that, or press a button."""
 
@@ -45,20 +68,31 @@ class Rule(Frozen):
         str | tuple[str, ...] | None,
         Field(description="a line, or one line per use, the last repeating; null to stay silent and wait"),
     ] = None
+    improvise: _Hint = None
     press: Annotated[
         Regex | None,
         Field(description="the button to press, by a regex on its title; the rule waits for a turn that has one"),
     ] = None
+    go_silent: _Silent = None
+    interrupt: _Interrupt = None
     times: Annotated[Whole | None, Field(ge=1, description="how often the rule may be used")] = None
+
+    @property
+    def improvises(self) -> bool:
+        """Whether it leaves something to a model."""
+        return self.improvise is not None or isinstance(self.interrupt, Improvised)
 
     @model_validator(mode="after")
     def _something_to_say(self) -> "Rule":
-        if self.say is not None if self.press is not None else "say" not in self.model_fields_set:
-            raise ValueError("expected `say`, or `press` a button")
-        if self.press is None and self.say is not None and not self.say:
+        doing = [key for key in ("say", "improvise", "press") if getattr(self, key) is not None]
+        if len(doing) > 1 or not (doing or self.go_silent is not None or "say" in self.model_fields_set):
+            raise ValueError("expected `say`, or `press` a button, or `improvise`, or `go_silent`")
+        if "say" in doing and not self.say:
             raise ValueError("`say` is empty; give it a line, or null to stay silent")
         if self.press is not None and not isinstance(self.when, str):
             raise ValueError("`press` goes with a `when` on what the agent said: an event has no buttons")
+        if self.interrupt is not None and not doing:
+            raise ValueError("`interrupt` comes on top of something that is said: give `say`, `improvise` or `press`")
         return self
 
 
@@ -68,17 +102,39 @@ def _or_text(schema: dict[str, Any]) -> None:
     schema.update({"anyOf": [{"type": "string", "minLength": 1}, whole]})
 
 
+_DOING = ("say", "improvise", "press", "interrupt", "go_silent")
+
+
 class Line(Frozen):
-    """A line that is said whatever the agent answers: text alone, or with what is sent along unseen."""
+    """A line that is said whatever the agent answers: text alone, or with what is sent along unseen; or what else they
+    do when it is their turn."""
 
     model_config = ConfigDict(json_schema_extra=_or_text)
-    say: Annotated[str, Field(min_length=1)]
+    say: Annotated[str | None, Field(min_length=1)] = None
     metadata: Annotated[dict[str, JsonValue] | None, Field(description="sent along with it, unseen")] = None
+    improvise: _Hint = None
+    press: _Press = None
+    interrupt: _Interrupt = None
+    go_silent: _Silent = None
+
+    @property
+    def improvises(self) -> bool:
+        """Whether it leaves something to a model."""
+        return self.improvise is not None or isinstance(self.interrupt, Improvised)
 
     @model_validator(mode="before")
     @classmethod
     def _text_alone(cls, value: Any) -> Any:
         return {"say": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _one(self) -> "Line":
+        doing = [key for key in _DOING if getattr(self, key) is not None]
+        if len(doing) != 1:
+            raise ValueError("expected one of `say`, `improvise`, `press`, `interrupt` and `go_silent`")
+        if self.metadata is not None and self.go_silent is not None:
+            raise ValueError("`metadata` goes with something that is said")
+        return self
 
 
 class EndRule(Frozen):
@@ -91,41 +147,89 @@ class EndRule(Frozen):
 
 class Person(Frozen):
     """A scripted person: an opening line, rules in order, a fallback, an end; or lines one after another. The same
-    every time. One with a `simulation_context` and nothing else is played by a model."""
+    every time. One with a `simulation_context` and no words of their own is played by a model."""
 
     name: str = "person"
     sandbox: Annotated[str | None, Field(description="where they talk; the only chat sandbox if there is one")] = None
     simulation_context: Annotated[str | None, Field(description="who they are and what they want, in plain words")] = (
         None
     )
-    opening: Annotated[str | None, Field(description="their first line; none if they wait to be spoken to")] = None
+    persona: Annotated[str | Persona | None, Field(description="how they are: the name of a persona, or one")] = None
+    language: Annotated[str | None, Field(description="what they speak; as their persona does, or English")] = None
+    opening: Annotated[
+        str | Improvised | None, Field(description="their first line; none if they wait to be spoken to")
+    ] = None
     lines: Annotated[
         tuple[Line, ...],
         Field(description="said one after another where no rule fits, whatever the agent answers; then they hang up"),
     ] = ()
     script: tuple[Rule, ...] = ()
-    fallback: Annotated[str | None, Field(description="said when no rule fits; without it they hang up")] = None
+    fallback: Annotated[
+        str | Improvised | None, Field(description="said when no rule fits; without it they hang up")
+    ] = None
     end: EndRule = EndRule()
+    never_says: Annotated[
+        tuple[Regex, ...], Field(description="regular expressions on what a model may not have them say")
+    ] = ()
+    may_invent: Annotated[
+        Flag, Field(description="whether a model may have them make up numbers, dates and addresses")
+    ] = False
+    min_turns: Annotated[
+        Whole, Field(ge=1, le=10_000, description="answers a model has them hear before they leave")
+    ] = 1
+    check: Annotated[
+        Literal["rules", "model"],
+        Field(description="how it is checked that a model kept to their role: by rules, or by a judge as well"),
+    ] = "rules"
 
     @property
-    def is_scripted(self) -> bool:
-        """Whether all they say is written down."""
-        return self.simulation_context is None or bool(self.opening is not None or self.lines or self.script)
+    def is_played(self) -> bool:
+        """Whether every word of theirs is left to a model."""
+        written = self.opening is not None or self.lines or self.script or self.fallback is not None
+        return self.simulation_context is not None and not written
 
     @property
     def needs_model(self) -> bool:
-        """Whether somebody must make up what they say."""
-        return not self.is_scripted
+        """Whether somebody must make up what they say, all of it or a part."""
+        parts: tuple[Line | Rule, ...] = (*self.lines, *self.script)
+        return (
+            self.is_played
+            or any(isinstance(part, Improvised) for part in (self.opening, self.fallback))
+            or any(part.improvises for part in parts)
+        )
 
     @property
     def first_line(self) -> str | None:
         """What they begin with, where that is written down."""
-        return self.opening if self.opening is not None or not self.lines else self.lines[0].say
+        if self.opening is not None or not self.lines:
+            return self.opening if isinstance(self.opening, str) else None
+        return self.lines[0].say
 
     @property
     def begins(self) -> bool:
         """Whether they can say a first line of their own."""
-        return self.first_line is not None or not self.is_scripted
+        return self.opening is not None or bool(self.lines) or self.is_played
+
+    @property
+    def manner(self) -> Persona | None:
+        """Their persona, where it is at hand."""
+        return self.persona if isinstance(self.persona, Persona) else None
+
+    @property
+    def speaks(self) -> str:
+        """The language they are to be played in."""
+        return self.language or (self.manner.language if self.manner is not None else None) or LANGUAGE
+
+    @model_validator(mode="after")
+    def _has_something_to_interrupt(self) -> "Person":
+        before: Line | str | Improvised | None = self.opening
+        for line in self.lines:
+            if line.interrupt is not None and (
+                before is None or (isinstance(before, Line) and before.go_silent is not None)
+            ):
+                raise ValueError("`interrupt` comes right after something that is said: put a line before it")
+            before = line
+        return self
 
 
 def _or_steps_alone(schema: dict[str, Any]) -> None:
@@ -162,5 +266,12 @@ class Scenario(Frozen):
     @model_validator(mode="after")
     def _opens_if_it_starts(self) -> "Scenario":
         if self.starts == "person" and (self.person is None or not self.person.begins):
-            raise ValueError("`starts: person` needs a person with an `opening` or `lines`")
+            raise ValueError("`starts: person` needs a person with an `opening` or `lines`, or a `simulation_context`")
+        return self
+
+    @model_validator(mode="after")
+    def _somebody_to_play(self) -> "Scenario":
+        person = self.person
+        if person is not None and person.needs_model and person.simulation_context is None and person.persona is None:
+            raise ValueError("to improvise, a model must know who they are: give the person a `simulation_context`")
         return self

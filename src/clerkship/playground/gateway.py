@@ -94,7 +94,8 @@ class Gateway:
             try:
                 return self._through(exchange)
             except Exception as error:  # a simulator's bug is ours: the run is errored, the agent not blamed
-                playground.broken = f"{exchange.sandbox_name}: {type(error).__name__}: {error}"
+                if not playground.unplayed:
+                    playground.broken = f"{exchange.sandbox_name}: {type(error).__name__}: {error}"
                 raise SimulatorBroken(playground.broken) from error
 
     def _through(self, exchange: Exchange) -> Reply:

@@ -1,16 +1,23 @@
 """A playground: forked from an environment, changed only through events, sealed into evidence."""
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Any, TypeVar, cast
 
-from clerkship.actors.contract import Heard, Said, Say, SimulatedPerson, Speech
+from clerkship.actors.contract import Heard, OutOfRole, Said, Say, SimulatedPerson, Speech, Unplayed
 from clerkship.events.event import Event, Payload, Utterance
-from clerkship.events.lifecycle import FaultInjected, RequestRefused, RunEnded, StepFailed, StepRan
+from clerkship.events.lifecycle import (
+    FaultInjected,
+    PersonBrokeContract,
+    RequestRefused,
+    RunEnded,
+    StepFailed,
+    StepRan,
+)
 from clerkship.events.log import open_log, reopen_log
 from clerkship.events.query import is_kind
 from clerkship.events.sidecar import Sidecar
@@ -19,6 +26,7 @@ from clerkship.kit.clock import Clock, Paced, Stepped
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
 from clerkship.kit.secrets import new_token
+from clerkship.kit.stopwatch import Stopwatch
 from clerkship.kit.wall import monotonic
 from clerkship.model.environment import Environment, Reaction
 from clerkship.model.frozen import Frozen
@@ -35,7 +43,9 @@ ON_TURN = "on_turn"
 """What an agent's answer in a conversation is called where a request has its operation."""
 PATIENCE = timedelta(minutes=1)
 """How long a person waits for an answer before they say it again."""
+INVALID: Ending = "invalid_person"
 S = TypeVar("S", bound=State)
+D = TypeVar("D")
 
 
 @dataclass(frozen=True)
@@ -136,6 +146,17 @@ class Playground:
         self.step_errors: list[str] = []
         self.people: dict[str, SimulatedPerson] = {}
         self.left: dict[str, str] = {}
+        self.thinks = False
+        """Whether there is somebody here who takes time to find words."""
+        self.thought = Stopwatch(monotonic)
+        """How long they have taken for it so far: no time of the agent's."""
+        self.unplayed = False
+        """Whether somebody here could not be played."""
+        self.out_of_role: OutOfRole | None = None
+        """How somebody here was played who did not keep to their role."""
+        self._ahead: dict[str, int] = {}
+        """Lines that were said before the one before them was answered."""
+        self._unheard: list[Say] = []
         self._reactions = environment.reactions
         self._depth = 0
         self._held: list[Event] | None = None
@@ -203,16 +224,40 @@ class Playground:
         self._conversation(sandbox).start(self.act(sandbox, "person"), person.name)
         self.seat_again(person, sandbox)
 
-    def seat_again(self, person: SimulatedPerson, sandbox: str) -> None:
-        """Put them where they were: their conversation has begun already."""
+    def seat_again(self, person: SimulatedPerson, sandbox: str, ahead: int = 0, unheard: Sequence[Say] = ()) -> None:
+        """Put them where they were: their conversation has begun already. One who went on without waiting has so many
+        answers to come before they go on, and these already."""
+        self._unheard = list(unheard)
+        if ahead:
+            self._ahead[sandbox] = ahead
+        person.join(self._conversation(sandbox).messages)
         self.people[sandbox] = person
         self._watched = self._watched or person.watches
+        self.thinks = self.thinks or person.thinks
+
+    def open(self, sandbox: str) -> None:
+        """The person who begins says their first line."""
+        self.speak(sandbox, self._decided(self.people[sandbox].open))
+
+    def _decided(self, decide: Callable[[], D]) -> D:
+        """What somebody makes up their mind to do; the time it takes is theirs."""
+        if not self.thinks:
+            return decide()
+        with self.thought:
+            try:
+                return decide()
+            except Unplayed as error:
+                self.unplayed, self.broken = True, str(error)
+                raise
 
     def speak(self, sandbox: str, speech: Speech | None, cause: int | None = None) -> None:
         """Have the person do what they decided."""
-        conversation = self._conversation(sandbox)
-        if speech is None or not (speech.text or speech.leaves):
+        if speech is None:
             return
+        if not speech.text and not speech.leaves:
+            self._do_else(sandbox, speech, cause)
+            return
+        conversation = self._conversation(sandbox)
         self.clock.touch()  # what falls due may end the conversation
         if speech.text and conversation.open:
             along = {"metadata": dict(speech.metadata)} if speech.metadata else {}
@@ -221,6 +266,24 @@ class Playground:
             self.left[sandbox] = speech.reason
             told = {"detail": speech.detail} if speech.detail else {}
             conversation.end(self.act(sandbox, "person", cause), speech.reason, **told)
+        if speech.more is not None and conversation.open:
+            self._ahead[sandbox] = self._ahead.get(sandbox, 0) + 1
+            self.speak(sandbox, self._decided(speech.more), cause)
+
+    def _do_else(self, sandbox: str, speech: Speech, cause: int | None) -> None:
+        """What a person does who does not speak: they wait; or they are not themselves."""
+        conversation = self._conversation(sandbox)
+        if speech.out_of_role is not None and conversation.open:
+            broken = speech.out_of_role
+            self.out_of_role = broken
+            fields = {"rule": broken.rule, "reason": broken.reason, "would_have_said": broken.would_have_said}
+            event = self.emit(sandbox, PersonBrokeContract(**fields), "run", cause)
+            self.left[sandbox] = INVALID
+            conversation.end(self.act(sandbox, "run", event.seq), INVALID)
+        if speech.after is not None:
+            self.clock.advance(speech.after)
+            if speech.more is not None and conversation.open:
+                self.speak(sandbox, self._decided(speech.more), cause)
 
     def _conversation(self, sandbox: str) -> Conversation:
         return cast(Conversation, self.sandboxes[sandbox].state)
@@ -236,18 +299,37 @@ class Playground:
                 self._take_down(sandbox, [part for part in turn if not isinstance(part, Say)])
                 return True
             said, held = self._take_down(sandbox, turn)
+            if self._ahead or self._unheard:
+                if self._waits_for_more(sandbox, replies):
+                    return True
+                replies, self._unheard = [*self._unheard, *replies], []
             answered = False
             for event in held if self._watched else ():
                 answered = self._notice(event) or answered
             if answered:
                 return True
             if not replies:
-                speech = self.people[sandbox].wait()
+                speech = self._decided(self.people[sandbox].wait)
                 self.speak(sandbox, speech)
                 return speech is not None
             if said is not None:
-                self.speak(sandbox, self.people[sandbox].hear(heard(replies)), said.seq)
+                self._answer(sandbox, heard(replies), said)
             return True
+
+    def _answer(self, sandbox: str, this: Heard, said: Event) -> None:
+        person = self.people[sandbox]
+        speech = person.hear(this) if not person.thinks else self._decided(partial(person.hear, this))
+        self.speak(sandbox, speech, said.seq)
+
+    def _waits_for_more(self, sandbox: str, replies: Sequence[Say]) -> bool:
+        """Whether a person who went on without waiting has another answer coming; they hear all of them together."""
+        ahead = self._ahead.pop(sandbox, 0)
+        if not ahead:
+            return False
+        if ahead > 1:
+            self._ahead[sandbox] = ahead - 1
+        self._unheard += replies
+        return True
 
     def greet(self, sandbox: str, start: Sequence[Said]) -> None:
         """Take down what the agent did and said before the person's first line."""
@@ -303,13 +385,14 @@ class Playground:
         if not self._notice(event) and person is not None and isinstance(event.payload, Utterance):
             said = event.payload
             this = Heard(said.text, said.buttons, (said.custom,) if said.custom is not None else ())
-            self.speak(event.source, person.hear(this), event.seq)
+            self._ahead.pop(event.source, None)
+            self._answer(event.source, this, event)
 
     def _notice(self, event: Event) -> bool:
         """Tell those who watch for events; whether the one it was said to has answered."""
         answered = False
         for sandbox, person in self.people.items():
-            speech = person.notice(event) if person.watches else None
+            speech = self._decided(partial(person.notice, event)) if person.watches else None
             if speech is not None:
                 self.speak(sandbox, speech, event.seq)
                 answered = answered or sandbox == event.source
@@ -382,8 +465,9 @@ class Playground:
             self.ids, self.rng = Ids(self.seed), Rng(self.seed)
             self.ids.recall(text.decode(errors="replace") for text in (*before.lines, *before.blobs.values()))
             self.faults, self.step_errors, self.people, self.left = [], [], {}, {}
-            self._watched = self._listening = False
-            self._held, self._depth = None, 0
+            self._watched = self._listening = self.thinks = False
+            self._held, self._depth, self.out_of_role = None, 0, None
+            self._ahead, self._unheard = {}, []
 
     def redacted(self, text: str) -> str:
         """An agent's words without what opens this playground, or differs between machines: neither is for the log."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from clerkship.actors.person_played import NO_PERSON
 from clerkship.engine.build import build_model
 from clerkship.engine.catalog import Registered
 from clerkship.engine.models import ALONE, Models
@@ -19,7 +20,6 @@ from clerkship.settings import Settings, variables
 
 PROVIDERS = ("openai",)
 _NO_JUDGE = "give --judge, or --no-judge to skip them"
-_NO_PERSON = "give --person, such as openai:gpt-5.1"
 
 
 class Needs(NamedTuple):
@@ -69,7 +69,7 @@ class Cast:
         if needs.judge and not self.models.skips_judged:
             found += _missing(self.models.judge, "some criteria need a model to judge them", _NO_JUDGE)
         if needs.person:
-            found += _missing(self.models.person, "some people must be played by a model", _NO_PERSON)
+            found += _missing(self.models.person, "some people must be played by a model", NO_PERSON)
         return tuple(found)
 
 
@@ -98,7 +98,7 @@ def choose(
         judge = _Named(evaluation.llm, evaluation.max_concurrent_llm_calls, "judge", _NO_JUDGE)
     person = _chosen(wanted.person, kept.person if kept is not None else None, settings.person, needed=needs.person)
     if person is None and needs.person and simulation is not None:
-        person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", _NO_PERSON)
+        person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", NO_PERSON)
     judge_model, judge_kept = _ready(judge, settings)
     person_model, person_kept = _ready(person, settings)
     asking = wanted.asking if kept is None else kept.asking

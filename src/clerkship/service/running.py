@@ -25,11 +25,11 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan, UntilSure
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, BenchmarkRun, Counts, Tape, TaskRun
-from clerkship.model.scenario import SCRIPT, UNPLAYED, Scenario
+from clerkship.model.scenario import Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
-from clerkship.service.casting import Wanted, choose, needs_of, unused
+from clerkship.service.casting import Cast, Needs, Wanted, choose, needs_of, unused
 from clerkship.service.checking import load_checked
 from clerkship.settings import Settings
 from clerkship.store.contract import Hold, Store
@@ -140,13 +140,13 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         request = replace(request, path=path, tasks=(*request.tasks, library.case(path, case).task.name))
     tasks, benchmark_timeout, benchmark_concurrency = _pick(library, request)
     _refuse_stubs(tasks, solver)
-    _refuse_unplayed(tasks)
     timeout = request.timeout or benchmark_timeout or settings.timeout
     tasks = [_as_asked(loaded, request, settings) for loaded in tasks]
     snapshots = tuple(library.snapshot(loaded, timeout) for loaded in tasks)
     wanted = {name for loaded in tasks for name in loaded.environment.datasets}
     needs = needs_of(snapshots, catalog)
     cast = choose(_wanted(request), settings, conftest=library.conftest, needs=needs)
+    _refuse_unplayed(tasks, cast)
     plan = Plan(
         snapshots=tuple(snapshot.hash for snapshot in snapshots),
         seed=settings.seed if request.seed is None else request.seed,
@@ -193,12 +193,14 @@ def split_case(path: Path) -> tuple[Path, str | None]:
     return (Path(file), case) if mark and not path.exists() else (path, None)
 
 
-def _refuse_unplayed(tasks: Iterable[LoadedTask]) -> None:
-    """Whoever is not scripted must be played by a model. Those trials are errored; where there are no others, there is
-    nothing to run."""
+def _refuse_unplayed(tasks: Iterable[LoadedTask], cast: Cast) -> None:
+    """Whoever is not scripted must be played by a model. Without one those trials are errored; where there are no
+    others, there is nothing to run."""
+    if not (missing := cast.missing(Needs(judge=False, person=True))):
+        return
     people = [(loaded, loaded.task.scenario.person if loaded.task.scenario else None) for loaded in tasks]
-    if all(person is not None and not person.is_scripted for _, person in people):
-        raise InputError(Problem(file=loaded.file, message=UNPLAYED, hint=SCRIPT) for loaded, _ in people)
+    if all(person is not None and person.needs_model for _, person in people):
+        raise InputError(missing[0].model_copy(update={"file": loaded.file}) for loaded, _ in people)
 
 
 def _refuse_stubs(tasks: Iterable[LoadedTask], solver: Solver) -> None:

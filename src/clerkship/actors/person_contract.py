@@ -1,0 +1,244 @@
+"""What a person that a model plays may not say: rules that hold before a line of theirs is said. Pure, and cheap.
+
+They would rather let an odd line pass than call a good one bad: a rule that strikes wrongly costs a trial.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import orjson
+
+from clerkship.actors.person_facts import Facts
+from clerkship.model.pattern import PatternTooSlow, found
+
+LONGEST = 1_500
+"""Characters of one message."""
+_ECHO = 4
+"""Words from which on it is no chance that both say the same."""
+_ORDER = 6
+"""Words of their own orders that nobody says by chance."""
+
+
+class Breach(NamedTuple):
+    """A rule that a line breaks, and how, in words for the one who plays them."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What the person was given, and what their author will not have them say."""
+
+    given: str
+    """All they know of themselves and of their matter, in any form."""
+    orders: str = ""
+    """What the one who plays them was told; none of it is for the agent."""
+    never_says: tuple[str, ...] = ()
+    may_invent: bool = False
+    may_help: bool = False
+    """Whether the agent came to them: then it may be they who ask how they can help."""
+    min_turns: int = 1
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What they were given, by its facts."""
+        return Facts.of(self.given)
+
+    @cached_property
+    def told(self) -> tuple[str, ...]:
+        """Sentences that were said to the one who plays them, each as its words."""
+        sentences = (_words(part) for part in re.split(r"[.!?:;\n]+", self.orders))
+        return tuple(" ".join(words) for words in sentences if len(words) >= _ORDER)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where in the conversation the line would be said."""
+
+    heard: tuple[str, ...] = ()
+    """What the agent said since their last line, text by text."""
+    so_far: str = ""
+    """All that anybody said or showed before."""
+    answers: int = 0
+    """How many of their lines the agent has answered."""
+
+
+class Uttered(NamedTuple):
+    """What they would say, and whether that is the end for them."""
+
+    message: str
+    done: bool = False
+
+
+def breach(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    """The first rule that a line breaks; none if it can be said."""
+    return next((found for rule in _RULES if (found := rule(line, bounds, moment)) is not None), None)
+
+
+def stops_early(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    """Nobody leaves before they were answered at all, or sooner than their author wants."""
+    if not line.done or moment.answers >= bounds.min_turns:
+        return None
+    if not moment.answers:
+        return Breach("stops_early", "the agent has not answered you once: `done` must be false")
+    return Breach(
+        "stops_early",
+        f"you hear at least {bounds.min_turns} answers before you leave, and this is the {_nth(moment.answers)}: "
+        "`done` must be false",
+    )
+
+
+def _says_nothing(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    if line.done or line.message.strip():
+        return None
+    return Breach("says_nothing", "the message is empty: say something, or leave with `done`")
+
+
+def _is_too_long(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    if len(line.message) <= LONGEST:
+        return None
+    return Breach("too_long", f"the message has {len(line.message):,} characters: people write one or two sentences")
+
+
+_TOKENS = re.compile(
+    r"<\|[a-z_]+\|>|\[/?INST\]|</?s>|<<<|>>>|```|</?(?:think|message|response|user|assistant|system)>", re.IGNORECASE
+)
+_KEYS = re.compile(r"""["'](?:message|done|press)["']\s*:|\bsimulation[_ ]context\b|^\(presses """, re.IGNORECASE)
+_NOISE = re.compile(r"(\S)\1{30,}|\b(\w+)(?:\W+\2\b){7,}|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffd]", re.IGNORECASE)
+
+
+def _is_no_speech(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    message = line.message.strip()
+    if _TOKENS.search(message) or _KEYS.search(message) or _is_json(message):
+        return Breach("not_speech", "the message has signs of a format in it: write only what the person says")
+    if _NOISE.search(message):
+        return Breach("not_speech", "the message is noise: write what a person would say")
+    return None
+
+
+def _is_json(message: str) -> bool:
+    if not message.startswith(("{", "[")):
+        return False
+    try:
+        return isinstance(orjson.loads(message), dict | list)
+    except orjson.JSONDecodeError:
+        return False
+
+
+def _gives_its_orders_away(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    words = " ".join(_words(line.message))
+    if any(sentence in words for sentence in bounds.told):
+        return Breach("tells_its_orders", "the message repeats what you were told to do; that is not for the agent")
+    return None
+
+
+_SIDES = (
+    r"(?:support |virtual |ai )?(?:agent|assistant)|bot|chatbot|ai|representative|customer (?:service|support)|advisor"
+)
+_AS_AGENT = re.compile(rf"^\s*[*_\[(]*(?:{_SIDES})[*_\])]*\s*:", re.IGNORECASE | re.MULTILINE)
+_AS_LABEL = re.compile(r"\A\s*[*_\[(]*(?:user|customer|human|person|me)[*_\])]*\s*:", re.IGNORECASE)
+_MACHINE = re.compile(
+    r"\b(?:as|i(?:['’]m| am)(?: just| only| actually)?) an? "
+    r"(?:(?:large )?language model|llm|chatbot|bot|(?:virtual|digital|automated) (?:assistant|agent|model|chatbot)"
+    r"|ai\b(?! (?:engineer|researcher|student|developer|scientist|expert|consultant|company|startup)))\b",
+    re.IGNORECASE,
+)
+_PLAYED = re.compile(
+    r"\bi(?:['’]m| am) (?:just |only )?(?:an? )?(?:simulat\w+|role-?play\w*)"
+    r"|\bi(?:['’]m| am) playing (?:the|a) (?:role|part|user|customer|person)"
+    r"|\b(?:this is|as) an? (?:simulat(?:ion|ed)\b|role-?play)|\bmy (?:role|persona|character) is\b"
+    r"|\bin this (?:simulation|role-?play)\b|\bsimulated (?:user|person|customer)\b",
+    re.IGNORECASE,
+)
+_HELPS = re.compile(
+    r"\bhow (?:can|may|could) (?:i|we) (?:help|assist|be of)\b"
+    r"|\b(?:is there )?anything else (?:that )?(?:i|we) can (?:help|assist|do for)\b"
+    r"|\bi(?:['’]d| would) be (?:happy|glad) to (?:help|assist) you\b"
+    r"|\bi(?:['’]m| am) here to (?:help|assist)\b"
+    r"|\bthank(?:s| you) for (?:contacting|calling|choosing)\b(?! me\b)",
+    re.IGNORECASE,
+)
+
+
+def _speaks_as_the_agent(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    message = line.message
+    if _AS_AGENT.search(message):
+        return Breach("speaks_as_agent", "the message speaks for the agent: say only what the person says")
+    if _AS_LABEL.search(message):
+        return Breach("speaks_as_agent", "the message has a speaker's name before it: write only what is said, by you")
+    if _HELPS.search(message) and not bounds.may_help:
+        return Breach("speaks_as_agent", "the message offers help as the agent would: it is you who needs something")
+    return None
+
+
+def _admits(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    if _MACHINE.search(line.message) or _PLAYED.search(line.message):
+        return Breach("out_of_role", "the message says that somebody is being played: you are that person")
+    return None
+
+
+def _echoes(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    said = _words(line.message)
+    heard = (*moment.heard, "\n".join(moment.heard))
+    if len(said) >= _ECHO and any(said == _words(text) for text in heard):
+        return Breach("echoes", "the message repeats the agent's word for word: answer it")
+    return None
+
+
+def _is_forbidden(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    for pattern in bounds.never_says:
+        try:
+            struck = found(pattern, line.message)
+        except PatternTooSlow:
+            continue
+        if struck:
+            return Breach("never_says", f"this person never says what fits the pattern {pattern!r}")
+    return None
+
+
+def _contradicts(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    wrong = bounds.facts.contradicted(line.message, Facts.of(moment.so_far))
+    if wrong is None:
+        return None
+    return Breach("contradicts", f"you say {wrong.said!r}, and what you were given is {wrong.given!r}")
+
+
+def _reveals(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    if bounds.may_invent:
+        return None
+    made_up = bounds.facts.unknown(line.message, Facts.of(moment.so_far))
+    if made_up is None:
+        return None
+    return Breach(
+        "makes_up",
+        f"nobody gave you {made_up!r}: say only what you were given; where you do not know something, say that you "
+        "do not have it",
+    )
+
+
+Rule = Callable[[Uttered, Bounds, Moment], Breach | None]
+_RULES: Iterable[Rule] = (
+    _says_nothing,
+    stops_early,
+    _is_too_long,
+    _is_no_speech,
+    _gives_its_orders_away,
+    _speaks_as_the_agent,
+    _admits,
+    _echoes,
+    _is_forbidden,
+    _contradicts,
+    _reveals,
+)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def _nth(number: int) -> str:
+    return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")

@@ -1,0 +1,217 @@
+"""Facts in a text that rules can see: numbers, codes, dates, e-mail and web addresses. Written one way or another, they
+are the same."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+SMALL = 2
+"""Digits that a number may have which anybody may say: so many pieces, so many days."""
+TAIL = 4
+"""Digits of the end of a known number that may stand for it: the last four of a card."""
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_WEB = re.compile(
+    r"\b(?:https?://|www\.)[^\s\"'<>)\]]+|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|edu|gov|info|dev|app|co\.uk)\b"
+    r"(?:/[^\s\"'<>)\]]*)?",
+    re.IGNORECASE,
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
+_ISO = re.compile(r"\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
+_NUMERIC = re.compile(r"(?<![\d/.-])(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})(?![\d/-])")
+_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}\b\.?(?:,? (\d{{4}}))?", re.IGNORECASE)
+_MONTH_FIRST = re.compile(rf"\b{_MONTH}\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,? (\d{{4}}))?", re.IGNORECASE)
+_TOKEN = re.compile(r"[A-Za-z0-9]*\d[A-Za-z0-9]*")
+_GLUE = re.compile(r"[ \-./()+_#:]{1,2}|,")
+_TIME = re.compile(r"\b\d{1,2}:\d{2}\b")
+_LEAD = re.compile(r"([A-Za-z]{2,})[-_ #]?\Z")
+_ROUND = frozenset({"100", "1000", "100th", "1000th"})
+"""What people say who do not count."""
+
+
+class Date(NamedTuple):
+    """A day; of some year, or of any."""
+
+    month: int
+    day: int
+    year: int | None
+
+    def fits(self, other: "Date") -> bool:
+        """Whether both may be the same day."""
+        return self[:2] == other[:2] and (None in (self.year, other.year) or self.year == other.year)
+
+
+class Wrong(NamedTuple):
+    """What was said, and what it should have been."""
+
+    said: str
+    given: str
+
+
+class Code(NamedTuple):
+    """A number or code as it was written, the pieces it is made of, and the letters that lead it."""
+
+    written: str
+    pieces: tuple[str, ...]
+    lead: str
+
+    @property
+    def whole(self) -> str:
+        """Without what holds its pieces together."""
+        return "".join(self.pieces)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether anybody may say it: it counts something, and tells nobody from others."""
+        return all(_is_small(piece) for piece in self.pieces) and _digits(self.whole) < 2 * SMALL + 1
+
+    @property
+    def shape(self) -> str:
+        """Its letters, with a 0 for every digit; empty for what has no letters in front."""
+        lead = self.lead if not self.whole[:1].isalpha() else ""
+        shape = re.sub(r"\d", "0", f"{lead}{self.whole}")
+        return shape if re.match(r"[a-z]{2,}0{3,}\Z", shape) else ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All the facts of a text."""
+
+    codes: frozenset[str]
+    shapes: dict[str, str]
+    dates: tuple[Date, ...]
+    addresses: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> "Facts":
+        """Read them out of a text."""
+        known: set[str] = set()
+        shapes: dict[str, str] = {}
+        for code in _codes(text):
+            known |= {code.whole, *code.pieces, *map(_bare, code.pieces)}
+            known |= {"".join(code.pieces[i:j]) for i, j in _spans(len(code.pieces))}
+            if code.shape:
+                shapes.setdefault(code.shape, code.written)
+        dates = tuple(date for _, read in _dates(text) for date in read)
+        return cls(frozenset(known), shapes, dates, frozenset(_addresses(text)))
+
+    def unknown(self, text: str, also: "Facts") -> str | None:
+        """The first fact in a text that is neither in here nor in those; none if all are."""
+        for address in _addresses(text):
+            if not any(address in facts.addresses for facts in (self, also)):
+                return address
+        text = _EMAIL.sub(" ", text)
+        text = _WEB.sub(" ", text)
+        dated, rest = _without_dates(text)
+        for written, read in dated:
+            if not any(date.fits(other) for date in read for other in (*self.dates, *also.dates)):
+                return written
+        for code in _codes(_TIME.sub("\n", rest)):
+            if not (code.is_small or self._has(code) or also._has(code)):
+                return code.written
+        return None
+
+    def contradicted(self, text: str, also: "Facts") -> Wrong | None:
+        """A code of the very form of one that is given, and another."""
+        for code in _codes(text):
+            given = self.shapes.get(code.shape) if code.shape else None
+            if given is not None and not (self._has(code) or also._has(code)):
+                return Wrong(f"{code.written}", given)
+        return None
+
+    def _has(self, code: Code) -> bool:
+        if code.whole in self.codes or self._ends_with(code.whole):
+            return True
+        telling = [piece for piece in code.pieces if not _is_small(piece)]
+        return bool(telling) and all({piece, _bare(piece)} & self.codes for piece in telling)
+
+    def _ends_with(self, number: str) -> bool:
+        return number.isdigit() and len(number) >= TAIL and any(known.endswith(number) for known in self.codes)
+
+
+def _codes(text: str) -> Iterator[Code]:
+    """Runs of pieces that have digits, held together by signs: `ORD-9981`, `+1 (555) 010-2233`, `1,299.00`."""
+    start = -1
+    end = -1
+    pieces: list[str] = []
+    for token in _TOKEN.finditer(text):
+        if pieces and not _GLUE.fullmatch(text[end : token.start()]):
+            yield _code(text, start, end, pieces)
+            pieces = []
+        if not pieces:
+            start = token.start()
+        pieces.append(token[0].casefold())
+        end = token.end()
+    if pieces:
+        yield _code(text, start, end, pieces)
+
+
+def _code(text: str, start: int, end: int, pieces: list[str]) -> Code:
+    lead = _LEAD.search(text, max(0, start - 12), start)
+    tied = lead is not None and not text[:start].endswith(" ")
+    written = text[lead.start() if lead is not None and tied else start : end]
+    return Code(written, tuple(pieces), lead[1].casefold() if lead is not None and tied else "")
+
+
+def _is_small(piece: str) -> bool:
+    return _digits(piece) <= SMALL or piece in _ROUND
+
+
+def _bare(piece: str) -> str:
+    """A number without the letters before it."""
+    return piece.lstrip("abcdefghijklmnopqrstuvwxyz")
+
+
+def _digits(text: str) -> int:
+    return sum(sign.isdigit() for sign in text)
+
+
+def _spans(count: int) -> Iterator[tuple[int, int]]:
+    """Pieces that stand side by side, a handful of them at most."""
+    for i in range(count):
+        for j in range(i + 2, min(count, i + 8) + 1):
+            yield i, j
+
+
+def _addresses(text: str) -> Iterator[str]:
+    for match in _EMAIL.finditer(text):
+        yield match[0].casefold().rstrip(".")
+    for match in _WEB.finditer(_EMAIL.sub(" ", text)):
+        yield re.sub(r"^(?:https?://)?(?:www\.)?", "", match[0].casefold()).rstrip("./,;:!?")
+
+
+def _dates(text: str) -> Iterator[tuple[re.Match[str], list[Date]]]:
+    """Days in a text, each with the ways it can be read: nobody knows which of 4/5/2018 is the month."""
+    for match in _ISO.finditer(text):
+        yield match, [_date(match[2], match[3], match[1])]
+    for match in _NUMERIC.finditer(text):
+        yield match, [_date(match[1], match[2], match[3]), _date(match[2], match[1], match[3])]
+    for match in _DAY_FIRST.finditer(text):
+        yield match, [_date(_month(match[2]), match[1], match[3])]
+    for match in _MONTH_FIRST.finditer(text):
+        if match[1] != "may":  # which is a verb
+            yield match, [_date(_month(match[1]), match[2], match[3])]
+
+
+def _without_dates(text: str) -> tuple[list[tuple[str, list[Date]]], str]:
+    """What dates a text has, and the rest of it."""
+    read = list(_dates(text))
+    rest = list(text)
+    for match, _ in read:
+        rest[match.start() : match.end()] = "\n" * (match.end() - match.start())
+    return [(match[0], dates) for match, dates in read], "".join(rest)
+
+
+def _month(name: str) -> int:
+    return _MONTHS.index(name[:3].casefold()) + 1
+
+
+def _date(month: str | int, day: str, year: str | None) -> Date:
+    written = int(year) if year else None
+    if written is not None and written < 100:
+        written += 2000 if written < 50 else 1900
+    return Date(int(month), int(day), written)

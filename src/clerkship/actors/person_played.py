@@ -1,0 +1,267 @@
+"""The voice of a person that a model plays: what it is shown, what it answers, and that it keeps to the role.
+
+It is shown the conversation as it stands in the log. The agent's words come to it quoted, as data: an agent cannot give
+the person orders. What it would have the person say goes by the rules of `person_contract` first; a line that breaks
+one is never said.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, cast
+
+from pydantic import BaseModel, JsonValue
+
+from clerkship.actors.contract import OutOfRole, Speech, Unplayed
+from clerkship.actors.person_contract import Bounds, Breach, Moment, Uttered, breach, stops_early
+from clerkship.events.event import Event, Utterance
+from clerkship.events.ledger import quoted
+from clerkship.llm.asker import Asker
+from clerkship.llm.contract import BadAnswer, Line, NoModel, Question
+from clerkship.llm.prompts import BUILT_IN, Prompts, Told, section
+from clerkship.model.frozen import Flag
+from clerkship.model.problem import ClerkshipError, InputError
+from clerkship.model.scenario import Person
+
+PROMPT = "person"
+AGAIN = 2
+"""How often a line that breaks a rule is asked for again."""
+CUSTOM_LIMIT = 4_000
+"""Characters of a payload that is not text."""
+_OPENS = "The conversation starts."
+_SILENT = "(nothing)"
+
+
+class Spoken(BaseModel):
+    """What the model has the person do."""
+
+    message: str
+    press: str | None = None
+    done: Flag = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """Who is played: what their author says of them, and all that they may know."""
+
+    person: Person
+    given: str = ""
+    """Whatever else counts as given to them: slots, the date."""
+    approached: bool = False
+    """Whether the agent comes to them, and not they to the agent."""
+
+    def variables(self) -> dict[str, Any]:
+        """For the template."""
+        persona = self.person.manner
+        return {
+            "simulation_context": (self.person.simulation_context or "").strip(),
+            "name": self.person.name if self.person.name != "person" else "",
+            "persona": persona.description.strip() if persona is not None else "",
+            "knows": json.dumps(persona.knows, ensure_ascii=False, default=str) if persona and persona.knows else "",
+            "language": self.person.speaks,
+            "min_turns": self.person.min_turns,
+            "may_invent": self.may_invent,
+            "approached": self.approached,
+        }
+
+    @property
+    def may_invent(self) -> bool:
+        """Whether they may make up facts."""
+        persona = self.person.manner
+        return self.person.may_invent or (persona is not None and persona.may_invent)
+
+    def bounds(self, orders: str) -> Bounds:
+        """What they are held to."""
+        person, persona = self.person, self.person.manner
+        written = person.model_dump(mode="json", exclude={"never_says", "min_turns", "end"})
+        return Bounds(
+            given="\n".join([*_texts(written), self.given]),
+            orders=orders,
+            never_says=(*person.never_says, *(persona.never_says if persona is not None else ())),
+            may_invent=self.may_invent,
+            may_help=self.approached,
+            min_turns=person.min_turns,
+        )
+
+
+@dataclass
+class Voice:
+    """Finds the words of one person in one trial."""
+
+    part: Part
+    asker: Asker | None
+    prompts: Prompts = BUILT_IN
+    messages: Sequence[Event] = ()
+    """The conversation, as it grows."""
+    _bounds: Bounds | None = field(default=None, init=False)
+
+    def improvise(self, hint: str = "") -> Speech:
+        """What they say next. One who says goodbye leaves once they are answered; one without a word leaves at once."""
+        asked = Asked.of(self.messages, hint)
+        broken: list[tuple[Spoken, Breach]] = []
+        while len(broken) <= AGAIN:
+            spoken = self._ask(asked, broken)
+            speech = self._checked(spoken, asked)
+            if isinstance(speech, Speech):
+                return speech
+            broken.append((spoken, speech))
+        spoken, last = broken[-1]
+        return Speech(out_of_role=OutOfRole(last.rule, last.reason, spoken.message))
+
+    def _checked(self, spoken: Spoken, asked: "Asked") -> Speech | Breach:
+        line = Uttered(spoken.message.strip(), spoken.done)
+        if spoken.press is not None and spoken.press.strip():
+            button = asked.button(spoken.press)
+            if button is None:
+                return Breach("presses_nothing", f"there is no button {spoken.press!r}; there is {asked.titles()}")
+            return stops_early(line, self.bounds, asked.moment) or pressed(button, last=spoken.done)
+        wrong = breach(line, self.bounds, asked.moment)
+        if wrong is not None:
+            return wrong
+        return Speech(line.message, last=spoken.done) if line.message else Speech(leaves=True, reason="person_done")
+
+    @property
+    def bounds(self) -> Bounds:
+        """What they are held to; read once."""
+        if self._bounds is None:
+            context = (self.part.person.simulation_context or "").replace("\n", " ")
+            addressed = [part for part in context.split(".") if part.strip().lower().startswith(("you ", "your "))]
+            plain = self._told({**self.part.variables(), "simulation_context": "", "persona": "", "knows": ""}, {})
+            self._bounds = self.part.bounds("\n".join([plain.orders, *addressed]))
+        return self._bounds
+
+    def _ask(self, asked: "Asked", broken: Sequence[tuple[Spoken, Breach]]) -> Spoken:
+        if self.asker is None:
+            raise Unplayed("a model must play the person, and none is configured: give --person")
+        turn = {"agent": asked.last, "first": not asked.talk, "hint": asked.hint}
+        try:
+            told = self._told(self.part.variables(), {**turn, "broken": [_retold(*pair) for pair in broken]})
+            question = Question(told.matter, Spoken, told.orders, PROMPT, asked.talk)
+            return self.asker.ask(question).data
+        except (BadAnswer, NoModel, ClerkshipError) as error:
+            raise Unplayed(f"the person could not be played: {error}") from error
+
+    def _told(self, who: Mapping[str, Any], turn: Mapping[str, Any]) -> Told:
+        """A template of a user's own that has no blocks is all orders, as those of others are; the turn is ours."""
+        now = {"agent": "", "first": True, "hint": "", "broken": [], **turn}
+        told = self.prompts[PROMPT].fill(**who, **now)
+        if told.orders:
+            return told
+        return Told(told.matter, BUILT_IN[PROMPT].fill(**who, **now).matter)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The conversation as it is shown to whoever plays the person: what was said before, and what is to be answered."""
+
+    talk: tuple[Line, ...]
+    last: str
+    """What the agent said and showed since the person's last line."""
+    hint: str
+    moment: Moment
+    buttons: tuple[Mapping[str, Any], ...]
+
+    @classmethod
+    def of(cls, messages: Sequence[Event], hint: str = "") -> "Asked":
+        """Everything so far."""
+        sides = [(agents, list(part)) for agents, part in groupby(messages, lambda event: event.actor == "agent")]
+        open_end = sides.pop()[1] if sides and sides[-1][0] else []
+        said = [cast(Utterance, event.payload) for event in open_end]
+        return cls(
+            talk=tuple(_talk(sides)) if sides else (),
+            last=_shown(open_end) if open_end else "",
+            hint=hint,
+            moment=Moment(
+                heard=tuple(utterance.text for utterance in said),
+                so_far="\n".join(_texts([_all(event) for event in messages])),
+                answers=_answers([*sides, (True, open_end)] if open_end else sides),
+            ),
+            buttons=tuple(button for utterance in said for button in utterance.buttons),
+        )
+
+    def button(self, title: str) -> Mapping[str, Any] | None:
+        """The one they mean."""
+        wanted = title.strip().casefold()
+        return next((button for button in self.buttons if _title(button).strip().casefold() == wanted), None)
+
+    def titles(self) -> str:
+        """All there are."""
+        return ", ".join(repr(_title(button)) for button in self.buttons) or "none"
+
+
+def pressed(button: Mapping[str, Any], *, last: bool = False) -> Speech:
+    """What a channel sends for a button: its payload, or its title if it has none."""
+    title = _title(button)
+    return Speech(str(button.get("payload") or title), metadata={"pressed": title}, last=last)
+
+
+def _title(button: Mapping[str, Any]) -> str:
+    return str(button.get("title", ""))
+
+
+def _talk(sides: Sequence[tuple[bool, list[Event]]]) -> Iterator[Line]:
+    """By turns, the agent's first: whoever plays the person answers."""
+    if not sides[0][0]:
+        yield Line("user", _OPENS)
+    for agents, events in sides:
+        yield Line("user", _shown(events)) if agents else Line("assistant", "\n".join(map(_own, events)))
+
+
+def _own(event: Event) -> str:
+    said = cast(Utterance, event.payload)
+    title = (said.metadata or {}).get("pressed")
+    return said.text if title is None else f"(presses {title!r})"
+
+
+def _shown(events: Sequence[Event]) -> str:
+    """What the agent said and showed, as data."""
+    lines: list[str] = []
+    for event in events:
+        said = cast(Utterance, event.payload)
+        if said.text:
+            lines.append(quoted(said.text))
+        if said.buttons:
+            lines.append(f"buttons: {', '.join(quoted(_title(button)) for button in said.buttons)}")
+        if said.custom is not None:
+            lines.append(f"shows: {quoted(json.dumps(said.custom, ensure_ascii=False, default=str), CUSTOM_LIMIT)}")
+    return section("AGENT", "\n".join(lines) or _SILENT)
+
+
+def _all(event: Event) -> JsonValue:
+    said = cast(Utterance, event.payload)
+    return [said.text, [dict(button) for button in said.buttons], said.custom]
+
+
+def _answers(sides: Sequence[tuple[bool, list[Event]]]) -> int:
+    """How often the agent has answered: what it says before their first line is no answer."""
+    return sum(1 for number, (agents, _) in enumerate(sides) if agents and number)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All that is text or number in there, each by itself."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _texts(key)
+            yield from _texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
+
+
+def _retold(spoken: Spoken, wrong: Breach) -> dict[str, str]:
+    return {"said": quoted(spoken.message, 500), "reason": wrong.reason}
+
+
+def played(person: Person, asker: Asker | None, prompts: Prompts, given: str, *, approached: bool) -> Voice | None:
+    """Whoever finds the words of a person, where they are not all written down."""
+    if not person.needs_model:
+        return None
+    if asker is None:
+        raise InputError.of("the person must be played by a model, and none is configured", hint=NO_PERSON)
+    return Voice(Part(person, given, approached), asker, prompts)
+
+
+NO_PERSON = "give --person, such as openai:gpt-5.1, or set CLERKSHIP_PERSON; or give them `lines`"

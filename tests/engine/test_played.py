@@ -1,0 +1,157 @@
+"""People whom a model plays: what they are shown, what they say, and how it ends."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.actors.contract import Message, Say, Start
+from clerkship.model.problem import InputError
+from tests.workbench import Workbench
+
+DELAY = """
+    scenario:
+      name: Late
+      simulation_context: >
+        You are an impatient customer. You want to know why your order ORD-9981 is late, and when it comes.
+      setup: {initial_slots: {account_id: "12345"}}
+      goals:
+        assertions:
+          - bot_uttered: {text_matches: Tuesday}
+"""
+OPENING: dict[str, Any] = {
+    "about": "person",
+    "contains": "The conversation starts",
+    "answer": {"message": "Where is my order?", "done": False},
+}
+ASKED: dict[str, Any] = {
+    "about": "person",
+    "contains": "order number",
+    "answer": {"message": "It is ORD-9981.", "done": False},
+}
+TOLD: dict[str, Any] = {
+    "about": "person",
+    "contains": "Tuesday",
+    "answer": {"message": "Fine, thanks. Bye.", "done": True},
+}
+
+
+def desk(message: Message) -> str:
+    """An agent that does its work."""
+    if "ORD-9981" in message.text:
+        return "It comes on Tuesday."
+    return "Goodbye." if "Bye" in message.text else "What is your order number?"
+
+
+def script(bench: Workbench, *answers: dict[str, Any]) -> str:
+    """A person's model with these answers."""
+    path = bench.folder.parent / "person.json"
+    path.write_text(json.dumps(list(answers)))
+    return f"scripted:{path}"
+
+
+def said(bench: Workbench, task_run: Any) -> list[tuple[str, str]]:
+    """Who said what."""
+    found = [event for event in bench.events(task_run) if event["kind"] == "chat.message.sent"]
+    return [(event["actor"], event["payload"]["text"]) for event in found]
+
+
+def test_a_person_is_played_to_the_end_and_the_goodbye_is_answered(bench: Workbench) -> None:
+    bench.write("late.yml", DELAY)
+    task_run = bench.run_one(desk, person=script(bench, OPENING, ASKED, TOLD))
+    assert said(bench, task_run) == [
+        ("person", "Where is my order?"),
+        ("agent", "What is your order number?"),
+        ("person", "It is ORD-9981."),
+        ("agent", "It comes on Tuesday."),
+        ("person", "Fine, thanks. Bye."),
+        ("agent", "Goodbye."),
+    ]
+    assert (task_run.status, task_run.ending, task_run.verdict) == ("completed", "person_done", "pass")
+    assert bench.exit_code() == 0
+
+
+def test_the_same_answers_make_the_same_log(bench: Workbench) -> None:
+    bench.write("late.yml", DELAY)
+    person = script(bench, OPENING, ASKED, TOLD)
+    assert bench.run_one(desk, person=person).head == bench.run_one(desk, person=person).head
+
+
+def test_a_blank_message_with_done_leaves_without_a_word(bench: Workbench) -> None:
+    bench.write("late.yml", DELAY)
+    gone = {**ASKED, "answer": {"message": " ", "done": True}}
+    task_run = bench.run_one(desk, person=script(bench, OPENING, gone))
+    assert [text for _, text in said(bench, task_run)] == ["Where is my order?", "What is your order number?"]
+    assert task_run.ending == "person_done"
+
+
+def test_who_is_greeted_answers_the_greeting(bench: Workbench) -> None:
+    bench.write("late.yml", DELAY)
+
+    class Greets:
+        def on_start(self, start: Start) -> list[Say]:
+            return [Say("Welcome! What can I do?")]
+
+        def on_turn(self, message: Message) -> str:
+            return desk(message)
+
+    greeted = {"contains": '"Welcome! What can I do?"', "answer": {"message": "My order is late."}}
+    task_run = bench.run_one(Greets, person=script(bench, greeted, ASKED, TOLD))
+    assert said(bench, task_run)[:2] == [("agent", "Welcome! What can I do?"), ("person", "My order is late.")]
+
+
+def test_they_see_buttons_and_press_one_by_its_title(bench: Workbench) -> None:
+    bench.write("late.yml", DELAY)
+
+    def shows(message: Message) -> Say | str:
+        if message.text == "/track":
+            return "It comes on Tuesday."
+        return Say("Which?", buttons=({"title": "Track it", "payload": "/track"}, {"title": "Cancel"}))
+
+    presses = {"contains": 'buttons: "Track it", "Cancel"', "answer": {"message": "", "press": "track it"}}
+    task_run = bench.run_one(
+        shows, person=script(bench, OPENING, presses, {**TOLD, "answer": {"message": "", "done": True}})
+    )
+    sent = [event["payload"] for event in bench.events(task_run) if event["kind"] == "chat.message.sent"]
+    assert [payload["text"] for payload in sent] == ["Where is my order?", "Which?", "/track", "It comes on Tuesday."]
+    assert sent[2]["metadata"] == {"pressed": "Track it"}
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ({"message": "How can I help you today?"}, "speaks_as_agent"),
+        ({"message": "My order is ORD-1234."}, "contradicts"),
+        ({"message": "Call me on 555 010 2233."}, "makes_up"),
+        ({"message": "Bye.", "done": True}, "stops_early"),
+        ({"message": ""}, "says_nothing"),
+    ],
+)
+def test_who_does_not_keep_to_the_role_makes_the_trial_invalid_and_says_nothing(
+    bench: Workbench, line: dict[str, Any], rule: str
+) -> None:
+    bench.write("late.yml", DELAY)
+    task_run = bench.run_one(desk, person=script(bench, {"answer": line}))
+    assert (task_run.status, task_run.ending, task_run.verdict) == ("invalid_person", "invalid_person", None)
+    assert said(bench, task_run) == []
+    assert f"the person did not keep to their role ({rule})" in task_run.error
+    [broken] = [event["payload"] for event in bench.events(task_run) if event["kind"] == "person.broke_contract"]
+    assert (broken["rule"], broken["would_have_said"]) == (rule, line["message"])
+    assert bench.exit_code() == 2
+
+
+def test_a_line_that_breaks_a_rule_is_asked_for_again(bench: Workbench) -> None:
+    bench.write("late.yml", DELAY)
+    mended = {"matches": "(?s)order number.*555 010.*That breaks a rule", "answer": {"message": "It is ORD-9981."}}
+    wrong = {"contains": "order number", "answer": {"message": "It is 555 010."}}
+    task_run = bench.run_one(desk, person=script(bench, OPENING, mended, wrong, TOLD))
+    assert ("person", "It is ORD-9981.") in said(bench, task_run)
+    assert (task_run.ending, task_run.verdict) == ("person_done", "pass")
+
+
+def test_without_a_model_they_are_refused_before_anything_runs(bench: Workbench) -> None:
+    bench.write("eval/a.yml", DELAY)
+    with pytest.raises(InputError, match="none is configured; give --person") as refused:
+        bench.run("nop")
+    assert [Path(problem.file).name for problem in refused.value.problems] == ["a.yml"]
