@@ -96,7 +96,8 @@ class Seat:
         if self.stopped and trial.playground.unplayed:
             ending, reason = "cancelled", ""  # whoever plays the person was sent home in the middle of it
         finished = finish(trial, ending, reason)
-        if self.stopped and any(criterion.status == "error" for criterion in finished.task_run.criteria):
+        errors = any(criterion.status == "error" for criterion in finished.task_run.criteria)
+        if self.stopped and (errors or trial.unchecked):
             finished = called_off(finished)  # whoever judges was sent home in the middle of it
         return Done(self, finished)
 

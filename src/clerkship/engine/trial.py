@@ -26,16 +26,23 @@ from clerkship.engine.models import ALONE, Models
 from clerkship.engine.prefix import Prefix
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.engine.score import Score, fold, judge, status_of
-from clerkship.events.event import Event, Utterance
+from clerkship.engine.person_check import Unchecked, check_person
+from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted
+from clerkship.events.lifecycle import (
+    AgentAnswered,
+    AgentFailed,
+    AgentStarted,
+    PersonBrokeContract,
+    PersonChecked,
+)
 from clerkship.events.log import Log, Subscriber
 from clerkship.kit.rng import derive
 from clerkship.kit.wall import monotonic, perf_counter
 from clerkship.llm.asker import Asker, Tally
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import Attempt, CriterionRun, Ending, TaskRun
-from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT, Scenario
+from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT, Person, Scenario
 from clerkship.model.usage import Role
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
@@ -122,6 +129,8 @@ class Trial:
         self._gate = threading.Lock()
         self._agent: Agent | None = None
         self._over = False
+        self.unchecked = False
+        """Whether nobody could say how the person was played."""
         self.turn_deadline = math.inf
         """When the answer that is waited for must be there, in the agent's time."""
 
@@ -293,6 +302,8 @@ class Trial:
             ending = "errored"
         elif playground.out_of_role is not None and ending != "cancelled":  # whatever the agent made of it
             ending, error = INVALID, _told(playground.out_of_role)
+        elif self._to_be_checked(ending):
+            ending, error = self._check_person(ending)
         if not playground.lock.acquire(timeout=LOCK_LIMIT):
             raise PlatformError("the playground never came to rest")
         try:
@@ -300,6 +311,32 @@ class Trial:
         finally:
             playground.lock.release()
         return self._grade(ending, error)
+
+    def _to_be_checked(self, ending: Ending) -> bool:
+        """Whether a judge is to look at how the person was played; not where no verdict hangs on it."""
+        person, models = self.job.built.scenario.person, self._setting.models
+        if person is None or not person.needs_model or models.skips_judged or status_of(ending) != "completed":
+            return False
+        return person.check == "model" or models.asking.checks_person
+
+    def _check_person(self, ending: Ending) -> tuple[Ending, str]:
+        person = cast(Person, self.job.built.scenario.person)
+        try:
+            found = check_person(person, replace(self._evidence(ending), model=self._asker("person_check")))
+        except Unchecked as error:
+            self.unchecked = True
+            return "errored", str(error)
+        if found.kept:
+            self._emit_of_run(PersonChecked(reason=found.reason))
+            return ending, ""
+        broken = OutOfRole("model_check", found.reason, "")
+        self._emit_of_run(PersonBrokeContract(rule=broken.rule, reason=broken.reason))
+        return INVALID, _told(broken)
+
+    def _emit_of_run(self, payload: Payload) -> None:
+        with self.playground.lock:
+            self.playground.deafen()
+            self.playground.emit("run", payload, "run")
 
     def wreck(self, error: str) -> Finished:
         """What is left of a trial that could not even be sealed: its log so far, and why."""

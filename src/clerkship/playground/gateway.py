@@ -83,6 +83,11 @@ class Gateway:
         """Let none in any more."""
         self.playgrounds.pop(playground.id, None)
 
+    def takes_time(self, exchange: Exchange) -> bool:
+        """Whether somebody may have to think before it is answered, or is thinking while all else has to wait."""
+        playground = self.playgrounds.get(exchange.playground_id)
+        return playground is not None and playground.thinks
+
     def handle(self, exchange: Exchange) -> Reply:
         """One request, through the whole list."""
         playground = self.playgrounds.get(exchange.playground_id)

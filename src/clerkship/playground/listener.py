@@ -5,10 +5,12 @@ import os
 import socket
 import threading
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import parse_qsl, unquote
 
 from clerkship.model.problem import PlatformError
+from clerkship.playground.apart import Apart
 from clerkship.playground.gateway import BODY_LIMIT, Exchange, SimulatorBroken
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 
@@ -41,6 +43,10 @@ class Answers(Protocol):
         """One request."""
         ...
 
+    def takes_time(self, exchange: Exchange) -> bool:
+        """Whether others should not wait for it."""
+        ...
+
 
 class Listener:
     """Runs in a thread of its own, from the first time somebody asks for its address."""
@@ -50,6 +56,7 @@ class Listener:
         self._port = port
         self._lock = threading.Lock()
         self._server: uvicorn.Server | None = None
+        self._app: GatewayApp | None = None
         self._thread: threading.Thread | None = None
         self._url = ""
         self._closed = False
@@ -69,8 +76,9 @@ class Listener:
         listening = _bind(self._port)
         # asyncio does not set it on connections of a socket it did not make; without it each reply waits 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._app = GatewayApp(self._gateway)
         config = uvicorn.Config(
-            GatewayApp(self._gateway),
+            self._app,
             http=_breakable(),
             log_config=None,
             access_log=False,
@@ -95,6 +103,8 @@ class Listener:
             if self._server is not None and self._thread is not None:
                 self._server.should_exit = True
                 self._thread.join(within)
+            if self._app is not None:
+                self._app.close()
             self._server = None
 
 
@@ -133,6 +143,11 @@ class GatewayApp:
 
     def __init__(self, gateway: Answers) -> None:
         self._gateway = gateway
+        self._apart = Apart()
+
+    def close(self) -> None:
+        """No more requests."""
+        self._apart.close()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """One request."""
@@ -146,7 +161,10 @@ class GatewayApp:
             await Answer(scope, receive, send).write(refuse_as_json(refusal))
             return
         try:
-            reply = self._gateway.handle(exchange)
+            if self._gateway.takes_time(exchange):
+                reply = await self._apart.do(exchange.playground_id, partial(self._gateway.handle, exchange))
+            else:
+                reply = self._gateway.handle(exchange)
         except SimulatorBroken:
             reply = refuse_as_json(Refusal(500, "internal_error", "the simulator failed; the run will be errored"))
         try:

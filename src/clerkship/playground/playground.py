@@ -375,6 +375,10 @@ class Playground:
         """From here on people hear and see; what the scenario set up is how they found things."""
         self._listening = True
 
+    def deafen(self) -> None:
+        """From here on nobody hears or sees anything: the conversation is over."""
+        self._listening = False
+
     def _tell_people(self, event: Event) -> None:
         if not self._listening or event.actor == "person":
             return
@@ -493,7 +497,7 @@ class Playground:
 
     def end(self, ending: Ending) -> None:
         """The last event: nobody says anything to it, and nothing comes after."""
-        self._listening = False
+        self.deafen()
         self.emit("run", RunEnded(ending=ending), "run")
         self.close()
 

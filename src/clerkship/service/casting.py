@@ -14,6 +14,7 @@ from clerkship.model.conftest import Conftest, Llm
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, BenchmarkRun
+from clerkship.model.scenario import Person
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
@@ -35,9 +36,13 @@ def needs_of(snapshots: Iterable[Snapshot], catalog: Registered) -> Needs:
     names = {criterion.assertion.name for task in tasks for criterion in task.criteria}
     people = [task.scenario.person for task in tasks if task.scenario is not None and task.scenario.person is not None]
     return Needs(
-        judge=any(catalog.assertion(name).judged for name in names),
+        judge=any(catalog.assertion(name).judged for name in names) or any(_checked(person) for person in people),
         person=any(person.needs_model for person in people),
     )
+
+
+def _checked(person: Person) -> bool:
+    return person.needs_model and person.check == "model"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import orjson
 
 from clerkship.engine.build import BuiltTask, build_rooms, build_task
 from clerkship.engine.catalog import Registered
+from clerkship.engine.models import ALONE, Models
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.events.lifecycle import AgentStarted, RunStarted
 from clerkship.events.log import Subscriber
@@ -21,17 +22,19 @@ from clerkship.kit.rng import derive
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
-from clerkship.llm.prompts import BUILT_IN
+from clerkship.llm.asker import Tally
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION, Environment
 from clerkship.model.names import did_you_mean, fitting
 from clerkship.model.problem import InputError
+from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.playground.control import CONTROL, ControlDoor
 from clerkship.playground.gateway import CLOCK, Gateway
 from clerkship.playground.listener import Listener, PortTaken
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground, Sandbox
+from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.whereabouts import Whereabouts, check_name, folder_of, others, posted
 from clerkship.settings import Settings
 
@@ -92,7 +95,9 @@ def open_play(
     library = load(request.path, catalog, needs_task=request.task is not None)
     loaded, environment = pick_place(library, request)
     seed = settings.seed if request.seed is None else request.seed
-    built = build_task(library.snapshot(loaded, settings.timeout), library.datasets, catalog) if loaded else None
+    snapshot = library.snapshot(loaded, settings.timeout) if loaded else None
+    models = _people(snapshot, library, settings, catalog)
+    built = build_task(snapshot, library.datasets, catalog) if snapshot else None
     rooms = built.rooms if built is not None else build_rooms(environment, library.datasets, catalog)
     # As the first trial of a run has it: the same seed, the same ids.
     seeded = derive(seed, loaded.task.name, 1) if loaded else derive(seed, environment.name)
@@ -105,14 +110,26 @@ def open_play(
     control = ControlDoor(gateway, playground, about)
     listener = Listener(control, request.port)
     try:
-        _begin(playground, built)
+        _begin(playground, built, models)
         url = f"{_url(listener)}/{playground.id}"
         with _found(request, settings, url, control.token, about) as where, paced(playground):
             alone = not others(folder_of(settings), where.name)
             yield _play(where, playground, loaded.task if loaded else None, seed, url, alone=alone)
     finally:
         gateway.dismiss(playground)
+        models.close()  # before the door: whoever is in the middle of a request may wait for the person
         listener.close(STOP_WITHIN)
+
+
+def _people(snapshot: Snapshot | None, library: Library, settings: Settings, catalog: Registered) -> Models:
+    """Whoever plays the person of the task, where that takes a model: as the settings or the conftest say."""
+    if snapshot is None or not (needs := needs_of([snapshot], catalog)).person:
+        return ALONE
+    needs = needs._replace(judge=False)
+    cast = choose(Wanted(), settings, conftest=library.conftest, needs=needs)
+    if missing := cast.missing(needs):
+        raise InputError(missing)
+    return cast.models
 
 
 def pick_place(library: Library, request: PlayRequest) -> tuple[LoadedTask | None, Environment]:
@@ -153,14 +170,14 @@ def pick_task(library: Library, name: str) -> LoadedTask:
     raise InputError.of(f"no task is called `{name}`", hint=hint)
 
 
-def _begin(playground: Playground, built: BuiltTask | None) -> None:
+def _begin(playground: Playground, built: BuiltTask | None, models: Models) -> None:
     """Everything that happens in a run before the agent does anything."""
     if built is None:
         started = RunStarted(task="", environment=playground.environment.name, seed=playground.seed)
         playground.emit("run", started, "run")
         playground.listen()
         return
-    set_scene(playground, built, built.person(None, BUILT_IN))
+    set_scene(playground, built, built.person(models.asker("person", built.snapshot, 1, Tally()), models.prompts))
     if playground.step_errors:
         raise InputError.of("; ".join(playground.step_errors), file=built.snapshot.source)
     speaks_first = built.scenario.starts == "person"

@@ -1,0 +1,100 @@
+"""A judge looks at how a person was played, after the conversation and before anything is judged. Asked for by
+`--check-person`, or by `check: model` of the person."""
+
+import json
+from typing import Annotated, NamedTuple, cast
+
+from pydantic import BaseModel, Field
+
+from clerkship.events.event import Utterance
+from clerkship.events.evidence import Evidence
+from clerkship.events.ledger import quoted, transcript
+from clerkship.llm.contract import BadAnswer, NoModel, Question
+from clerkship.model.frozen import Flag
+from clerkship.model.problem import ClerkshipError, PlatformError
+from clerkship.model.scenario import Person
+
+PROMPT = "person_check"
+AGAIN = 2
+"""How often a judge is asked again whose quotes are nowhere in the transcript."""
+
+
+class Cited(BaseModel):
+    """A line of the person's that a judge relies on."""
+
+    turn: int
+    quote: str
+
+
+class Opinion(BaseModel):
+    """What the judge answers."""
+
+    reasoning: str
+    lines: Annotated[list[Cited], Field(default_factory=list)]
+    kept: Flag
+
+
+class Played(NamedTuple):
+    """Whether a person was played as they should be, and why."""
+
+    kept: bool
+    reason: str
+
+
+class Unchecked(PlatformError):
+    """Nobody could say how the person was played: the run is errored, for that was asked for."""
+
+
+def check_person(person: Person, evidence: Evidence) -> Played:
+    """One question; more only where the answer relies on what was never said."""
+    prompt = evidence.prompts[PROMPT]
+    broken = ""
+    try:
+        for _ in range(AGAIN + 1):
+            told = prompt.fill(
+                person=_about(person),
+                simulation_context=quoted(person.simulation_context or ""),
+                transcript=transcript(evidence),
+                may_invent=person.may_invent or bool(person.manner and person.manner.may_invent),
+                broken=broken,
+            )
+            opinion = evidence.ask(Question(told.matter, Opinion, told.orders, PROMPT)).data
+            broken = _flaw(opinion, evidence)
+            if not broken:
+                return Played(opinion.kept, opinion.reasoning.strip() or "(no reason given)")
+    except (BadAnswer, NoModel, ClerkshipError) as error:
+        raise Unchecked(f"how the person was played could not be checked: {error}") from error
+    raise Unchecked(f"how the person was played could not be checked: {broken}")
+
+
+def _about(person: Person) -> str:
+    persona = person.manner
+    told = {
+        "simulation_context": person.simulation_context,
+        "persona": persona.description if persona is not None else None,
+        "knows": json.dumps(persona.knows, ensure_ascii=False, default=str) if persona and persona.knows else None,
+        "language": person.speaks,
+    }
+    return "\n".join(f"{name}: {quoted(text)}" for name, text in told.items() if text)
+
+
+def _flaw(opinion: Opinion, evidence: Evidence) -> str:
+    """What is wrong with the answer itself."""
+    if not opinion.kept and not opinion.lines:
+        return "it finds the person badly played, and names no line of theirs"
+    lines = [] if opinion.kept else opinion.lines
+    wrong = next((line for line in lines if not _was_said(line, evidence)), None)
+    return f"the person never said {wrong.quote[:200]!r} in turn {wrong.turn}" if wrong is not None else ""
+
+
+def _was_said(line: Cited, evidence: Evidence) -> bool:
+    wanted = _plain(line.quote)
+    return bool(wanted) and any(
+        wanted in _plain(cast(Utterance, event.payload).text)
+        for event in evidence.utterances
+        if event.actor != "agent" and evidence.turn_of(event) == line.turn
+    )
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).strip("\"'“”. ")
