@@ -23,10 +23,10 @@ from clerkship.actors.contract import (
 )
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.models import ALONE, Models
+from clerkship.engine.person_check import Unchecked, check_person
 from clerkship.engine.prefix import Prefix
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.engine.score import Score, fold, judge, status_of
-from clerkship.engine.person_check import Unchecked, check_person
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import (
