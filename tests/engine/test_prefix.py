@@ -203,3 +203,20 @@ def test_time_that_follows_the_wall_goes_on_from_where_it_was(bench: Workbench) 
     assert bench.kinds(forked).count("scenario.step.ran") == 1
     at = [datetime.fromisoformat(event["at"]) for event in bench.events(forked)]
     assert timedelta(hours=2) <= at[-1] - at[0] < timedelta(hours=2, minutes=1)
+
+
+def test_an_agent_knows_what_it_said_though_nobody_heard_it(bench: Workbench) -> None:
+    bench.write("a.yml", desk("{lines: [a, b]}", "[fault.drop: {operation: on_turn, times: 1}]"))
+    histories: list[History] = []
+
+    class Told(Echo):
+        def on_history(self, history: History) -> None:
+            histories.append(history)
+
+    first = bench.run_one(Told)
+    fork(bench, Told, run=first.run, turn=3)
+    [history] = histories
+    assert [(turn.text, [part.text for part in turn.answer if isinstance(part, Say)]) for turn in history.turns] == [
+        ("a", ["turn 1"]),  # lost, and so they said it again
+        ("a", ["turn 2"]),
+    ]

@@ -89,7 +89,7 @@ class Prefix:
         events = self.before.events
         first = [Turn(0, None, answer=self._answer(events[: self._lines[0]]))]
         later = [
-            _turn(number, cast(Utterance, events[line].payload), self._answer(events[start:end]))
+            _turn(number, cast(Utterance, events[line].payload), self._answer(events[start:end], lost=True))
             for number, (line, start, end) in enumerate(self._had(), 1)
         ]
         slots = {
@@ -108,10 +108,12 @@ class Prefix:
         replies = [part for part in self._answer(events) if isinstance(part, Say)]
         return heard(replies) if replies else None
 
-    def _answer(self, events: Sequence[Event]) -> tuple[Said, ...]:
-        """What the agent said and did among these."""
+    def _answer(self, events: Sequence[Event], *, lost: bool = False) -> tuple[Said, ...]:
+        """What the agent said and did among these; what was lost on the way, where that is asked for too."""
         found: list[Said] = []
         for event in events:
+            if lost and _is_lost(event):
+                found += [Say(text) for text in cast(FaultInjected, event.payload).details["lost"]]
             if event.actor != "agent":
                 continue
             if isinstance(event.payload, Utterance) and event.source == self.place:
@@ -205,6 +207,8 @@ class Prefix:
                 return  # given up while the agent was told
             playground.rewind(self.before)
             playground.rng = Rng(derive(self.seed, "fork", self.fork.turn, trial))
+            kept = (*self.before.lines, *self.before.blobs.values())
+            playground.ids.recall(text.decode(errors="replace") for text in kept)
             self._set_steps(playground, steps)
             person.recall(self.past())
             playground.seat_again(person, self.place, *self._waits())

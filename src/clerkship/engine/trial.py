@@ -119,8 +119,7 @@ class Trial:
         seed = derive(job.seed, snapshot.task.name, job.trial) if prefix is None else prefix.seed
         self.playground = Playground(snapshot.environment, job.built.rooms, seed)
         self._began_at = self.time()
-        for subscriber in setting.subscribers:
-            self.playground.log.subscribe(subscriber)
+        self._subscribe()
         self._tally = Tally()
         self._answer: Any = None
         self._answered = False
@@ -133,6 +132,10 @@ class Trial:
         """Whether nobody could say how the person was played."""
         self.turn_deadline = math.inf
         """When the answer that is waited for must be there, in the agent's time."""
+
+    def _subscribe(self) -> None:
+        for subscriber in self._setting.subscribers:
+            self.playground.log.subscribe(subscriber)
 
     def time(self) -> float:
         """Wall seconds as the agent has them: its clock stands still while a person thinks."""
@@ -223,6 +226,7 @@ class Trial:
             return "turn_timed_out"
         finally:  # one that fails to hear of it fails in that conversation
             prefix.take_up(playground, agent, built.steps, person, self.job.trial)
+            self._subscribe()
         stand = Stand(prefix.fork.turn - 1, prefix.heard, prefix.silent)
         return await self._talk(agent, sandboxes, self._start().task_item, stand)
 

@@ -467,7 +467,6 @@ class Playground:
             latest = max((event.at for event in before.events), default=self.started_at)
             self.clock.rewind(latest.astimezone(self.started_at.tzinfo))
             self.ids, self.rng = Ids(self.seed), Rng(self.seed)
-            self.ids.recall(text.decode(errors="replace") for text in (*before.lines, *before.blobs.values()))
             self.faults, self.step_errors, self.people, self.left = [], [], {}, {}
             self._watched = self._listening = self.thinks = False
             self._held, self._depth, self.out_of_role = None, 0, None
