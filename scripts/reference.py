@@ -31,8 +31,9 @@ from clerkship.model.dataset import DatasetFile
 from clerkship.model.e2e import E2eCase, E2eFile, E2eStep, Stub
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.matcher import MATCHERS
+from clerkship.model.persona import Persona
 from clerkship.model.run import TaskRun, Verdict
-from clerkship.model.scenario import EndRule, EventMatch, Person, Rule, Scenario
+from clerkship.model.scenario import EndRule, EventMatch, Line, Person, Rule, Scenario
 from clerkship.model.scenario_file import ExpectedTool, Goals, GroupPart, ScenarioFile, Setup, ToolCalled
 from clerkship.model.task import Entity, Task
 from clerkship.pytest_plugin import Limits
@@ -295,6 +296,7 @@ def _files() -> str:
         ("task.criteria[]", Criterion),
         ("task.scenario", Scenario),
         ("task.scenario.person", Person),
+        ("task.scenario.person.lines[]", Line),
         ("task.scenario.person.script[]", Rule),
         ("task.scenario.person.end", EndRule),
         ("an event, in `when`", EventMatch),
@@ -308,6 +310,7 @@ def _files() -> str:
         ("environment.simulators.*", Simulator),
         ("dataset", DatasetFile),
         ("benchmark", Benchmark),
+        ("persona", Persona),
         ("E2E test files", E2eFile),
         ("test_cases[]", E2eCase),
         ("test_cases[].steps[]", E2eStep),

@@ -96,3 +96,22 @@ def test_a_file_means_the_place_of_its_tasks(bench: Workbench) -> None:
     assert pick_place(library, PlayRequest(path=file))[1].name == "b"
     with pytest.raises(InputError, match="there are a, b"):
         pick_place(library, PlayRequest(path=bench.folder))
+
+
+def test_a_person_who_is_played_is_there_too_where_a_model_is_set(bench: Workbench) -> None:
+    bench.write("a.yml", TASK.replace("{name: Ada, fallback: I see.}", "{simulation_context: You want tea.}"))
+    script = bench.folder.parent / "person.json"
+    script.write_text('[{"contains": "Sugar?", "answer": {"message": "No, thanks.", "done": false}}]')
+    request = PlayRequest(path=bench.folder, task="A")
+    with pytest.raises(InputError, match="set CLERKSHIP_PERSON"), open_play(request, Settings(), CATALOG):
+        pass
+    with open_play(request, Settings(person=f"scripted:{script}"), CATALOG) as play:
+        way = play.sandboxes["chat"]
+        at = urlsplit(way.url)
+        door = http.client.HTTPConnection(at.hostname or "", at.port or 0, timeout=10)
+        headers = {"authorization": f"Bearer {way.token}"}
+        door.request("POST", f"{at.path}/messages", b'{"text": "Sugar?"}', headers)
+        assert door.getresponse().read()
+        door.request("GET", f"{at.path}/messages", headers=headers)
+        assert b"No, thanks." in door.getresponse().read()
+        door.close()

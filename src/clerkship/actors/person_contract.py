@@ -66,6 +66,11 @@ class Moment:
     answers: int = 0
     """How many of their lines the agent has answered."""
 
+    @cached_property
+    def facts(self) -> Facts:
+        """What was said so far, by its facts."""
+        return Facts.of(self.so_far)
+
 
 class Uttered(NamedTuple):
     """What they would say, and whether that is the end for them."""
@@ -108,7 +113,9 @@ _TOKENS = re.compile(
     r"<\|[a-z_]+\|>|\[/?INST\]|</?s>|<<<|>>>|```|</?(?:think|message|response|user|assistant|system)>", re.IGNORECASE
 )
 _KEYS = re.compile(r"""["'](?:message|done|press)["']\s*:|\bsimulation[_ ]context\b|^\(presses """, re.IGNORECASE)
-_NOISE = re.compile(r"(\S)\1{30,}|\b(\w+)(?:\W+\2\b){7,}|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffd]", re.IGNORECASE)
+_NOISE = re.compile(
+    r"(\S)\1{30,}|\b(\w+)(?:\W+\2\b){7,}|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffd\ud800-\udfff]", re.IGNORECASE
+)
 
 
 def _is_no_speech(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
@@ -201,7 +208,7 @@ def _is_forbidden(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | Non
 
 
 def _contradicts(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    wrong = bounds.facts.contradicted(line.message, Facts.of(moment.so_far))
+    wrong = bounds.facts.contradicted(line.message, moment.facts)
     if wrong is None:
         return None
     return Breach("contradicts", f"you say {wrong.said!r}, and what you were given is {wrong.given!r}")
@@ -210,7 +217,7 @@ def _contradicts(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None
 def _reveals(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
     if bounds.may_invent:
         return None
-    made_up = bounds.facts.unknown(line.message, Facts.of(moment.so_far))
+    made_up = bounds.facts.unknown(line.message, moment.facts)
     if made_up is None:
         return None
     return Breach(

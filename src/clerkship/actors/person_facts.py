@@ -10,10 +10,14 @@ SMALL = 2
 """Digits that a number may have which anybody may say: so many pieces, so many days."""
 TAIL = 4
 """Digits of the end of a known number that may stand for it: the last four of a card."""
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+MOST_PIECES = 16
+"""That one number is written in."""
+# Every repetition is bounded, or begins with a word: an agent's text may be long, and meant to be slow to read.
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _WEB = re.compile(
-    r"\b(?:https?://|www\.)[^\s\"'<>)\]]+|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|edu|gov|info|dev|app|co\.uk)\b"
-    r"(?:/[^\s\"'<>)\]]*)?",
+    r"\b(?:https?://|www\.)[^\s\"'<>)\]]{1,2000}"
+    r"|(?<![\w.-])[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,4}\.(?:com|org|net|io|edu|gov|info|dev|app|co\.uk)\b"
+    r"(?:/[^\s\"'<>)\]]{0,2000})?",
     re.IGNORECASE,
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -25,7 +29,7 @@ _ISO = re.compile(r"\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _NUMERIC = re.compile(r"(?<![\d/.-])(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})(?![\d/-])")
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}\b\.?(?:,? (\d{{4}}))?", re.IGNORECASE)
 _MONTH_FIRST = re.compile(rf"\b{_MONTH}\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,? (\d{{4}}))?", re.IGNORECASE)
-_TOKEN = re.compile(r"[A-Za-z0-9]*\d[A-Za-z0-9]*")
+_TOKEN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*\d[A-Za-z0-9]*")
 _GLUE = re.compile(r"[ \-./()+_#:]{1,2}|,")
 _TIME = re.compile(r"\b\d{1,2}:\d{2}\b")
 _LEAD = re.compile(r"([A-Za-z]{2,})[-_ #]?\Z")
@@ -139,7 +143,7 @@ def _codes(text: str) -> Iterator[Code]:
     end = -1
     pieces: list[str] = []
     for token in _TOKEN.finditer(text):
-        if pieces and not _GLUE.fullmatch(text[end : token.start()]):
+        if pieces and (len(pieces) == MOST_PIECES or not _GLUE.fullmatch(text[end : token.start()])):
             yield _code(text, start, end, pieces)
             pieces = []
         if not pieces:
@@ -152,7 +156,7 @@ def _codes(text: str) -> Iterator[Code]:
 
 def _code(text: str, start: int, end: int, pieces: list[str]) -> Code:
     lead = _LEAD.search(text, max(0, start - 12), start)
-    tied = lead is not None and not text[:start].endswith(" ")
+    tied = lead is not None and text[start - 1] != " "
     written = text[lead.start() if lead is not None and tied else start : end]
     return Code(written, tuple(pieces), lead[1].casefold() if lead is not None and tied else "")
 

@@ -98,7 +98,7 @@ class Voice:
 
     def improvise(self, hint: str = "") -> Speech:
         """What they say next. One who says goodbye leaves once they are answered; one without a word leaves at once."""
-        asked = Asked.of(self.messages, hint)
+        asked = Asked.of(self.messages, hint, approached=self.part.approached)
         broken: list[tuple[Spoken, Breach]] = []
         while len(broken) <= AGAIN:
             spoken = self._ask(asked, broken)
@@ -163,7 +163,7 @@ class Asked:
     buttons: tuple[Mapping[str, Any], ...]
 
     @classmethod
-    def of(cls, messages: Sequence[Event], hint: str = "") -> "Asked":
+    def of(cls, messages: Sequence[Event], hint: str = "", *, approached: bool = False) -> "Asked":
         """Everything so far."""
         sides = [(agents, list(part)) for agents, part in groupby(messages, lambda event: event.actor == "agent")]
         open_end = sides.pop()[1] if sides and sides[-1][0] else []
@@ -175,7 +175,7 @@ class Asked:
             moment=Moment(
                 heard=tuple(utterance.text for utterance in said),
                 so_far="\n".join(_texts([_all(event) for event in messages])),
-                answers=_answers([*sides, (True, open_end)] if open_end else sides),
+                answers=_answers([*sides, (True, open_end)] if open_end else sides, approached=approached),
             ),
             buttons=tuple(button for utterance in said for button in utterance.buttons),
         )
@@ -233,9 +233,9 @@ def _all(event: Event) -> JsonValue:
     return [said.text, [dict(button) for button in said.buttons], said.custom]
 
 
-def _answers(sides: Sequence[tuple[bool, list[Event]]]) -> int:
-    """How often the agent has answered: what it says before their first line is no answer."""
-    return sum(1 for number, (agents, _) in enumerate(sides) if agents and number)
+def _answers(sides: Sequence[tuple[bool, list[Event]]], *, approached: bool) -> int:
+    """How often the agent has answered: what it says before their first line is none, unless it came to them."""
+    return sum(1 for number, (agents, _) in enumerate(sides) if agents and (number or approached))
 
 
 def _texts(value: Any) -> Iterator[str]:

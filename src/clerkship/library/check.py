@@ -150,7 +150,7 @@ class Checker:
         if person is not None and place is not None:
             self._check_place(self._converses, person.sandbox, "chat", path, place)
         if person is not None:
-            self._check_names(person.model_dump(), path, place)
+            self._check_names(person.model_dump(exclude={"persona"}), path, place)
 
     def _check_criterion(
         self, data: Mapping[str, Any], path: Path, entities: list[Any], place: Surroundings | None

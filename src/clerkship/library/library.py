@@ -10,6 +10,7 @@ from clerkship.model.conftest import Conftest
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import Environment
 from clerkship.model.names import did_you_mean, fitting
+from clerkship.model.persona import Persona
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
@@ -38,6 +39,7 @@ class Library:
     environments: Mapping[str, Environment] = field(default_factory=dict)
     datasets: Mapping[str, Dataset] = field(default_factory=dict)
     benchmarks: Mapping[str, Benchmark] = field(default_factory=dict)
+    personas: Mapping[str, Persona] = field(default_factory=dict)
     conftest: Conftest | None = None
     """Which models an evaluation uses, if a file says."""
     warnings: tuple[Problem, ...] = ()

@@ -23,7 +23,15 @@ from clerkship.library.e2e import KEYS, E2eFiles, is_e2e
 from clerkship.library.known import Known
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.rasa import is_of_a_project
-from clerkship.library.source import SUFFIXES, Folder, Report, Unreadable, read_folder, read_text
+from clerkship.library.source import (
+    SUFFIXES,
+    Folder,
+    Report,
+    Unreadable,
+    personas_above,
+    read_folder,
+    read_text,
+)
 from clerkship.library.yaml import Spot, Tree
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.conftest import Conftest
@@ -31,6 +39,7 @@ from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.domain import Abilities
 from clerkship.model.environment import CONVERSATION, Environment
 from clerkship.model.names import did_you_mean
+from clerkship.model.persona import Persona
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import Entity, Task
@@ -42,7 +51,8 @@ _TEMPLATED = ("task_item", "scenario", "criteria")
 _SINGLE = ("scenario",)
 """What a file has one of, and which goes by the file's name."""
 _OF_SCENARIOS = ("simulation_context", "setup", "goals")
-_PLURALS = {"tasks": "task", "environments": "environment", "datasets": "dataset", "benchmarks": "benchmark"}
+_SORTS = ("task", "environment", "dataset", "benchmark", "persona")
+_PLURALS = {f"{sort}s": sort for sort in _SORTS}
 
 
 @dataclass(frozen=True)
@@ -98,9 +108,11 @@ class Loader:
     environments: dict[str, Environment] = field(default_factory=dict)
     datasets: dict[str, Dataset] = field(default_factory=dict)
     benchmarks: dict[str, Benchmark] = field(default_factory=dict)
+    personas: dict[str, Persona] = field(default_factory=dict)
     tasks: dict[str, LoadedTask] = field(default_factory=dict)
     conftest: Conftest | None = None
     _defined: dict[str, dict[str, Piece]] = field(default_factory=dict)
+    _looked_above: bool = False
     _scenarios: set[str] = field(default_factory=set)
     _labels: Counter[str] = field(default_factory=Counter)
     """How many scenarios have a name."""
@@ -118,6 +130,7 @@ class Loader:
         self._each(pieces, "dataset", self._dataset)
         self._each(pieces, "environment", self._environment)
         self._each(pieces, "benchmark", self._benchmark)
+        self._each(pieces, "persona", self._persona)
         self._each(pieces, "task", self._task)
         self._each(pieces, "scenario", self._scenario)
         e2e = E2eFiles(self.folder, self.catalog, self.known, self.problem, partial(self._note, self._warnings))
@@ -137,6 +150,7 @@ class Loader:
             self.environments,
             self.datasets,
             self.benchmarks,
+            self.personas,
             conftest=self.conftest,
             warnings=(*self._warnings.sorted(), *self.known.left_unchecked()),
             domain=domain.source if domain is not None else None,
@@ -148,7 +162,8 @@ class Loader:
         if self.only is None or not any(loaded.file == str(self.only) for loaded in self.tasks.values()):
             return problems
         shared = {str(path) for path in self.folder.included}
-        shared |= {p.tree.file for sort in ("environment", "dataset") for p in self._defined.get(sort, {}).values()}
+        sorts = ("environment", "dataset", "persona")
+        shared |= {p.tree.file for sort in sorts for p in self._defined.get(sort, {}).values()}
         own = [p for p in problems if p.file == str(self.only) or Path(p.file).stem == STEM or p.file in shared]
         if problems and not own:
             count = len(problems)
@@ -194,9 +209,12 @@ class Loader:
             if sort is not None:
                 pieces.append(Piece(sort, tree, [], tree.data))
                 continue
-            for key, value in tree.data.items():
-                pieces += self._split(tree, key, value)
+            pieces += self._pieces_of(tree)
         return pieces
+
+    def _pieces_of(self, tree: Tree) -> list[Piece]:
+        whole = tree.data.items() if isinstance(tree.data, dict) else ()
+        return [piece for key, value in whole for piece in self._split(tree, key, value)]
 
     def _split(self, tree: Tree, key: str, value: Any) -> list[Piece]:
         if key in _PLURALS.values() or key in _SINGLE:
@@ -301,6 +319,37 @@ class Loader:
                 hint = did_you_mean(str(pattern), names)
                 self.problem(piece.tree, [*piece.path, "tasks", number], f"no task `{pattern}`", hint)
 
+    def _persona(self, piece: Piece) -> None:
+        persona = self._model(piece, Persona, piece.data)
+        if persona is not None:
+            self.personas.setdefault(persona.name, persona)
+
+    def _persona_above(self, name: str) -> bool:
+        """Whether one of this name is kept for several folders: in a folder `personas` beside this one, or above."""
+        if not self._looked_above:
+            self._looked_above = True
+            for folder in personas_above(self.folder.root):
+                kept = Folder(folder, self.folder.report)
+                trees = [tree for path in kept.files() if (tree := kept.read(path)) is not None]
+                pieces = [piece for tree in trees for piece in self._pieces_of(tree) if piece.sort == "persona"]
+                for piece in pieces:
+                    self._define(piece)
+                self._each(pieces, "persona", self._persona)
+        return name in self.personas
+
+    def _cast(self, piece: Piece, task: Task, *places: tuple[str, ...]) -> Task:
+        """The task with the persona that its person names put in, from wherever it is named."""
+        scenario = task.scenario
+        name = scenario.person.persona if scenario is not None and scenario.person is not None else None
+        if scenario is None or scenario.person is None or not isinstance(name, str):
+            return task
+        if self._is_unknown("persona", name) and not self._persona_above(name):
+            path = next(place for place in places if _at(piece.data, place) == name)
+            hint = did_you_mean(name, self._names("persona")) or "a persona is a YAML file with the key `persona`"
+            self.problem(piece.tree, [*piece.path, *path], f"unknown persona `{name}`", hint)
+        person = scenario.person.model_copy(update={"persona": self.personas.get(name)})
+        return task.model_copy(update={"scenario": scenario.model_copy(update={"person": person})})
+
     def _task(self, piece: Piece) -> None:
         name = self._environment_name(piece)
         environment = CONVERSATION if name is None else self.environments.get(name)
@@ -310,6 +359,7 @@ class Loader:
         task = self._model(piece, Task, data)
         self._checker(piece).check_task(self._expanded(piece, data), self._surroundings(name))
         solution = self._solution(piece)
+        task = self._cast(piece, task, ("scenario", "person", "persona")) if task is not None else None
         if task is not None and environment is not None:
             self.tasks.setdefault(task.name, LoadedTask(task, environment, bound, solution, piece.tree.file))
 
@@ -329,6 +379,7 @@ class Loader:
                 piece.tree, [*piece.path, "setup", "person"], _words(error), "give them an `opening` or `lines`"
             )
             return
+        task = self._cast(piece, task, ("setup", "person", "persona"), ("setup", "persona"))
         task = task.model_copy(update={"name": self._name_of_its_own(task.name, piece)})
         self.tasks[task.name] = LoadedTask(task, environment, {}, solution, piece.tree.file)
 
@@ -453,6 +504,12 @@ class Loader:
         else:
             return source
         return None
+
+
+def _at(data: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
 
 
 def passed_over(files: Collection[str]) -> str:

@@ -15,7 +15,7 @@ _FILE_KEYS = DOMAIN_KEYS.union(
 _FILE_NAMES = ("credentials", "endpoints", "docker-compose")
 OURS = frozenset(
     ("task", "tasks", "scenario", "environment", "environments", "dataset", "datasets", "benchmark", "benchmarks"),
-) | {"test_cases", "fixtures", "metadata", "stub_custom_actions", "simulation", "evaluation"}
+) | {"persona", "personas", "test_cases", "fixtures", "metadata", "stub_custom_actions", "simulation", "evaluation"}
 """What makes a file one to be read, whatever it is called."""
 _MOST_BYTES = 50_000_000
 _TOP_KEY = re.compile(rb"""^["']?([A-Za-z_][A-Za-z0-9_-]*)["']?[ \t]*:(?:[ \t\r]|$)""", re.MULTILINE)

@@ -62,6 +62,16 @@ class Report:
         return [*sorted(self.problems, key=lambda p: (p.file, p.line, p.column)), *rest]
 
 
+PERSONAS = "personas"
+"""A folder of personas that several folders of tasks have in common."""
+
+
+def personas_above(root: Path) -> list[Path]:
+    """Where such a folder is, beside this one or beside the one above it."""
+    places = root.resolve().parents[:2]
+    return [place / PERSONAS for place in places if (place / PERSONAS).is_dir() and place / PERSONAS != root.resolve()]
+
+
 @dataclass
 class Folder:
     """A folder of YAML files and what went wrong reading them."""

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validat
 from clerkship.model.call import AssertionCall, StepCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
+from clerkship.model.persona import Persona
 from clerkship.model.scenario import Person, Scenario
 from clerkship.model.task import Task
 
@@ -15,10 +16,21 @@ class Setup(Frozen):
     """What holds before the conversation begins. All but `initial_slots` are ours."""
 
     initial_slots: Annotated[dict[str, JsonValue], Field(description="slot values set before the first turn")] = {}
-    person: Annotated[Person | None, Field(description="a scripted person, who needs no model (ours)")] = None
+    person: Annotated[Person | None, Field(description="what of them is written down, and more about them (ours)")] = (
+        None
+    )
+    persona: Annotated[
+        str | Persona | None, Field(description="how the person is: the name of a persona, or one (ours)")
+    ] = None
     steps: Annotated[tuple[StepCall, ...], Field(description="what else is set up, as in a task (ours)")] = ()
     max_turns: Annotated[Whole | None, Field(ge=1, le=10_000, description="turns before it ends (ours)")] = None
     turn_timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds per answer (ours)")] = None
+
+    @model_validator(mode="after")
+    def _one_persona(self) -> "Setup":
+        if self.persona is not None and self.person is not None and self.person.persona is not None:
+            raise ValueError("a persona here and one in `person`: give one of them")
+        return self
 
 
 def _or_a_name(schema: dict[str, Any]) -> None:
@@ -126,7 +138,9 @@ class ScenarioFile(Frozen):
     def task(self, slug: str) -> Task:
         """The task it is. Every criterion gates."""
         setup, goals = self.setup, self.goals
-        person = (setup.person or Person()).model_copy(update={"simulation_context": self.simulation_context})
+        about: dict[str, Any] = {"simulation_context": self.simulation_context}
+        about |= {"persona": setup.persona} if setup.persona is not None else {}
+        person = (setup.person or Person()).model_copy(update=about)
         asserted = [Criterion(label=label(call), assertion=call, gate=True) for call in goals.assertions]
         judged = [Criterion(label=text, assertion=_call("judged", text), gate=True) for text in goals.criteria]
         return Task(

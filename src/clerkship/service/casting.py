@@ -93,26 +93,26 @@ def choose(
     needs: Needs | None = None,
 ) -> Cast:
     """What is wanted goes before what a run had, that before the settings, those before a conftest."""
+    asking = wanted.asking if kept is None else kept.asking
     needs = needs or Needs()
     evaluation = conftest.evaluation if conftest is not None else None
     simulation = conftest.simulation if conftest is not None else None
     judge = _chosen(
-        wanted.judge, kept.judge if kept is not None else None, settings.judge, needed=needs.judge or _rates(wanted)
+        wanted.judge, kept.judge if kept is not None else None, settings.judge, needed=needs.judge or _rates(asking)
     )
-    if judge is None and needs.judge and evaluation is not None:
+    if judge is None and (needs.judge or _rates(asking)) and evaluation is not None:
         judge = _Named(evaluation.llm, evaluation.max_concurrent_llm_calls, "judge", _NO_JUDGE)
     person = _chosen(wanted.person, kept.person if kept is not None else None, settings.person, needed=needs.person)
     if person is None and needs.person and simulation is not None:
         person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", NO_PERSON)
     judge_model, judge_kept = _ready(judge, settings)
     person_model, person_kept = _ready(person, settings)
-    asking = wanted.asking if kept is None else kept.asking
     models = Models(judge_model, person_model, judge_kept is not None and judge_kept.skips, asking)
     return Cast(models, judge_kept, person_kept)
 
 
-def _rates(wanted: Wanted) -> bool:
-    return wanted.asking.metrics or wanted.asking.checks_person
+def _rates(asking: Asking) -> bool:
+    return asking.metrics or asking.checks_person
 
 
 class _Named(NamedTuple):

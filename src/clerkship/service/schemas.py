@@ -11,6 +11,7 @@ from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import DatasetFile
 from clerkship.model.environment import Environment
 from clerkship.model.names import did_you_mean
+from clerkship.model.persona import Persona
 from clerkship.model.problem import InputError
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import Task
@@ -23,6 +24,7 @@ FILES: Mapping[str, type[BaseModel]] = {
     "environment": Environment,
     "dataset": DatasetFile,
     "benchmark": Benchmark,
+    "persona": Persona,
 }
 
 

@@ -1,0 +1,270 @@
+"""A person takes time to think: it is not the agent's time, it holds up nobody else, and it can be called off."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import httpx
+import pytest
+from pydantic import BaseModel
+
+from clerkship.actors.contract import Message, Solver
+from clerkship.actors.python import PythonSolver
+from clerkship.engine.batch import Batch
+from clerkship.engine.build import build_tasks
+from clerkship.engine.models import Models
+from clerkship.engine.trial import Finished, Job, Setting
+from clerkship.llm.completions import ModelOutage
+from clerkship.llm.contract import Answer, Question
+from clerkship.model.run import Asking
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.listener import Listener
+from clerkship.service.running import RunRequest, plan_run
+from clerkship.settings import Settings
+from tests.workbench import CATALOG, Workbench
+
+T = TypeVar("T", bound=BaseModel)
+SCENARIO = "scenario: {name: A, simulation_context: You want tea.}"
+TASK = """
+    environment: {name: e, simulators: {chat: {kind: chat}}}
+    task:
+      name: A
+      environment: e
+      task_item: {instruction: Ask them.}
+      timeout: 5
+      scenario: {person: {simulation_context: You want tea., sandbox: chat}}
+"""
+SCRIPTED = """
+    environment: {name: f, simulators: {chat: {kind: chat}}}
+    task: {name: B, environment: f, scenario: {person: {fallback: Hm.}}}
+"""
+
+
+class Thinker:
+    """Plays people: does something first, then says its line."""
+
+    name = "thinker"
+
+    def __init__(self, first: Callable[[], object], message: str = "Tea, please.", *, done: bool = False) -> None:
+        self._first, self._answer = first, {"message": message, "done": done}
+        self.closed = threading.Event()
+
+    def ask(self, question: Question[T]) -> Answer[T]:
+        """Think, and answer."""
+        self._first()
+        return Answer(question.shape.model_validate(self._answer), self.name)
+
+    def embed(self, texts: Any) -> list[list[float]]:
+        """Not asked for here."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Go home."""
+        self.closed.set()
+
+
+@contextmanager
+def setting(solver: Solver, models: Models) -> Iterator[Setting]:
+    """With an HTTP door."""
+    gateway = Gateway()
+    listener = Listener(gateway)
+    try:
+        yield Setting(solver, gateway, listener.url, models=models)
+    finally:
+        listener.close()
+
+
+def batch(bench: Workbench, within: Setting, kept: list[Finished], trials: int = 1, **asked: Any) -> Batch:
+    """Everything in the folder, with a model that is put in afterwards."""
+    request = RunRequest(path=bench.folder, agent=within.solver, person="openai:none@http://127.0.0.1:1/v1", **asked)
+    plan = plan_run(request, Settings(timeout=asked.get("timeout", 20)), CATALOG)
+    built = build_tasks(plan.snapshots, plan.datasets, CATALOG)
+    jobs = [Job(task, "run", 0, trial) for task in built for trial in range(1, trials + 1)]
+    return Batch(jobs, within, 8, kept.extend)
+
+
+def run_until(running: Batch, asked: threading.Event) -> None:
+    """Run, and stop once this has happened."""
+
+    def stop() -> None:
+        asked.wait(20)
+        running.stop()
+
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    running.run()
+    stopper.join()
+
+
+def test_thinking_counts_against_no_limit_of_the_agent(bench: Workbench) -> None:
+    bench.write("a.yml", SCENARIO)
+    solver = PythonSolver("agent", lambda message: "Anything else?")
+    kept: list[Finished] = []
+    with setting(solver, Models(person=Thinker(lambda: time.sleep(0.5)))) as within:
+        batch(bench, within, kept, timeout=1, turn_timeout=0.4, max_turns=3).run()
+    [finished] = kept
+    assert (finished.task_run.ending, finished.task_run.error) == ("turn_limit", "")
+
+
+def test_what_the_agent_takes_still_counts(bench: Workbench) -> None:
+    bench.write("a.yml", SCENARIO)
+
+    def slow(message: Message) -> str:
+        time.sleep(0.15)
+        return "Anything else?"
+
+    kept: list[Finished] = []
+    with setting(PythonSolver("agent", slow), Models(person=Thinker(lambda: time.sleep(0.05)))) as within:
+        batch(bench, within, kept, timeout=0.4, max_turns=30).run()
+    assert kept[0].task_run.status == "timed_out"
+
+
+def post(sandboxes: Any, text: str) -> Any:
+    """A message over HTTP."""
+    box = sandboxes["chat"]
+    headers = {"authorization": f"Bearer {box.token}"}
+    with httpx.Client(base_url=box.url, headers=headers, timeout=20) as client:
+        client.post("/messages", json={"text": text}).raise_for_status()
+        return client.get("/messages").json()["messages"]
+
+
+def test_an_agent_with_work_to_do_is_answered_over_http_and_in_process(bench: Workbench) -> None:
+    bench.write("a.yml", TASK)
+
+    class Asks:
+        def on_task(self, task_item: Any, sandboxes: Any) -> Any:
+            over_http = post(sandboxes, "Tea or coffee?")
+            return [over_http[-1]["text"], sandboxes["chat"].say("Sugar?")[-1]["text"]]
+
+    kept: list[Finished] = []
+    with setting(PythonSolver("agent", Asks), Models(person=Thinker(lambda: None))) as within:
+        batch(bench, within, kept).run()
+    assert kept[0].task_run.answer == ["Tea, please.", "Tea, please."]
+    assert kept[0].task_run.ending == "agent_done"
+
+
+def test_whom_the_agent_comes_to_may_answer_and_be_done(bench: Workbench) -> None:
+    bench.write("a.yml", TASK)
+
+    class Asks:
+        def on_task(self, task_item: Any, sandboxes: Any) -> Any:
+            chat = sandboxes["chat"]
+            answer = chat.say("Tea or coffee?")[-1]["text"]
+            chat.say("It is coming.")
+            return [answer, chat.is_open]
+
+    kept: list[Finished] = []
+    with setting(PythonSolver("agent", Asks), Models(person=Thinker(lambda: None, done=True))) as within:
+        batch(bench, within, kept).run()
+    assert kept[0].task_run.answer == ["Tea, please.", False]
+    assert kept[0].task_run.status == "completed"
+
+
+def test_an_agent_that_works_on_after_the_person_broke_down_is_not_blamed(bench: Workbench) -> None:
+    bench.write("a.yml", TASK)
+
+    class Asks:
+        def on_task(self, task_item: Any, sandboxes: Any) -> Any:
+            sandboxes["chat"].say("Tea or coffee?")
+            sandboxes["chat"].say("Hello?")  # refused: nobody is there any more, and the agent crashes on it
+
+    kept: list[Finished] = []
+    model = Thinker(lambda: None, "As an AI, I drink nothing.")
+    with setting(PythonSolver("agent", Asks), Models(person=model)) as within:
+        batch(bench, within, kept).run()
+    task_run = kept[0].task_run
+    assert (task_run.status, task_run.verdict) == ("invalid_person", None)
+    assert "not_open" in task_run.agent_error
+
+
+def test_who_thinks_holds_up_nobody_else(bench: Workbench) -> None:
+    bench.write("a/a.yml", TASK)
+    bench.write("b/b.yml", SCRIPTED)
+    thinking, served = threading.Event(), threading.Event()
+
+    def think() -> None:
+        thinking.set()
+        assert served.wait(20), "the other was not served meanwhile"
+
+    class Asks:
+        def on_task(self, task_item: Any, sandboxes: Any) -> Any:
+            if task_item:
+                return post(sandboxes, "Tea or coffee?")[-1]["text"]
+            assert thinking.wait(20)
+            found = post(sandboxes, "Hello?")[-1]["text"]
+            served.set()
+            return found
+
+    kept: list[Finished] = []
+    with setting(PythonSolver("agent", Asks), Models(person=Thinker(think))) as within:
+        batch(bench, within, kept).run()
+    assert {finished.task_run.task: finished.task_run.answer for finished in kept} == {"A": "Tea, please.", "B": "Hm."}
+
+
+@pytest.mark.parametrize("files", [SCENARIO, TASK])
+def test_called_off_while_a_person_thinks_it_is_kept_as_cancelled(bench: Workbench, files: str) -> None:
+    bench.write("a.yml", files)
+    asked = threading.Event()
+
+    class Agent:
+        def on_turn(self, message: Message) -> str:
+            return "Hello"
+
+        def on_task(self, task_item: Any, sandboxes: Any) -> Any:
+            return post(sandboxes, "Tea or coffee?")
+
+    def think() -> None:
+        asked.set()
+        assert model.closed.wait(20), "nobody sent it home"
+        raise ModelOutage("it was sent home")
+
+    model = Thinker(think)
+    kept: list[Finished] = []
+    with setting(PythonSolver("agent", Agent), Models(person=model)) as within:
+        running = batch(bench, within, kept)
+        run_until(running, asked)
+    [finished] = kept
+    assert (finished.task_run.status, finished.task_run.verdict) == ("cancelled", None)
+    assert finished.log
+
+
+@pytest.mark.parametrize("files", [SCENARIO, TASK])
+def test_a_model_that_cannot_be_asked_is_nobodys_failure_but_ours(bench: Workbench, files: str) -> None:
+    bench.write("a.yml", files)
+
+    def think() -> None:
+        raise ModelOutage("no answer in 4 attempts")
+
+    class Agent:
+        def on_turn(self, message: Message) -> str:
+            return "Hello"
+
+        def on_task(self, task_item: Any, sandboxes: Any) -> Any:
+            return sandboxes["chat"].say("Tea or coffee?")
+
+    kept: list[Finished] = []
+    with setting(PythonSolver("agent", Agent), Models(person=Thinker(think))) as within:
+        batch(bench, within, kept).run()
+    task_run = kept[0].task_run
+    assert (task_run.status, task_run.verdict) == ("errored", None)
+    assert task_run.error == "the person could not be played: no answer in 4 attempts"
+
+
+def test_called_off_while_the_judge_looks_at_the_person_it_is_to_be_done_again(bench: Workbench) -> None:
+    bench.write("a.yml", SCENARIO)
+    asked = threading.Event()
+
+    def judge_it() -> None:
+        asked.set()
+        assert judge.closed.wait(20), "nobody sent it home"
+        raise ModelOutage("it was sent home")
+
+    judge = Thinker(judge_it)
+    models = Models(judge=judge, person=Thinker(lambda: None), asking=Asking(checks_person=True))
+    kept: list[Finished] = []
+    with setting(PythonSolver("agent", lambda message: "Anything else?"), models) as within:
+        running = batch(bench, within, kept, max_turns=2)
+        run_until(running, asked)
+    assert kept[0].task_run.status == "cancelled"

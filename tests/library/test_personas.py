@@ -1,0 +1,90 @@
+"""Personas in files of their own: named, found, and frozen with the tasks that name them."""
+
+import pytest
+
+from clerkship.model.persona import Persona
+from clerkship.model.problem import InputError
+from clerkship.model.scenario import Person
+from tests.library.shelf import Shelf
+
+MANNERS = """
+    personas:
+      - {name: impatient, description: Short of time., language: German, never_says: ["(?i)please"]}
+      - {name: chatty, description: Talks a lot.}
+"""
+CONTEXT = "scenario: {name: One, simulation_context: A customer., setup: {%s}}"
+
+
+def person(folder: Shelf) -> Person:
+    """The person of the only task."""
+    [loaded] = folder.load().tasks.values()
+    assert loaded.task.scenario is not None
+    assert loaded.task.scenario.person is not None
+    return loaded.task.scenario.person
+
+
+@pytest.mark.parametrize("setup", ["persona: impatient", "person: {persona: impatient}"])
+def test_a_scenario_names_one(folder: Shelf, setup: str) -> None:
+    folder.write("manners.yml", MANNERS)
+    folder.write("one.yml", CONTEXT % setup)
+    found = person(folder)
+    assert found.manner == Persona(
+        name="impatient", description="Short of time.", language="German", never_says=("(?i)please",)
+    )
+    assert (found.speaks, found.needs_model) == ("German", True)
+
+
+def test_a_task_names_one_or_has_it_written_out(folder: Shelf) -> None:
+    folder.write("manners.yml", "persona: {name: chatty, description: Talks a lot.}")
+    task = (
+        "task: {name: One, scenario: {starts: person, person: {simulation_context: x, language: French, persona: %s}}}"
+    )
+    folder.write("one.yml", task % "chatty")
+    assert person(folder).manner == Persona(name="chatty", description="Talks a lot.")
+    folder.write("one.yml", task % "{name: own, description: Own.}")
+    assert person(folder).manner == Persona(name="own", description="Own.")
+    assert person(folder).speaks == "French"
+
+
+def test_those_that_several_folders_share_are_found_beside_them(folder: Shelf) -> None:
+    folder.write("personas/manners.yml", MANNERS)
+    folder.write("eval/scenarios/one.yml", CONTEXT % "persona: chatty")
+    for place in ("eval/scenarios", "eval"):
+        inside = Shelf(folder.root / place)
+        assert person(inside).manner == Persona(name="chatty", description="Talks a lot.")
+
+
+@pytest.mark.parametrize(
+    ("setup", "told"),
+    [
+        (
+            "persona: impatien",
+            "one.yml:1:73: scenario.setup.persona: unknown persona `impatien`; did you mean `impatient`?",
+        ),
+        ("person: {persona: x}", "scenario.setup.person.persona: unknown persona `x`; known: chatty, impatient"),
+        ("persona: chatty, person: {persona: chatty}", "a persona here and one in `person`: give one of them"),
+        ("persona: {name: x}", "`description` is missing"),
+    ],
+)
+def test_one_that_is_not_there_is_told_with_its_place(folder: Shelf, setup: str, told: str) -> None:
+    folder.write("manners.yml", MANNERS)
+    folder.write("one.yml", CONTEXT % setup)
+    with pytest.raises(InputError) as refused:
+        folder.load()
+    [problem] = folder.told(refused.value.problems)
+    assert told in problem
+
+
+def test_two_of_one_name_are_one_too_many(folder: Shelf) -> None:
+    folder.write("manners.yml", MANNERS)
+    folder.write("more.yml", "persona: {name: chatty, description: Another.}")
+    folder.write("one.yml", CONTEXT % "")
+    with pytest.raises(InputError, match="two personas are called 'chatty'"):
+        folder.load()
+
+
+def test_what_is_wrong_with_one_is_said_where_it_stands(folder: Shelf) -> None:
+    folder.write("manners.yml", "persona: {name: a, descripton: b}")
+    folder.write("one.yml", CONTEXT % "persona: a")
+    with pytest.raises(InputError, match="unknown key `descripton`; did you mean `description`"):
+        folder.load()

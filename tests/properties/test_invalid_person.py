@@ -1,0 +1,66 @@
+"""Whatever a model has a person say: a line that breaks a rule is never said, and never fails the agent."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clerkship.actors.person_contract import Bounds, Moment, Uttered, breach
+from tests.engine.test_played import DELAY, desk, said, script
+from tests.workbench import Workbench
+
+ODD = st.sampled_from(
+    [
+        *("How can I help you?", "Agent: hello", "As an AI I cannot.", "Call 555 123 4567.", "ORD-1111", "", "   "),
+        *('{"message": 1}', "On 3 June 2011.", "a@b.example", "```", "\x00", "It is ORD-9981.", "Where is it?", "Bye."),
+    ]
+)
+PLAIN = st.text(st.characters(max_codepoint=0xD7FF, exclude_categories=["Cc", "Cs"]), max_size=40)
+LINES = st.lists(st.tuples(ODD | PLAIN, st.booleans()), min_size=1, max_size=4)
+
+
+@pytest.fixture
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
+    """One folder for many examples."""
+    bench = Workbench(tmp_path_factory.mktemp("bench"))
+    bench.write("late.yml", DELAY)
+    return bench
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(LINES)
+def test_an_invalid_person_never_fails_anybody(shared: Workbench, lines: list[tuple[str, bool]]) -> None:
+    answers: list[dict[str, Any]] = [
+        {"contains": f"Reply {number}.", "answer": {"message": text, "done": done}}
+        for number, (text, done) in enumerate(lines[1:], 1)
+    ]
+    first = {"contains": "The conversation starts", "answer": {"message": lines[0][0], "done": lines[0][1]}}
+    rest = {"answer": {"message": "", "done": True}}
+    count = iter(range(1, 100))
+    agent: Any = lambda message: f"Reply {next(count)}. {desk(message)}"  # noqa: E731  (it counts)
+    task_run = shared.run_one(agent, person=script(shared, first, *answers, rest), max_turns=5)
+    broken = [event for event in shared.events(task_run) if event["kind"] == "person.broke_contract"]
+    assert (task_run.status == "invalid_person") == bool(broken)
+    if broken:
+        assert (task_run.verdict, task_run.score, shared.exit_code()) == (None, None, 2)
+        would = broken[0]["payload"]["would_have_said"]
+        spoken = [text for who, text in said(shared, task_run) if who == "person"]
+        assert would.strip() not in spoken or broken[0]["payload"]["rule"] in ("stops_early", "echoes")
+    assert task_run.status in ("completed", "invalid_person")
+
+
+@given(st.text(max_size=400), st.text(max_size=200), st.booleans())
+def test_any_text_can_be_checked(text: str, given_text: str, done: bool) -> None:
+    found = breach(Uttered(text, done), Bounds(given_text, given_text), Moment((given_text,), given_text, 1))
+    assert found is None or json.dumps(found)
+
+
+@given(st.from_regex(r"[A-Z]{2,4}-[0-9]{3,8}", fullmatch=True), st.from_regex(r"[A-Z]{2,4}-[0-9]{3,8}", fullmatch=True))
+def test_a_code_may_be_said_if_and_only_if_it_was_given(code: str, other: str) -> None:
+    bounds = Bounds(f"Your order is {code}.")
+    assert breach(Uttered(f"It is {code}."), bounds, Moment(answers=1)) is None
+    digits, others = code.split("-")[1], other.split("-")[1]
+    if not digits.endswith(others) and others not in ("100", "1000"):
+        assert breach(Uttered(f"It is {other}."), bounds, Moment(answers=1)) is not None
