@@ -128,7 +128,7 @@ def _facts(run: BenchmarkRun) -> str:
         "Grading": escape(run.grading),
         "Clerkship": escape(run.clerkship),
         **({"Judge": f"<code>{escape(run.judge.who)}</code>"} if run.judge is not None else {}),
-        **({"From": escape(run.descent)} if run.descent else {}),
+        **({"From": _descent(run)} if run.descent else {}),
         **({"Plug-ins": escape(", ".join(map(" ".join, run.plugins.items())))} if run.plugins else {}),
         "Run it again": f'<code class="copy">{escape(run_again(run))}</code>',
     }
@@ -165,3 +165,8 @@ def _row(task_run: TaskRun) -> str:
         f'<tr><th scope="row">{escape(task_run.task)}{trial}</th><td class="is-{name}">{icon(name)} {word}</td>'
         f"<td>{score}</td><td>{ENDINGS[task_run.ending]}</td></tr>\n"
     )
+
+
+def _descent(run: BenchmarkRun) -> str:
+    origin = escape(run.origin)
+    return escape(run.descent).replace(origin, f"<code>{origin}</code>", 1)
