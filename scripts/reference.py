@@ -16,7 +16,7 @@ import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from clerkship.actors.contract import Message, Say
+from clerkship.actors.contract import History, Message, Say, Turn
 from clerkship.cli.app import app
 from clerkship.engine.catalog import Registered, only_ours
 from clerkship.events.agent import AGENT
@@ -90,6 +90,18 @@ SAY_WORDS = {
     "metadata": "anything else, kept in the log",
     "custom": "what is not text: an image, an attachment, a payload that the channel draws",
 }
+HISTORY_WORDS = {
+    "turns": "those that have been had, in order; the next `on_turn` brings the one after them",
+    "slots": "as they stand, as far as the log tells",
+    "sandbox": "where it is had",
+    "task_item": "the task's, if it has one",
+}
+TURN_WORDS = {
+    "turn": "which, from 1; 0 is what the agent said and did before the person's first line",
+    "text": "what the person said; `None` in turn 0",
+    "metadata": "what was sent along with it, unseen",
+    "answer": "what was said and done upon it, as `on_turn` returns it; what was done in sandboxes is in them",
+}
 LINE_WORDS = {
     "run": "first: the run's record",
     "snapshot": "a task as it was frozen, by its `sha256`; its datasets are named by hash alone",
@@ -120,6 +132,8 @@ What agents outside this process are sent, as one JSON object:
 | `type` | `turn` or `task` |
 | `text`, `turn`, `sandbox` | of a turn: what the person said, which turn it is, where they said it |
 | `task_item` | the task's; in a turn `null` if it has none |
+| `slots`, `metadata` | of a turn: what the scenario set before the conversation began; what was sent along, unseen |
+| `history` | of the first turn after a [`fork`](commands.md), there alone: the conversation so far, as below |
 | `sandboxes` | by name: `{"kind", "url", "token"}`, the token being the bearer token of that sandbox |
 | `clock` | `{"url", "token"}` of the simulated clock |
 | `now` | the simulated time |
@@ -130,6 +144,11 @@ those, or `null` for silence. The reply to a task is `{"answer": …}`. Beside e
 agent's own events, or a list of them, each with its `kind` from the table above and that event's fields, such as
 `{"kind": "agent.slot.set", "name": "day", "value": "Monday"}`. A reply has at most 8 MB, and at most 10,000 events are
 taken in a trial.
+
+`history` is `{"turns": […], "slots": {…}}`. A turn is `{"turn", "text", "metadata", "say"}`: the person's line (`null`
+in turn 0, which is what was said before it), and a list of what an agent said and reported upon it, in order, in the
+shapes of a reply. An agent that does not look at it takes the conversation for a new one; `fork --warm-up` sends it
+the earlier lines instead, one by one, and throws away what it answers.
 
 ## A program
 
@@ -171,7 +190,8 @@ replies with anything else, is the agent's error. The part of the address after 
 comes first, then whatever else is in `task_item`; and the simulated time. Tools are the operations of the sandboxes,
 as `<sandbox>__<operation>`, in a conversation without its own sandbox; at work also `finish(answer)` and
 `wait(duration)`. Each call is an `agent.action.executed`. What cannot be called, and what a sandbox refuses, is told
-to the model. After 50 rounds without a word it is the agent's error.
+to the model. After 50 rounds without a word it is the agent's error. In a conversation that it goes on with
+([`fork`](commands.md)), what was said before stands in its messages; what its tools gave then does not.
 
 Status 408, 409, 425, 429, 5xx, a timeout and a broken connection are tried again, four times in all, as long apart as
 `Retry-After` says (up to 30 seconds); then the run is errored, as it is at once on any other status. Tokens used are
@@ -186,7 +206,10 @@ its `credentials.yml`. It answers people and takes no tasks. Each trial is a con
 Each turn is a POST to `/webhooks/rest/webhook`, with `{"is_simulation": true}` and whatever goes along with the line as
 its metadata; then a GET of `/conversations/<id>/tracker?include_events=ALL`. Where slots are to be set,
 `/session_start` is sent first and read, and then the slots are posted to `/conversations/<id>/tracker/events`, on top
-of what the session's start has set. Without slots nothing is sent before the first turn.
+of what the session's start has set. Without slots nothing is sent before the first turn. In a conversation that it
+goes on with ([`fork`](commands.md)), the person's lines, its utterances, slots, actions, flows and active loops are
+posted there too, and read back. A flow under way does not go on by that, for the engine's own `stack` is in no log:
+`--warm-up`.
 
 What is new in the tracker is what the assistant did and said, in the tracker's order; where it has nothing that was
 said, the channel's own answer counts. An utterance keeps `metadata` as it is, `metadata.utter_action` is its
@@ -508,6 +531,8 @@ def _agents() -> str:
         f"| `message.{field.name}` | {MESSAGE_WORDS[field.name]} |" for field in dataclass_fields(Message)
     )
     say = "\n".join(f"| `{field.name}` | {SAY_WORDS[field.name]} |" for field in dataclass_fields(Say))
+    history = "\n".join(f"| `{field.name}` | {HISTORY_WORDS[field.name]} |" for field in dataclass_fields(History))
+    turn = "\n".join(f"| `{field.name}` | {TURN_WORDS[field.name]} |" for field in dataclass_fields(Turn))
     boxes = "\n".join(f"| `sandboxes.{name}` | {text} |" for name, text in _verbs(Sandboxes) if name in BOX_MEMBERS)
     reports = "\n".join(f"| `{model.__name__}({', '.join(model.model_fields)})` | `{model.kind}` |" for model in AGENT)
     return f"""{HEAD}
@@ -530,6 +555,19 @@ nothing, which ends the conversation as the agent's silence.
 | `clerkship.actors.contract.Say` | |
 |---|---|
 {say}
+
+Beside `on_turn` it may have `on_start(start, sandboxes)`, called before the person's first line with what the scenario
+sets (`start.slots`, `start.stubs`, `start.task_item`); what it returns is said and done before that line. And
+`on_history(history, sandboxes)`, for [`fork`](commands.md): it goes on with a conversation it has not had. Comes after
+`on_start`; what it does there reaches nobody.
+
+| `clerkship.plugin.History` | |
+|---|---|
+{history}
+
+| `clerkship.plugin.Turn` | |
+|---|---|
+{turn}
 
 `on_task(task_item, sandboxes)` does a piece of work and returns its answer: anything JSON can say, up to 1 MB.
 

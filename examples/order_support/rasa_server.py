@@ -163,6 +163,7 @@ class Conversation:
             self._open()
         for event in good:
             known = {"value": None, **FILLED} if event["event"] == "slot" else {}
+            known |= _user(event["text"], {}, None, "") if event["event"] == "user" else {}
             fields = {key: value for key, value in event.items() if key not in ("event", "timestamp")}
             self._add(**{"event": event["event"], **known, **fields})
             self._believe(event)
@@ -244,7 +245,7 @@ class Conversation:
         self.rows.append({"event": event, "timestamp": self._last, "metadata": along, **fields})
 
 
-def _user(text: str, metadata: Mapping[str, Any], channel: str, message_id: str) -> Row:
+def _user(text: str, metadata: Mapping[str, Any], channel: str | None, message_id: str) -> Row:
     intent = {"name": text[1:] if text.startswith("/") else None, "confidence": 1.0 if text.startswith("/") else 0.0}
     parsed = {"intent": intent, "entities": [], "text": text, "message_id": message_id, "metadata": dict(metadata)}
     return {

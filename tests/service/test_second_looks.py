@@ -10,7 +10,7 @@ from clerkship.actors.python import PythonSolver
 from clerkship.engine.build import build_tasks
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
-from clerkship.service import second_looks
+from clerkship.service import frozen, running, second_looks
 from clerkship.service.reading import compare_runs, show_task
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, resume
@@ -108,7 +108,7 @@ def test_rescoring_by_the_runs_own_criteria_changes_nothing(bench: Workbench) ->
 def test_a_new_grading_version_is_written_down(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copies)
-    for module in (second_looks, __import__("clerkship.service.running", fromlist=["x"])):
+    for module in (second_looks, frozen, running):
         monkeypatch.setattr(module, "GRADING", "99")
     result = rescore(bench.store, "latest", CATALOG)
     assert result.run.grading == "99"

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, AgentError, Entry, Message, Said
+from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said
 from clerkship.actors.messages import (
     Reports,
     answer_of,
@@ -39,15 +39,24 @@ _LINE = "a line it wrote"
 class CommandAgent:
     """One program in one trial, started when it is first spoken to."""
 
-    entries: frozenset[Entry] = frozenset({"on_turn", "on_task"})
+    entries: frozenset[Entry] = frozenset({"on_history", "on_turn", "on_task"})
 
     def __init__(self, words: Sequence[str], folder: Path) -> None:
         self._process = Process(words, folder)
         self._reports: Reports | None = None
+        self._history: History | None = None
+
+    async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
+        """The next message brings it along."""
+        self._history = history
+
+    def _turn(self, message: Message, sandboxes: Sandboxes) -> dict[str, Any]:
+        history, self._history = self._history, None
+        return turn_message(message, sandboxes, history)
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """Send the message, wait for `say`."""
-        reports = self._send(turn_message(message, sandboxes), sandboxes)
+        reports = self._send(self._turn(message, sandboxes), sandboxes)
         try:
             while (line := await self._process.receive()) is not None:
                 reply = self._take(line, reports)

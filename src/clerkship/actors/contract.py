@@ -12,7 +12,7 @@ from clerkship.model.domain import Abilities
 from clerkship.model.problem import PlatformError
 from clerkship.sandbox.door import Sandboxes
 
-Entry = Literal["on_start", "on_turn", "on_task"]
+Entry = Literal["on_start", "on_history", "on_turn", "on_task"]
 NOTHING: Mapping[str, JsonValue] = {}
 """What an agent that holds nothing returns when it is closed."""
 
@@ -71,6 +71,31 @@ Said = Say | Payload
 """Part of what an agent gives back for a turn: something it says, or something it did, in the order it happened."""
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn that was had before: what the person said, and all that the agent of that time said and did upon it."""
+
+    turn: int
+    text: str | None
+    """Nothing in turn 0, which is what the agent did before the person's first line."""
+    metadata: Mapping[str, JsonValue] | None = None
+    answer: tuple[Said, ...] = ()
+    """As `on_turn` returned it. What was done in sandboxes is not in here, but in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A conversation so far, for an agent that goes on with it and was not there."""
+
+    turns: tuple[Turn, ...]
+    """Those that have been had, in order; the next `on_turn` brings the one after them."""
+    slots: Mapping[str, JsonValue] = field(default_factory=dict)
+    """As they stand, as far as the log tells."""
+    sandbox: str = ""
+    """Where it is had."""
+    task_item: Mapping[str, JsonValue] | None = None
+
+
 class AgentError(Exception):
     """The agent's own failure: it crashed, or answered what cannot be an answer."""
 
@@ -109,6 +134,14 @@ class Starting(Protocol):
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
         """Get ready. What it says to that is its greeting, said before the person's first line."""
+        ...
+
+
+class Remembering(Protocol):
+    """An agent with `on_history` among its entries: it can go on with a conversation it has not had."""
+
+    async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
+        """Take it for its own past. Comes after `on_start`, if it has that; what it does here reaches nobody."""
         ...
 
 
@@ -153,7 +186,9 @@ class Past:
     said: str | None
     """Nothing where the agent spoke first."""
     heard: Heard | None
-    """Nothing where the agent was silent."""
+    """Nothing where the agent was silent, or has not answered yet."""
+    noticed: tuple[Event, ...] = ()
+    """All that happened from then to their next line, for those who watch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,4 +252,8 @@ class SimulatedPerson(Protocol):
 
     def notice(self, event: Event) -> Speech | None:
         """Something happened that they may know of."""
+        ...
+
+    def recall(self, past: Sequence[Past]) -> None:
+        """They have had this conversation so far, and wait for the answer to what they said last. Instead of `open`."""
         ...

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import AgentError, Message, Said
+from clerkship.actors.contract import AgentError, History, Message, Said, Say
 from clerkship.actors.reply import MOST_REPORTS, parse_answer, parse_replies, parse_report
 from clerkship.sandbox.door import Sandboxes
 
@@ -15,9 +15,9 @@ REPLY_LIMIT = 8_000_000
 """Bytes of one line or one body; the limits of an answer and of texts are tighter, and checked when it is read."""
 
 
-def turn_message(message: Message, sandboxes: Sandboxes) -> dict[str, Any]:
-    """A person talks to it."""
-    return {
+def turn_message(message: Message, sandboxes: Sandboxes, history: History | None = None) -> dict[str, Any]:
+    """A person talks to it; with the conversation so far, where that was another's."""
+    return ({"history": history_message(history)} if history is not None else {}) | {
         "type": "turn",
         "text": message.text,
         "turn": message.turn,
@@ -27,6 +27,21 @@ def turn_message(message: Message, sandboxes: Sandboxes) -> dict[str, Any]:
         "metadata": message.metadata,
         **surroundings(sandboxes),
     }
+
+
+def history_message(history: History) -> dict[str, Any]:
+    """A conversation so far: what the person said, and to each what an agent said and did, as it replies with it."""
+    turns = [
+        {"turn": turn.turn, "text": turn.text, "metadata": turn.metadata, "say": [_part(part) for part in turn.answer]}
+        for turn in history.turns
+    ]
+    return {"turns": turns, "slots": dict(history.slots)}
+
+
+def _part(part: Said) -> dict[str, Any]:
+    if isinstance(part, Say):
+        return {key: value for key, value in part.fields().items() if key == "text" or value}
+    return {"kind": part.kind, **part.model_dump(mode="json")}
 
 
 def task_message(task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import NOTHING, Entry, Message, Say
+from clerkship.actors.contract import NOTHING, Entry, History, Message, Say
 from clerkship.sandbox.door import Sandboxes
 
 
@@ -12,11 +12,14 @@ class Nop:
     """Silent in conversation, idle at work."""
 
     name = "nop"
-    entries: frozenset[Entry] = frozenset({"on_turn", "on_task"})
+    entries: frozenset[Entry] = frozenset({"on_history", "on_turn", "on_task"})
 
     def open(self, solution: str | None, trial: int = 1) -> "Nop":
         """It has nothing to remember."""
         return self
+
+    async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
+        """Remember nothing."""
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
         """Say nothing."""

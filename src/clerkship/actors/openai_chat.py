@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, AgentError, Entry, Message, Said
+from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import ActionExecuted
 from clerkship.llm.completions import Completions, text_of
@@ -53,11 +53,21 @@ class WorkDone(Exception):
 class ChatAgent:
     """One conversation with a model. It remembers what was said, and is told what its tools gave."""
 
-    entries: frozenset[Entry] = frozenset({"on_turn", "on_task"})
+    entries: frozenset[Entry] = frozenset({"on_history", "on_turn", "on_task"})
 
     def __init__(self, completions: Completions) -> None:
         self._completions = completions
         self._history: list[dict[str, Any]] = []
+
+    async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
+        """Its messages so far are what was said; what its tools gave then is in no log, and it may ask again."""
+        self._brief(history.task_item or {}, sandboxes)
+        for turn in history.turns:
+            if turn.text is not None:
+                self._history.append({"role": "user", "content": turn.text})
+            said = "\n".join(part.text for part in turn.answer if isinstance(part, Say) and part.text)
+            if said:
+                self._history.append({"role": "assistant", "content": said})
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """The model's next words to the person; what it does in between is done."""

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
-from clerkship.actors.contract import Heard, Speech
+from clerkship.actors.contract import Heard, Past, Speech
 from clerkship.actors.person_played import Voice, pressed
+from clerkship.actors.recollection import Reliving, Remembered
 from clerkship.events.event import Event, Utterance
 from clerkship.events.query import matches
 from clerkship.model.pattern import found
@@ -25,7 +26,7 @@ class ScriptedPerson:
     def __init__(self, script: Person, voice: Voice | None = None) -> None:
         self.name = script.name
         self._script = script
-        self._voice = voice
+        self._voice: Voice | Remembered | None = voice
         self.thinks = voice is not None
         self._opening, self._fallback = script.opening, script.fallback
         if voice is not None and script.is_played:
@@ -88,6 +89,14 @@ class ScriptedPerson:
             if isinstance(rule.when, EventMatch) and self._may_use(number, rule) and matches(event, rule.when):
                 return self._use(number, rule, None)
         return None
+
+    def recall(self, past: Sequence[Past]) -> None:
+        """Their rules and lines are used up as far as they were; whoever plays them is not asked."""
+        voice, self._voice = self._voice, Remembered()
+        try:
+            Reliving(self, self._voice).go_through(past)
+        finally:
+            self._voice = voice
 
     def _may_use(self, number: int, rule: Rule) -> bool:
         return rule.times is None or self._uses[number] < rule.times

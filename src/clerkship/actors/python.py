@@ -2,7 +2,8 @@
 
 The name may be a class (a fresh instance per trial), an object or a module with `on_turn` and/or `on_task`,
 or one function whose first parameter is `message` or `task_item`. Sync or async. What has `on_turn` may have
-`on_start` too: it is called before the person's first line, with the slots the scenario sets.
+`on_start` too: it is called before the person's first line, with the slots the scenario sets; and `on_history`, to
+go on with a conversation it has not had.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, Entry, Message, Said, Start
+from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, Entry, History, Message, Said, Start
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError
@@ -28,6 +29,8 @@ from clerkship.sandbox.door import Sandboxes
 
 T = TypeVar("T")
 _ENTRIES: dict[str, Entry] = {"message": "on_turn", "task_item": "on_task"}
+_BESIDE: tuple[Entry, ...] = ("on_start", "on_history")
+"""What only one that answers people has."""
 _PACKAGE = Path(__file__).parents[1]
 _FOREIGN = tuple(
     str(place) for place in (*(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")), _PACKAGE)
@@ -54,6 +57,10 @@ class PythonAgent:
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[Said]:
         """Tell it that a conversation begins."""
         return await self._call("on_start", (start, sandboxes), parse_replies)
+
+    async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
+        """Tell it of the conversation it goes on with."""
+        await self._call("on_history", (history, sandboxes), lambda returned: None)
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """Hand the message over."""
@@ -132,8 +139,9 @@ def entrances(target: Any, name: str) -> dict[Entry, Entrance]:
     found: dict[Entry, Callable[..., Any]] = {
         entry: getattr(target, entry) for entry in _ENTRIES.values() if callable(getattr(target, entry, None))
     }
-    if "on_turn" in found and callable(getattr(target, "on_start", None)):
-        found["on_start"] = target.on_start
+    for entry in _BESIDE:
+        if "on_turn" in found and callable(getattr(target, entry, None)):
+            found[entry] = getattr(target, entry)
     if not found and callable(target):
         first = next(iter(_parameters(target)), "")
         if first not in _ENTRIES:

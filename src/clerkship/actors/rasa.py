@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, AgentError, Entry, Message, Said, Say, Start
+from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say, Start
 from clerkship.actors.messages import shown
 from clerkship.actors.rasa_abilities import ask_abilities
+from clerkship.actors.rasa_history import render_history
 from clerkship.actors.rasa_server import HINTS, BrokenOff, Keys, NotThere, Place, refusal
 from clerkship.actors.rasa_tracker import Seen, last_session, parse_events, parse_messages
 from clerkship.actors.reply import parse_replies
@@ -35,7 +36,7 @@ SIMULATED: Mapping[str, JsonValue] = {"is_simulation": True}
 class RasaAgent:
     """One conversation with a Rasa server, under a name of its own."""
 
-    entries: frozenset[Entry] = frozenset({"on_start", "on_turn"})
+    entries: frozenset[Entry] = frozenset({"on_start", "on_history", "on_turn"})
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -59,6 +60,18 @@ class RasaAgent:
             await self._set(client, start.slots)
             _refuse_lost(start.slots, await self._fresh(client))  # what is there is not the assistant's doing
         return done
+
+    async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
+        """Put what was said and done into the tracker, as if it had happened there."""
+        rows = render_history(history)
+        if not rows:
+            return
+        async with self._open() as client:
+            await self._post(client, rows, "the conversation so far could not be put there")
+            heard = [row.get("text") for row in await self._fresh(client) if isinstance(row, dict)]
+        lost = [turn.turn for turn in history.turns if turn.text is not None and turn.text not in heard]
+        if lost:
+            raise AgentError(f"its tracker has not taken the conversation so far: turn {lost[0]} is not in it")
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
         """Send it, once; then read in the tracker what came of it."""
@@ -109,10 +122,13 @@ class RasaAgent:
 
     async def _set(self, client: "httpx.AsyncClient", slots: Mapping[str, JsonValue]) -> None:
         events = [{"event": "slot", "name": name, "value": value} for name, value in slots.items()]
+        await self._post(client, events, "its initial slots could not be set")
+
+    async def _post(self, client: "httpx.AsyncClient", events: list[dict[str, Any]], otherwise: str) -> None:
         try:
             await self._ask(client, f"/conversations/{self._conversation}/tracker/events", orjson.dumps(events))
         except (NotThere, BrokenOff) as error:
-            raise AgentError(f"{error}; its initial slots could not be set") from None
+            raise AgentError(f"{error}; {otherwise}") from None
 
     async def _fresh(self, client: "httpx.AsyncClient") -> list[Any]:
         """What happened since the tracker was last read."""

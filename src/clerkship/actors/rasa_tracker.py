@@ -51,7 +51,8 @@ NOTED = frozenset(
 """Kept under their own names: no assertion of the seed's is about them."""
 CLARIFICATION = "pattern_clarification"
 SESSION_START = "action_session_start"
-_NOT_TEXT = ("custom", "image", "attachment", "elements", "quick_replies")
+NOT_TEXT = ("custom", "image", "attachment", "elements", "quick_replies")
+"""What an utterance may have beside its text and buttons."""
 
 
 class Misshapen(Exception):
@@ -207,7 +208,7 @@ def utterance(
 ) -> Say:
     """Something said: its text, its buttons, and under their own names an image, an attachment, a payload."""
     buttons = data.get("buttons")
-    custom = {key: data[key] for key in _NOT_TEXT if data.get(key)}
+    custom = {key: data[key] for key in NOT_TEXT if data.get(key)}
     return Say(
         text or "",
         utter_name,
@@ -223,7 +224,7 @@ def parse_messages(messages: Sequence[Any]) -> list[Say]:
     return [
         utterance(text if isinstance(text, str) else None, message)
         for message, text in texts
-        if text or any(message.get(key) for key in ("buttons", *_NOT_TEXT))
+        if text or any(message.get(key) for key in ("buttons", *NOT_TEXT))
     ]
 
 

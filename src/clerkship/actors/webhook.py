@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import orjson
 from pydantic import JsonValue
 
-from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, Message, Said
+from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, History, Message, Said
 from clerkship.actors.messages import (
     REPLY_LIMIT,
     Reports,
@@ -41,16 +41,25 @@ _REPLY = "its reply"
 class WebhookAgent:
     """One trial's conversation with an agent elsewhere. It holds nothing between messages."""
 
-    entries: frozenset[Entry] = frozenset({"on_turn", "on_task"})
+    entries: frozenset[Entry] = frozenset({"on_history", "on_turn", "on_task"})
 
     def __init__(self, address: str, key: bytes, trial: int) -> None:
         self._address, self._key, self._trial = address, key, trial
         self._conversation = new_name("conversation")
         self._reports: Reports | None = None
+        self._history: History | None = None
+
+    async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
+        """The next message brings it along."""
+        self._history = history
+
+    def _turn(self, message: Message, sandboxes: Sandboxes) -> dict[str, Any]:
+        history, self._history = self._history, None
+        return turn_message(message, sandboxes, history)
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """Post the message; the reply's `say` is what it says."""
-        return say_of(await self._ask(turn_message(message, sandboxes), sandboxes), _REPLY)
+        return say_of(await self._ask(self._turn(message, sandboxes), sandboxes), _REPLY)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Post the work; the reply's `answer` is the answer."""

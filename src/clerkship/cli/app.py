@@ -13,6 +13,7 @@ from clerkship.cli.conformance import conformance
 from clerkship.cli.console import err, print_json, print_problem
 from clerkship.cli.demo import demo
 from clerkship.cli.events import events
+from clerkship.cli.fork import fork
 from clerkship.cli.generate import generate
 from clerkship.cli.init import init
 from clerkship.cli.judge import judge
@@ -50,6 +51,7 @@ app.command()(compare)
 app.command()(resume)
 app.command()(rerun)
 app.command()(rescore)
+app.command()(fork)
 app.add_typer(judge)
 app.command(name="list")(list_runs)
 app.command()(up)

@@ -17,7 +17,7 @@ FEWEST_TASKS = 6
 def print_comparison(console: Console, comparison: Comparison) -> None:
     """Which runs, the tasks that moved, the sum."""
     for word, run in (("before", comparison.before), ("after", comparison.after)):
-        made = f"  [quiet]{run.made_by} of {run.origin}[/]" if run.origin else ""
+        made = f"  [quiet]{run.descent}[/]" if run.descent else ""
         console.print(f"[quiet]{word:6}[/] {run.id}  {escape(run.name)}  [quiet]agent[/] {escape(run.solver)}{made}")
     moved = [row for row in comparison.rows if row.standing != "same" or row.changed]
     if moved:

@@ -61,6 +61,6 @@ def _what(run: BenchmarkRun, counts: Counts, *, held: bool) -> str:
     told += [f"[fail]crashed {counts.agent_errors}[/]"] if counts.agent_errors else []
     missing = run.missing(counts)
     told += [f"[cancelled]{missing} {'to come' if held else 'not run'}[/]"] if missing else []
-    made = [f"{run.made_by} of {run.origin}"] if run.origin else []
+    made = [run.descent] if run.descent else []
     again = [f"-k {run.trials}"] if run.trials > 1 else []
     return "  ".join([*told, escape(" ".join([run.name, *again, *run.options, *made]))])

@@ -102,7 +102,7 @@ def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> N
         found = {"run": view.run, "counts": view.counts, "repeats": view.repeats(), "judged": view.judged_data()}
         print_json(found | {"tasks": view.task_runs})
         return
-    made = f"  [quiet]{view.run.made_by} of {view.run.origin}[/]" if view.run.origin else ""
+    made = f"  [quiet]{view.run.descent}[/]" if view.run.descent else ""
     out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{made}")
     elsewhere = f" --store {shlex.quote(str(store))}" if store else ""
     told = unfinished(view.run, held=held, elsewhere=elsewhere)

@@ -14,6 +14,7 @@ from clerkship.actors.person_played import played
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.assertions.contract import Assertion
 from clerkship.engine.catalog import Registered
+from clerkship.engine.prefix import Prefix
 from clerkship.llm.asker import Asker
 from clerkship.llm.prompts import Prompts
 from clerkship.model.criterion import Criterion
@@ -51,6 +52,8 @@ class BuiltTask:
     stubs: bytes
     variables: Mapping[str, str]
     """What stands in the task for environment variables, by their names."""
+    prefix: Prefix | None = None
+    """The conversation its trials go on with, if they do."""
 
     def person(self, asker: Asker | None, prompts: Prompts) -> SimulatedPerson | None:
         """A fresh person for one trial; one who is not scripted is played by whoever is asked."""

@@ -3,11 +3,11 @@
 import math
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import orjson
 
@@ -19,6 +19,7 @@ from clerkship.actors.contract import (
     Message,
     OutOfRole,
     Say,
+    SimulatedPerson,
     Solver,
     Start,
     Starting,
@@ -26,6 +27,7 @@ from clerkship.actors.contract import (
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.models import ALONE, Models
 from clerkship.engine.person_check import Unchecked, check_person
+from clerkship.engine.prefix import Prefix
 from clerkship.engine.quality import rate
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.engine.score import Score, fold, judge, status_of
@@ -55,6 +57,7 @@ from clerkship.sandbox.door import Sandboxes
 from clerkship.sandbox.state import Conversation
 
 LOCK_LIMIT = 2.0
+T = TypeVar("T")
 WORDS = 200
 """Characters of what a person would have said, in a sentence about it; the log has all of it."""
 
@@ -98,6 +101,18 @@ class Finished:
     sidecar: bytes
 
 
+class TurnTimedOut(Exception):
+    """An agent took longer than an answer may."""
+
+
+class Stand(NamedTuple):
+    """How far a conversation is: turns the agent has had, messages it knows of, turns it said nothing in."""
+
+    turns: int = 0
+    heard: int = 0
+    silent: int = 0
+
+
 class Trial:
     """One trial under way. Whoever claims it first finishes it: its own thread, or the one that gave it up."""
 
@@ -107,12 +122,11 @@ class Trial:
         snapshot = job.built.snapshot
         self.timeout = snapshot.timeout
         self._began = perf_counter()
-        self.playground = Playground(
-            snapshot.environment, job.built.rooms, derive(job.seed, snapshot.task.name, job.trial)
-        )
+        prefix = job.built.prefix
+        seed = derive(job.seed, snapshot.task.name, job.trial) if prefix is None else prefix.seed
+        self.playground = Playground(snapshot.environment, job.built.rooms, seed)
         self._began_at = self.time()
-        for subscriber in setting.subscribers:
-            self.playground.log.subscribe(subscriber)
+        self._subscribe()
         self._tally = Tally()
         self._answer: Any = None
         self._answered = False
@@ -126,6 +140,10 @@ class Trial:
         """Whether nobody could say how the person was played."""
         self.turn_deadline = math.inf
         """When the answer that is waited for must be there, in the agent's time."""
+
+    def _subscribe(self) -> None:
+        for subscriber in self._setting.subscribers:
+            self.playground.log.subscribe(subscriber)
 
     def time(self) -> float:
         """Wall seconds as the agent has them: its clock stands still while a person thinks."""
@@ -143,12 +161,13 @@ class Trial:
     async def play(self) -> Ending:
         """Set the scene and let the agent work until it is done, the person leaves, or a limit is reached."""
         person = self.job.built.person(self._asker("person"), self._setting.models.prompts)
-        set_scene(self.playground, self.job.built, person)
-        if self.playground.step_errors:
-            return "errored"
+        if self.job.built.prefix is None:
+            set_scene(self.playground, self.job.built, person)
+            if self.playground.step_errors:
+                return "errored"
         try:
             with paced(self.playground):
-                return await self._work()
+                return await self._work(person)
         except AgentError as error:
             if error.trace:
                 self.playground.sidecar.facts["agent_traceback"] = self._trace(error.trace)
@@ -159,17 +178,19 @@ class Trial:
         here = f"{Path.cwd()}{os.sep}"
         return self.playground.redacted(trace.replace(here, "") if self._setting.models.replays else trace)
 
-    async def _work(self) -> Ending:
+    async def _work(self, person: SimulatedPerson | None) -> Ending:
         starts = self.job.built.scenario.starts
         entry: Entry = "on_turn" if starts == "person" else "on_task"
         agent = self._hold(self._open())
         if entry not in agent.entries:
             raise InputError.of(f"{self._setting.solver.name} has no {entry}, and this task starts with the {starts}")
         sandboxes = open_doors(self._setting.gateway, self.playground, self._setting.base_url)
+        task_item = orjson.loads(self.job.built.task_item)  # a copy of its own: what it does to it is its business
+        if self.job.built.prefix is not None and person is not None:
+            return await self._go_on(self.job.built.prefix, agent, sandboxes, person)
         self._emit(AgentStarted(entry=entry, task_item=self.job.built.task.task_item))
         if entry == "on_task":
             self.playground.listen()
-        task_item = orjson.loads(self.job.built.task_item)  # a copy of its own: what it does to it is its business
         if entry == "on_turn":
             return await self._converse(agent, sandboxes, task_item)
         self._answer = await agent.on_task(task_item or {}, sandboxes)
@@ -206,16 +227,45 @@ class Trial:
     async def _converse(self, agent: Agent, sandboxes: Sandboxes, task_item: dict[str, Any] | None) -> Ending:
         """The person speaks, the agent answers, until one of them has had enough."""
         built, playground = self.job.built, self.playground
-        place = cast(str, built.person_at)
-        state = cast(Conversation, playground.sandboxes[place].state)
         if "on_start" in agent.entries:
             if not await self._begin(agent, sandboxes, task_item):
                 return "turn_timed_out"
         elif built.scenario.stubs:
             raise InputError.of(f"{self._setting.solver.name} has no on_start to be told which actions are stubbed")
-        open_conversation(playground, built, place)
+        open_conversation(playground, built, cast(str, built.person_at))
+        return await self._talk(agent, sandboxes, task_item, Stand())
+
+    async def _go_on(self, prefix: Prefix, agent: Agent, sandboxes: Sandboxes, person: SimulatedPerson) -> Ending:
+        """Take a conversation up where it was left, once the agent knows of it."""
+        playground, built = self.playground, self.job.built
+        try:
+            await prefix.tell(agent, sandboxes, playground, self._start(), self._patiently)
+        except TurnTimedOut:
+            return "turn_timed_out"
+        finally:  # one that fails to hear of it fails in that conversation
+            prefix.take_up(playground, agent, built.steps, person, self.job.trial)
+            self._subscribe()
+        stand = Stand(prefix.fork.turn - 1, prefix.heard, prefix.silent)
+        return await self._talk(agent, sandboxes, self._start().task_item, stand)
+
+    async def _patiently(self, doing: Awaitable[T]) -> T:
+        """Wait for an agent as long as an answer may take."""
+        self.turn_deadline = self.time() + _limits(self.job.built.scenario)[1]
+        done = await doing
+        if self.time() > self.turn_deadline:
+            raise TurnTimedOut
+        self.turn_deadline = math.inf
+        return done
+
+    async def _talk(
+        self, agent: Agent, sandboxes: Sandboxes, task_item: Mapping[str, Any] | None, stand: "Stand"
+    ) -> Ending:
+        """From where it stands to its end."""
+        built, playground = self.job.built, self.playground
+        place = cast(str, built.person_at)
+        state = cast(Conversation, playground.sandboxes[place].state)
         slots, most, patience = orjson.loads(built.slots), *_limits(built.scenario)
-        turns = heard = silent = 0
+        turns, heard, silent = stand
         while state.open:
             message, heard = _next_of_person(state, heard)
             if message is None:
@@ -225,6 +275,7 @@ class Trial:
             if turns >= most:
                 return "turn_limit"
             turns += 1
+            playground.sidecar.handed.append(len(playground.log.events))
             said = cast(Utterance, message.payload)
             self.turn_deadline = self.time() + patience
             turn = await agent.on_turn(Message(said.text, said.turn, place, task_item, said.metadata, slots), sandboxes)
@@ -241,15 +292,17 @@ class Trial:
     async def _begin(self, agent: Agent, sandboxes: Sandboxes, task_item: dict[str, Any] | None) -> bool:
         """Let the agent get ready; what the scenario sets comes on top of what it does by itself. False if it took
         longer than an answer may."""
-        built = self.job.built
-        self.turn_deadline = self.time() + _limits(built.scenario)[1]
-        start = Start(orjson.loads(built.slots), task_item, orjson.loads(built.stubs))
-        greeting = await cast(Starting, agent).on_start(start, sandboxes)
-        if self.time() > self.turn_deadline:
+        try:
+            greeting = await self._patiently(cast(Starting, agent).on_start(self._start(task_item), sandboxes))
+        except TurnTimedOut:
             return False
-        self.turn_deadline = math.inf
-        self.playground.greet(cast(str, built.person_at), greeting)
+        self.playground.greet(cast(str, self.job.built.person_at), greeting)
         return True
+
+    def _start(self, task_item: dict[str, Any] | None = None) -> Start:
+        """What holds from the start; all of it a copy, for whoever is handed it."""
+        built = self.job.built
+        return Start(orjson.loads(built.slots), task_item or orjson.loads(built.task_item), orjson.loads(built.stubs))
 
     def _emit(self, payload: Any) -> None:
         with self.playground.lock:
@@ -264,6 +317,8 @@ class Trial:
         """Close the agent, seal what happened and grade it. Every criterion is checked, whatever the ending."""
         self._let_go()
         playground = self.playground
+        if self.job.built.prefix is not None:
+            self.job.built.prefix.settle(playground)
         error = error or playground.broken or "; ".join(playground.step_errors)
         if error and ending != "cancelled":
             ending = "errored"

@@ -1,6 +1,6 @@
 """The events of the run itself."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from clerkship.events.event import Payload
 
@@ -49,6 +49,17 @@ class AgentFailed(Payload):
 
     kind: ClassVar[str] = "agent.failed"
     error: str
+
+
+class RunForked(Payload):
+    """What stands above happened in another run; from here on another agent answers, or the same one once more."""
+
+    kind: ClassVar[str] = "run.forked"
+    run: str
+    trial: int
+    turn: int
+    told: Literal["history", "warm_up", "nothing"]
+    """How the agent knows what happened before: it was told, or it answered the earlier lines once more."""
 
 
 class RunEnded(Payload):
@@ -100,6 +111,7 @@ LIFECYCLE: tuple[type[Payload], ...] = (
     AgentStarted,
     AgentAnswered,
     AgentFailed,
+    RunForked,
     RunEnded,
     RequestRefused,
     FaultInjected,

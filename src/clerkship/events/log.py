@@ -1,9 +1,9 @@
 """The log: append-only, one writer, every line chained to the one before."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
+from itertools import islice, pairwise
 
 from clerkship.events.event import Event, Payload, render_event
 from clerkship.model.problem import PlatformError
@@ -83,6 +83,16 @@ def open_log() -> tuple[Log, Writer]:
     """A new log, and the one writer of it."""
     log = Log()
     return log, Writer(log)
+
+
+def reopen_log(events: Sequence[Event], lines: Sequence[bytes], blobs: Mapping[str, bytes]) -> tuple[Log, Writer]:
+    """A log that begins with what another has, byte by byte, and the one writer of it."""
+    log, writer = open_log()
+    log.events, log.lines, log.blobs = list(events), list(lines), dict(blobs)
+    log.size = sum(map(len, lines)) + sum(map(len, blobs.values()))
+    log._digest = bytes.fromhex(chain_head(lines))
+    log._in_order = all(one.at <= other.at for one, other in pairwise(events))
+    return log, writer
 
 
 class Chain:

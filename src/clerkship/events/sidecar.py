@@ -13,6 +13,8 @@ class Sidecar:
     facts: dict[str, Any] = field(default_factory=dict)
     touches: list[tuple[int, str, str, int, float]] = field(default_factory=list)
     untold: int = 0
+    handed: list[int] = field(default_factory=list)
+    """Of a conversation: how many events there were when the agent was handed each line of the person."""
 
     def touch(self, seq: int, sandbox: str, operation: str, status: int, wall_ms: float) -> None:
         """One request: where the log stood, what it was, how it was answered, how long it took."""
@@ -25,4 +27,5 @@ class Sidecar:
         """As it is stored; of a replay without how long things took, which is never twice the same."""
         names = ("seq", "sandbox", "operation", "status", *(("wall_ms",) if timed else ()))
         touches = [dict(zip(names, touch, strict=False)) for touch in self.touches]
-        return self.facts | {"touches": touches, "touches_untold": self.untold}
+        handed = {"handed": self.handed} if self.handed else {}
+        return self.facts | handed | {"touches": touches, "touches_untold": self.untold}

@@ -1,6 +1,13 @@
 """Ids that look random and are not: the same seed gives the same ids."""
 
 import hashlib
+import re
+from collections.abc import Iterable
+
+_MADE = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z][A-Za-z0-9_]{0,63})_([0-9a-f]{12})(?![A-Za-z0-9_])")
+MOST_RECALLED = 100_000
+SLACK = 1_000
+"""How many that were given out may have left no trace, beside those that have."""
 
 
 class Ids:
@@ -14,5 +21,19 @@ class Ids:
         """The next id with this prefix, such as `file_9c31e0a4b7d2`."""
         count = self._counts.get(prefix, 0) + 1
         self._counts[prefix] = count
-        digest = hashlib.blake2b(f"{self._seed}/{prefix}/{count}".encode(), digest_size=6)
-        return f"{prefix}_{digest.hexdigest()}"
+        return f"{prefix}_{self._digest(prefix, count)}"
+
+    def recall(self, texts: Iterable[str]) -> None:
+        """Go on after those of this seed that stand in some texts: what was given out once is not given out again."""
+        seen: dict[str, set[str]] = {}
+        for text in texts:
+            for prefix, digest in _MADE.findall(text):
+                seen.setdefault(prefix, set()).add(digest)
+        for prefix, digests in seen.items():
+            count = self._counts.get(prefix, 0)
+            for number in range(count + 1, count + 1 + min(len(digests) + SLACK, MOST_RECALLED)):
+                if self._digest(prefix, number) in digests:
+                    self._counts[prefix] = number
+
+    def _digest(self, prefix: str, count: int) -> str:
+        return hashlib.blake2b(f"{self._seed}/{prefix}/{count}".encode(), digest_size=6).hexdigest()

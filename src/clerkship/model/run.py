@@ -136,6 +136,21 @@ class Asking(Frozen):
     """Whether what the agent answers is taken down too."""
 
 
+class Fork(Frozen):
+    """Where a run begins that goes on with a conversation somebody has had before."""
+
+    run: str
+    """Whose log it begins with."""
+    task: str
+    trial: int
+    turn: int
+    """The first that its agent answers."""
+    head: str
+    """Of the lines it begins with."""
+    warm_up: bool = False
+    """Whether the agent was to answer the earlier lines once more, instead of being told of them."""
+
+
 class BenchmarkRun(Frozen):
     """One execution of some tasks with one agent."""
 
@@ -143,9 +158,11 @@ class BenchmarkRun(Frozen):
     name: str
     plan: str = ""
     """What it has to do, by hash."""
-    made_by: Literal["run", "rerun", "rescore"] = "run"
+    made_by: Literal["run", "rerun", "rescore", "fork"] = "run"
     origin: str = ""
     """The run it was made from, if it was."""
+    fork: Fork | None = None
+    """The conversation it goes on with, if it does."""
     path: str = ""
     options: tuple[str, ...] = ()
     solver: str
@@ -177,6 +194,12 @@ class BenchmarkRun(Frozen):
     def replayed(self) -> bool:
         """Whether no model was asked: such a run is the same whenever and wherever it is done."""
         return self.asking.tape == "replay"
+
+    @property
+    def descent(self) -> str:
+        """What it was made from and how, in words; empty if it was begun anew."""
+        turn = f" at turn {self.fork.turn}" if self.fork is not None and self.made_by == "fork" else ""
+        return f"{self.made_by} of {self.origin}{turn}" if self.origin else ""
 
     def missing(self, counts: "Counts") -> int:
         """Trials that were to be done and were not; who was sure early has left out the rest on purpose."""

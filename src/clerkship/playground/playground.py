@@ -18,7 +18,7 @@ from clerkship.events.lifecycle import (
     StepFailed,
     StepRan,
 )
-from clerkship.events.log import open_log
+from clerkship.events.log import open_log, reopen_log
 from clerkship.events.query import is_kind
 from clerkship.events.sidecar import Sidecar
 from clerkship.faults.contract import Fault
@@ -60,13 +60,18 @@ class Room:
 class Sandbox:
     """One running simulator."""
 
-    __slots__ = ("_token", "name", "spec", "state")
+    __slots__ = ("_room", "_token", "name", "spec", "state")
 
     def __init__(self, name: str, room: Room) -> None:
         self.name = name
         self.spec = room.spec
         self.state = room.spec.state(room.config, Overlay(room.base))
+        self._room = room
         self._token: str | None = None
+
+    def empty(self) -> None:
+        """Be as it was before anything happened in it."""
+        self.state = self.spec.state(self._room.config, Overlay(self._room.base))
 
     @property
     def opened(self) -> bool:
@@ -79,6 +84,15 @@ class Sandbox:
         if self._token is None:
             self._token = new_token("clk_sbx")
         return self._token
+
+
+@dataclass(frozen=True)
+class Before:
+    """What happened before: events, the lines they are kept as, and the bodies too large for those."""
+
+    events: Sequence[Event] = ()
+    lines: Sequence[bytes] = ()
+    blobs: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass
@@ -207,9 +221,16 @@ class Playground:
 
     def seat(self, person: SimulatedPerson, sandbox: str) -> None:
         """Put a person on a sandbox that carries a conversation."""
-        conversation = self._conversation(sandbox)
-        conversation.start(self.act(sandbox, "person"), person.name)
-        person.join(conversation.messages)
+        self._conversation(sandbox).start(self.act(sandbox, "person"), person.name)
+        self.seat_again(person, sandbox)
+
+    def seat_again(self, person: SimulatedPerson, sandbox: str, ahead: int = 0, unheard: Sequence[Say] = ()) -> None:
+        """Put them where they were: their conversation has begun already. One who went on without waiting has so many
+        answers to come before they go on, and these already."""
+        self._unheard = list(unheard)
+        if ahead:
+            self._ahead[sandbox] = ahead
+        person.join(self._conversation(sandbox).messages)
         self.people[sandbox] = person
         self._watched = self._watched or person.watches
         self.thinks = self.thinks or person.thinks
@@ -292,12 +313,12 @@ class Playground:
                 self.speak(sandbox, speech)
                 return speech is not None
             if said is not None:
-                self._answer(sandbox, _heard(replies), said)
+                self._answer(sandbox, heard(replies), said)
             return True
 
-    def _answer(self, sandbox: str, heard: Heard, said: Event) -> None:
+    def _answer(self, sandbox: str, this: Heard, said: Event) -> None:
         person = self.people[sandbox]
-        speech = person.hear(heard) if not person.thinks else self._decided(partial(person.hear, heard))
+        speech = person.hear(this) if not person.thinks else self._decided(partial(person.hear, this))
         self.speak(sandbox, speech, said.seq)
 
     def _waits_for_more(self, sandbox: str, replies: Sequence[Say]) -> bool:
@@ -367,9 +388,9 @@ class Playground:
         person = self.people.get(event.source)
         if not self._notice(event) and person is not None and isinstance(event.payload, Utterance):
             said = event.payload
-            heard = Heard(said.text, said.buttons, (said.custom,) if said.custom is not None else ())
+            this = Heard(said.text, said.buttons, (said.custom,) if said.custom is not None else ())
             self._ahead.pop(event.source, None)
-            self._answer(event.source, heard, event)
+            self._answer(event.source, this, event)
 
     def _notice(self, event: Event) -> bool:
         """Tell those who watch for events; whether the one it was said to has answered."""
@@ -428,6 +449,29 @@ class Playground:
         injected = FaultInjected(fault=active.fault.name, operation=operation, details=dict(details))
         return self.emit(sandbox, injected, "scenario")
 
+    def rewind(self, before: "Before") -> None:
+        """Be as it was when these events had happened and nothing else: nobody seated, nothing scheduled, no faults.
+
+        Its name, credentials and doors stay what they are, so that whoever holds one need not be told.
+        """
+        with self.lock:
+            if self.closed:
+                return
+            self.log, self._writer = reopen_log(before.events, before.lines, before.blobs)
+            self.sidecar = Sidecar(facts=self.sidecar.facts)
+            for sandbox in self.sandboxes.values():
+                sandbox.empty()
+            for event in before.events:
+                if event.source in self.sandboxes:
+                    self.sandboxes[event.source].state.apply(event)
+            latest = max((event.at for event in before.events), default=self.started_at)
+            self.clock.rewind(latest.astimezone(self.started_at.tzinfo))
+            self.ids, self.rng = Ids(self.seed), Rng(self.seed)
+            self.faults, self.step_errors, self.people, self.left = [], [], {}, {}
+            self._watched = self._listening = self.thinks = False
+            self._held, self._depth, self.out_of_role = None, 0, None
+            self._ahead, self._unheard = {}, []
+
     def redacted(self, text: str) -> str:
         """An agent's words without what opens this playground, or differs between machines: neither is for the log."""
         for name, sandbox in self.sandboxes.items():
@@ -462,7 +506,7 @@ class Playground:
         self._writer.close()
 
 
-def _heard(replies: Sequence[Say]) -> Heard:
+def heard(replies: Sequence[Say]) -> Heard:
     """All of a turn's replies as the person has them before them."""
     if len(replies) == 1 and replies[0].custom is None:
         return Heard(replies[0].text, replies[0].buttons)

@@ -1,6 +1,18 @@
 """All that the author of a plug-in imports: the contracts, and what they are made of. What is not here may change."""
 
-from clerkship.actors.contract import NOTHING, Agent, AgentError, Entry, Message, Said, Say, Solver, Start
+from clerkship.actors.contract import (
+    NOTHING,
+    Agent,
+    AgentError,
+    Entry,
+    History,
+    Message,
+    Said,
+    Say,
+    Solver,
+    Start,
+    Turn,
+)
 from clerkship.actors.registry import Load
 from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
 from clerkship.events.event import Event, Payload, Utterance
@@ -50,6 +62,7 @@ __all__ = [
     "Flag",
     "Frozen",
     "Handle",
+    "History",
     "Ids",
     "InputError",
     "Load",
@@ -77,6 +90,7 @@ __all__ = [
     "Start",
     "State",
     "Step",
+    "Turn",
     "Utterance",
     "Whole",
     "compared",

@@ -8,9 +8,15 @@ from clerkship.model.run import BenchmarkRun, TaskRun
 def run_again(run: BenchmarkRun) -> str:
     """The command that does the same again."""
     trials = f" --trials {run.trials}" if run.trials > 1 else ""
+    if run.fork is not None:
+        which = f"{run.fork.run} {shlex.quote(run.fork.task)} --at-turn {run.fork.turn} --trial {run.fork.trial}"
+        return f"clerkship fork {which} --agent {shlex.quote(run.solver)}{trials}{_options(run)}"
     path = shlex.quote(run.path) if run.path else "PATH"
-    options = "".join(f" {shlex.quote(option)}" for option in run.options)
-    return f"clerkship run {path} --agent {shlex.quote(run.solver)} --seed {run.seed}{trials}{options}"
+    return f"clerkship run {path} --agent {shlex.quote(run.solver)} --seed {run.seed}{trials}{_options(run)}"
+
+
+def _options(run: BenchmarkRun) -> str:
+    return "".join(f" {shlex.quote(option)}" for option in run.options)
 
 
 def look_closer(task_run: TaskRun) -> str:

@@ -160,7 +160,7 @@ def _facts(run: BenchmarkRun) -> str:
         "Clerkship": escape(run.clerkship),
         **({"Judge": f"<code>{escape(run.judge.who)}</code>"} if run.judge is not None else {}),
         **({"Person": f"<code>{escape(run.person.who)}</code>"} if run.person is not None else {}),
-        **({"From": f"{run.made_by} of <code>{escape(run.origin)}</code>"} if run.origin else {}),
+        **({"From": _descent(run)} if run.descent else {}),
         **({"Plug-ins": escape(", ".join(map(" ".join, run.plugins.items())))} if run.plugins else {}),
         "Run it again": f'<code class="copy">{escape(run_again(run))}</code>',
     }
@@ -197,3 +197,8 @@ def _row(task_run: TaskRun) -> str:
         f'<tr><th scope="row">{escape(task_run.task)}{trial}</th><td class="is-{name}">{icon(name)} {word}</td>'
         f"<td>{score}</td><td>{ENDINGS[task_run.ending]}</td></tr>\n"
     )
+
+
+def _descent(run: BenchmarkRun) -> str:
+    origin = escape(run.origin)
+    return escape(run.descent).replace(origin, f"<code>{origin}</code>", 1)

@@ -100,13 +100,18 @@ def show_task(
 ) -> TaskView:
     """One trial, by the task's name or a part of it that only it has; the first that did not pass, if none is named."""
     run = store.run(reference)
+    chosen, found = find_trials(store, run, name, trial)
+    attempts = [a for a in store.task_runs(run.id, task=chosen.task, attempts=True) if a.trial == chosen.trial]
+    return replace(view_task(store, chosen, wanted or Wanted()), attempts=tuple(attempts[:-1]), trials=tuple(found))
+
+
+def find_trials(store: Store, run: BenchmarkRun, name: str, trial: int | None) -> tuple[TaskRun, list[TaskRun]]:
+    """The trial that is meant, and all of its task."""
     found = store.task_runs(run.id, task=name) or _by_part(store.task_runs(run.id), name)
     asked = [task_run for task_run in found if trial in (None, task_run.trial)]
     if not asked:
         raise UnknownRun(f"{run.id} has no trial {trial} of {name!r}; it has {', '.join(str(t.trial) for t in found)}")
-    chosen = next((task_run for task_run in asked if task_run.verdict not in ("pass", "ungraded")), asked[0])
-    attempts = [a for a in store.task_runs(run.id, task=chosen.task, attempts=True) if a.trial == chosen.trial]
-    return replace(view_task(store, chosen, wanted or Wanted()), attempts=tuple(attempts[:-1]), trials=tuple(found))
+    return next((ran for ran in asked if ran.verdict not in ("pass", "ungraded")), asked[0]), found
 
 
 def compare_runs(store: Store, before: str, after: str) -> Comparison:

@@ -9,9 +9,10 @@ from typing import Any, Literal
 from clerkship import __version__
 from clerkship.actors.contract import AgentError, Solver
 from clerkship.engine.batch import Batch
-from clerkship.engine.build import build_tasks, plugins_used
+from clerkship.engine.build import BuiltTask, build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
 from clerkship.engine.models import ALONE, Models
+from clerkship.engine.prefix import Prefix
 from clerkship.engine.schedule import Schedule
 from clerkship.engine.taping import Taping
 from clerkship.engine.trial import Finished, Setting
@@ -96,6 +97,13 @@ class RunPlan:
     """What the names in the files were checked against, if anything."""
     known: frozenset[str] | None = None
     """Every task there is in its files, where they were read."""
+    prefix: Prefix | None = None
+    """The conversation it goes on with, if it does."""
+
+    def build(self, catalog: Registered) -> list[BuiltTask]:
+        """Its tasks with their names resolved; one that goes on with a conversation, with that."""
+        built = build_tasks(self.snapshots, self.datasets, catalog)
+        return built if self.prefix is None else [replace(task, prefix=self.prefix) for task in built]
 
     def expected(self) -> int | None:
         """How many trials there will be, where that is known."""
@@ -336,7 +344,7 @@ def execute(plan: RunPlan, store: Store, catalog: Registered, watch: Iterable[Wa
     """Run a plan to its end, or until Ctrl-C; each finished trial is kept before anyone hears of it."""
     if plan.run.replayed:
         plan = replace(plan, run=free_name(plan.run, store))
-    built = build_tasks(plan.snapshots, plan.datasets, catalog)
+    built = plan.build(catalog)
     with store.hold(plan.run.id) as hold:
         store.open_run(plan.run, plan.frozen())
         return carry_out(plan, Schedule(built, plan.plan, plan.run.id), store, hold, watch)

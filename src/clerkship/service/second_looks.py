@@ -1,6 +1,5 @@
 """Runs from runs: go on with one, do one again, grade one again. From what the store keeps, not from today's files."""
 
-import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,6 @@ from clerkship.kit.wall import now
 from clerkship.library.library import Library
 from clerkship.library.load import load, root_of
 from clerkship.llm.tape import Tapes
-from clerkship.model.dataset import Dataset
 from clerkship.model.model_choice import NOBODY
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan
@@ -25,10 +23,12 @@ from clerkship.model.run import Asking, Attempt, BenchmarkRun, Outcome, Status, 
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.model.task import Task
 from clerkship.service.casting import Wanted, choose, needs_of
+from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at, snapshots_of
+from clerkship.service.prefixes import prefix_of
 from clerkship.service.running import RunPlan, RunResult, Watch, carry_out, check_votes, new_run
 from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.settings import Settings
-from clerkship.store.contract import Store, StoreFailed
+from clerkship.store.contract import Store
 
 PERSON = "person"
 """The prompt that nothing is graded by."""
@@ -46,9 +46,9 @@ def plan_rerun(
     run = store.run(reference)
     agent = agent or run.solver
     solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
-    snapshots = tuple(_graded_now(snapshot) for snapshot in _snapshots(store, run))
-    plan = _plan(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
-    about = run.model_dump(include={"name", "path", "options", "concurrency"})
+    snapshots = tuple(graded_now(snapshot) for snapshot in snapshots_of(store, run))
+    plan = plan_of(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
+    about = run.model_dump(include={"name", "path", "options", "concurrency", "fork"})
     needs = needs_of(snapshots, catalog)
     cast = taped(choose(Wanted(), settings, kept=run, needs=needs), _deck(run, settings), snapshots, needs)
     solver = taped_agent(solver, cast.models, snapshots)
@@ -57,7 +57,9 @@ def plan_rerun(
     new = new_run(plan, solver.name, made_by="rerun", origin=run.id, **about)
     if cast.models.tapes is not None and new.replayed:
         new = as_replayed(new, plan, snapshots, cast.models.tapes)
-    return RunPlan(new, plan, snapshots, _datasets(store, snapshots), solver, settings.concurrency, cast.models)
+    prefix = prefix_of(store, run, catalog)
+    datasets = datasets_of(store, snapshots)
+    return RunPlan(new, plan, snapshots, datasets, solver, settings.concurrency, cast.models, prefix=prefix)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def plan_resume(
     solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
     if solver.name != run.solver:
         raise InputError.of(f"{run.id} is {run.solver}'s run, not {solver.name}'s", hint="`rerun` takes another agent")
-    snapshots = tuple(_snapshots(store, run))
+    snapshots = tuple(snapshots_of(store, run))
     plugins = plugins_used(snapshots, run.solver, catalog)
     if plugins != run.plugins and not catalog.broken:  # a broken one is missed by name when the tasks are built
         raise InputError.of(
@@ -103,12 +105,13 @@ def plan_resume(
     models = taped(choose(Wanted(), settings, kept=run, needs=needs), _deck(run, settings), snapshots, needs).models
     plan = RunPlan(
         run,
-        _plan(store, run),
+        plan_of(store, run),
         snapshots,
-        _datasets(store, snapshots),
+        datasets_of(store, snapshots),
         taped_agent(solver, models, snapshots),
         settings.concurrency,
         models,
+        prefix=prefix_of(store, run, catalog),
     )
     known = store.outcomes(run.id)
     again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
@@ -136,7 +139,7 @@ def resume(resumed: Resumed, store: Store, catalog: Registered, watch: Iterable[
     plan, run = resumed.plan, resumed.plan.run
     if not resumed.left and run.status == "completed":
         return RunResult(run, store.counts(run.id))
-    built = build_tasks(plan.snapshots, plan.datasets, catalog)
+    built = plan.build(catalog)
     with store.hold(run.id) as hold:
         cut_short = _cut_short(plan, built, hold.begun, store.outcomes(run.id))
         if cut_short:
@@ -223,8 +226,8 @@ def rescore(
     if not trials:
         raise InputError.of(f"{run.id} has no trial of a task in {path}" if path else f"{run.id} has no trials")
     frozen = {task_run.task: task_run.snapshot for task_run in trials}
-    snapshots = {task: _with_criteria(_snapshot(store, address), criteria) for task, address in frozen.items()}
-    datasets = _datasets(store, snapshots.values())
+    snapshots = {task: _with_criteria(snapshot_at(store, address), criteria) for task, address in frozen.items()}
+    datasets = datasets_of(store, snapshots.values())
     built = dict(zip(snapshots, build_tasks(snapshots.values(), datasets, catalog), strict=True))
     plugins = plugins_used(snapshots.values(), run.solver, catalog)
     conftest = library.conftest if library is not None else None
@@ -274,7 +277,7 @@ def _open_rescored(
     store: Store, run: BenchmarkRun, total: int, snapshots: Collection[Snapshot], tapes: Tapes | None
 ) -> BenchmarkRun:
     plan = Plan(snapshots=tuple(snapshot.hash for snapshot in snapshots), seed=run.seed, trials=run.trials)
-    about = run.model_dump(include={"name", "path", "options", "plugins", "judge", "person", "asking"})
+    about = run.model_dump(include={"name", "path", "options", "plugins", "judge", "person", "asking", "fork"})
     about |= {"judging": run.judging, "calibration": run.calibration}
     new = new_run(plan, run.solver, made_by="rescore", origin=run.id, **about).model_copy(update={"total": total})
     if tapes is not None and new.replayed:
@@ -285,40 +288,9 @@ def _open_rescored(
 
 def _with_criteria(snapshot: Snapshot, criteria: Mapping[str, Task] | None) -> Snapshot:
     """Frozen again: what happened is as it was, what counts may be new."""
-    snapshot = _graded_now(snapshot)
+    snapshot = graded_now(snapshot)
     if criteria is None:
         return snapshot
     now_written = criteria[snapshot.task.name]
     task = snapshot.task.model_copy(update={"criteria": now_written.criteria, "metrics": now_written.metrics})
     return snapshot.model_copy(update={"task": task})
-
-
-def _graded_now(snapshot: Snapshot) -> Snapshot:
-    return snapshot if snapshot.grading == GRADING else snapshot.model_copy(update={"grading": GRADING})
-
-
-def _plan(store: Store, run: BenchmarkRun) -> Plan:
-    if not run.plan:
-        raise InputError.of(f"{run.id} is from before runs kept what they had to do", hint="run its files again")
-    return Plan.model_validate_json(_frozen(store, run.plan))
-
-
-def _snapshots(store: Store, run: BenchmarkRun) -> list[Snapshot]:
-    return [_snapshot(store, address) for address in _plan(store, run).snapshots]
-
-
-def _snapshot(store: Store, address: str) -> Snapshot:
-    return Snapshot.model_validate_json(_frozen(store, address))
-
-
-def _datasets(store: Store, snapshots: Iterable[Snapshot]) -> dict[str, Dataset]:
-    wanted = {name: address for snapshot in snapshots for name, address in snapshot.datasets.items()}
-    return {name: Dataset.parse(name, _frozen(store, address)) for name, address in wanted.items()}
-
-
-def _frozen(store: Store, address: str) -> bytes:
-    """What was kept by its hash, and still has it."""
-    data = store.blob(address)
-    if hashlib.sha256(data).hexdigest() != address:
-        raise StoreFailed(f"what the store keeps as {address} is something else; it was tampered with, or is damaged")
-    return data

@@ -1,0 +1,82 @@
+"""A person brought to where a conversation left them: they go through it again, by what they said."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from copy import copy
+
+from clerkship.actors.contract import Heard, Past, SimulatedPerson, Speech
+from clerkship.events.event import Event, Utterance
+
+Act = Callable[[], Speech | None]
+
+
+class Remembered:
+    """Stands for whoever finds a person's words, where those are known. Nobody is asked."""
+
+    def __init__(self) -> None:
+        self.said = ""
+        self.messages: Sequence[Event] = ()
+
+    def improvise(self, hint: str = "") -> Speech:
+        """What they said then."""
+        return Speech(self.said)
+
+
+class Reliving:
+    """Has a person do all they did, in its order. A line that was not theirs (a step said it) leaves them be.
+
+    Whether they said something because of what they heard or of what they saw is told by what they said.
+    """
+
+    def __init__(self, person: SimulatedPerson, voice: Remembered) -> None:
+        self._person, self._voice = person, voice
+        self._heard: Heard | None = None
+        self._seen: deque[Event] = deque()
+        self._more: Act | None = None
+
+    def go_through(self, past: Sequence[Past]) -> None:
+        """All of it."""
+        before: Past | None = None
+        for turn in past:
+            if turn.said is None:
+                continue  # a greeting comes before they listen
+            self._voice.said = turn.said
+            if before is None:
+                self._does(self._person.open)
+            else:
+                self._goes_on(before)
+            before = turn
+
+    def _goes_on(self, before: Past) -> None:
+        more, self._more = self._more, None
+        if more is not None and self._does(more):
+            return
+        self._person.join([e for e in before.noticed if e.actor == "agent" and isinstance(e.payload, Utterance)])
+        self._heard = before.heard or self._heard
+        self._seen.extend(before.noticed if self._person.watches else ())
+        if self._notices():
+            return
+        heard, self._heard = self._heard, None
+        self._does(self._person.wait if heard is None else lambda: self._person.hear(heard))
+
+    def _notices(self) -> bool:
+        """Whether one of the events made them say it; those after it are for later."""
+        while self._seen:
+            event = self._seen.popleft()
+            if self._does(lambda event=event: self._person.notice(event), silently=True):  # type: ignore[misc]
+                return True
+        return False
+
+    def _does(self, act: Act, *, silently: bool = False) -> bool:
+        """Whether that is what made them say it; if not they have not done it, unless it can be done silently."""
+        state = vars(self._person)
+        before = {name: copy(value) if isinstance(value, list | dict) else value for name, value in state.items()}
+        speech = act()
+        while speech is not None and not speech.text and speech.more is not None:
+            speech = speech.more()  # they were silent for a while first
+        if speech is not None and speech.text == self._voice.said:
+            self._more = speech.more
+            return True
+        if not silently or (speech is not None and speech.text):
+            state.update(before)
+        return False

@@ -1,0 +1,47 @@
+"""What a run was frozen from, read back from the store: its plan, its tasks, its datasets."""
+
+import hashlib
+from collections.abc import Iterable
+
+from clerkship.model.dataset import Dataset
+from clerkship.model.plan import Plan
+from clerkship.model.problem import InputError
+from clerkship.model.run import BenchmarkRun
+from clerkship.model.snapshot import GRADING, Snapshot
+from clerkship.store.contract import Store, StoreFailed
+
+
+def graded_now(snapshot: Snapshot) -> Snapshot:
+    """The same, to be graded as is done today."""
+    return snapshot if snapshot.grading == GRADING else snapshot.model_copy(update={"grading": GRADING})
+
+
+def plan_of(store: Store, run: BenchmarkRun) -> Plan:
+    """What a run had to do."""
+    if not run.plan:
+        raise InputError.of(f"{run.id} is from before runs kept what they had to do", hint="run its files again")
+    return Plan.model_validate_json(frozen(store, run.plan))
+
+
+def snapshots_of(store: Store, run: BenchmarkRun) -> list[Snapshot]:
+    """The tasks of a run, in order."""
+    return [snapshot_at(store, address) for address in plan_of(store, run).snapshots]
+
+
+def snapshot_at(store: Store, address: str) -> Snapshot:
+    """One task, by hash."""
+    return Snapshot.model_validate_json(frozen(store, address))
+
+
+def datasets_of(store: Store, snapshots: Iterable[Snapshot]) -> dict[str, Dataset]:
+    """The datasets of some tasks, by name."""
+    wanted = {name: address for snapshot in snapshots for name, address in snapshot.datasets.items()}
+    return {name: Dataset.parse(name, frozen(store, address)) for name, address in wanted.items()}
+
+
+def frozen(store: Store, address: str) -> bytes:
+    """What was kept by its hash, and still has it."""
+    data = store.blob(address)
+    if hashlib.sha256(data).hexdigest() != address:
+        raise StoreFailed(f"what the store keeps as {address} is something else; it was tampered with, or is damaged")
+    return data

@@ -1,0 +1,81 @@
+"""The beginning of a conversation, read from the log that is kept of it."""
+
+from collections.abc import Iterable, Sequence
+
+import orjson
+
+from clerkship.engine.catalog import Registered
+from clerkship.engine.prefix import Prefix, handed_at
+from clerkship.engine.regrade import parse_log
+from clerkship.events.event import Event
+from clerkship.events.lifecycle import AgentStarted, RunStarted
+from clerkship.events.log import chain_head
+from clerkship.model.problem import InputError
+from clerkship.model.run import BenchmarkRun, Fork, TaskRun
+from clerkship.playground.playground import Before
+from clerkship.store.contract import Store
+
+
+def prefix_of(store: Store, run: BenchmarkRun, catalog: Registered) -> Prefix | None:
+    """What a run goes on with, if it does: the same for as long as it is kept."""
+    fork = run.fork
+    if fork is None:
+        return None
+    trials = [ran for ran in store.task_runs(store.run(fork.run).id, task=fork.task) if ran.trial == fork.trial]
+    if not trials:
+        raise InputError.of(f"{run.id} goes on with trial {fork.trial} of {fork.task!r}, and {fork.run} has none")
+    found = read_prefix(store, trials[0], fork.turn, catalog, warm_up=fork.warm_up)
+    if found.fork.head != fork.head:
+        raise InputError.of(f"{run.id} goes on with what is not kept any more: {fork.run} has another log now")
+    return found
+
+
+def read_prefix(store: Store, ran: TaskRun, turn: int, catalog: Registered, *, warm_up: bool = False) -> Prefix:
+    """A trial up to the line that begins a turn; raises InputError where there is no such line."""
+    which = f"trial {ran.trial} of {ran.task!r}"
+    if not ran.events:
+        raise InputError.of(f"nothing is kept of {which}: {ran.error or 'it never began'}", hint="fork another trial")
+    lines = list(store.log(ran))
+    if chain_head(lines) != ran.head:
+        raise InputError.of(f"the log that is kept of {which} is not the one that was graded: it is damaged")
+    events = parse_log(lines, catalog.events, store.blob)
+    place, beside = _place(events, which), orjson.loads(store.sidecar(ran))
+    handed = beside.get("handed") or handed_at(events, place)
+    if not 1 <= turn <= len(handed):
+        raise InputError.of(f"{which} has no turn {turn}; {_has(len(handed))}", hint=_hint(len(handed)))
+    end = handed[turn - 1]
+    touches = [(touch["seq"], touch["sandbox"], touch["operation"]) for touch in beside.get("touches", ())]
+    before = Before(events[:end], lines[:end], {digest: store.blob(digest) for digest in _digests(lines[:end])})
+    fork = Fork(
+        run=ran.run,
+        task=ran.task,
+        trial=ran.trial,
+        turn=turn,
+        head=chain_head(before.lines),
+        warm_up=warm_up,
+    )
+    return Prefix(before, place, fork, handed[:turn], [touch for touch in touches if touch[0] <= end])
+
+
+def _has(turns: int) -> str:
+    return f"it has {turns} turn{'s' * (turns != 1)}"
+
+
+def _hint(turns: int) -> str:
+    return f"--at-turn takes 1 to {turns}: the first turn that is answered anew" if turns else ""
+
+
+def _place(events: Sequence[Event], which: str) -> str:
+    """Where the person is who begins: they are seated before anything else is done."""
+    entries = [event.payload.entry for event in events if isinstance(event.payload, AgentStarted)]
+    if "on_task" in entries:
+        raise InputError.of(f"{which} is no conversation: its agent was given work", hint="`rerun` does it again")
+    if not entries or not any(isinstance(event.payload, RunStarted) for event in events):
+        raise InputError.of(f"{which} ended before its conversation began; it has 0 turns")
+    return next(event.source for event in events if event.actor == "person")
+
+
+def _digests(lines: Iterable[bytes]) -> set[str]:
+    """The bodies that some lines of a log refer to."""
+    records = [orjson.loads(line) for line in lines if b'"blobs":' in line]
+    return {kept["sha256"] for record in records for kept in record.get("blobs", {}).values()}

@@ -1,0 +1,324 @@
+"""A conversation that is kept, gone on with from one of its turns."""
+
+import contextlib
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from clerkship.actors.contract import History, Message, Said, Say, Start
+from clerkship.actors.python import PythonSolver
+from clerkship.events.agent import SlotSet
+from clerkship.model.problem import InputError
+from clerkship.model.run import TaskRun
+from clerkship.service.forking import ForkRequest, plan_fork
+from clerkship.service.reading import compare_runs, show_task
+from clerkship.service.running import execute
+from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, resume
+from clerkship.settings import Settings
+from clerkship.store.contract import UnknownRun
+from tests.service.forks import fork
+from tests.workbench import CATALOG, Workbench
+
+DESK = """
+    environment: {name: desk, now: 2026-03-02T09:00:00-05:00, simulators: {chat: {kind: chat}, drop: {kind: files}}}
+    task:
+      name: Keep notes
+      task_item: {instruction: Take down what they say.}
+      scenario:
+        starts: person
+        initial_slots: {desk: "7"}
+        steps:
+          - files.drop: {path: inbox/first.txt, text: "before"}
+          - {at: +2s, files.drop: {path: inbox/early.txt, text: "early"}}
+          - {at: +1h, files.drop: {path: inbox/late.txt, text: "late"}}
+        person: {lines: [one, two, three, four], end: {when: goodbye}}
+      criteria:
+        - {label: all kept, assertion: {file_present: {path: notes.txt, text: "one two three four"}}}
+        - {label: says bye, assertion: {bot_uttered: {text_matches: bye}}}
+"""
+
+
+class Clerk:
+    """Keeps notes in a file, line by line."""
+
+    last = "bye"
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def on_turn(self, message: Message, sandboxes: Any) -> Sequence[Said]:
+        self.heard.append(message.text)
+        drop = sandboxes["drop"]
+        notes = drop.read_text("notes.txt") if message.turn > 1 else ""
+        drop.write("notes.txt", f"{notes} {message.text}".strip())
+        return [
+            SlotSet(name="last", value=message.text),
+            Say(f"noted {message.text}" if message.turn < 4 else self.last),
+        ]
+
+
+class Forgetful(Clerk):
+    """Loses what is there in its third turn, and is never polite."""
+
+    last = "so"
+
+    def on_turn(self, message: Message, sandboxes: Any) -> Sequence[Said]:
+        if message.turn == 3:
+            sandboxes["drop"].write("notes.txt", "oh")
+        return super().on_turn(message, sandboxes)
+
+
+class Told(Clerk):
+    """Knows a conversation it has not had."""
+
+    told: list[History] = []
+
+    def on_history(self, history: History) -> None:
+        Told.told.append(history)
+        self.heard = [turn.text for turn in history.turns if turn.text is not None]
+
+
+def lines(bench: Workbench, task_run: TaskRun) -> list[bytes]:
+    return list(bench.store.log(task_run))
+
+
+def before_answer(bench: Workbench, task_run: TaskRun, said: str) -> int:
+    """How many events there are when somebody has just said this."""
+    return next(n for n, event in enumerate(bench.events(task_run), 1) if event["payload"].get("text") == said)
+
+
+def test_another_agent_goes_on_from_a_turn_and_the_verdict_changes(bench: Workbench) -> None:
+    bench.write("a.yml", DESK)
+    first = bench.run_one(Forgetful)
+    assert first.verdict == "fail"
+    forked = fork(bench, Told, turn=3)
+    assert (forked.verdict, forked.ending) == ("pass", "person_done")
+    cut = before_answer(bench, first, "three")
+    assert lines(bench, forked)[:cut] == lines(bench, first)[:cut]  # the very bytes, so the same chain
+    assert bench.kinds(forked)[cut] == "run.forked"
+    assert bench.events(forked)[cut]["payload"] == {"run": first.run, "trial": 1, "turn": 3, "told": "history"}
+    assert show_task(bench.store, forked.run, "notes").intact
+    run = bench.store.run(forked.run)
+    assert (run.made_by, run.origin, run.solver) == ("fork", first.run, "agent")
+    assert run.fork is not None
+    assert (run.fork.trial, run.fork.turn, run.fork.warm_up) == (1, 3, False)
+    assert bench.exit_code() == 0
+    assert [row.standing for row in compare_runs(bench.store, first.run, forked.run).rows] == ["better"]
+
+
+def test_it_begins_too_late_to_help(bench: Workbench) -> None:
+    bench.write("a.yml", DESK)
+    bench.run_one(Forgetful)
+    forked = fork(bench, Told, turn=4)
+    assert [criterion.passed for criterion in forked.criteria] == [False, True]
+    assert bench.exit_code() == 1
+
+
+def test_the_same_agent_goes_on_as_it_did(bench: Workbench) -> None:
+    bench.write("a.yml", DESK)
+    first = bench.run_one(Told)
+    for turn in (1, 2, 3, 4):
+        forked = fork(bench, Told, run=first.run, turn=turn)
+        log = bench.events(forked)
+        mark = next(n for n, event in enumerate(log) if event["kind"] == "run.forked")
+        without = [event | {"seq": 0, "cause": None} for n, event in enumerate(log) if n != mark]
+        assert without == [event | {"seq": 0, "cause": None} for event in bench.events(first)]
+
+
+def test_two_forks_with_one_agent_are_the_same(bench: Workbench) -> None:
+    bench.write("a.yml", DESK)
+    first = bench.run_one(Forgetful)
+    one, other = (fork(bench, Told, run=first.run, turn=2) for _ in range(2))
+    assert one.head == other.head != first.head
+    again = fork(bench, Told, run=first.run, turn=2, trials=3)
+    assert [ran.head for ran in bench.store.task_runs(again.run)] == [one.head] * 3
+
+
+def test_an_agent_is_told_what_was_said_and_done(bench: Workbench) -> None:
+    bench.write("a.yml", DESK)
+    Told.told.clear()
+    first = bench.run_one(Told)
+    assert Told.told == []
+    fork(bench, Told, run=first.run, turn=3)
+    [history] = Told.told
+    assert [(turn.turn, turn.text) for turn in history.turns] == [(1, "one"), (2, "two")]
+    assert history.turns[1].answer == (SlotSet(name="last", value="two"), Say("noted two"))
+    assert history.slots == {"desk": "7", "last": "two"}
+    assert (history.sandbox, history.task_item) == ("chat", {"instruction": "Take down what they say."})
+
+
+def test_steps_that_have_run_do_not_run_again_and_the_others_do(bench: Workbench) -> None:
+    bench.write("a.yml", DESK)
+    first = bench.run_one(Told)
+
+    class Waits(Told):
+        def on_turn(self, message: Message, sandboxes: Any) -> Sequence[Said]:
+            if message.turn == 4:
+                sandboxes.wait("2h")
+            return super().on_turn(message, sandboxes)
+
+    forked = fork(bench, Waits, run=first.run, turn=4)
+    dropped = [e["payload"]["path"] for e in bench.events(forked) if e["payload"].get("path", "").startswith("inbox")]
+    assert dropped == ["inbox/first.txt", "inbox/early.txt", "inbox/late.txt"]
+    late = next(e for e in bench.events(forked) if e["payload"].get("path") == "inbox/late.txt")
+    assert late["at"] == "2026-03-02T15:00:00Z"
+
+
+def test_one_that_cannot_be_told_is_warmed_up_and_that_leaves_no_trace(bench: Workbench) -> None:
+    bench.write("a.yml", DESK)
+    first = bench.run_one(Forgetful)
+    seen: list[tuple[str, str]] = []
+
+    class Warm(Clerk):
+        def on_start(self, start: Start, sandboxes: Any) -> Sequence[Said]:
+            seen.append(("start", str(start.slots["desk"])))
+            return [Say("Welcome!")]
+
+        def on_turn(self, message: Message, sandboxes: Any) -> Sequence[Said]:
+            drop = sandboxes["drop"]
+            seen.append((message.text, drop.read_text("notes.txt") if message.turn > 1 else ""))
+            sandboxes.report(SlotSet(name="warm", value=True))
+            if message.turn < 3:
+                drop.write("stray.txt", "nobody sees this")
+            return super().on_turn(message, sandboxes)
+
+    request = ForkRequest(run="latest", task="notes", turn=3, agent=PythonSolver("agent", Warm))
+    plan = plan_fork(bench.store, request, CATALOG, Settings(timeout=20))
+    assert "it answers lines 1 to 2 once more" in plan.warnings[0].message
+    execute(plan, bench.store, CATALOG)
+    [forked] = bench.store.task_runs(plan.run.id)
+    assert forked.verdict == "pass"
+    assert seen == [("start", "7"), ("one", ""), ("two", "one"), ("three", "one two"), ("four", "one two three")]
+    cut = before_answer(bench, first, "three")
+    assert lines(bench, forked)[:cut] == lines(bench, first)[:cut]
+    after = bench.events(forked)[cut:]
+    assert after[0]["payload"]["told"] == "warm_up"
+    assert not [event for event in after if event["payload"].get("path") == "stray.txt"]
+    view = show_task(bench.store, forked.run, "notes")
+    assert view.sidecar["fork"]["told"] == "warm_up"
+    assert [touch["seq"] > cut for touch in view.sidecar["touches"]] == [True] * len(view.sidecar["touches"])
+
+
+def test_one_that_could_be_told_may_be_warmed_up_all_the_same(bench: Workbench) -> None:
+    bench.write("a.yml", DESK)
+    first = bench.run_one(Told)
+    Told.told.clear()
+    forked = fork(bench, Told, run=first.run, turn=2, warm_up=True)
+    assert (Told.told, forked.verdict) == ([], "pass")
+    run = bench.store.run(forked.run)
+    assert run.fork is not None
+    assert run.fork.warm_up
+
+
+def test_an_agent_that_breaks_while_it_is_told_fails_where_the_conversation_was(bench: Workbench) -> None:
+    bench.write("a.yml", DESK)
+    first = bench.run_one(Clerk)
+
+    class Breaks(Clerk):
+        def on_history(self, history: History, sandboxes: Any) -> None:
+            sandboxes["drop"].write("stray.txt", "x")
+            raise ValueError("I never was there")
+
+    forked = fork(bench, Breaks, run=first.run, turn=3)
+    assert (forked.ending, bench.exit_code()) == ("agent_failed", 1)
+    assert "never was there" in forked.agent_error
+    cut = before_answer(bench, first, "three")
+    assert bench.kinds(forked)[cut:] == ["run.forked", "agent.failed", "run.ended"]
+
+
+def test_an_agent_that_hangs_while_it_is_told_is_given_up_where_the_conversation_was(bench: Workbench) -> None:
+    bench.write("a.yml", DESK.replace("starts: person", "starts: person\n        turn_timeout: 0.3"))
+    first = bench.run_one(Clerk)
+
+    over = threading.Event()
+
+    class Deaf(Clerk):
+        def on_history(self, history: History) -> None:
+            while not over.is_set():
+                with contextlib.suppress(BaseException):
+                    over.wait(10)
+
+    class Loops(Clerk):
+        def on_turn(self, message: Message, sandboxes: Any) -> Sequence[Said]:
+            while message.turn == 2:
+                pass
+            return super().on_turn(message, sandboxes)
+
+    cut = before_answer(bench, first, "three")
+    forked = fork(bench, Loops, run=first.run, turn=3)
+    assert forked.ending == "turn_timed_out"
+    assert bench.kinds(forked)[cut:] == ["run.forked", "run.ended"]
+    forked = fork(bench, Deaf, run=first.run, turn=3)
+    over.set()
+    assert forked.ending == "turn_timed_out"
+    assert lines(bench, forked)[:cut] == lines(bench, first)[:cut]
+    assert bench.kinds(forked)[cut:] == ["run.ended"]  # somebody else has finished it
+
+
+def test_what_repeats_and_what_does_not(bench: Workbench) -> None:
+    bench.write("a.yml", DESK)
+    first = bench.run_one(Forgetful)
+    forked = fork(bench, Told, turn=3, trials=2)
+    run = bench.store.run(forked.run)
+    execute(plan_rerun(bench.store, run.id, CATALOG, Settings(), PythonSolver("agent", Told)), bench.store, CATALOG)
+    again = bench.store.run("latest")
+    assert (again.made_by, again.origin, again.fork) == ("rerun", run.id, run.fork)
+    assert [t.head for t in bench.store.task_runs(again.id)] == [forked.head] * 2
+    rescored = rescore(bench.store, forked.run, CATALOG)
+    assert [t.verdict for t in bench.store.task_runs(rescored.run.id)] == ["pass", "pass"]
+    assert rescored.run.fork == run.fork
+    deeper = fork(bench, Forgetful, run=forked.run, trial=2, turn=4)
+    kinds = bench.kinds(deeper)
+    assert kinds.count("run.forked") == 2
+    assert [c.passed for c in deeper.criteria] == [True, False]
+    assert first.run == bench.store.run(forked.run).origin
+
+
+def test_a_fork_that_was_cut_short_is_finished(bench: Workbench) -> None:
+    bench.write("a.yml", DESK)
+    first = bench.run_one(Forgetful)
+    whole = fork(bench, Told, run=first.run, turn=3)
+    solver = PythonSolver("agent", Told)
+    request = ForkRequest(run=first.run, task="notes", turn=3, agent=solver, trials=2)
+    plan = plan_fork(bench.store, request, CATALOG, Settings())
+    with bench.store.hold(plan.run.id):
+        bench.store.open_run(plan.run, plan.frozen())
+    resumed = plan_resume(bench.store, plan.run.id, CATALOG, Settings(), agent=solver)
+    assert resumed.left == 2
+    resume(resumed, bench.store, CATALOG)
+    assert [ran.head for ran in bench.store.task_runs(plan.run.id)] == [whole.head] * 2
+
+
+def test_what_cannot_be_gone_on_with_is_said(bench: Workbench) -> None:
+    bench.write("a.yml", DESK)
+    bench.write("b.yml", "task: {name: Work, environment: desk, task_item: {}, criteria: []}")
+    bench.run("nop")
+    with pytest.raises(InputError, match="has no turn 0; it has 4 turns"):
+        fork(bench, "nop", turn=0)
+    with pytest.raises(InputError, match="has no turn 5; it has 4 turns"):
+        fork(bench, "nop", turn=5)
+    with pytest.raises(InputError, match="is no conversation: its agent was given work"):
+        fork(bench, "nop", task="Work", turn=1)
+    with pytest.raises(UnknownRun, match="has no trial 2"):
+        fork(bench, "nop", turn=1, trial=2)
+    with pytest.raises(UnknownRun, match="no task is called"):
+        fork(bench, "nop", task="rhubarb", turn=1)
+    for row, data in bench.store._db.execute("SELECT id, data FROM log_segments").fetchall():
+        bench.store._db.execute("UPDATE log_segments SET data = ? WHERE id = ?", (data.replace(b"two", b"too"), row))
+    with pytest.raises(InputError, match="is not the one that was graded"):
+        fork(bench, "nop", turn=3)
+
+
+def test_a_trial_that_never_was_and_a_run_of_old(bench: Workbench) -> None:
+    bench.write("a.yml", DESK)
+    bench.run_one("nop")
+    run = bench.store.run("latest")
+    record = bench.store.task_runs(run.id)[0].model_copy(update={"events": 0, "error": "its process ended"})
+    bench.store._db.execute("UPDATE task_runs SET record = ?", (record.model_dump_json(),))
+    with pytest.raises(InputError, match="nothing is kept of trial 1"):
+        fork(bench, "nop", turn=1)
+    bench.store._db.execute("UPDATE runs SET record = ?", (run.model_copy(update={"plan": ""}).model_dump_json(),))
+    with pytest.raises(InputError, match="from before runs kept what they had to do"):
+        fork(bench, "nop", turn=1)
