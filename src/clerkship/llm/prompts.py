@@ -154,7 +154,7 @@ def _environment() -> "Environment":
             raise SecurityError(f"`{operator}` is for small numbers here")
 
     how = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
-    # What is built in does not change under a run: to look at it again for each question took longer than to fill it in.
+    # What is built in does not change under a run; to look at it again for each question took longer than to fill it.
     return Bounded(loader=FileSystemLoader(FOLDER), auto_reload=False, **how)
 
 
