@@ -179,7 +179,9 @@ def test_one_that_does_not_answer_in_time_is_an_outage() -> None:
 
 def test_keys_of_a_shape_are_kept_whatever_they_are_called() -> None:
     class Part(BaseModel):
-        title: str
+        """For who reads the code."""
+
+        title: Annotated[str, Field(description="for the model")]
         default: int = 3
 
     class Whole(BaseModel):
@@ -187,7 +189,9 @@ def test_keys_of_a_shape_are_kept_whatever_they_are_called() -> None:
 
     schema = Question("?", Whole).schema
     part = schema["$defs"]["Part"]
-    assert part["properties"] == {"title": {"type": "string"}, "default": {"type": "integer"}}
+    title = {"type": "string", "description": "for the model"}
+    assert part["properties"] == {"title": title, "default": {"type": "integer"}}
+    assert "description" not in part
     assert (part["required"], part["additionalProperties"]) == (["title", "default"], False)
     assert schema["required"] == ["parts"]
 

@@ -29,6 +29,7 @@ BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     str | None: st.none() | LARGE,
     bool: st.booleans(),
     Literal["local", "mcp"]: st.sampled_from(["local", "mcp"]),
+    Literal["history", "warm_up", "nothing"]: st.sampled_from(["history", "warm_up", "nothing"]),
     Any: JSON,
     tuple[str, ...]: st.lists(LARGE, max_size=3).map(tuple),
     dict[str, Any]: MAPS,

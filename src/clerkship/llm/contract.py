@@ -62,6 +62,7 @@ def _closed(schema: Any) -> Any:
         if names in schema:
             closed[names] = {name: _closed(part) for name, part in schema[names].items()}
     if "properties" in schema:
+        closed.pop("description", None)  # of the class, for who reads the code: a small model answers with it
         closed |= {"additionalProperties": False, "required": list(schema["properties"])}
     return closed
 

@@ -72,7 +72,7 @@ class Llm(Frozen):
     @model_validator(mode="after")
     def _has_a_name(self) -> Self:
         if not (self.model.strip() or self.deployment):
-            raise ValueError("it has no `model`")
+            raise ValueError("`model` is missing")
         return self
 
     @field_validator("api_key")
