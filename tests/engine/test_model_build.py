@@ -181,7 +181,7 @@ def test_what_reaches_no_model_is_said(who: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("llm", "told"),
     [
-        ({"provider": "openai"}, "it has no `model`"),
+        ({"provider": "openai"}, "`model` is missing"),
         ({"provider": "azure", "model": "m", "api_version": "1&x=y"}, "api_version"),
         ({"provider": "openai", "model": "m", "input_cost_per_token": -1.0}, "input_cost_per_token"),
         ({"provider": "openai", "model": "m", "api_key": "sk-in-the-file"}, "a key has no place in a file"),
