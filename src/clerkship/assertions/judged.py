@@ -74,13 +74,13 @@ class Judged(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """So many votes as are asked for. Where the agent did nothing at all there is nothing to ask about."""
-        if not took_part(evidence):
+        if not evidence.once(took_part):
             return Check.of(False, "the agent said and did nothing")
         prompt, statement = evidence.prompts["criterion"], self.statement.strip()
-        told = cautioned(prompt.fill(criterion=statement, criteria_text=f"1. {statement}", **matter(evidence)))
+        told = cautioned(prompt.fill(criterion=statement, criteria_text=f"1. {statement}", **evidence.once(matter)))
         shape = OwnVerdict if prompt.is_own else Verdict
         question = Question[Verdict](told.matter, shape, told.orders, prompt.name)
-        reading = Reading(evidence)
+        reading = evidence.once(Reading)
         ballot = _Ballot(evidence, reading, question, prompt.asks_for("citations") and not reading.is_empty)
         wanted = self.votes or evidence.votes
         if wanted == 1:
@@ -126,7 +126,7 @@ class _Ballot(NamedTuple):
             except (NoModel, BadAnswer, ClerkshipError) as error:
                 return error
 
-        return together(cast, range(1, wanted + 1))
+        return together(cast, range(1, wanted + 1), waits=self.evidence.waits)
 
     def cast(self, question: Question[Verdict]) -> Vote:
         """One verdict, whose citations stand where it says; else it is told which do not, and asked again."""

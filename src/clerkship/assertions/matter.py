@@ -1,6 +1,7 @@
 """What a judge is shown of a run, every part of it fenced off as data; and what is kept of who judged, and how."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
@@ -27,8 +28,13 @@ def matter(evidence: Evidence) -> dict[str, str]:
 
 def cautioned(told: Told) -> Told:
     """With the word that sections are data, where a template of somebody's own does not say it."""
-    caution = BUILT_IN["quoted"].fill().matter
+    caution = _caution()
     return told if caution in told.orders else Told(f"{caution}\n\n{told.orders}".strip(), told.matter)
+
+
+@cache
+def _caution() -> str:
+    return BUILT_IN["quoted"].fill().matter
 
 
 def _context(evidence: Evidence) -> str:

@@ -43,7 +43,7 @@ def judge(
         return _judge_one(*pair, evidence, skip if pair[1].judged else "")
 
     asked = () if skip else tuple(pair for pair in pairs if pair[1].judged)
-    answers = iter(together(one, asked))  # those that wait for a model do so at the same time
+    answers = iter(together(one, asked, waits=evidence.waits))  # those that wait for a model do so at the same time
     found = tuple(next(answers) if asked and pair[1].judged else one(pair) for pair in pairs)
     return tuple(_unexpanded(criterion, variables) for criterion in found) if variables else found
 

@@ -1,7 +1,7 @@
 """A sealed run: all that a check may look at, and nothing else."""
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, JsonValue
 
 from clerkship.events.event import Event, Utterance
-from clerkship.llm.contract import Answer, Model, NoModel, Question
+from clerkship.llm.contract import Answer, Model, NoModel, Question, is_instant
 from clerkship.llm.prompts import BUILT_IN, Prompts
 from clerkship.model.run import Ending
 from clerkship.model.task import Task
 
+R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T", bound=BaseModel)
 
@@ -95,6 +96,17 @@ class Evidence:
         """When something happened, for a sentence of detail."""
         return f"{'in' if self._turns else 'at'} {self.place(event)}"
 
+    @cached_property
+    def _read(self) -> dict[Callable[["Evidence"], Any], Any]:
+        return {}
+
+    def once(self, read: Callable[["Evidence"], R]) -> R:
+        """What somebody reads out of all this, for everybody who wants the same of it."""
+        if read not in self._read:
+            self._read[read] = read(self)
+        found: R = self._read[read]
+        return found
+
     def ask(self, question: Question[T]) -> Answer[T]:
         """Put a question to the model that judges."""
         return self._model.ask(question)
@@ -102,6 +114,11 @@ class Evidence:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Texts as vectors, by the model that judges."""
         return self._model.embed(texts)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the model that judges takes time to answer."""
+        return not is_instant(self.model)
 
     @property
     def _model(self) -> Model:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors
+from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors, is_instant
 from clerkship.llm.patience import Declined, ModelOutage
 from clerkship.model.usage import NOTHING_USED, Role, Usage
 
@@ -45,6 +45,7 @@ class Asker:
     def __init__(self, model: Model, role: Role, trial: int, tally: Tally) -> None:
         self.name = model.name
         self.role: Role = role
+        self.instant = is_instant(model)
         self._model, self._trial, self._tally = model, trial, tally
 
     def ask(self, question: Question[T]) -> Answer[T]:

@@ -105,6 +105,11 @@ class Model(Protocol):
         ...
 
 
+def is_instant(model: object) -> bool:
+    """Whether what it answers is there already: to ask it from several threads would only cost time."""
+    return bool(getattr(model, "instant", False))
+
+
 class BadAnswer(Exception):
     """A model answered, and not in the shape it was asked for."""
 

@@ -125,6 +125,7 @@ def _mark(name: str, text: str) -> str:
     return f"{name}-{hashlib.sha256(_whole(text).encode()).hexdigest()[:12]}"
 
 
+@cache
 def _whole(text: str) -> str:
     """With all that it builds on."""
     files = [file for file in _OTHERS.findall(text) if (FOLDER / file).is_file()]

@@ -14,6 +14,8 @@ T = TypeVar("T", bound=BaseModel)
 class RecalledModel:
     """Has a name and nothing else: no key, no connection, no file."""
 
+    instant = True
+
     def __init__(self, name: str) -> None:
         self.name = name
 

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
@@ -26,7 +27,7 @@ from clerkship.llm.cassette import (
     unmarked,
     unpacked,
 )
-from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors
+from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors, is_instant
 from clerkship.llm.nearest import explain, explain_vectors
 from clerkship.llm.veil import Veil
 from clerkship.model.frozen import Frozen
@@ -330,11 +331,19 @@ def _shape(shape: type[BaseModel]) -> str:
     return known
 
 
+@lru_cache(64)
+def _cut(orders: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Standing orders in pieces, and where each is kept: the same for every question of a sort."""
+    cut = tuple(pieces(unmarked(orders)))
+    return cut, tuple(address(piece) for piece in cut if piece)
+
+
 class Taped:
     """A model with a cassette in front of it, as one trial asks it in one role."""
 
     def __init__(self, tapes: Tapes, model: Model, role: Role, part: Part, spot: Spot, veil: Veil) -> None:
         self.name = model.name
+        self.instant = is_instant(model)
         self._tapes, self._model, self._role, self._part, self._spot, self._veil = tapes, model, role, part, spot, veil
 
     def ask(self, question: Question[T]) -> Answer[T]:
@@ -363,7 +372,8 @@ class Taped:
 
     def _asked(self, question: Question[Any]) -> Asked:
         hide = self._veil.hide
-        orders, prompt = pieces(unmarked(hide(question.orders))), pieces(unmarked(hide(question.prompt)))
+        orders, ordered = _cut(hide(question.orders))
+        prompt = pieces(unmarked(hide(question.prompt)))
         shape = _shape(question.shape)
         talk: list[Said] = []
         last = ""
@@ -374,7 +384,7 @@ class Taped:
         fields = {
             "model": self._part.name,
             "parameters": hide(dict(self._part.parameters)),
-            "orders": tuple(address(piece) for piece in orders if piece),
+            "orders": ordered,
             "talk": last,
             "prompt": tuple(address(piece) for piece in prompt),
             "shape": address(shape),

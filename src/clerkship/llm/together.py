@@ -9,11 +9,14 @@ A = TypeVar("A")
 R = TypeVar("R")
 AT_ONCE = 8
 """Threads for one lot, the caller's own among them; an endpoint has a limit of its own besides."""
+CROWD = 48
+"""Threads in the process from which on no more are begun: so many trials keep an endpoint busy by themselves."""
 
 
-def together(ask: Callable[[A], R], items: Sequence[A]) -> list[R]:
-    """What comes of each, in the order they are in. The first that raised is raised, when all are done."""
-    if len(items) < 2:
+def together(ask: Callable[[A], R], items: Sequence[A], *, waits: bool = True) -> list[R]:
+    """What comes of each, in the order they are in. The first that raised is raised, when all are done. One after the
+    other where there is nothing to wait for."""
+    if len(items) < 2 or not waits or threading.active_count() >= CROWD:
         return [ask(item) for item in items]
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     for number in range(len(items)):
