@@ -38,8 +38,13 @@ class Spoken(BaseModel):
     """What the model has the person do."""
 
     message: str
-    press: str | None = None
     done: Flag = False
+
+
+class SpokenOrPressed(Spoken):
+    """The same where there is something to press; a small model that is offered it always would press all the time."""
+
+    press: str | None = None
 
 
 @dataclass(frozen=True)
@@ -112,10 +117,11 @@ class Voice:
 
     def _checked(self, spoken: Spoken, asked: "Asked") -> Speech | Breach:
         line = Uttered(spoken.message.strip(), spoken.done)
-        if spoken.press is not None and spoken.press.strip():
-            button = asked.button(spoken.press)
+        title = spoken.press if isinstance(spoken, SpokenOrPressed) else None
+        if title is not None and title.strip():
+            button = asked.button(title)
             if button is None:
-                return Breach("presses_nothing", f"there is no button {spoken.press!r}; there is {asked.titles()}")
+                return Breach("presses_nothing", f"there is no button {title!r}; there is {asked.titles()}")
             return stops_early(line, self.bounds, asked.moment) or pressed(button, last=spoken.done)
         wrong = breach(line, self.bounds, asked.moment)
         if wrong is not None:
@@ -139,7 +145,8 @@ class Voice:
         turn = {"agent": asked.last, "first": not asked.talk, "hint": asked.hint}
         try:
             told = self._told(self.part.variables(), {**turn, "broken": [_retold(*pair) for pair in broken]})
-            question = Question(told.matter, Spoken, told.orders, PROMPT, asked.talk)
+            shape = SpokenOrPressed if asked.buttons else Spoken
+            question = Question[Spoken](told.matter, shape, told.orders, PROMPT, asked.talk)
             return self.asker.ask(question).data
         except (BadAnswer, NoModel, ClerkshipError) as error:
             raise Unplayed(f"the person could not be played: {error}") from error
