@@ -303,6 +303,7 @@ class Playground:
                 if self._waits_for_more(sandbox, replies):
                     return True
                 replies, self._unheard = [*self._unheard, *replies], []
+                said = said or _last_of(self._conversation(sandbox), agents=True)
             answered = False
             for event in held if self._watched else ():
                 answered = self._notice(event) or answered
@@ -366,9 +367,11 @@ class Playground:
 
     def _say_again(self, sandbox: str, lost: Event) -> None:
         conversation = self._conversation(sandbox)
-        last = _last_of_person(conversation)
+        last = _last_of(conversation, agents=False)
         self.clock.advance(PATIENCE)
-        if last is not None and _last_of_person(conversation) is last:  # or they have said something else meanwhile
+        if (
+            last is not None and _last_of(conversation, agents=False) is last
+        ):  # or they have said something else meanwhile
             self.speak(sandbox, Speech(cast(Utterance, last.payload).text), lost.seq)
 
     def listen(self) -> None:
@@ -517,8 +520,9 @@ def heard(replies: Sequence[Say]) -> Heard:
     )
 
 
-def _last_of_person(conversation: Conversation) -> Event | None:
-    return next((message for message in reversed(conversation.messages) if message.actor != "agent"), None)
+def _last_of(conversation: Conversation, *, agents: bool) -> Event | None:
+    """What the agent said last, or anybody else did."""
+    return next((event for event in reversed(conversation.messages) if (event.actor == "agent") == agents), None)
 
 
 def reacts_to(spec: Spec, reaction: Reaction, kind: str) -> bool:
