@@ -91,7 +91,8 @@ def test_no_key_is_at_hand_where_strangers_code_runs() -> None:
     assert "permissions" not in recipe["jobs"]["replay"]
     assert "!github.event.repository.fork" in recipe["jobs"]["record"]["if"]
     assert [step["name"] for step in recipe["jobs"]["record"]["steps"] if "secrets." in str(step)] == [
-        "Practise with the models, and record"
+        "Hold the judge against people, where some conversations are labelled",
+        "Practise with the models, and record",
     ]
     gitlab = read(GITLAB)
     assert "TOKEN" not in str(gitlab["replay"])

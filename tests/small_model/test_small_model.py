@@ -87,7 +87,12 @@ CONFTEST = """
       max_concurrent_llm_calls: 1
 """
 PERSON = """{{ simulation_context }}
-Write the next thing you say as the customer, in one short sentence, as `message`. `press` is null. `done` is false.
+Write the next thing you say as the customer, in one short sentence, as `message`. `done` is false.
+"""
+JUDGE = """{{ transcript }}
+
+{{ criteria_text }}
+Does this hold in the conversation above? Give the reason in one short sentence, and whether it passed.
 """
 SCENARIO = """
     scenario:
@@ -114,11 +119,13 @@ def told(text: str) -> None:
     sys.stderr.write(f"model: {text}\n")
 
 
-def played(folder: Path, address: str, person: str) -> TaskRun:
+def played(folder: Path, address: str, person: str, judge: str = "") -> TaskRun:
     """The scenario, with models as the conftest has them."""
     (folder / "eval" / "scenarios").mkdir(parents=True)
-    (folder / "eval" / "conftest.yml").write_text(dedent(CONFTEST).replace("URL", address), encoding="utf-8")
+    conftest = dedent(CONFTEST).replace("URL", address) + judge
+    (folder / "eval" / "conftest.yml").write_text(conftest, encoding="utf-8")
     (folder / "person.jinja2").write_text(PERSON, encoding="utf-8")
+    (folder / "judge.jinja2").write_text(JUDGE, encoding="utf-8")
     text = dedent(SCENARIO).replace("PERSON", person)
     (folder / "eval" / "scenarios" / "order.yml").write_text(text, encoding="utf-8")
     store = SqliteStore(folder / "store.db")
@@ -146,6 +153,15 @@ def test_it_judges_a_conversation(address: str, tmp_path: Path) -> None:
     assert task_run.models["judge"].calls >= 1
     assert task_run.models["judge"].completion_tokens > 0
     assert task_run.models["judge"].cost is None
+
+
+def test_by_a_prompt_that_wants_no_citations_there_is_a_verdict(address: str, tmp_path: Path) -> None:
+    own = "  criteria_judge_prompt: judge.jinja2\n"
+    task_run = played(tmp_path, address, "person: {lines: [Where are my shoes?]}", own)
+    _, judged = task_run.criteria
+    assert (task_run.status, judged.status) == ("completed", "judged")
+    assert task_run.verdict in ("pass", "fail")
+    assert judged.detail
 
 
 def test_it_plays_a_person(address: str, tmp_path: Path) -> None:

@@ -112,7 +112,9 @@ def _is_too_long(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None
 _TOKENS = re.compile(
     r"<\|[a-z_]+\|>|\[/?INST\]|</?s>|<<<|>>>|```|</?(?:think|message|response|user|assistant|system)>", re.IGNORECASE
 )
-_KEYS = re.compile(r"""["'](?:message|done|press)["']\s*:|\bsimulation[_ ]context\b|^\(presses """, re.IGNORECASE)
+_KEYS = re.compile(
+    r"""["'](?:message|done|press)["']\s*:|\bsimulation[_ ]context\b|\bjson schema\b|^\(presses """, re.IGNORECASE
+)
 _NOISE = re.compile(
     r"(\S)\1{30,}|\b(\w+)(?:\W+\2\b){7,}|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffd\ud800-\udfff]", re.IGNORECASE
 )

@@ -31,18 +31,36 @@ class Verdict(BaseModel):
     passed: Annotated[Flag, Field(description="whether the criterion is met")]
 
 
-class OwnVerdict(Verdict):
-    """The same for a prompt of somebody's own, which may ask for a list with one verdict in it."""
+def _out_of_a_list(value: Any) -> Any:
+    """The one verdict of a list: a prompt of somebody's own may ask for that."""
+    listed = value.get("criteria") if isinstance(value, dict) else None
+    if not isinstance(listed, list):
+        return value
+    if len(listed) != 1 or not isinstance(listed[0], dict) or str(listed[0].get("criterion_index", 1)) != "1":
+        raise ValueError("expected one verdict under `criteria`, with `criterion_index` 1")
+    return listed[0]
 
-    @model_validator(mode="before")
-    @classmethod
-    def _out_of_a_list(cls, value: Any) -> Any:
-        listed = value.get("criteria") if isinstance(value, dict) else None
-        if not isinstance(listed, list):
-            return value
-        if len(listed) != 1 or not isinstance(listed[0], dict) or str(listed[0].get("criterion_index", 1)) != "1":
-            raise ValueError("expected one verdict under `criteria`, with `criterion_index` 1")
-        return listed[0]
+
+class OwnVerdict(Verdict):
+    """The same for a prompt of somebody's own."""
+
+    _listed = model_validator(mode="before")(_out_of_a_list)
+
+
+class BareVerdict(BaseModel):
+    """The same where a prompt of somebody's own asks for no citations; who is made to give some makes them up."""
+
+    reasoning: str
+    passed: Flag
+    _listed = model_validator(mode="before")(_out_of_a_list)
+
+    @property
+    def citations(self) -> list[Citation]:
+        """None."""
+        return []
+
+
+Given = Verdict | BareVerdict
 
 
 class Vote(NamedTuple):
@@ -78,10 +96,10 @@ class Judged(Assertion):
             return Check.of(False, "the agent said and did nothing")
         prompt, statement = evidence.prompts["criterion"], self.statement.strip()
         told = cautioned(prompt.fill(criterion=statement, criteria_text=f"1. {statement}", **evidence.once(matter)))
-        shape = OwnVerdict if prompt.is_own else Verdict
-        question = Question[Verdict](told.matter, shape, told.orders, prompt.name)
-        reading = evidence.once(Reading)
-        ballot = _Ballot(evidence, reading, question, prompt.asks_for("citations") and not reading.is_empty)
+        reading, cites = evidence.once(Reading), prompt.asks_for("citations")
+        shape = Verdict if not prompt.is_own else OwnVerdict if cites else BareVerdict
+        question = Question[Given](told.matter, shape, told.orders, prompt.name)
+        ballot = _Ballot(evidence, reading, question, cites and not reading.is_empty)
         wanted = self.votes or evidence.votes
         if wanted == 1:
             vote = ballot.cast(question)
@@ -113,7 +131,7 @@ class _Ballot(NamedTuple):
 
     evidence: Evidence
     reading: Reading
-    question: Question[Verdict]
+    question: Question[Given]
     cites: bool
     """Whether a pass must say what it relies on: where that is asked for, and there is something to point at."""
 
@@ -128,7 +146,7 @@ class _Ballot(NamedTuple):
 
         return together(cast, range(1, wanted + 1), waits=self.evidence.waits)
 
-    def cast(self, question: Question[Verdict]) -> Vote:
+    def cast(self, question: Question[Given]) -> Vote:
         """One verdict, whose citations stand where it says; else it is told which do not, and asked again."""
         for _ in range(AGAIN + 1):
             answer = self.evidence.ask(question)
@@ -145,7 +163,7 @@ class _Ballot(NamedTuple):
             raise BadAnswer("the judge passes it, and cites nothing that says so")
         raise BadAnswer(f"the judge cites what was never said: {'; '.join(wrong)}")
 
-    def _again(self, question: Question[Verdict], verdict: Verdict, wrong: Sequence[str]) -> Question[Verdict]:
+    def _again(self, question: Question[Given], verdict: Given, wrong: Sequence[str]) -> Question[Given]:
         told = self.evidence.prompts["recite"].fill(wrong="\n".join(wrong))
         talk = (*question.talk, Line("user", question.prompt), Line("assistant", verdict.model_dump_json()))
         return replace(question, prompt=told.matter, talk=talk)

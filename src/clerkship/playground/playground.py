@@ -369,9 +369,7 @@ class Playground:
         conversation = self._conversation(sandbox)
         last = _last_of(conversation, agents=False)
         self.clock.advance(PATIENCE)
-        if (
-            last is not None and _last_of(conversation, agents=False) is last
-        ):  # or they have said something else meanwhile
+        if last is not None and _last_of(conversation, agents=False) is last:  # or they said something else
             self.speak(sandbox, Speech(cast(Utterance, last.payload).text), lost.seq)
 
     def listen(self) -> None:
