@@ -31,6 +31,13 @@ class Limits(TypedDict, total=False):
     until_sure: float | None
     chaos: str | None
     judge: str | None
+    votes: int
+    metrics: bool
+    person: str | None
+    checks_person: bool
+    record: bool
+    replay: bool
+    refresh: bool
 
 
 class Clerkship:
@@ -52,8 +59,8 @@ class Clerkship:
         """Run the tasks at a path with an agent, keep everything, and say what came of it.
 
         The agent is a class, an object, a function, or a reference such as `oracle` or `python:module:name`. `task`
-        and `tags` select; `benchmark, trials, seed, timeout, concurrency, shuffle, judge` are as on the command
-        line; `judge="none"` skips what a model must judge.
+        and `tags` select; `benchmark, trials, seed, timeout, concurrency, shuffle, judge, person` and the others are as
+        on the command line; `judge="none"` skips what a model must judge, `replay=True` asks no model at all.
         """
         __tracebackhide__ = True
         mistake = ""

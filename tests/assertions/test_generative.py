@@ -40,7 +40,7 @@ def conversation() -> Story:
 
 def row(rows: tuple[FieldCheck, ...], path: str) -> FieldCheck:
     """The one with this path."""
-    return next(check for check in rows if check.path == path)
+    return next(check for check in rows if check.path.partition(":")[0] == path)
 
 
 def test_the_reply_is_scored_beside_the_message_just_before_it() -> None:
@@ -144,8 +144,9 @@ def test_groundedness_is_the_share_of_statements_that_hold(compat: str | None) -
     assert check.passed
     assert "1 of 2 statements stand in the source" in check.detail
     assert '"It snows.\\nVans are late."' in judge.asked[0].prompt
-    second = row(check.evidence, "statements[1]")
-    assert (second.expected, second.actual, second.passed) == ("It is Monday.", "is nowhere", False)
+    second = row(check.evidence, "statement 2")
+    assert (second.expected, second.actual, second.passed) == ("it stands in the source", "is nowhere", False)
+    assert second.path == "statement 2: It is Monday."
     assert not Grounded(threshold=0.51).check(evidence(conversation(), judge, compat)).passed
 
 

@@ -18,6 +18,8 @@ LONGEST = 1_500
 """Characters of one message."""
 _ECHO = 4
 """Words from which on it is no chance that both say the same."""
+_STUCK = 2
+"""Times in a row that somebody may say the very same; once more, and they are stuck."""
 _ORDER = 6
 """Words of their own orders that nobody says by chance."""
 
@@ -65,6 +67,8 @@ class Moment:
     """All that anybody said or showed before."""
     answers: int = 0
     """How many of their lines the agent has answered."""
+    own: tuple[str, ...] = ()
+    """What they have said themselves, the oldest first."""
 
     @cached_property
     def facts(self) -> Facts:
@@ -198,6 +202,14 @@ def _echoes(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
     return None
 
 
+def _is_stuck(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    words = _words(line.message)
+    same = [_words(text) == words for text in moment.own]
+    if words and (same[-_STUCK:] == [True] * _STUCK or sum(same) > _STUCK):
+        return Breach("repeats_itself", "you have said just that before, again and again: say something else, or leave")
+    return None
+
+
 def _is_forbidden(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
     for pattern in bounds.never_says:
         try:
@@ -239,6 +251,7 @@ _RULES: Iterable[Rule] = (
     _speaks_as_the_agent,
     _admits,
     _echoes,
+    _is_stuck,
     _is_forbidden,
     _contradicts,
     _reveals,

@@ -185,6 +185,7 @@ class Asked:
                 heard=tuple(utterance.text for utterance in said),
                 so_far="\n".join(_texts([_all(event) for event in messages])),
                 answers=_answers([*sides, (True, open_end)] if open_end else sides, approached=approached),
+                own=tuple(_own(event) for event in messages if event.actor != "agent"),
             ),
             buttons=tuple(button for utterance in said for button in utterance.buttons),
         )

@@ -53,13 +53,13 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
         good = sum(statement.score for statement in found)
         rows = tuple(
             FieldCheck(
-                path=f"statements[{number}]",
-                expected=statement.statement,
+                path=f"statement {number}: {statement.statement}",
+                expected="it stands in the source",
                 actual=statement.justification,
                 passed=statement.score == 1,
                 seq=reply.seq,
             )
-            for number, statement in enumerate(found)
+            for number, statement in enumerate(found, 1)
         )
         reasoning = f"{good} of {len(found)} statements stand in the source{'' if truth else ', which is empty'}"
         return Rating(good / len(found), reasoning, answer.model, prompt, rows)

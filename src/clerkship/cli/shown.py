@@ -68,10 +68,14 @@ class RunShown:
         agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
         named = " ".join(plan.run.options)
         options = f"  [quiet]{escape(named)}[/]" if named else ""
-        judge = plan.run.judge
-        judged = f"  [quiet]judge[/] {escape(judge.who)}" if judge is not None and "judge" not in named else ""
+        people = {"judge": plan.run.judge, "person": plan.run.person}
+        asked = [
+            f"  [quiet]{role}[/] {escape(choice.who)}"
+            for role, choice in people.items()
+            if choice is not None and not {f"--{role}", f"--no-{role}"} & set(plan.run.options)
+        ]
         console = out()
-        console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}{judged}")
+        console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}{''.join(asked)}")
         if plan.domain is not None:
             console.print(f"[quiet]domain[/] {escape(plan.domain)}", soft_wrap=True)
         for warning in plan.warnings:

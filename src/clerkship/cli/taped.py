@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.llm.tape import Told
+from clerkship.llm.tape import MEND, Told
 
 MOST_FILES = 5
 
@@ -20,11 +20,13 @@ def say_taped(console: Console, told: Told | None) -> None:
     files = [*told.files[:MOST_FILES], *([f"… and {len(told.files) - MOST_FILES}"] if told.files[MOST_FILES:] else [])]
     where = f"  {escape('  '.join(files))}" if files else "  [quiet]there is no cassette[/]"
     console.print(f"[quiet]{told.mode}[/] {', '.join(filter(None, parts))}{where}", soft_wrap=True)
+    if told.forgotten:
+        said = "1 answer" if told.forgotten == 1 else f"{told.forgotten:,} answers"
+        console.print(f"[quiet]{said} of a person who fell out of their role: not kept[/]")
     if told.unused:
         console.print(f"[quiet]{told.unused:,} of what is recorded for these trials was not asked for[/]")
     if told.failed:
         console.print(f"[errored]not recorded:[/] {escape(told.failed)}", soft_wrap=True)
     if told.missed:
         trials = "1 trial asks" if told.missed == 1 else f"{told.missed:,} trials ask"
-        mend = "--refresh records what is missing, and nothing else"
-        console.print(f"[errored]not recorded:[/] {trials} for what is on no cassette; {mend}", soft_wrap=True)
+        console.print(f"[errored]not recorded:[/] {trials} for what is on no cassette; {MEND}", soft_wrap=True)

@@ -93,6 +93,8 @@ class Models:
 
     def ended(self, snapshot: Snapshot, task_run: TaskRun) -> None:
         """A trial is over. If it came to its end, what it has not asked of what was recorded for it is stale."""
+        if self.tapes is not None and task_run.status == "invalid_person":
+            self.tapes.forget(spot_of(snapshot, task_run.trial))
         if self.tapes is not None and task_run.status == "completed":
             self.tapes.ended(spot_of(snapshot, task_run.trial), self._roles(snapshot.task))
 

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable
-from itertools import groupby
+from datetime import timedelta
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple, cast
 
 from clerkship.events.agent import (
@@ -20,11 +21,14 @@ from clerkship.events.agent import (
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunEnded, RunStarted, StepFailed, StepRan
+from clerkship.model.duration import render_duration
 
 NOTHING_TOLD = "(the agent's system tells nothing of what it does)"
 VALUE_LIMIT = 500
 """Characters of a value or a text in the ledger; the transcript has them whole."""
 HEADER_LIMIT = 200
+SILENCE = timedelta(seconds=30)
+"""Simulated time without a word that a judge is told of."""
 _ROUTINE_ACTIONS = frozenset(
     {
         "action_listen",
@@ -56,7 +60,17 @@ class Entry(NamedTuple):
 def said(evidence: Evidence) -> list[Entry]:
     """All that was said, with its turn and its speaker."""
     several = len({event.source for event in evidence.utterances}) > 1
-    return [_said(event, evidence.turn_of(event), several=several) for event in evidence.utterances]
+    times = [event.at for event in evidence.utterances]
+    gaps = ["", *(_later(after - before) for before, after in pairwise(times))]
+    return [
+        _said(event, evidence.turn_of(event), gap, several=several)
+        for event, gap in zip(evidence.utterances, gaps, strict=True)
+    ]
+
+
+def _later(gap: timedelta) -> str:
+    """How long nobody had said anything, where that was long: somebody was silent, or kept waiting."""
+    return f" (after {render_duration(gap)})" if gap >= SILENCE else ""
 
 
 def done(evidence: Evidence) -> list[Entry]:
@@ -73,13 +87,15 @@ def transcript(evidence: Evidence) -> str:
     return "\n".join(entry.line for entry in said(evidence)) or "(nothing was said)"
 
 
-def _said(event: Event, turn: int, *, several: bool) -> Entry:
+def _said(event: Event, turn: int, later: str, *, several: bool) -> Entry:
     said = cast(Utterance, event.payload)
     speaker = "agent" if event.actor == "agent" else "user"
     where = f" on {_word(event.source)}" if several else ""
     extras = {"buttons": [button.get("title", button) for button in said.buttons], "custom": said.custom}
     besides = "".join(f" {name}={shown(extra, VALUE_LIMIT)}" for name, extra in extras.items() if extra)
-    return Entry(turn, (event.seq,), f"[T{turn}] {speaker}{where}: {quoted(said.text)}{besides}", said.text)
+    title = (said.metadata or {}).get("pressed") if speaker == "user" else None
+    words = quoted(said.text) if title is None else f"presses {quoted(str(title))}, which sends {quoted(said.text)}"
+    return Entry(turn, (event.seq,), f"[T{turn}]{later} {speaker}{where}: {words}{besides}", said.text)
 
 
 def ledger(evidence: Evidence) -> str:

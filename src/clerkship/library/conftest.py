@@ -10,6 +10,7 @@ from clerkship.library.complaint import complain
 from clerkship.library.source import SUFFIXES, Folder, Unreadable, read_text
 from clerkship.llm.prompts import BadPrompt, Prompt
 from clerkship.model.conftest import Conftest
+from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
 
 STEM = "conftest"
@@ -92,6 +93,11 @@ def check_template(key: str, path: Path, text: str) -> Problem | None:
     except BadPrompt as bad:
         hint = f"it can use {', '.join(trial.variables)}" if "is undefined" in bad.said else ""
         return Problem(file=str(path), line=bad.line, column=1 if bad.line else 0, message=bad.said, hint=hint)
+    strange = Prompt(trial.name, text).strange_blocks()
+    if strange:
+        name, known = strange
+        hint = did_you_mean(name, known) or f"there is {', '.join(known)}"
+        return Problem(file=str(path), message=f"it builds on a template that has no block `{name}`", hint=hint)
     unused = [names for names in trial.needed if not any(_MARK.format(name) in "".join(filled[0]) for name in names)]
     if unused:
         names = " or ".join(f"`{name}`" for name in unused[0])

@@ -24,6 +24,8 @@ MOST = 2_000_000
 _THEN = "\x1e"
 """Stands between orders and matter; nothing that is put in has it."""
 _PARTS = {"layout", "quoted"}
+_EXTENDS = re.compile(r"""\{%[-+]?\s*extends\s+["']([^"']+)["']""")
+_BLOCK = re.compile(r"\{%[-+]?\s*block\s+(\w+)")
 _OTHERS = re.compile(r"""\{%[-+]?\s*(?:extends|include|import|from)\s+["']([^"']+)["']""")
 
 
@@ -57,6 +59,14 @@ class Prompt(NamedTuple):
     def asks_for(self, key: str) -> bool:
         """Whether it says anything of some key of the answer."""
         return key in _whole(self.text)
+
+    def strange_blocks(self) -> tuple[str, tuple[str, ...]] | None:
+        """The first block that stands for none of the template it builds on, and which that has; none if all do."""
+        on = _EXTENDS.search(self.text)
+        if on is None or not (FOLDER / on[1]).is_file():
+            return None
+        known = tuple(dict.fromkeys(_BLOCK.findall(_whole(built_in(on[1])))))
+        return next(((name, known) for name in _BLOCK.findall(self.text) if name not in known), None)
 
     @property
     def mark(self) -> str:

@@ -38,6 +38,9 @@ from clerkship.model.usage import NOTHING_USED, Role
 T = TypeVar("T", bound=BaseModel)
 
 
+MEND = "--refresh records what is missing, and nothing else"
+
+
 class NotRecorded(ClerkshipError):
     """What is asked is on no cassette, and nobody is to be asked."""
 
@@ -83,6 +86,8 @@ class Told(Frozen):
     """Exchanges that were asked, and taken down."""
     dropped: int = 0
     """Exchanges that nobody asked for any more, and that were taken out."""
+    forgotten: int = 0
+    """Exchanges with a person who fell out of their role: asked, and not kept."""
     unused: int = 0
     """Exchanges of these tasks and trials that are on cassettes, and were not asked for."""
     files: tuple[str, ...] = ()
@@ -112,6 +117,8 @@ class Tapes:
         self._dirty: set[Path] = set()
         self._fresh: set[tuple[Path, str]] = set()
         """What was asked and taken down in this run."""
+        self._before: dict[tuple[Path, str], Entry | None] = {}
+        """What stood there before."""
         self._used: dict[Path, set[tuple[str, Owner]]] = {}
         self._ended: dict[Path, set[tuple[Owner, str]]] = {}
         """Trials that came to their end, with the roles in which they would have asked."""
@@ -121,7 +128,7 @@ class Tapes:
         self._refused: dict[Owner, str] = {}
         self._spoiled: set[Owner] = set()
         """Trials in which somebody could not be asked: what they would have asked is not known."""
-        self._replayed = self._dropped = 0
+        self._replayed = self._dropped = self._forgotten = 0
 
     def cassette(self, source: str) -> Cassette:
         """The cassette of a task's file."""
@@ -173,6 +180,7 @@ class Tapes:
         cassette = self.cassette(spot.source)
         with self._gate:
             before = cassette.entries.get(entry.key)
+            self._before.setdefault((cassette.path, entry.key), before)
             if before is not None and before.of != entry.of:  # others have asked the same before
                 entry = entry.model_copy(update={"of": tuple(sorted({*before.of, *entry.of}))})
             cassette.entries[entry.key] = entry
@@ -223,7 +231,7 @@ class Tapes:
                 spot, why = self._misses[owner][what, key]
                 cassette = self.cassette(spot.source)
                 near = why(cassette)
-                self._missed[owner] = f"not recorded: {what}, in {spot}; it is not in {cassette.path}{near}"
+                self._missed[owner] = f"not recorded: {what}, in {spot}; it is not in {cassette.path}{near}\n{MEND}"
             return self._missed[owner]
 
     def ended(self, spot: Spot, roles: Collection[str]) -> None:
@@ -233,6 +241,23 @@ class Tapes:
             if spot.owner in self._spoiled:
                 return
             self._ended.setdefault(path, set()).update((spot.owner, role) for role in roles)
+
+    def forget(self, spot: Spot) -> None:
+        """The person of a trial fell out of their role: what they said is no recording to go by, and what was there
+        before stays."""
+        cassette = self.cassette(spot.source)
+        with self._gate:
+            fresh = [key for path, key in self._fresh if path == cassette.path]
+            for key in fresh:
+                entry, before = cassette.entries[key], self._before[cassette.path, key]
+                if not isinstance(entry, Exchange) or entry.role != "person" or spot.owner not in entry.of:
+                    continue
+                self._fresh.discard((cassette.path, key))
+                self._forgotten += 1
+                if before is None:
+                    del cassette.entries[key]
+                else:
+                    cassette.entries[key] = before
 
     @contextmanager
     def asking(self, spot: Spot) -> Iterator[None]:
@@ -300,6 +325,7 @@ class Tapes:
             replayed=self._replayed,
             written=len(self._fresh),
             dropped=self._dropped,
+            forgotten=self._forgotten,
             unused=unused if self.mode != "record" else 0,
             files=tuple(sorted(str(path) for path, cassette in cassettes.items() if cassette.entries)),
             failed=failed,
@@ -396,6 +422,8 @@ class Taped:
         if self._tapes.mode == "replay":
             about = f" about {asked.about}" if asked.about else ""
             what = f"a question of {self._role}{about}, {_last(asked.prompt)}"
+            if self._role == "metrics":  # decides nothing, and so does not spoil the trial
+                raise NotRecorded(f"not recorded: {what}; {MEND}")
             raise self._tapes.miss(
                 self._spot,
                 asked.key,

@@ -51,7 +51,7 @@ def body(detail: TaskDetail) -> dict[str, Any]:
         "facts": {
             name: clip(fact, 400)
             for name, fact in detail.sidecar.items()
-            if not name.startswith("touches") and name not in ("agent_traceback", "agent_stderr")
+            if not name.startswith("touches") and name not in ("agent_traceback", "agent_stderr", "handed")
         },
     } | _of_models(run)
 

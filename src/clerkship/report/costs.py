@@ -1,5 +1,6 @@
 """What models took, in words: tokens by role, and what a verdict costs where that is known."""
 
+import math
 from collections.abc import Mapping
 
 from clerkship.model.usage import NOTHING_USED, Role, Usage
@@ -43,6 +44,11 @@ def render_used(used: Mapping[Role, Usage], verdicts: int) -> str:
     """All roles in a line; empty where no model was asked."""
     price = per_verdict(used, verdicts)
     each = f", {dollars(price)} per verdict" if price is not None else ""
-    return " · ".join(
-        f"{ROLES[role]}: {render_usage(usage)}{each if role == 'judge' else ''}" for role, usage in asked(used).items()
-    )
+    roles = asked(used)
+    costs = [usage.cost for usage in roles.values()]
+    known = [cost for cost in costs if cost is not None]
+    total = [f"in all {dollars(math.fsum(known))}"] if len(roles) > 1 and len(known) == len(costs) else []
+    lines = [
+        f"{ROLES[role]}: {render_usage(usage)}{each if role == 'judge' else ''}" for role, usage in roles.items()
+    ]
+    return " · ".join([*lines, *total])

@@ -7,14 +7,14 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from clerkship.actors.contract import Solver
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import Registered
 from clerkship.kit.statistics import wilson
 from clerkship.model.problem import InputError
-from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.model.run import BenchmarkRun, Counts, Tape, TaskRun
 from clerkship.report.command import look_closer
 from clerkship.report.outcome import standing
 from clerkship.report.plain import explain, headline, named
@@ -97,7 +97,12 @@ class Practice:
         """What is wrong with this installation, and no reason to fail a test."""
 
     def run(self, path: str | os.PathLike[str], agent: object, **options: Any) -> Result:
-        """Run what is at a path with an agent; the options are those of a `RunRequest`."""
+        """Run what is at a path with an agent; the options are those of a `RunRequest`, and `record`, `replay` and
+        `refresh` as on the command line."""
+        tapes: list[Tape] = [name for name in get_args(Tape) if options.pop(name, False)]
+        if len(tapes) > 1:
+            raise InputError.of(f"{' and '.join(tapes)} exclude each other", hint="give one")
+        options |= {"tape": tapes[0]} if tapes else {}
         catalog = Registered()
         self.warnings = catalog.warnings()
         request = RunRequest(path=self._find(Path(path)), agent=as_agent(agent), **options)

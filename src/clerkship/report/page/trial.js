@@ -127,7 +127,7 @@ function briefSection(trial) {
   ].filter(Boolean);
   const told = typeof instruction === "string" ? instruction : instruction === undefined ? "" : pretty(instruction);
   return el("section", { class: "brief" },
-    el("h3", {}, told || !brief.opening ? "What the agent was told" : "How it began"),
+    el("h3", {}, told || Object.keys(rest).length || !brief.person ? "What the agent was told" : "How it began"),
     told ? el("blockquote", {}, told.trim()) : null,
     brief.opening && !told ? el("blockquote", {}, `“${brief.opening}”`) : null,
     el("dl", {}, entries.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
