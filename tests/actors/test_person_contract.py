@@ -145,3 +145,17 @@ def test_an_agents_long_text_is_read_in_no_time(part: str) -> None:
     began = time.monotonic()
     assert breach(Uttered("It is RX-99999."), Bounds("RX-20417"), Moment((text,), text, 1)) is not None
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I'm here to help my mother with her order.",
+        "My role is head of facilities.",
+        "Thanks for calling back.",
+        "I've waited 120 minutes for this.",
+        "That is 100% wrong, it has been 365 days.",
+    ],
+)
+def test_good_lines_that_look_like_bad_ones_pass(line: str) -> None:
+    assert breach(Uttered(line), Bounds("You want your order."), Moment(answers=1)) is None

@@ -30,10 +30,12 @@ class Story:
         seconds = len(self.log.events) if at is None else at
         return self._writer.append(source, payload, actor=actor, at=START + timedelta(seconds=seconds))
 
-    def said(self, text: str, *, actor: str = "agent", source: str = "chat", **extra: Any) -> Event:
+    def said(
+        self, text: str, *, actor: str = "agent", source: str = "chat", at: float | None = None, **extra: Any
+    ) -> Event:
         """Somebody said something."""
         self._turn += actor != "agent"
-        return self.tell(MessageSent(text=text, turn=max(self._turn, 1), **extra), source=source, actor=actor)
+        return self.tell(MessageSent(text=text, turn=max(self._turn, 1), **extra), source=source, actor=actor, at=at)
 
     def read(self, path: str, *, actor: str = "agent", source: str = "drop", at: float | None = None) -> Event:
         """Somebody read a file."""

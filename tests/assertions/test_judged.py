@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
+from clerkship.assertions.citation import Citation, Reading
 from clerkship.assertions.judged import Judged
 from clerkship.events.agent import (
     ActionExecuted,
@@ -21,7 +22,7 @@ from clerkship.events.agent import (
 )
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import NOTHING_TOLD, ledger, transcript
-from clerkship.events.lifecycle import AgentStarted
+from clerkship.events.lifecycle import AgentAnswered, AgentStarted
 from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.llm.prompts import BUILT_IN
@@ -185,3 +186,45 @@ def test_what_cannot_be_judged_is_never_a_verdict(failure: Exception) -> None:
 def test_a_statement_is_text_with_something_in_it(written: object) -> None:
     with pytest.raises(ValidationError):
         Judged.model_validate(written)
+
+
+def test_what_an_agent_answers_and_shows_is_there_to_its_end() -> None:
+    told = Story()
+    told.said("Which?", actor="person")
+    told.said("These.", custom={"rows": ["x" * 3000, "the last row"]})
+    told.tell(AgentAnswered(answer="y" * 3000 + " and that is all"), source="run")
+    evidence = told.evidence()
+    assert "the last row" in transcript(evidence)
+    assert "and that is all" in ledger(evidence)
+
+
+def test_keys_stand_in_one_order_whoever_wrote_them() -> None:
+    def asked(**custom: str) -> str:
+        told = Story()
+        told.said("Which?", actor="person")
+        told.said("This.", custom=custom)
+        told.tell(SlotSet(name="address", value=custom))
+        return transcript(told.evidence()) + ledger(told.evidence())
+
+    assert asked(street="Oak", city="Hanover") == asked(city="Hanover", street="Oak")
+
+
+def test_a_judge_is_told_what_was_pressed_and_who_kept_whom_waiting() -> None:
+    told = Story()
+    told.said("Hello", actor="person", at=0)
+    told.said("Which?", at=1)
+    told.said("/start", actor="person", metadata={"pressed": "Track it"}, at=121)
+    lines = transcript(told.evidence()).splitlines()
+    assert lines[1] == '[T1] agent: "Which?"'
+    assert lines[2] == '[T2] (after 2m) user: presses "Track it", which sends "/start"'
+
+
+@pytest.mark.parametrize("quote", ["agent", "[T2] agent", "#3"])
+def test_our_own_labels_are_no_quotes(quote: str) -> None:
+    told = Story()
+    told.said("Why?", actor="person")
+    told.said("Snow.")
+    told.tell(SlotSet(name="reason", value="snow"))
+    reading = Reading(told.evidence())
+    assert isinstance(reading.find(Citation(where="T1", quote=quote)), str)
+    assert isinstance(reading.find(Citation(where="#3", quote=quote)), str)

@@ -47,10 +47,11 @@ def model(
     board: Switchboard | None = None,
     endpoint: int | None = None,
     name: str = "some-model",
+    key: str = KEY,
     **manner: Any,
 ) -> RemoteModel:
     """Who is asked there, with our key and little patience."""
-    told, door, board = Manner(**{"backoff": 0.001, **manner}), Door(KEY), board or Switchboard(endpoint)
+    told, door, board = Manner(**{"backoff": 0.001, **manner}), Door(key), board or Switchboard(endpoint)
     place, vectors = Place(name, f"{served.url}/v1"), Place("some-vectors", f"{served.url}/v1")
     embedder = ChatEmbedder(vectors, door, told, board.line(vectors.address))
     return RemoteModel(place, ChatSpeaker(place, door, told), embedder, board, told.at_once)

@@ -424,3 +424,28 @@ def test_vectors_are_counted_by_who_asked() -> None:
         assert Asker(asked, "judge", 1, tally).embed(["a"]) == [[1.0]]
         asked.close()
     assert tally.used()["judge"] == Usage(calls=1, prompt_tokens=5, cost=0.00001)
+
+
+def test_a_stand_in_for_a_key_that_is_a_word_is_left_in_what_is_said() -> None:
+    with Served(lambda asked: said('{"reasoning": "it comes on Friday", "passed": true}')) as served:
+        asked = model(served, key="comes")
+        assert asked.ask(QUESTION).data.reasoning == "it comes on Friday"
+        asked.close()
+
+
+def test_a_shape_that_is_refused_spoils_no_other() -> None:
+    class Other(BaseModel):
+        odd: str
+
+    def answer(asked: Asked) -> Answered:
+        form = json.loads(asked.body).get("response_format", {})
+        if form.get("json_schema", {}).get("name") == "Other":
+            return refused(400, "that schema is not permitted")
+        return said('{"odd": "x", "reasoning": "so", "passed": true}')
+
+    with Served(answer) as served:
+        asked = model(served)
+        asked.ask(Question("?", Other, "", "other"))
+        asked.ask(QUESTION)
+        asked.close()
+    assert bodies(served)[-1]["response_format"]["type"] == "json_schema"

@@ -1,14 +1,25 @@
 """Built-in prompts: which there are by which grading version, and what becomes of a template."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from clerkship.actors.person_played import Spoken, SpokenOrPressed
+from clerkship.assertions.generative_response_is_grounded import Statements
+from clerkship.assertions.generative_response_is_relevant import Relevance, Variations
+from clerkship.assertions.judged import BareVerdict, OwnVerdict, Verdict
+from clerkship.engine.person_check import Opinion
+from clerkship.engine.quality import Ratings
+from clerkship.library.conftest import check_template
 from clerkship.llm.asker import Tally
-from clerkship.llm.prompts import BUILT_IN, BadPrompt, Prompt, Prompts, names, section
+from clerkship.llm.contract import Question
+from clerkship.llm.prompts import BUILT_IN, BadPrompt, Prompt, Prompts, built_in, names, section
 from clerkship.model.snapshot import GRADING
 from clerkship.model.usage import Usage
 
-GRADED_BY = ("criterion", "recite", "groundedness", "relevance", "variations", "metrics")
-OTHERS = {"person", "person_check", "draft"}
+GRADED_BY = ("criterion", "recite", "groundedness", "relevance", "variations", "metrics", "person_check")
+OTHERS = {"person", "draft"}
 """Prompts that no grade comes of."""
 KNOWN = {
     "3": {
@@ -18,6 +29,7 @@ KNOWN = {
         "relevance": "relevance-fae0080403d0",
         "variations": "variations-23c379a0f244",
         "metrics": "metrics-aa37236abad2",
+        "person_check": "person_check-864e16c172a3",
     },
 }
 """The marks of the prompts, by grading version. A version that was released is never changed: a new one is added."""
@@ -76,3 +88,38 @@ def test_costs_are_the_same_in_whatever_order_they_come() -> None:
     tally.add("judge", Usage(calls=1, cost=None))
     tally.add("judge", Usage(calls=1, cost=0.5))
     assert tally.used() == {"judge": Usage(calls=2, cost=None)}
+
+
+def test_every_shape_that_is_asked_for_is_said_in_words_that_strict_endpoints_know() -> None:
+    shapes = (Verdict, OwnVerdict, BareVerdict, Relevance, Variations, Statements, Ratings, Opinion, Spoken)
+    known = {"type", "properties", "required", "additionalProperties", "items", "anyOf", "$ref", "$defs", "description"}
+    for shape in (*shapes, SpokenOrPressed):
+        assert _keywords(Question("", shape).schema) <= known, shape
+
+
+def _keywords(schema: Any) -> set[str]:
+    if isinstance(schema, list):
+        return set().union(*map(_keywords, schema))
+    if not isinstance(schema, dict):
+        return set()
+    inside = [part for key in ("properties", "$defs") for part in schema.get(key, {}).values()]
+    inside += [part for key, part in schema.items() if key not in ("properties", "$defs")]
+    return set(schema).union(*map(_keywords, inside))
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("criteria_judge_prompt", "criterion"),
+        ("metrics_judge_prompt", "metrics"),
+        ("simulated_user_prompt", "person"),
+    ],
+)
+def test_the_built_in_prompts_can_be_copied_and_built_on(tmp_path: Path, key: str, name: str) -> None:
+    for text in (built_in(f"{name}.jinja2"), f'{{% extends "{name}.jinja2" %}}'):
+        assert check_template(key, tmp_path / "own.jinja2", text) is None
+    strange = f'{{% extends "{name}.jinja2" %}}{{% block order %}}x{{% endblock %}}'
+    wrong = check_template(key, tmp_path / "own.jinja2", strange)
+    assert wrong is not None
+    assert "no block `order`" in wrong.message
+    assert "orders" in wrong.hint

@@ -366,3 +366,10 @@ def test_a_judge_nobody_needs_is_not_built(bench: Workbench) -> None:
     assert choose(Wanted(), Settings(judge="openai:"), needs=Needs(judge=False)).judge is None
     with pytest.raises(InputError, match="no model"):
         choose(Wanted("openai:"), Settings(), needs=Needs(judge=False))
+
+
+def test_half_a_letter_in_a_rationale_loses_nothing(scenario: Workbench) -> None:
+    half = '{"reasoning": "half \\ud83d", "citations": [{"where": "T1", "quote": "It snows."}], "passed": true}'
+    with Served(lambda asked: said(half)) as served:
+        task_run = scenario.run_one(agent, judge=who(served))
+    assert all("half ?" in criterion.detail for criterion in task_run.criteria if criterion.assertion == "judged")

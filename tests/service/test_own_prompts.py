@@ -91,14 +91,16 @@ def test_it_is_one_message_and_its_own_shape_is_taken(bench: Workbench) -> None:
     assert "You decide whether" not in system["content"]
 
 
-def test_citations_are_checked_even_where_they_are_not_asked_for(bench: Workbench) -> None:
+def test_citations_that_nobody_asked_for_are_passed_over(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
     invented = {"passed": True, "reasoning": "x", "citations": [{"where": "T1", "quote": "It rains."}]}
     with Served(lambda asked: said(json.dumps(invented))) as served:
         conftest(bench, served, criteria_judge_prompt=CRITERIA)
         task_run = bench.run_one(agent)
-    assert (task_run.criteria[0].status, task_run.verdict) == ("error", "inconclusive")
-    assert "cites what was never said" in task_run.criteria[0].detail
+    assert (task_run.criteria[0].status, task_run.verdict) == ("judged", "pass")
+    assert [row.path for row in task_run.criteria[0].evidence] == ["judge"]
+    schema = bodies(served)[0]["response_format"]["json_schema"]["schema"]
+    assert list(schema["properties"]) == ["reasoning", "passed"]
 
 
 def test_one_that_builds_on_ours_asks_for_citations_as_ours_does(bench: Workbench) -> None:

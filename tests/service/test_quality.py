@@ -169,7 +169,8 @@ def test_nobody_rates_where_nobody_is_asked_to_or_there(bench: Workbench) -> Non
     bench.write("late.yml", SCENARIO)
     with Served(rates(GOOD)) as served:
         assert bench.run_one(agent, judge=who(served)).quality is None
-        assert bench.run_one(agent, judge="none", metrics=True).quality is None
+        with pytest.raises(InputError, match="--metrics needs a judge, and --no-judge leaves none"):
+            bench.run_one(agent, judge="none", metrics=True)
         assert bench.run_one(agent, metrics=True).quality is None
         bench.write("late.yml", SCENARIO.replace("setup: {", "setup: {turn_timeout: 0.1, "))
 

@@ -163,7 +163,8 @@ _MACHINE = re.compile(
 _PLAYED = re.compile(
     r"\bi(?:['’]m| am) (?:just |only )?(?:an? )?(?:simulat\w+|role-?play\w*)"
     r"|\bi(?:['’]m| am) playing (?:the|a) (?:role|part|user|customer|person)"
-    r"|\b(?:this is|as) an? (?:simulat(?:ion|ed)\b|role-?play)|\bmy (?:role|persona|character) is\b"
+    r"|\b(?:this is|as) an? (?:simulat(?:ion|ed)\b|role-?play)|\bmy (?:persona|character) is\b"
+    r"|\bmy role is to\b"
     r"|\bin this (?:simulation|role-?play)\b|\bsimulated (?:user|person|customer)\b",
     re.IGNORECASE,
 )
@@ -171,8 +172,8 @@ _HELPS = re.compile(
     r"\bhow (?:can|may|could) (?:i|we) (?:help|assist|be of)\b"
     r"|\b(?:is there )?anything else (?:that )?(?:i|we) can (?:help|assist|do for)\b"
     r"|\bi(?:['’]d| would) be (?:happy|glad) to (?:help|assist) you\b"
-    r"|\bi(?:['’]m| am) here to (?:help|assist)\b"
-    r"|\bthank(?:s| you) for (?:contacting|calling|choosing)\b(?! me\b)",
+    r"|\bi(?:['’]m| am) here to (?:help|assist)(?: you\b|\s*(?:[.!?,]|$))"
+    r"|\bthank(?:s| you) for (?:contacting|calling|choosing)\b(?! (?:me|back)\b)",
     re.IGNORECASE,
 )
 

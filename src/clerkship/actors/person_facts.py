@@ -32,6 +32,11 @@ _MONTH_FIRST = re.compile(rf"\b{_MONTH}\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:
 _TOKEN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*\d[A-Za-z0-9]*")
 _GLUE = re.compile(r"[ \-./()+_#:]{1,2}|,")
 _TIME = re.compile(r"\b\d{1,2}:\d{2}\b")
+_SPAN = re.compile(
+    r"\b\d{1,4}(?:[.,]\d{1,2})? ?(?:min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|years?|times|percent|%)(?!\w)",
+    re.IGNORECASE,
+)
+"""How long or how often: anybody may say so."""
 _LEAD = re.compile(r"([A-Za-z]{2,})[-_ #]?\Z")
 _ROUND = frozenset({"100", "1000", "100th", "1000th"})
 """What people say who do not count."""
@@ -110,7 +115,7 @@ class Facts:
                 return address
         text = _EMAIL.sub(" ", text)
         text = _WEB.sub(" ", text)
-        dated, rest = _without_dates(text)
+        dated, rest = _without_dates(_SPAN.sub("\n", text))
         for written, read in dated:
             if not any(date.fits(other) for date in read for other in (*self.dates, *also.dates)):
                 return written

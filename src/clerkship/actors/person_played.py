@@ -5,10 +5,10 @@ the person orders. What it would have the person say goes by the rules of `perso
 one is never said.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from pydantic import BaseModel, JsonValue
 from clerkship.actors.contract import OutOfRole, Speech, Unplayed
 from clerkship.actors.person_contract import Bounds, Breach, Moment, Uttered, breach, stops_early
 from clerkship.events.event import Event, Utterance
-from clerkship.events.ledger import quoted
+from clerkship.events.ledger import as_json, quoted
 from clerkship.llm.asker import Asker
 from clerkship.llm.contract import BadAnswer, Line, NoModel, Question
 from clerkship.llm.prompts import BUILT_IN, Prompts, Told, section
@@ -64,7 +64,7 @@ class Part:
             "simulation_context": (self.person.simulation_context or "").strip(),
             "name": self.person.name if self.person.name != "person" else "",
             "persona": persona.description.strip() if persona is not None else "",
-            "knows": json.dumps(persona.knows, ensure_ascii=False, default=str) if persona and persona.knows else "",
+            "knows": as_json(persona.knows) if persona and persona.knows else "",
             "language": self.person.speaks,
             "min_turns": self.person.min_turns,
             "may_invent": self.may_invent,
@@ -121,7 +121,10 @@ class Voice:
         if title is not None and title.strip():
             button = asked.button(title)
             if button is None:
-                return Breach("presses_nothing", f"there is no button {title!r}; there is {asked.titles()}")
+                return Breach(
+                    "presses_nothing",
+                    "there is no such button: press one that is shown, or say something",
+                )
             return stops_early(line, self.bounds, asked.moment) or pressed(button, last=spoken.done)
         wrong = breach(line, self.bounds, asked.moment)
         if wrong is not None:
@@ -155,9 +158,16 @@ class Voice:
         """A template of a user's own that has no blocks is all orders, as those of others are; the turn is ours."""
         now = {"agent": "", "first": True, "hint": "", "broken": [], **turn}
         told = self.prompts[PROMPT].fill(**who, **now)
-        if told.orders:
-            return told
-        return Told(told.matter, BUILT_IN[PROMPT].fill(**who, **now).matter)
+        if not told.orders:
+            told = Told(told.matter, BUILT_IN[PROMPT].fill(**who, **now).matter)
+        caution = _caution()
+        return told if caution in told.orders else Told(f"{told.orders}\n\n{caution}", told.matter)
+
+
+@cache
+def _caution() -> str:
+    """That the agent's words are data: told to whoever plays the person, by whatever template."""
+    return BUILT_IN["counterpart"].fill().matter
 
 
 @dataclass(frozen=True)
@@ -195,10 +205,6 @@ class Asked:
         wanted = title.strip().casefold()
         return next((button for button in self.buttons if _title(button).strip().casefold() == wanted), None)
 
-    def titles(self) -> str:
-        """All there are."""
-        return ", ".join(repr(_title(button)) for button in self.buttons) or "none"
-
 
 def pressed(button: Mapping[str, Any], *, last: bool = False) -> Speech:
     """What a channel sends for a button: its payload, or its title if it has none."""
@@ -234,7 +240,7 @@ def _shown(events: Sequence[Event]) -> str:
         if said.buttons:
             lines.append(f"buttons: {', '.join(quoted(_title(button)) for button in said.buttons)}")
         if said.custom is not None:
-            lines.append(f"shows: {quoted(json.dumps(said.custom, ensure_ascii=False, default=str), CUSTOM_LIMIT)}")
+            lines.append(f"shows: {quoted(as_json(said.custom), CUSTOM_LIMIT)}")
     return section("AGENT", "\n".join(lines) or _SILENT)
 
 

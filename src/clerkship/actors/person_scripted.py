@@ -41,6 +41,11 @@ class ScriptedPerson:
             script.end.when, EventMatch
         )
 
+    @property
+    def leaving(self) -> bool:
+        """Whether they only wait for the answer to their goodbye."""
+        return self._last_said
+
     def join(self, messages: Sequence[Event]) -> None:
         """They are there, and have before them all that is said."""
         self._messages = messages

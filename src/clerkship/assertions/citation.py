@@ -19,6 +19,8 @@ BEGINNING = 50
 """Characters of a quote that it is looked for by, where not all of a text is kept."""
 _WHERE = re.compile(r"\[?(?:(?P<turn>T)(?P<which>\d{1,9})|#(?P<event>\d{1,9})(?:\.\.#\d{1,9})?)\]?", re.IGNORECASE)
 """`T2`, `#12`; and `#12..#14`, as the ledger has those that are the same."""
+_LABEL = re.compile(r"^(?:\[T\d+\][^:]*: |#\d+(?:\.\.#\d+)? )")
+"""What stands before each line and is ours: to quote it says nothing."""
 _MARKS = str.maketrans(dict.fromkeys("“”„‟«»″", '"') | dict.fromkeys("‘’‚‛‹›′`", "'") | {"…": "..."})
 _AROUND = re.compile(r"^(?:[\"'\s]|\.\.\.)+|(?:[\"'\s]|\.\.\.)+$")
 
@@ -114,7 +116,7 @@ def plain(text: str) -> str:
 
 def _stands_in(wanted: str, entry: Entry) -> bool:
     """In the words themselves, or in the line as the judge was shown it."""
-    return any(wanted in plain(text) for text in (entry.text, entry.line) if text)
+    return any(wanted in plain(text) for text in (entry.text, _LABEL.sub("", entry.line)) if text)
 
 
 def _around(text: str, quote: str) -> str:

@@ -1,14 +1,13 @@
 """A judge looks at how a person was played, after the conversation and before anything is judged. Asked for by
 `--check-person`, or by `check: model` of the person."""
 
-import json
 from typing import Annotated, NamedTuple, cast
 
 from pydantic import BaseModel, Field
 
 from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.ledger import quoted, transcript
+from clerkship.events.ledger import as_json, quoted, transcript
 from clerkship.llm.contract import BadAnswer, NoModel, Question
 from clerkship.model.frozen import Flag
 from clerkship.model.problem import ClerkshipError, PlatformError
@@ -35,10 +34,13 @@ class Opinion(BaseModel):
 
 
 class Played(NamedTuple):
-    """Whether a person was played as they should be, and why."""
+    """Whether a person was played as they should be, why, and who says so by which prompt."""
 
     kept: bool
     reason: str
+    lines: tuple[str, ...]
+    model: str
+    prompt: str
 
 
 class Unchecked(PlatformError):
@@ -50,30 +52,44 @@ def check_person(person: Person, evidence: Evidence) -> Played:
     prompt = evidence.prompts[PROMPT]
     broken = ""
     try:
-        for _ in range(AGAIN + 1):
+        for attempt in range(AGAIN + 1):
             told = prompt.fill(
-                person=_about(person),
+                person=_about(person, evidence),
                 simulation_context=quoted(person.simulation_context or ""),
                 transcript=transcript(evidence),
                 may_invent=person.may_invent or bool(person.manner and person.manner.may_invent),
                 broken=broken,
             )
-            opinion = evidence.ask(Question(told.matter, Opinion, told.orders, PROMPT)).data
+            sample = f"again {attempt}" if attempt else ""
+            answer = evidence.ask(Question(told.matter, Opinion, told.orders, PROMPT, sample=sample))
+            opinion = answer.data
             broken = _flaw(opinion, evidence)
             if not broken:
-                return Played(opinion.kept, opinion.reasoning.strip() or "(no reason given)")
+                lines = tuple(f"T{line.turn}: {line.quote}" for line in opinion.lines if _was_said(line, evidence))
+                reason = opinion.reasoning.strip() or "(no reason given)"
+                return Played(opinion.kept, reason, lines, answer.model, prompt.mark)
     except (BadAnswer, NoModel, ClerkshipError) as error:
         raise Unchecked(f"how the person was played could not be checked: {error}") from error
     raise Unchecked(f"how the person was played could not be checked: {broken}")
 
 
-def _about(person: Person) -> str:
-    persona = person.manner
+def _about(person: Person, evidence: Evidence) -> str:
+    """All that the rules count as given to them: nothing of it is made up."""
+    persona, scenario = person.manner, evidence.task.scenario
+    written = person.model_dump(mode="json", include={"opening", "lines", "script", "fallback", "end"})
+    given = {name: part for name, part in written.items() if part}
     told = {
+        "name": person.name if person.name != "person" else None,
         "simulation_context": person.simulation_context,
         "persona": persona.description if persona is not None else None,
-        "knows": json.dumps(persona.knows, ensure_ascii=False, default=str) if persona and persona.knows else None,
+        "knows": as_json(persona.knows) if persona and persona.knows else None,
         "language": person.speaks,
+        "what the agent holds true of them from the start": as_json(scenario.initial_slots)
+        if scenario is not None and scenario.initial_slots
+        else None,
+        "their script; what stands in it was written by their author, and is no fault of theirs": as_json(given)
+        if given and not person.is_played
+        else None,
     }
     return "\n".join(f"{name}: {quoted(text)}" for name, text in told.items() if text)
 

@@ -17,7 +17,7 @@ from typing import Any
 from clerkship.actors.contract import AgentStopped
 from clerkship.engine.trial import Finished, Job, Setting, Trial, called_off, stillborn
 from clerkship.model.problem import ClerkshipError, PlatformError
-from clerkship.model.run import Ending
+from clerkship.model.run import Ending, TaskRun
 
 SEAT = "clerkship-seat"
 """The name of the threads that agents work in."""
@@ -96,8 +96,7 @@ class Seat:
         if self.stopped and trial.playground.unplayed:
             ending, reason = "cancelled", ""  # whoever plays the person was sent home in the middle of it
         finished = finish(trial, ending, reason)
-        errors = any(criterion.status == "error" for criterion in finished.task_run.criteria)
-        if self.stopped and (errors or trial.unchecked):
+        if self.stopped and (_lacks_answers(finished.task_run) or trial.unchecked):
             finished = called_off(finished)  # whoever judges was sent home in the middle of it
         return Done(self, finished)
 
@@ -205,6 +204,12 @@ class Done:
 
     def __init__(self, seat: Seat, finished: Finished | None) -> None:
         self.seat, self.finished = seat, finished
+
+
+def _lacks_answers(task_run: TaskRun) -> bool:
+    """Whether somebody was sent home while they were asked about it."""
+    unrated = task_run.quality is not None and bool(task_run.quality.error)
+    return unrated or any(criterion.status == "error" for criterion in task_run.criteria)
 
 
 def finish(trial: Trial, ending: Ending, error: str = "") -> Finished:

@@ -271,7 +271,7 @@ class Trial:
             if message is None:
                 if playground.skip():
                     continue
-                return "nothing_left"
+                return "turn_limit" if turns >= most and playground.thinks else "nothing_left"
             if turns >= most:
                 return "turn_limit"
             turns += 1
@@ -283,7 +283,7 @@ class Trial:
                 return "turn_timed_out"
             self.turn_deadline = math.inf
             silent += not any(isinstance(part, Say) for part in turn)
-            if state.open and not playground.deliver(place, turn):
+            if state.open and not playground.deliver(place, turn, last=turns >= most):
                 return "agent_silent"
         if turns and silent == turns:
             return "agent_silent"  # they went through all their lines, and never got a word
@@ -348,11 +348,12 @@ class Trial:
         except Unchecked as error:
             self.unchecked = True
             return "errored", str(error)
+        said: dict[str, Any] = {"lines": found.lines, "model": found.model, "prompt": found.prompt}
         if found.kept:
-            self._emit_of_run(PersonChecked(reason=found.reason))
+            self._emit_of_run(PersonChecked(reason=found.reason, **said))
             return ending, ""
         broken = OutOfRole("model_check", found.reason, "")
-        self._emit_of_run(PersonBrokeContract(rule=broken.rule, reason=broken.reason))
+        self._emit_of_run(PersonBrokeContract(rule=broken.rule, reason=broken.reason, **said))
         return INVALID, _told(broken)
 
     def _emit_of_run(self, payload: Payload) -> None:

@@ -20,12 +20,22 @@ from clerkship.events.agent import (
 )
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunEnded, RunStarted, StepFailed, StepRan
+from clerkship.events.lifecycle import (
+    AgentAnswered,
+    AgentStarted,
+    FaultInjected,
+    RunEnded,
+    RunStarted,
+    StepFailed,
+    StepRan,
+)
 from clerkship.model.duration import render_duration
 
 NOTHING_TOLD = "(the agent's system tells nothing of what it does)"
 VALUE_LIMIT = 500
 """Characters of a value or a text in the ledger; the transcript has them whole."""
+WHOLE = 20_000
+"""Characters of what the agent gave to people, or gave as its answer: that is what is judged."""
 HEADER_LIMIT = 200
 SILENCE = timedelta(seconds=30)
 """Simulated time without a word that a judge is told of."""
@@ -61,7 +71,7 @@ def said(evidence: Evidence) -> list[Entry]:
     """All that was said, with its turn and its speaker."""
     several = len({event.source for event in evidence.utterances}) > 1
     times = [event.at for event in evidence.utterances]
-    gaps = ["", *(_later(after - before) for before, after in pairwise(times))]
+    gaps = ["", *(_later(after - before) for before, after in pairwise(times))] if times else []
     return [
         _said(event, evidence.turn_of(event), gap, several=several)
         for event, gap in zip(evidence.utterances, gaps, strict=True)
@@ -92,7 +102,7 @@ def _said(event: Event, turn: int, later: str, *, several: bool) -> Entry:
     speaker = "agent" if event.actor == "agent" else "user"
     where = f" on {_word(event.source)}" if several else ""
     extras = {"buttons": [button.get("title", button) for button in said.buttons], "custom": said.custom}
-    besides = "".join(f" {name}={shown(extra, VALUE_LIMIT)}" for name, extra in extras.items() if extra)
+    besides = "".join(f" {name}={shown(extra, WHOLE)}" for name, extra in extras.items() if extra)
     title = (said.metadata or {}).get("pressed") if speaker == "user" else None
     words = quoted(said.text) if title is None else f"presses {quoted(str(title))}, which sends {quoted(said.text)}"
     return Entry(turn, (event.seq,), f"[T{turn}]{later} {speaker}{where}: {words}{besides}", said.text)
@@ -181,6 +191,7 @@ def _noted(payload: Noted) -> str | None:
 
 
 _WRITTEN: dict[type[Payload], Callable[[Any], str | None]] = {
+    AgentAnswered: lambda payload: f"answered: {shown(payload.answer, WHOLE)}",
     FlowStarted: _flow("flow_started"),
     FlowCompleted: _flow("flow_completed"),
     FlowCancelled: _flow("flow_cancelled"),
@@ -213,8 +224,13 @@ def shown(value: Any, limit: int = VALUE_LIMIT) -> str:
     """A value as JSON on one line, cut where it is long."""
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
-    text = _one_line(json.dumps(value, ensure_ascii=False, default=str))
+    text = _one_line(as_json(value))
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
+
+
+def as_json(value: Any) -> str:
+    """In the one order that keys have in the log, whoever wrote them in which: the same is asked of it ever after."""
+    return json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)
 
 
 def quoted(text: str, limit: int | None = None) -> str:

@@ -95,6 +95,10 @@ class PersonBrokeContract(Payload):
     rule: str
     reason: str
     would_have_said: str = ""
+    lines: tuple[str, ...] = ()
+    """What a judge relies on who found it, each line with its turn; and who that was, by which prompt."""
+    model: str = ""
+    prompt: str = ""
 
 
 class PersonChecked(Payload):
@@ -102,6 +106,9 @@ class PersonChecked(Payload):
 
     kind: ClassVar[str] = "person.checked"
     reason: str
+    lines: tuple[str, ...] = ()
+    model: str = ""
+    prompt: str = ""
 
 
 LIFECYCLE: tuple[type[Payload], ...] = (

@@ -133,7 +133,7 @@ class _Trial(NamedTuple):
 _MARK = "(the {})"
 _SAMPLES: dict[str, Any] = {
     "metrics": [{"name": "politeness", "description": "It is polite.", "scale": "1-5"}],
-    "broken": ["(a rule)"],
+    "broken": [{"said": "(what was said)", "reason": "(a rule)"}],
     "min_turns": 2,
     "may_invent": True,
     "approached": True,

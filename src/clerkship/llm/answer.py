@@ -13,16 +13,27 @@ T = TypeVar("T", bound=BaseModel)
 MOST_STARTS = 50
 """Braces at which an object is looked for."""
 _THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
+_FIRST_THOUGHTS = re.compile(r"\A\s*<think>.*?(</think>|\Z)", re.DOTALL)
 _DECODER = json.JSONDecoder()
 
 
 def parse_answer(text: str, shape: type[T]) -> T:
     """The object in it that has the shape; raises BadAnswer, saying what is wrong, where none has, or where several
-    have it and differ: one of them may be quoted from what was judged."""
+    have it and differ: one of them may be quoted from what was judged. Thoughts go before it; others are taken out only
+    where it cannot be read with them, for an agent's thoughts may be quoted in it."""
+    try:
+        return _parsed(_FIRST_THOUGHTS.sub("", text), shape)
+    except BadAnswer:
+        if "<think>" not in text:
+            raise
+    return _parsed(_THOUGHTS.sub("", text), shape)
+
+
+def _parsed(text: str, shape: type[T]) -> T:
     wrong, answers = "there is no JSON object in it", list[T]()
-    for found in _objects(_THOUGHTS.sub("", text)):
+    for found in _objects(text):
         try:
-            answers.append(shape.model_validate(found))
+            answers.append(shape.model_validate(_writable(found)))
         except ValidationError as error:
             wrong = _said(error)
     if not answers:
@@ -30,6 +41,15 @@ def parse_answer(text: str, shape: type[T]) -> T:
     if any(answer != answers[0] for answer in answers):
         raise BadAnswer(f"there are {len(answers)} answers in it, and they differ")
     return answers[0]
+
+
+def _writable(value: Any) -> Any:
+    """The same with signs in place of halves of letters, which JSON can spell and nothing can keep."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {_writable(key): _writable(part) for key, part in value.items()}
+    return [_writable(part) for part in value] if isinstance(value, list) else value
 
 
 def _objects(text: str) -> Iterator[Any]:

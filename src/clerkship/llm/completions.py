@@ -34,6 +34,8 @@ __all__ = ["Completions", "Declined", "Door", "Endpoint", "ModelOutage", "text_o
 
 READ_WITHIN = 180.0
 LIMIT = 20_000_000
+LEAST_KEY = 12
+"""Letters that a key has at the least."""
 USED_UP = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """What some say with the status of those who are busy, and no waiting helps."""
 _USUAL = Patience()
@@ -57,8 +59,9 @@ class Door(NamedTuple):
         return {self.header: f"Bearer {self.key}" if self.header == "authorization" else self.key}
 
     def without_key(self, text: str) -> str:
-        """Whatever a server writes may be kept and shown; some write back what they were sent."""
-        return text.replace(self.key, "[key]") if self.key else text
+        """Whatever a server writes may be kept and shown; some write back what they were sent. What is as short as a
+        word is no key but a stand-in for one, and stands in other words."""
+        return text.replace(self.key, "[key]") if len(self.key) >= LEAST_KEY else text
 
 
 class Endpoint:
@@ -172,7 +175,7 @@ def used(found: Any) -> dict[str, int]:
     counts = (
         {name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")} if isinstance(usage, dict) else {}
     )
-    return {name: count for name, count in counts.items() if isinstance(count, int)}
+    return {name: count for name, count in counts.items() if isinstance(count, int) and count >= 0}
 
 
 def text_of(message: Mapping[str, Any]) -> str | None:

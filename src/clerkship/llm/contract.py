@@ -48,7 +48,7 @@ def _schema(shape: type[BaseModel]) -> dict[str, Any]:
     return cast(dict[str, Any], _closed(shape.model_json_schema()))
 
 
-_LEFT_OUT = ("title", "default", "minimum", "maximum")
+_LEFT_OUT = ("title", "default", "minimum", "maximum", "ge", "le")
 """What some endpoints refuse in a schema. The answer is validated here all the same."""
 
 

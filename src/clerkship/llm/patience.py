@@ -63,7 +63,7 @@ class Patience(NamedTuple):
     def wait(self, failed: int, busy: Busy) -> float:
         """Seconds to wait now. All who failed together shall not come back together."""
         if busy.wait is not None:
-            return busy.wait * (1 + jitter() / 10)
+            return max(busy.wait, self.backoff) * (1 + jitter() / 10)
         return min(self.backoff * 2.0 ** (failed - 1), LONGEST_WAIT) * (0.5 + jitter())
 
 
@@ -157,7 +157,7 @@ def _told(said: Sequence[Busy]) -> str:
 
 def retry_after(text: str, now: datetime) -> float | None:
     """The header's seconds, or its date (RFC 9110 §10.2.3)."""
-    if text.isdigit():
+    if text.isascii() and text.isdigit():
         return float(text[:9])
     try:
         return max((parsedate_to_datetime(text) - now).total_seconds(), 0.0)

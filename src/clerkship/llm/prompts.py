@@ -23,7 +23,7 @@ MOST = 2_000_000
 """Characters that a prompt may come to."""
 _THEN = "\x1e"
 """Stands between orders and matter; nothing that is put in has it."""
-_PARTS = {"layout", "quoted"}
+_PARTS = {"layout", "quoted", "counterpart"}
 _EXTENDS = re.compile(r"""\{%[-+]?\s*extends\s+["']([^"']+)["']""")
 _BLOCK = re.compile(r"\{%[-+]?\s*block\s+(\w+)")
 _OTHERS = re.compile(r"""\{%[-+]?\s*(?:extends|include|import|from)\s+["']([^"']+)["']""")

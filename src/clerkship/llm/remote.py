@@ -101,8 +101,8 @@ class RemoteModel:
         self._own = Limit(at_once) if at_once is not None else None
         if at_once is not None:
             self._line.want(at_once)
-        self._form = 0
-        """The first way of asking for a shape that the endpoint has not said no to."""
+        self._forms: dict[type[BaseModel], int] = {}
+        """The first way of asking for each shape that the endpoint has not said no to."""
 
     def ask(self, question: Question[T]) -> Answer[T]:
         """Ask, and tell it what is wrong where its answer has not the shape."""
@@ -147,7 +147,7 @@ class RemoteModel:
         self, turns: tuple[Turn, ...], question: Question[T], limits: tuple[Limit, ...], spent: Spent
     ) -> Spoken:
         """In the best form that the endpoint has. What it refuses in every form is refused for another reason."""
-        first = self._form
+        first = self._forms.get(question.shape, 0)
         for place, form in enumerate(self._speaker.forms[first:], first):
             try:
                 spoken = await self._speaker.say(Asked(turns, question, form, limits, spent), self._line)
@@ -157,7 +157,7 @@ class RemoteModel:
                 if declined.status not in (400, 422) or declined.code in _WHATEVER or form == "words":
                     raise
             else:
-                self._form = max(self._form, place)
+                self._forms[question.shape] = max(self._forms.get(question.shape, 0), place)
                 return spoken
         raise AssertionError("the last form is refused or answered")
 

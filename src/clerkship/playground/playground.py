@@ -276,6 +276,7 @@ class Playground:
         if speech.out_of_role is not None and conversation.open:
             broken = speech.out_of_role
             self.out_of_role = broken
+            self.deafen()  # or they would hear of it, and be asked again
             fields = {"rule": broken.rule, "reason": broken.reason, "would_have_said": broken.would_have_said}
             event = self.emit(sandbox, PersonBrokeContract(**fields), "run", cause)
             self.left[sandbox] = INVALID
@@ -288,8 +289,9 @@ class Playground:
     def _conversation(self, sandbox: str) -> Conversation:
         return cast(Conversation, self.sandboxes[sandbox].state)
 
-    def deliver(self, sandbox: str, turn: Sequence[Said]) -> bool:
-        """Take down what the agent did and said in one turn; the person hears it out before answering.
+    def deliver(self, sandbox: str, turn: Sequence[Said], *, last: bool = False) -> bool:
+        """Take down what the agent did and said in one turn; the person hears it out before answering. After the last
+        that there may be, nobody has to think of what can no longer be said.
 
         False if the agent said nothing, and the person did not care to go on.
         """
@@ -313,7 +315,8 @@ class Playground:
                 speech = self._decided(self.people[sandbox].wait)
                 self.speak(sandbox, speech)
                 return speech is not None
-            if said is not None:
+            person = self.people[sandbox]
+            if said is not None and not (last and person.thinks and not person.leaving):
                 self._answer(sandbox, heard(replies), said)
             return True
 

@@ -48,7 +48,5 @@ def render_used(used: Mapping[Role, Usage], verdicts: int) -> str:
     costs = [usage.cost for usage in roles.values()]
     known = [cost for cost in costs if cost is not None]
     total = [f"in all {dollars(math.fsum(known))}"] if len(roles) > 1 and len(known) == len(costs) else []
-    lines = [
-        f"{ROLES[role]}: {render_usage(usage)}{each if role == 'judge' else ''}" for role, usage in roles.items()
-    ]
+    lines = [f"{ROLES[role]}: {render_usage(usage)}{each if role == 'judge' else ''}" for role, usage in roles.items()]
     return " · ".join([*lines, *total])

@@ -97,11 +97,22 @@ class Cast:
         found: list[Problem] = []
         if needs.judge and not self.models.skips_judged:
             found += _missing(self.models.judge, "some criteria need a model to judge them", _NO_JUDGE)
+        elif rates(self.models.asking):
+            found += self._unrated()
         if (needs.rated or self.models.asking.metrics) and self.models.judge is None and not self.models.skips_judged:
             found.append(Problem(message="nobody is there to rate conversations by metrics", hint="give --judge"))
         if needs.person:
             found += _missing(self.models.person, "some people must be played by a model", NO_PERSON)
         return tuple(found)
+
+    def _unrated(self) -> list[Problem]:
+        """Nobody looks at how people were played, or rates, though that was asked for."""
+        asking = self.models.asking
+        flags = {"--check-person": asking.checks_person, "--metrics": asking.metrics}
+        named = " and ".join(flag for flag, given in flags.items() if given) or "a prompt for metrics"
+        if self.models.skips_judged:
+            raise InputError.of(f"{named} needs a judge, and --no-judge leaves none", hint="leave one of them out")
+        return _missing(self.models.judge, f"{named} needs a judge", "give --judge")
 
 
 def _missing(model: Model | None, what: str, instead: str) -> list[Problem]:
