@@ -187,7 +187,7 @@ def codes(done: list[subprocess.CompletedProcess[str]]) -> list[int]:
 @pytest.mark.parametrize("path", [GITHUB, GITLAB], ids=["github", "gitlab"])
 def test_a_push_is_replayed_without_a_model_and_reported(path: Path, runner: Runner) -> None:
     runner.record()
-    done = runner.job(path, "replay")
+    done = runner.job(path, "replay", JUDGE="scripted:judge.json", PERSON="none")
     assert set(codes(done)) == {0}, [step.stdout + step.stderr for step in done]
     assert "replayed" in "".join(step.stdout for step in done)
     assert {file.name for file in (runner.folder / "out").iterdir()} == {"junit.xml", "report.html", "summary.md"}
@@ -208,7 +208,7 @@ def test_an_agent_that_changed_fails_the_job_and_the_reports_are_there(path: Pat
     text = bot.read_text(encoding="utf-8")
     assert before in text
     bot.write_text(text.replace(before, after), encoding="utf-8")
-    done = runner.job(path, "replay")
+    done = runner.job(path, "replay", JUDGE="scripted:judge.json", PERSON="none")
     assert max(codes(done)) == code
     assert said in "".join(step.stdout for step in done)
     assert (runner.folder / "out" / "junit.xml").exists()

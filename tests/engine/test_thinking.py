@@ -43,18 +43,22 @@ SCRIPTED = """
 
 
 class Thinker:
-    """Plays people: does something first, then says its line."""
+    """Plays people: does something first, then says its line, and says that it says it again."""
 
     name = "thinker"
 
     def __init__(self, first: Callable[[], object], message: str = "Tea, please.", *, done: bool = False) -> None:
-        self._first, self._answer = first, {"message": message, "done": done}
+        self._first, self._message, self._done = first, message, done
+        self._said = 0
         self.closed = threading.Event()
 
     def ask(self, question: Question[T]) -> Answer[T]:
         """Think, and answer."""
         self._first()
-        return Answer(question.shape.model_validate(self._answer), self.name)
+        self._said += 1
+        again = f" And that is {self._said}." if self._said > 2 else ""
+        answer = {"message": f"{self._message}{again}", "done": self._done}
+        return Answer(question.shape.model_validate(answer), self.name)
 
     def embed(self, texts: Any) -> list[list[float]]:
         """Not asked for here."""

@@ -101,9 +101,11 @@ class Cast:
             found += self._unrated()
         if (needs.rated or self.models.asking.metrics) and self.models.judge is None and not self.models.skips_judged:
             found.append(Problem(message="nobody is there to rate conversations by metrics", hint="give --judge"))
-        if needs.person:
-            found += _missing(self.models.person, "some people must be played by a model", NO_PERSON)
-        return tuple(found)
+        return (*found, *(self.unplayed() if needs.person else ()))
+
+    def unplayed(self) -> tuple[Problem, ...]:
+        """What is known beforehand of people who must be played by a model."""
+        return tuple(_missing(self.models.person, "some people must be played by a model", NO_PERSON))
 
     def _unrated(self) -> list[Problem]:
         """Nobody looks at how people were played, or rates, though that was asked for."""

@@ -34,7 +34,7 @@ from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.model.votes import MOST_VOTES
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
-from clerkship.service.casting import Cast, Needs, Wanted, choose, needs_of
+from clerkship.service.casting import Cast, Wanted, choose, needs_of
 from clerkship.service.checking import load_checked
 from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.settings import Settings
@@ -235,7 +235,7 @@ def split_case(path: Path) -> tuple[Path, str | None]:
 def _refuse_unplayed(tasks: Iterable[LoadedTask], cast: Cast) -> None:
     """Whoever is not scripted must be played by a model. Without one those trials are errored; where there are no
     others, there is nothing to run."""
-    if not (missing := cast.missing(Needs(judge=False, person=True))):
+    if not (missing := cast.unplayed()):
         return
     people = [(loaded, loaded.task.scenario.person if loaded.task.scenario else None) for loaded in tasks]
     if all(person is not None and person.needs_model for _, person in people):
