@@ -136,6 +136,7 @@ def test_what_was_done_is_said_in_words_and_in_json(tmp_path: Path) -> None:
         "replayed": 2,
         "written": 0,
         "dropped": 0,
+        "forgotten": 0,
         "unused": 0,
         "files": ["eval/tasks/cassettes/late.jsonl"],
         "failed": "",

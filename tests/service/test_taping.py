@@ -413,7 +413,11 @@ class Everybody:
         body, number = json.loads(asked.body), next(self._numbers)
         shape = body["response_format"]["json_schema"]["name"]
         answers: dict[str, Any] = {
-            "Spoken": {"message": f"Where is my order ORD-1? Please{'!' * number}", "press": None, "done": False},
+            "Spoken": {
+                "message": f"Where is my order ORD-1? Asking for the {number}. time.",
+                "press": None,
+                "done": False,
+            },
             "Verdict": {
                 "passed": number % 2 == 0,
                 "reasoning": f"verdict {number}",

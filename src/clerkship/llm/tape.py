@@ -195,6 +195,12 @@ class Tapes:
             cassette.entries[entry.key] = entry.model_copy(update={"of": owners})
             self._dirty.add(cassette.path)
 
+    def used(self, spot: Spot) -> set[str]:
+        """What a trial has had use for, by key."""
+        path = self.cassette(spot.source).path
+        with self._gate:
+            return {key for key, owner in self._used.get(path, ()) if owner == spot.owner}
+
     def keep(self, spot: Spot, texts: Sequence[str]) -> None:
         """Have texts that an entry names."""
         cassette = self.cassette(spot.source)
@@ -253,6 +259,7 @@ class Tapes:
                 if not isinstance(entry, Exchange) or entry.role != "person" or spot.owner not in entry.of:
                     continue
                 self._fresh.discard((cassette.path, key))
+                self._dirty.add(cassette.path)  # it may have been written meanwhile
                 self._forgotten += 1
                 if before is None:
                     del cassette.entries[key]
@@ -428,7 +435,9 @@ class Taped:
                 self._spot,
                 asked.key,
                 what,
-                lambda cassette: explain(asked.fields, asked.texts, asked.talk, self._role, cassette),
+                lambda cassette: explain(
+                    asked.fields, asked.texts, asked.talk, self._role, cassette, self._tapes.used(self._spot)
+                ),
             )
         came: dict[str, Any] = {}
         try:

@@ -133,8 +133,9 @@ def choose(
         person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", NO_PERSON)
     board = Switchboard(settings.endpoint_calls or None)
     build = _recalled if asking.tape == "replay" else partial(build_model, board=board)
-    judge_model, judge_kept = _ready(judge, settings, build)
-    person_model, person_kept = _ready(person, settings, build)
+    settle = _unsettled if asking.tape == "replay" else _settled
+    judge_model, judge_kept = _ready(judge, settings, build, settle)
+    person_model, person_kept = _ready(person, settings, build, settle)
     parameters = judge_kept.parameters if judge_kept is not None else {}
     models = Models(judge_model, person_model, judge_kept is not None and judge_kept.skips, asking, parameters)
     return Cast(models, judge_kept, person_kept)
@@ -170,12 +171,19 @@ class _Named(NamedTuple):
         return ModelChoice(
             who=f"{sort}:{found['model']}{address}",
             parameters=llm.parameters,
-            timeout=llm.timeout,
-            at_once=self.at_once,
-            key_from=llm.key_from,
-            api_version=found["version"] or "",
-            prices=llm.prices,
+            **(manner_of(llm, self.at_once) | {"api_version": found["version"] or ""}),
         )
+
+
+def manner_of(llm: Llm, at_once: int | None) -> dict[str, Any]:
+    """How a conftest has a model asked, whoever it is: the same on every machine."""
+    return {
+        "timeout": llm.timeout,
+        "at_once": at_once,
+        "key_from": llm.key_from,
+        "api_version": llm.api_version or "",
+        "prices": llm.prices,
+    }
 
 
 def _chosen(wanted: str | None, kept: ModelChoice | None, setting: str, *, needed: bool) -> ModelChoice | _Named | None:
@@ -194,17 +202,41 @@ def _recalled(choice: ModelChoice, settings: Settings) -> Model | None:
     return RecalledModel(choice.who if "${" in choice.who else model_name(choice, settings))
 
 
+def _unsettled(choice: ModelChoice, settings: Settings) -> ModelChoice:
+    """As a replay keeps it: by its name, with nothing of these settings about how it would be asked here."""
+    if choice.skips or "${" in choice.who:
+        return choice
+    name = model_name(choice, settings)
+    return choice.model_copy(update={"who": name, "embeddings": choice.embeddings or settings.embeddings})
+
+
+def _settled(choice: ModelChoice, settings: Settings) -> ModelChoice:
+    """As a run keeps it that asks. What was replayed has the names of variables, and is asked where they say now."""
+
+    def told(path: list[int | str], unknown: UnknownVariable) -> None:
+        raise InputError.of(f"model `{choice.who}`: {unknown}", hint=unknown.hint)
+
+    names = {"who": choice.who, "embeddings": choice.embeddings, "api_version": choice.api_version}
+    if "${" in "".join(names.values()):
+        choice = choice.model_copy(update=expand(names, variables(), told))
+    return settled(choice, settings)
+
+
 def _ready(
-    found: ModelChoice | _Named | None, settings: Settings, build: Build
+    found: ModelChoice | _Named | None,
+    settings: Settings,
+    build: Build,
+    settle: Callable[[ModelChoice, Settings], ModelChoice],
 ) -> tuple[Model | None, ModelChoice | None]:
     """One that a conftest names and that is not to be had is no reason not to run: whoever asks it is told."""
     if found is None:
         return None, None
     if isinstance(found, ModelChoice):
-        return build(found, settings), found if "${" in found.who else settled(found, settings)
+        choice = settle(found, settings)
+        return build(choice, settings), choice
     try:
-        choice = found.choice()
-        return build(choice, settings), settled(choice, settings)
+        choice = settle(found.choice(), settings)
+        return build(choice, settings), choice
     except InputError as error:
         reason = f"the conftest's {found.role} is not available: {error}; or {found.instead}"
         return AbsentModel(found.llm.name, reason), None

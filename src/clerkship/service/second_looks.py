@@ -242,6 +242,7 @@ def rescore(
         "plugins": plugins,
         "options": judging.options(run.options, run.asking.tape),
         **cast.kept(snapshots.values()),
+        "person": run.person,  # nobody is played anew, and a fork of this one goes on with the same
     }
     new = _open_rescored(store, run.model_copy(update=about), len(trials), snapshots.values(), cast.models.tapes)
     taping = Taping(cast.models, snapshots.values())

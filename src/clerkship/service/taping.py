@@ -19,7 +19,7 @@ from clerkship.llm.contract import Model
 from clerkship.llm.recalled import RecalledModel
 from clerkship.llm.tape import Part, Tapes
 from clerkship.llm.veil import Veil, worth_hiding
-from clerkship.model.conftest import Conftest, Llm
+from clerkship.model.conftest import Conftest, Evaluation, Llm, Simulation
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan
@@ -28,7 +28,7 @@ from clerkship.model.run import Asking, BenchmarkRun, Tape
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
 from clerkship.model.variables import put_back
-from clerkship.service.casting import Cast, Needs, rates
+from clerkship.service.casting import Cast, Needs, manner_of, rates
 from clerkship.settings import Settings, secrets, variables
 from clerkship.store.contract import Store, UnknownRun
 
@@ -80,11 +80,20 @@ def _parts(cast: Cast, settings: Settings, veil: Veil) -> dict[Role, Part]:
 
 
 def _as_known(choice: ModelChoice | None, tapes: Tapes, role: Role) -> ModelChoice | None:
-    """As a replay keeps it: by the name that cassettes have, and nothing of how it would be asked here."""
+    """As a replay keeps it: by the name that cassettes have. How it is asked stays, so that whoever goes on from there
+    can ask it."""
     part = tapes.parts.get(role)
     if choice is None or part is None:
         return choice
-    return ModelChoice(who=part.name, parameters=dict(part.parameters), embeddings=part.vectors)
+    version = put_back(choice.api_version, tapes.veil.names)
+    return choice.model_copy(
+        update={
+            "who": part.name,
+            "parameters": dict(part.parameters),
+            "embeddings": part.vectors,
+            "api_version": version,
+        }
+    )
 
 
 def open_tapes(mode: Tape, deck: Deck, snapshots: Iterable[Snapshot]) -> Tapes:
@@ -131,13 +140,15 @@ def _part(choice: ModelChoice, settings: Settings, veil: Veil) -> Part:
 
 def _recalled(cast: Cast, deck: Deck, tapes: Tapes, snapshots: Sequence[Snapshot], needs: Needs) -> Cast:
     """Who is not named, or not to be had here, is whoever was recorded."""
-    models = cast.models
+    models, conftest = cast.models, deck.conftest
+    evaluation = conftest.evaluation if conftest is not None else None
+    simulation = conftest.simulation if conftest is not None else None
     wants_judge = (needs.judge or needs.rated or rates(models.asking)) and not models.skips_judged
     if wants_judge and _is_away(models.judge):
-        found = _recorded(tapes, snapshots, "--judge")
+        found = _asked_as(_recorded(tapes, snapshots, "--judge"), models.judge, evaluation, deck.settings)
         cast = replace(cast, judge=found, models=replace(cast.models, judge=_remembered(found)))
     if needs.person and _is_away(models.person):
-        found = _recorded(tapes, snapshots, "--person")
+        found = _asked_as(_recorded(tapes, snapshots, "--person"), models.person, simulation, deck.settings)
         cast = replace(cast, person=found, models=replace(cast.models, person=_remembered(found)))
     return cast
 
@@ -145,6 +156,16 @@ def _recalled(cast: Cast, deck: Deck, tapes: Tapes, snapshots: Sequence[Snapshot
 def _remembered(found: ModelChoice | None) -> RecalledModel:
     """Whoever that was; where nobody was, each question is missed, and that is said."""
     return RecalledModel(found.who if found is not None else "nobody")
+
+
+def _asked_as(
+    found: ModelChoice | None, model: Model | None, block: Evaluation | Simulation | None, settings: Settings
+) -> ModelChoice | None:
+    """In the conftest's manner, where it was the conftest's and is not to be had here: as where it is."""
+    if found is None or block is None or not isinstance(model, AbsentModel):
+        return found
+    vectors = {"embeddings": found.embeddings or settings.embeddings}
+    return found.model_copy(update=vectors | manner_of(block.llm, block.max_concurrent_llm_calls))
 
 
 def _is_away(model: Model | None) -> bool:
