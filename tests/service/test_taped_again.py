@@ -9,6 +9,7 @@ import pytest
 
 from clerkship.actors.contract import History
 from clerkship.actors.python import PythonSolver
+from clerkship.llm.tape import Spot, Tapes
 from clerkship.model.problem import InputError
 from clerkship.model.usage import Prices
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
@@ -129,15 +130,16 @@ scenario:
 
 
 def person(bench: Workbench, message: str) -> str:
-    """Somebody whose every line is this."""
+    """Somebody who begins with this, and leaves once they are answered."""
     path = bench.folder.parent / "person.json"
-    path.write_text(json.dumps([{"about": "person", "answer": {"message": message, "done": True}}]))
+    leaving = {"about": "person", "contains": "snows", "answer": {"message": "Thanks, bye.", "done": True}}
+    path.write_text(json.dumps([leaving, {"about": "person", "answer": {"message": message, "done": False}}]))
     return f"scripted:{path}"
 
 
 def test_a_fork_of_a_rescored_run_has_its_person(bench: Workbench) -> None:
     bench.write("late.yml", PLAYED)
-    first = go(bench, person=person(bench, "Thanks, bye."))
+    first = go(bench, person=person(bench, GOOD))
     again = rescore(bench.store, first.run, CATALOG)
     assert again.run.person == bench.store.run(first.run).person is not None
     forked = fork(bench, Told, run=again.run.id, task="Late order", turn=1)
@@ -185,3 +187,129 @@ def test_where_two_were_reworded_each_is_shown_beside_what_is_most_like_it(bench
     bench.write("late.yml", MANY.replace("gives the reason", "states the reason").replace("offers to", "promises to"))
     missed = go(bench, judge=who(judge), tape="replay")
     assert "\n-Agent offers to do something about the delay\n+Agent promises to do something" in missed.error
+
+
+def test_a_smaller_recording_leaves_nothing_of_trials_that_there_are_no_more(
+    scenario: Workbench, judge: Served
+) -> None:
+    go_all(scenario, judge=who(judge), tape="record", trials=3)
+    other = f"openai:other-model@{judge.url}/v1"
+    go(scenario, judge=other, tape="record")
+    assert (told(scenario).written, told(scenario).dropped) == (2, 6)
+    assert {(line["model"], line["sample"]) for line in lines(scenario)} == {(other, "trial 1")}
+    assert go(scenario, tape="replay").verdict == "pass"  # nobody need be named
+
+
+def test_what_a_run_does_not_ask_for_says_nothing_of_higher_trials_either(scenario: Workbench, judge: Served) -> None:
+    go_all(scenario, judge=who(judge), tape="record", trials=3)
+    before = (scenario.folder / CASSETTE).read_bytes()
+    go(scenario, judge="none", tape="record")
+    assert (scenario.folder / CASSETTE).read_bytes() == before
+    go(scenario, judge=who(judge), tape="refresh")
+    assert (scenario.folder / CASSETTE).read_bytes() == before
+
+
+def test_who_was_recorded_is_looked_up_in_the_trials_that_there_are(scenario: Workbench, judge: Served) -> None:
+    other = f"openai:other-model@{judge.url}/v1"
+    go(scenario, judge=other, tape="record")
+    first = (scenario.folder / CASSETTE).read_text().splitlines()
+    go_all(scenario, judge=who(judge), tape="record", trials=2)
+    rest = [line for line in (scenario.folder / CASSETTE).read_text().splitlines() if '"sample":"trial 1"' not in line]
+    (scenario.folder / CASSETTE).write_text("\n".join([*first, *(line for line in rest if line not in first)]) + "\n")
+    assert {line["model"] for line in lines(scenario)} == {other, who(judge)}
+    assert go(scenario, tape="replay").verdict == "pass"
+    with pytest.raises(InputError, match="recorded with more than one model"):
+        go_all(scenario, tape="replay", trials=2)
+
+
+@pytest.mark.parametrize("wrong", ["half of a line", '{"kind":"cassette","version":7}\n'])
+def test_a_cassette_that_cannot_be_made_out_is_recorded_anew_and_that_is_said(
+    scenario: Workbench, judge: Served, wrong: str
+) -> None:
+    cassette = scenario.write(CASSETTE, wrong)
+    for tape in ("replay", "refresh"):
+        with pytest.raises(InputError, match="record it again with --record"):
+            go(scenario, judge=who(judge), tape=tape)
+    request = RunRequest(path=scenario.folder, agent=PythonSolver("agent", agent), judge=who(judge), tape="record")
+    plan = plan_run(request, Settings(timeout=20), CATALOG)
+    [warning] = plan.warnings
+    assert (warning.file, warning.line) == (str(cassette), 1)
+    assert "it is recorded anew" in warning.hint
+    assert cassette.read_text() == wrong
+    result = execute(plan, scenario.store, CATALOG)
+    assert result.tape is not None
+    assert (result.tape.written, result.tape.failed) == (2, "")
+    assert go(scenario, judge=who(judge), tape="replay").verdict == "pass"
+
+
+def test_where_nothing_was_recorded_what_is_there_stays(scenario: Workbench, judge: Served) -> None:
+    cassette = scenario.write(CASSETTE, "half of a line")
+    judge.__exit__(None, None, None)
+    go(scenario, judge=who(judge), tape="record")
+    assert cassette.read_text() == "half of a line"
+
+
+def test_what_may_not_be_read_is_not_recorded_over(
+    scenario: Workbench, judge: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go(scenario, judge=who(judge), tape="record")
+    cassette, read = scenario.folder / CASSETTE, Path.read_bytes
+
+    def refuse(path: Path) -> bytes:
+        if path == cassette:
+            raise PermissionError(13, "Permission denied")
+        return read(path)
+
+    before = cassette.read_bytes()
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(InputError, match="it cannot be read: Permission denied"):
+        go(scenario, judge=who(judge), tape="record")
+    monkeypatch.undo()
+    assert cassette.read_bytes() == before
+
+
+GOOD, BAD = "Where is my order ORD-1, please?", "How can I help you today?"
+
+
+def played(bench: Workbench) -> Workbench:
+    """Somebody who opens the conversation as a model has them do."""
+    bench.write("late.yml", PLAYED.replace("  setup: {person: {opening: Where is my order ORD-1?}}\n", ""))
+    return bench
+
+
+def test_what_a_person_said_who_fell_out_of_their_role_is_not_kept(bench: Workbench) -> None:
+    played(bench)
+    broken = go(bench, person=person(bench, BAD), tape="record")
+    assert broken.status == "invalid_person"
+    assert (told(bench).written, told(bench).forgotten) == (0, 3)
+    assert not (bench.folder / CASSETTE).exists()
+    good = go(bench, person=person(bench, GOOD), tape="refresh")
+    assert good.verdict == "pass"
+    assert (told(bench).written, told(bench).forgotten) == (2, 0)
+    assert go(bench, tape="replay").head == good.head
+
+
+def test_what_was_recorded_before_stays_where_a_person_falls_out_of_their_role(bench: Workbench) -> None:
+    played(bench)
+    good = go(bench, person=person(bench, GOOD), tape="record")
+    before = (bench.folder / CASSETTE).read_bytes()
+    broken = go(bench, person=person(bench, BAD), tape="record")
+    assert (broken.status, told(bench).written, told(bench).dropped) == ("invalid_person", 0, 0)
+    assert told(bench).forgotten > 0
+    assert (bench.folder / CASSETTE).read_bytes() == before
+    assert go(bench, tape="replay").head == good.head
+
+
+def test_what_was_written_before_they_fell_out_of_it_goes_too(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Tapes.forget
+
+    def late(tapes: Tapes, spot: Spot) -> None:
+        tapes.save()
+        kept(tapes, spot)
+
+    monkeypatch.setattr(Tapes, "forget", late)
+    played(bench)
+    go(bench, person=person(bench, BAD), tape="record")
+    assert not (bench.folder / CASSETTE).exists()

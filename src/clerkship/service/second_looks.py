@@ -127,7 +127,7 @@ def _deck(run: BenchmarkRun, settings: Settings) -> Deck:
         raise InputError.of(
             f"{run.id} has its recordings beside {run.path}, and that is not here", hint="go there first"
         )
-    return Deck(root_of(path), settings)
+    return Deck(root_of(path), settings, trials=run.trials)
 
 
 def _packages(plugins: Mapping[str, str]) -> str:
@@ -236,7 +236,11 @@ def rescore(
     if library is not None:
         run = _with_prompts(run, library)
     cast = choose(Wanted(judge=judging.judge), judging.settings, kept=run, conftest=conftest, needs=needs)
-    deck = Deck(library.root, judging.settings, conftest) if library is not None else _deck(run, judging.settings)
+    deck = (
+        Deck(library.root, judging.settings, conftest, run.trials)
+        if library is not None
+        else _deck(run, judging.settings)
+    )
     cast = taped(cast, deck, tuple(snapshots.values()), needs)
     about = {
         "plugins": plugins,

@@ -46,6 +46,10 @@ class Deck:
     """The folder that sources of tasks are named from."""
     settings: Settings
     conftest: Conftest | None = None
+    trials: int | None = None
+    """How often each task is run, at most: what is recorded of other trials says nothing here."""
+    begins_anew: bool = False
+    """Whether what cannot be made out is recorded anew. Only where all of it is asked again."""
 
 
 def check_tape(asking: Asking) -> None:
@@ -103,6 +107,7 @@ def open_tapes(mode: Tape, deck: Deck, snapshots: Iterable[Snapshot]) -> Tapes:
         mode,
         lambda source: cassette_of(deck.root / source),
         veil=Veil(known, worth_hiding(secrets(deck.settings))),
+        begins_anew=deck.begins_anew,
     )
     for source in dict.fromkeys(snapshot.source for snapshot in snapshots):
         cassette = tapes.cassette(source)
@@ -145,10 +150,10 @@ def _recalled(cast: Cast, deck: Deck, tapes: Tapes, snapshots: Sequence[Snapshot
     simulation = conftest.simulation if conftest is not None else None
     wants_judge = (needs.judge or needs.rated or rates(models.asking)) and not models.skips_judged
     if wants_judge and _is_away(models.judge):
-        found = _asked_as(_recorded(tapes, snapshots, "--judge"), models.judge, evaluation, deck.settings)
+        found = _asked_as(_recorded(tapes, deck, snapshots, "--judge"), models.judge, evaluation, deck.settings)
         cast = replace(cast, judge=found, models=replace(cast.models, judge=_remembered(found)))
     if needs.person and _is_away(models.person):
-        found = _asked_as(_recorded(tapes, snapshots, "--person"), models.person, simulation, deck.settings)
+        found = _asked_as(_recorded(tapes, deck, snapshots, "--person"), models.person, simulation, deck.settings)
         cast = replace(cast, person=found, models=replace(cast.models, person=_remembered(found)))
     return cast
 
@@ -172,9 +177,9 @@ def _is_away(model: Model | None) -> bool:
     return model is None or isinstance(model, AbsentModel)
 
 
-def _recorded(tapes: Tapes, snapshots: Iterable[Snapshot], flag: str) -> ModelChoice | None:
+def _recorded(tapes: Tapes, deck: Deck, snapshots: Iterable[Snapshot], flag: str) -> ModelChoice | None:
     """The one model that cassettes know in some roles."""
-    roles, entries = _FLAGS[flag], _entries(tapes, snapshots)
+    roles, entries = _FLAGS[flag], _entries(tapes, snapshots, deck.trials)
     asked = [entry for entry in entries if isinstance(entry, Exchange) and entry.role in roles]
     found = {(entry.model, orjson.dumps(entry.parameters, option=orjson.OPT_SORT_KEYS)) for entry in asked}
     if len(found) > 1:
@@ -189,8 +194,8 @@ def _recorded(tapes: Tapes, snapshots: Iterable[Snapshot], flag: str) -> ModelCh
     return ModelChoice(who=name, parameters=parameters, embeddings=vectors)
 
 
-def _entries(tapes: Tapes, snapshots: Iterable[Snapshot]) -> list[Entry]:
-    """All that is recorded for some tasks."""
+def _entries(tapes: Tapes, snapshots: Iterable[Snapshot], trials: int | None = None) -> list[Entry]:
+    """All that is recorded for some tasks; for their first trials, where it is said how many there are."""
     sources: dict[str, set[str]] = {}
     for snapshot in snapshots:
         sources.setdefault(snapshot.source, set()).add(snapshot.task.name)
@@ -198,7 +203,7 @@ def _entries(tapes: Tapes, snapshots: Iterable[Snapshot]) -> list[Entry]:
         entry
         for source, tasks in sources.items()
         for entry in tapes.cassette(source).entries.values()
-        if any(task in tasks for task, _ in entry.of)
+        if any(task in tasks and (trials is None or trial <= trials) for task, trial in entry.of)
     ]
 
 
