@@ -27,6 +27,7 @@ from clerkship.settings import Settings, variables
 _JUDGED = "judged"
 Build = Callable[[ModelChoice, Settings], Model | None]
 """Makes somebody who can be asked of a choice; nobody where that is the choice."""
+_CRITERIA = "some criteria need a model to judge them"
 _NO_JUDGE = "give --judge, or --no-judge to skip them"
 
 
@@ -37,6 +38,13 @@ class Needs(NamedTuple):
     person: bool = False
     rated: bool = False
     """Whether some define metrics, which are no reason to have no verdict."""
+    skippable: bool = True
+    """Whether one can do without a judge: who calibrates one cannot."""
+
+    @property
+    def without_judge(self) -> str:
+        """What to do where there is none."""
+        return _NO_JUDGE if self.skippable else "give --judge"
 
 
 def needs_of(snapshots: Iterable[Snapshot], catalog: Registered) -> Needs:
@@ -96,7 +104,9 @@ class Cast:
         """What is known beforehand of what will have no verdict, or cannot be played."""
         found: list[Problem] = []
         if needs.judge and not self.models.skips_judged:
-            found += _missing(self.models.judge, "some criteria need a model to judge them", _NO_JUDGE)
+            found += _missing(
+                self.models.judge, _CRITERIA if needs.skippable else "a model is to judge", needs.without_judge
+            )
         if (needs.rated or self.models.asking.metrics) and self.models.judge is None and not self.models.skips_judged:
             found.append(Problem(message="nobody is there to rate conversations by metrics", hint="give --judge"))
         if needs.person:
@@ -127,7 +137,7 @@ def choose(
     needed = needs.judge or needs.rated or rates(asking)
     judge = _chosen(wanted.judge, kept.judge if kept is not None else None, settings.judge, needed=needed)
     if judge is None and needed and evaluation is not None:
-        judge = _Named(evaluation.llm, evaluation.max_concurrent_llm_calls, "judge", _NO_JUDGE)
+        judge = _Named(evaluation.llm, evaluation.max_concurrent_llm_calls, "judge", needs.without_judge)
     person = _chosen(wanted.person, kept.person if kept is not None else None, settings.person, needed=needs.person)
     if person is None and needs.person and simulation is not None:
         person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", NO_PERSON)
