@@ -17,6 +17,7 @@ from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.service.second_looks import rescore
 from clerkship.settings import Settings
 from tests.actors.servers import Served
+from tests.llm.endpoint import said
 from tests.service.forks import fork
 from tests.service.test_taping import CASSETTE, SCENARIO, agent, by_statement, go, go_all, lines, told, who
 from tests.workbench import CATALOG, Workbench
@@ -313,3 +314,41 @@ def test_what_was_written_before_they_fell_out_of_it_goes_too(
     played(bench)
     go(bench, person=person(bench, BAD), tape="record")
     assert not (bench.folder / CASSETTE).exists()
+
+
+def test_refreshing_where_nothing_is_missing_needs_no_key(
+    scenario: Workbench, judge: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario.write("conftest.yml", CONFTEST)
+    monkeypatch.setenv("JUDGE_PLACE", judge.url)
+    monkeypatch.setenv("JUDGES_OWN_KEY", "sk-of-the-judge")
+    first = go(scenario, tape="record")
+    monkeypatch.delenv("JUDGES_OWN_KEY")
+    request = RunRequest(path=scenario.folder, agent=PythonSolver("agent", agent), tape="refresh")
+    [warning] = plan_run(request, Settings(timeout=20), CATALOG).warnings
+    assert "JUDGES_OWN_KEY is not set" in warning.message
+    assert "only what was recorded is answered" in warning.message
+    before = (scenario.folder / CASSETTE).read_bytes()
+    assert go(scenario, tape="refresh").criteria == first.criteria
+    assert (told(scenario).replayed, told(scenario).written) == (2, 0)
+    scenario.write("late.yml", SCENARIO.replace("It does not ask", "It never asks"))
+    missing = go(scenario, tape="refresh")
+    assert [criterion.status for criterion in missing.criteria] == ["judged", "error"]
+    assert "JUDGES_OWN_KEY is not set" in missing.criteria[1].detail
+    assert (scenario.exit_code(), (scenario.folder / CASSETTE).read_bytes()) == (2, before)
+    with pytest.raises(InputError, match="it is not a file"):
+        go(scenario, judge="scripted:nowhere.yml", tape="refresh")
+
+
+def test_a_person_who_is_on_the_cassette_needs_no_key_either(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    played(bench)
+    with Served(lambda asked: said(json.dumps({"message": GOOD, "press": None, "done": False}))) as served:
+        keyed = CONFTEST.replace("evaluation", "simulation")
+        bench.write("conftest.yml", keyed)
+        monkeypatch.setenv("JUDGE_PLACE", served.url)
+        monkeypatch.setenv("JUDGES_OWN_KEY", "sk-of-the-person")
+        first = go(bench, tape="record", max_turns=1)
+        asked = len(served.asked)
+        monkeypatch.delenv("JUDGES_OWN_KEY")
+        assert go(bench, tape="refresh", max_turns=1).head == first.head
+        assert (first.verdict, len(served.asked)) == ("pass", asked)

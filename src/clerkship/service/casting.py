@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from clerkship.actors.person_played import NO_PERSON
 from clerkship.engine.catalog import Registered
-from clerkship.engine.model_build import build_model, model_name, settled
+from clerkship.engine.model_build import SCRIPTED, build_model, model_name, settled
 from clerkship.engine.models import ALONE, Models
 from clerkship.llm.absent import AbsentModel
 from clerkship.llm.contract import Model
@@ -113,10 +113,16 @@ class Cast:
             found += _missing(self.models.person, "some people must be played by a model", NO_PERSON)
         return tuple(found)
 
+    def unready(self) -> tuple[Problem, ...]:
+        """Who cannot be asked, and need not be where all was recorded."""
+        asked = (self.models.judge, self.models.person)
+        reasons = dict.fromkeys(model.reason for model in asked if isinstance(model, AbsentModel) and model.recorded)
+        return tuple(Problem(message=f"{reason}: only what was recorded is answered") for reason in reasons)
+
 
 def _missing(model: Model | None, what: str, instead: str) -> list[Problem]:
     if isinstance(model, AbsentModel):
-        return [Problem(message=model.reason)]
+        return [] if model.recorded else [Problem(message=model.reason)]
     return [Problem(message=f"{what}, and none is configured", hint=instead)] if model is None else []
 
 
@@ -142,7 +148,8 @@ def choose(
     if person is None and needs.person and simulation is not None:
         person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", NO_PERSON)
     board = Switchboard(settings.endpoint_calls or None)
-    build = _recalled if asking.tape == "replay" else partial(build_model, board=board)
+    build: Build = _recalled if asking.tape == "replay" else partial(build_model, board=board)
+    build = partial(_if_need_be, build=build) if asking.tape == "refresh" else build
     settle = _unsettled if asking.tape == "replay" else _settled
     judge_model, judge_kept = _ready(judge, settings, build, settle)
     person_model, person_kept = _ready(person, settings, build, settle)
@@ -210,6 +217,16 @@ def _recalled(choice: ModelChoice, settings: Settings) -> Model | None:
         return None
     # A replayed run keeps the names of variables in a model's address, which is no address until they are put in.
     return RecalledModel(choice.who if "${" in choice.who else model_name(choice, settings))
+
+
+def _if_need_be(choice: ModelChoice, settings: Settings, build: Build) -> Model | None:
+    """Where all that is asked was recorded nobody is asked, and no key is needed; else, whoever asks is told."""
+    try:
+        return build(choice, settings)
+    except InputError as error:
+        if choice.who.startswith(SCRIPTED):  # a file that is not there is a mistake, and no key
+            raise
+        return AbsentModel(model_name(choice, settings), str(error), recorded=True)
 
 
 def _unsettled(choice: ModelChoice, settings: Settings) -> ModelChoice:

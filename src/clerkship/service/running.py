@@ -193,7 +193,12 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         solver,
         request.concurrency or benchmark_concurrency or settings.concurrency,
         cast.models,
-        (*library.warnings_of(tasks), *cast.missing(needs), *(tapes.warnings if tapes is not None else ())),
+        (
+            *library.warnings_of(tasks),
+            *cast.missing(needs),
+            *cast.unready(),
+            *(tapes.warnings if tapes is not None else ()),
+        ),
         library.domain,
         frozenset(library.tasks),
     )
