@@ -127,6 +127,14 @@ def test_it_is_saved_and_a_run_on_a_machine_without_the_store_shows_it(
     assert "agreed with people in 27 of 29 labels" in capsys.readouterr().out
 
 
+def test_a_file_it_cannot_be_saved_in_is_told_first(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("calibration.json").write_text("{")
+    assert run([*WITH, "--save", "calibration.json"]) == 2
+    said = capsys.readouterr()
+    assert "calibration.json:2:1: not YAML" in said.err
+    assert "conversations" not in said.out
+
+
 def test_it_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["judge"]) in (0, 2)
     assert "calibrate" in capsys.readouterr().out

@@ -156,6 +156,17 @@ def test_what_was_done_is_said_in_words_and_in_json(tmp_path: Path) -> None:
     assert "give --record or --refresh too" in clerkship(here, *common, "--record-agent", exits=2)
 
 
+def test_what_was_not_kept_is_counted(tmp_path: Path) -> None:
+    here = project(tmp_path)
+    played = "scenario:\n  name: Played\n  simulation_context: You want your order ORD-1.\n"
+    (here / "played.yml").write_text(played + "  goals: {assertions: [{bot_uttered: {text_matches: snow}}]}\n")
+    (here / "person.yml").write_text("- {answer: {message: How can I help you today?, done: false}}\n")
+    common = ("run", "played.yml", "-a", "python:agent:Agent", "--person", "scripted:person.yml")
+    told = clerkship(here, *common, "--record", exits=2)
+    assert "record 0 recorded" in told
+    assert "3 answers of a person who fell out of their role: not kept" in told
+
+
 def test_rescoring_keeps_to_cassettes(tmp_path: Path) -> None:
     here = project(tmp_path)
     common = ("run", "eval/tasks/late.yml", "-a", "python:agent:Agent", "--judge", "scripted:answers.yml")
@@ -177,3 +188,8 @@ def test_damage_is_said_with_its_line(tmp_path: Path) -> None:
     cassette.write_text("\n".join([*lines[:-1], lines[-1].replace("It is polite", "It is rude")[:-9]]) + "\n")
     told = clerkship(here, *common, "--replay", exits=2)
     assert f"eval/tasks/cassettes/late.jsonl:{len(lines)}:1: it is no line of a cassette" in told
+    assert "record it again with --record" in told
+    told = clerkship(here, *common, "--record", exits=1)
+    assert f"eval/tasks/cassettes/late.jsonl:{len(lines)}:1: it is no line of a cassette" in told
+    assert "it is recorded anew" in told
+    assert cassette.read_text().splitlines() == lines

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from clerkship.engine.catalog import only_ours
+from clerkship.library.calibration import beside
+from clerkship.library.conftest import near
 from clerkship.library.load import load
 from clerkship.model.problem import InputError
 
@@ -49,6 +51,34 @@ def test_it_is_found_from_wherever_one_starts(tmp_path: Path, place: str) -> Non
     assert conftest.simulation.llm.parameters == {"reasoning_effort": "none"}
     assert (conftest.simulation.llm.timeout, conftest.simulation.max_concurrent_llm_calls) == (30, 3)
     assert conftest.evaluation.llm.key_from == "MY_KEY"
+
+
+@pytest.mark.parametrize("place", ["scenarios/orders", "scenarios/orders/late.yml", "scenarios/orders/by/post"])
+def test_it_and_the_calibration_are_found_from_folders_below(tmp_path: Path, place: str) -> None:
+    folder = project(tmp_path, GOOD)
+    for file in ("orders/late.yml", "orders/by/post/lost.yml"):
+        (folder / "scenarios" / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "scenarios" / file).write_text(SCENARIO)
+    (folder / "scenarios" / "conftest.yml").write_text("fixtures: []")  # of other tests, and passed over
+    calibration = folder / "calibration.json"
+    calibration.write_text('{"calibrations": []}')
+    library = load(folder / place, only_ours())
+    assert library.conftest is not None
+    assert library.conftest.evaluation is not None
+    assert set(library.prompts) == {"person", "criterion"}
+    assert beside(library.root) == calibration.resolve()
+    assert near(folder / place / "labelled.yml") == (folder / "conftest.yml").resolve()
+
+
+@pytest.mark.parametrize("below", ["other/project/scenarios/a", "1/2/3/4/5/6/7"])
+def test_what_is_in_another_project_or_far_away_is_not_taken(tmp_path: Path, below: str) -> None:
+    folder = project(tmp_path, GOOD)
+    (folder / "other" / "project" / ".git").mkdir(parents=True)
+    (folder / "calibration.json").write_text('{"calibrations": []}')
+    (folder / below).mkdir(parents=True)
+    (folder / below / "a.yml").write_text(SCENARIO)
+    assert load(folder / below, only_ours()).conftest is None
+    assert beside(folder / below) is None
 
 
 def test_a_folder_without_one_has_none(tmp_path: Path) -> None:

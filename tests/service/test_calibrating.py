@@ -13,6 +13,7 @@ from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity, d
 from clerkship.model.problem import InputError
 from clerkship.report.calibration import calibrated, in_words, kappa_of
 from clerkship.service.calibrating import Calibrated, CalibrationRequest, calibrate, keep, plan_calibration
+from clerkship.service.checking import ValidationRequest, validate
 from clerkship.service.exporting import Targets, write_reports
 from clerkship.service.reading import show_run
 from clerkship.service.running import RunRequest, execute, plan_run
@@ -238,8 +239,13 @@ def test_a_run_that_is_kept_can_be_labelled(bench: Workbench) -> None:
 
 
 def test_nobody_to_calibrate_is_said_before_anything_is_asked(bench: Workbench) -> None:
-    with pytest.raises(InputError, match="none is configured"):
+    with pytest.raises(InputError, match=r"none is configured; give --judge$"):
         held(bench, None)
+    llm = "{provider: openai, model: own-model, api_key: '${NO_SUCH_KEY}'}"
+    bench.write("labels/conftest.yml", f"evaluation: {{llm: {llm}}}")
+    with pytest.raises(InputError, match="NO_SUCH_KEY is not set") as caught:
+        held(bench, None)
+    assert str(caught.value).endswith("; or give --judge")  # it has no --no-judge
     with pytest.raises(InputError, match="nobody to calibrate"):
         held(bench, "none")
 
@@ -340,6 +346,34 @@ def test_a_file_that_is_broken_is_told_before_the_run(bench: Workbench) -> None:
     bench.write("eval/calibration.json", '{"calibrations": [{"judge": {"model": "x"}}]}')
     with pytest.raises(InputError, match=r"calibration.json:1:\d+: calibrations.0.judge: `prompt` is missing"):
         run_judged(bench, "openai:x@http://127.0.0.1:9/v1")
+
+
+def test_a_file_that_is_broken_is_told_when_scenarios_are_checked(bench: Workbench) -> None:
+    bench.write("eval/scenarios/late.yml", SCENARIO)
+    file = bench.write("eval/calibration.json", '{"calibrations": []}')
+    request = ValidationRequest(path=bench.folder / "eval" / "scenarios")
+    assert validate(request, SETTINGS, CATALOG).exit_code() == 0
+    file.write_text("{")
+    found = validate(request, SETTINGS, CATALOG)
+    assert found.exit_code() == 2
+    assert [Path(problem.file).name for problem in found.problems] == ["calibration.json"]
+
+
+def test_a_file_that_cannot_be_kept_in_is_told_before_anybody_is_asked(bench: Workbench) -> None:
+    path = bench.write("labels/labelled.yml", LABELLED)
+    broken = bench.write("broken.json", "{")
+    places = {
+        broken: "broken.json:2:1: not YAML",
+        bench.folder: "it is a folder",
+        broken / "in" / "calibration.json": "broken.json: it is no folder",
+    }
+    with Served(by_snow) as served:
+        for place, said in places.items():
+            request = CalibrationRequest(path=path, judge=who(served), save=place)
+            with pytest.raises(InputError, match=said):
+                plan_calibration(request, SETTINGS, CATALOG, bench.store)
+        assert served.asked == []
+    assert broken.read_text() == "{"
 
 
 def test_a_run_without_a_judge_has_none_to_calibrate(bench: Workbench) -> None:

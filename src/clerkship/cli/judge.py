@@ -79,7 +79,7 @@ def calibrate(
         clerkship judge calibrate eval/labelled.yml --judge openai:gpt-5.1 --at-least 0.7
     """
     settings = load_settings()
-    request = CalibrationRequest(path=labelled, judge=who, votes=votes, concurrency=concurrency)
+    request = CalibrationRequest(path=labelled, judge=who, votes=votes, concurrency=concurrency, save=save)
     with open_store(store or settings.store, create=True) as kept:
         plan = plan_calibration(request, settings, registered(), kept)
         if not json:

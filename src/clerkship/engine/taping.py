@@ -38,6 +38,7 @@ class Taping:
             with contextlib.suppress(CassetteFailed):  # it is told in the end, when all trials are kept
                 self._tapes.save()
 
-    def finish(self, *, whole: bool, known: Collection[str] | None = None) -> Told | None:
-        """The run is over; whether it came to its end, and which tasks there are in its files."""
-        return self._tapes.finish(whole=whole, known=known) if self._tapes is not None else None
+    def finish(self, *, whole: bool, known: Collection[str] | None = None, trials: int | None = None) -> Told | None:
+        """The run is over; whether it came to its end, which tasks there are in its files, and how often each was to be
+        run."""
+        return self._tapes.finish(whole=whole, known=known, trials=trials) if self._tapes is not None else None

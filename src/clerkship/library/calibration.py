@@ -1,11 +1,12 @@
 """Calibrations that are kept beside scenarios, so that whoever runs those knows what their judge is worth."""
 
+import os
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from clerkship.library.complaint import complain
-from clerkship.library.source import Folder
+from clerkship.library.source import Folder, up_to_evaluation
 from clerkship.model.calibration import Calibration, CalibrationFile
 from clerkship.model.problem import InputError
 
@@ -13,9 +14,9 @@ NAME = "calibration.json"
 
 
 def beside(root: Path) -> Path | None:
-    """The file that a folder of scenarios goes by: its own, or `eval/calibration.json` for `eval/scenarios`."""
-    folder = root.resolve()
-    folders = [folder, folder.parent] if folder.name == "scenarios" or folder.parent.name == "eval" else [folder]
+    """The file that a folder of scenarios goes by: its own, or `eval/calibration.json` for `eval/scenarios` and for
+    what is below."""
+    folders = [root.resolve(), *up_to_evaluation(root)]
     return next((place / NAME for place in folders if (place / NAME).is_file()), None)
 
 
@@ -29,6 +30,19 @@ def load_calibrations(path: Path) -> tuple[Calibration, ...]:
         return CalibrationFile.model_validate(tree.data).calibrations
     except ValidationError as error:
         raise InputError(find() for find in complain(error, CalibrationFile, tree, [])) from None
+
+
+def check_place(path: Path) -> None:
+    """Whether one can be put into a file; raises InputError if not. It is known before anybody is asked."""
+    if path.is_dir():
+        raise InputError.of("it is a folder", file=str(path), hint=f"name a file, such as {path / NAME}")
+    if path.exists():
+        load_calibrations(path)
+    there = path if path.exists() else next(folder for folder in path.absolute().parents if folder.exists())
+    if not (there == path or there.is_dir()):
+        raise InputError.of("it is no folder", file=str(there))
+    if not os.access(there, os.W_OK):
+        raise InputError.of("it cannot be written to", file=str(there))
 
 
 def save_calibration(path: Path, calibration: Calibration) -> None:

@@ -1,13 +1,13 @@
 """`conftest.yml`: which file is one, the one above a folder of scenarios; the templates it names, read and tried."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from clerkship.library.complaint import complain
-from clerkship.library.source import SUFFIXES, Folder, Unreadable, read_text
+from clerkship.library.source import EVALUATION, SUFFIXES, Folder, Unreadable, read_text, up_to_evaluation
 from clerkship.llm.prompts import BadPrompt, Prompt
 from clerkship.model.conftest import Conftest
 from clerkship.model.names import did_you_mean
@@ -23,18 +23,17 @@ def is_conftest(path: Path, data: Any) -> bool:
 
 
 def above(root: Path) -> Path | None:
-    """The one that a folder of scenarios goes by: `eval/conftest.yml` for `eval/scenarios`."""
-    folder = root.resolve()
-    if folder.name != "scenarios" and folder.parent.name != "eval":
-        return None
-    found = (root.resolve().parent / f"{STEM}{suffix}" for suffix in SUFFIXES)
-    return next((path for path in found if path.is_file()), None)
+    """The one that a folder of scenarios goes by: `eval/conftest.yml` for `eval/scenarios`, and for what is below."""
+    return _first(up_to_evaluation(root))
 
 
 def near(file: Path) -> Path | None:
     """The one that a file which is no scenario goes by: beside it, in `eval` above it, or in an `eval` beside it."""
     folder = file.resolve().parent
-    folders = [folder, *([folder.parent] if folder.parent.name == "eval" else []), folder / "eval"]
+    return _first([folder, *up_to_evaluation(folder), folder / EVALUATION])
+
+
+def _first(folders: Iterable[Path]) -> Path | None:
     places = (place / f"{STEM}{suffix}" for place in folders for suffix in SUFFIXES)
     return next((path for path in places if path.is_file() and is_conftest(path, _data(path))), None)
 
@@ -48,7 +47,7 @@ def read_template(conftest: Path, name: str) -> tuple[Path, str]:
     """A template and where it is; raises Unreadable unless it is a file of the project, with something in it. Paths are
     from the project's root."""
     folder = conftest.resolve().parent
-    project = folder.parent if folder.name == "eval" else folder
+    project = folder.parent if folder.name == EVALUATION else folder
     path = project / name
     if Path(name).is_absolute() or not path.resolve().is_relative_to(project):
         raise Unreadable("it is outside the project", f"paths are from {project.name}/, and stay in it")

@@ -62,6 +62,25 @@ class Report:
         return [*sorted(self.problems, key=lambda p: (p.file, p.line, p.column)), *rest]
 
 
+EVALUATION = "eval"
+"""The folder that has what all scenarios below it go by."""
+MOST_ABOVE = 6
+
+
+def up_to_evaluation(folder: Path) -> list[Path]:
+    """The folders above one, the nearest first, up to that of an evaluation; none where there is no such folder, or it
+    is in another project or far away. Of `scenarios` the one above is taken for it, whatever its name."""
+    whole = folder.resolve()
+    found: list[Path] = []
+    for place in [] if whole.name == EVALUATION or (whole / ".git").exists() else whole.parents[:MOST_ABOVE]:
+        found.append(place)
+        if place.name == EVALUATION:
+            return found
+        if (place / ".git").exists():
+            break
+    return [whole.parent] if whole.name == "scenarios" else []
+
+
 PERSONAS = "personas"
 """A folder of personas that several folders of tasks have in common."""
 

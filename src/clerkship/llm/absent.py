@@ -13,9 +13,11 @@ T = TypeVar("T", bound=BaseModel)
 class AbsentModel:
     """Answers nothing."""
 
-    def __init__(self, name: str, reason: str) -> None:
+    def __init__(self, name: str, reason: str, *, recorded: bool = False) -> None:
         self.name = name
         self.reason = reason
+        self.recorded = recorded
+        """Whether cassettes stand before it: it is missed by whoever asks for what is on none."""
 
     def ask(self, question: Question[T]) -> Answer[T]:
         """Say why not."""

@@ -192,6 +192,10 @@ _LINE: TypeAdapter[Head | Text | Said | Entry] = TypeAdapter(
 )
 
 
+class DamagedCassette(InputError):
+    """What is in a file is no cassette, or none that this release reads."""
+
+
 class CassetteFailed(PlatformError):
     """A cassette could not be written."""
 
@@ -206,6 +210,8 @@ class Cassette:
         self.entries: dict[str, Entry] = {}
         self.digest = ""
         """Of the file as it was read; nothing where there was none."""
+        self._replaces = False
+        """Whether it is to stand for a file that could not be made out."""
 
     @classmethod
     def load(cls, path: Path) -> "Cassette":
@@ -223,6 +229,13 @@ class Cassette:
             if line or number < len(lines):
                 found._take(number, line)
         found._refuse_gaps()
+        return found
+
+    @classmethod
+    def anew(cls, path: Path) -> "Cassette":
+        """An empty one for a file that is there and cannot be made out. That stays until something else is written."""
+        found = cls(path)
+        found.digest, found._replaces = hashlib.sha256(path.read_bytes()).hexdigest(), True
         return found
 
     def _take(self, number: int, line: bytes) -> None:
@@ -254,17 +267,17 @@ class Cassette:
         if key != found:
             raise self._damaged(number, "its key does not fit what it says: it was changed by hand, or is damaged")
 
-    def _damaged(self, number: int, what: str, hint: str = _MEND) -> InputError:
-        return InputError([Problem(file=str(self.path), line=number, column=1, message=what, hint=hint)])
+    def _damaged(self, number: int, what: str, hint: str = _MEND) -> DamagedCassette:
+        return DamagedCassette([Problem(file=str(self.path), line=number, column=1, message=what, hint=hint)])
 
     def _refuse_gaps(self) -> None:
         """Every text that is named must be there."""
         for entry in self.entries.values():
             talk = entry.talk if isinstance(entry, Exchange) else ""
             if any(text not in self.texts for text in entry.texts()) or (talk and talk not in self.said):
-                raise InputError.of(f"a text of {entry.key} is missing", file=str(self.path), hint=_MEND)
+                raise DamagedCassette.of(f"a text of {entry.key} is missing", file=str(self.path), hint=_MEND)
         if any(said.after and said.after not in self.said for said in self.said.values()):
-            raise InputError.of("a part of a talk is missing", file=str(self.path), hint=_MEND)
+            raise DamagedCassette.of("a part of a talk is missing", file=str(self.path), hint=_MEND)
 
     def keep(self, text: str) -> str:
         """Have a text; its hash."""
@@ -307,12 +320,14 @@ class Cassette:
         """Write it whole, or leave what is there; one without entries is no file."""
         try:
             if not self.entries:
-                self.path.unlink(missing_ok=True)
+                if not self._replaces:
+                    self.path.unlink(missing_ok=True)
                 return
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._join()
             data = self.data()
             _replace(self.path, data)
+            self._replaces = False
             self.digest = hashlib.sha256(data).hexdigest()
         except OSError as error:
             raise CassetteFailed(f"the cassette {self.path} cannot be written: {error.strerror}") from None

@@ -1,7 +1,7 @@
 """What was recorded instead of what is asked: the nearest there is, and its difference."""
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from clerkship.llm.cassette import Cassette, Embedding, Exchange, Said, address
@@ -9,21 +9,29 @@ from clerkship.model.usage import Role
 
 MOST_LINES = 24
 LONGEST_LINE = 240
-MOST_COMPARED = 50
+MOST_COMPARED = 200
 """Recordings that are looked at closely."""
+LONGEST_COMPARED = 1000
+"""Signs of what differs that are compared with each other."""
 _NAMES = {"shape": "the shape of the answer", "parameters": "the model's parameters", "sample": "which sample it is"}
 
 
 def explain(
-    asked: Mapping[str, Any], texts: Sequence[str], talk: Sequence[Said], role: Role, cassette: Cassette
+    asked: Mapping[str, Any],
+    texts: Sequence[str],
+    talk: Sequence[Said],
+    role: Role,
+    cassette: Cassette,
+    used: Collection[str] = (),
 ) -> str:
-    """How a question differs from the recorded one that is most like it."""
+    """How a question differs from the recorded one that is most like it. Of those that are equally so, one that the
+    trial had no use for is rather its old self than another question's answer."""
     known = [entry for entry in cassette.entries.values() if isinstance(entry, Exchange)]
     if not known:
         return "; nothing is recorded there" if not cassette.entries else "; no question to a model is recorded there"
     written = {address(text): text for text in texts}
     prompt = "".join(written[key] for key in asked["prompt"])
-    near = _nearest(asked, prompt, role, known, cassette)
+    near = _nearest(asked, prompt, role, known, cassette, used)
     differs = [name for name, value in asked.items() if getattr(near, name) != value]
     if differs == ["model"]:
         return f"; only the model differs: recorded with {near.model}, asked is {asked['model']}"
@@ -50,16 +58,35 @@ def explain_vectors(asked: Mapping[str, Any], cassette: Cassette) -> str:
 
 
 def _nearest(
-    asked: Mapping[str, Any], prompt: str, role: Role, known: Iterable[Exchange], cassette: Cassette
+    asked: Mapping[str, Any],
+    prompt: str,
+    role: Role,
+    known: Iterable[Exchange],
+    cassette: Cassette,
+    used: Collection[str],
 ) -> Exchange:
-    ranked = sorted(known, key=lambda entry: (-_alike(entry, asked, role), entry.key))[:MOST_COMPARED]
-    lines = set(prompt.splitlines())
+    parts = set(asked["prompt"])
+    ranked = sorted(
+        known, key=lambda entry: (-_alike(entry, asked, role), -len(parts.intersection(entry.prompt)), entry.key)
+    )
+    lines = prompt.splitlines()
+    every = set(lines)
 
-    def score(entry: Exchange) -> float:
-        others = set(cassette.whole(entry.prompt).splitlines())
-        return _alike(entry, asked, role) + 3 * len(lines & others) / max(len(lines | others), 1)
+    def score(entry: Exchange) -> tuple[float, bool, float, str]:
+        recorded = cassette.whole(entry.prompt).splitlines()
+        others = set(recorded)
+        shared = _alike(entry, asked, role) + 3 * len(every & others) / max(len(every | others), 1)
+        return shared, entry.key not in used, _likeness(recorded, every, lines, others), entry.key
 
-    return max(ranked, key=lambda entry: (score(entry), entry.key))
+    return max(ranked[:MOST_COMPARED], key=score)
+
+
+def _likeness(recorded: Sequence[str], every: Collection[str], lines: Sequence[str], others: Collection[str]) -> float:
+    """How like each other the lines are in which two prompts differ: of several criteria about one conversation, the
+    one that was reworded."""
+    was = "\n".join(line for line in recorded if line not in every)[:LONGEST_COMPARED]
+    now = "\n".join(line for line in lines if line not in others)[:LONGEST_COMPARED]
+    return difflib.SequenceMatcher(None, was, now, autojunk=False).ratio()
 
 
 def _alike(entry: Exchange, asked: Mapping[str, Any], role: Role) -> float:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, JsonValue
 from clerkship.llm.cassette import (
     Cassette,
     CassetteFailed,
+    DamagedCassette,
     Embedding,
     Entry,
     Exchange,
@@ -31,7 +32,7 @@ from clerkship.llm.contract import Answer, BadAnswer, Model, Question, Vectors, 
 from clerkship.llm.nearest import explain, explain_vectors
 from clerkship.llm.veil import Veil
 from clerkship.model.frozen import Frozen
-from clerkship.model.problem import ClerkshipError
+from clerkship.model.problem import ClerkshipError, Problem
 from clerkship.model.run import Tape
 from clerkship.model.usage import NOTHING_USED, Role
 
@@ -109,6 +110,10 @@ class Tapes:
     veil: Veil = field(default_factory=Veil)
     solver: str = ""
     """The agent whose answers are taken down, or played, if any are."""
+    begins_anew: bool = False
+    """Whether a cassette that is damaged, or of another version, is recorded anew instead of being refused."""
+    warnings: list[Problem] = field(default_factory=list)
+    """What is said of those."""
 
     def __post_init__(self) -> None:
         self._gate = threading.RLock()
@@ -136,8 +141,18 @@ class Tapes:
             if source not in self._cassettes:
                 path = self.place(source)
                 known = next((known for known in self._cassettes.values() if known.path == path), None)
-                self._cassettes[source] = known or Cassette.load(path)
+                self._cassettes[source] = known or self._load(path)
             return self._cassettes[source]
+
+    def _load(self, path: Path) -> Cassette:
+        try:
+            return Cassette.load(path)
+        except DamagedCassette as damaged:
+            if not self.begins_anew:
+                raise
+            hint = "it is recorded anew: all that it has goes when something is written"
+            self.warnings += [problem.model_copy(update={"hint": hint}) for problem in damaged.problems]
+            return Cassette.anew(path)
 
     def model(self, model: Model, role: Role, spot: Spot, names: Mapping[str, str]) -> "Taped":
         """A model, as one trial asks it in one role."""
@@ -194,6 +209,12 @@ class Tapes:
             owners = tuple(sorted({*entry.of, spot.owner}))
             cassette.entries[entry.key] = entry.model_copy(update={"of": owners})
             self._dirty.add(cassette.path)
+
+    def used(self, spot: Spot) -> set[str]:
+        """What a trial has had use for, by key."""
+        path = self.cassette(spot.source).path
+        with self._gate:
+            return {key for key, owner in self._used.get(path, ()) if owner == spot.owner}
 
     def keep(self, spot: Spot, texts: Sequence[str]) -> None:
         """Have texts that an entry names."""
@@ -253,6 +274,7 @@ class Tapes:
                 if not isinstance(entry, Exchange) or entry.role != "person" or spot.owner not in entry.of:
                     continue
                 self._fresh.discard((cassette.path, key))
+                self._dirty.add(cassette.path)  # it may have been written meanwhile
                 self._forgotten += 1
                 if before is None:
                     del cassette.entries[key]
@@ -278,25 +300,28 @@ class Tapes:
                 cassettes[path].save()
                 self._dirty.discard(path)
 
-    def finish(self, *, whole: bool, known: Collection[str] | None = None) -> Told:
-        """The run is over; whether it came to its end, and which tasks there are. What is stale goes, if it did."""
+    def finish(self, *, whole: bool, known: Collection[str] | None = None, trials: int | None = None) -> Told:
+        """The run is over; whether it came to its end, which tasks there are, and how often each was to be run. What is
+        stale goes, if it did."""
         with self._gate:
             if self.mode == "record" and whole:
-                self._drop(known)
+                self._drop(known, trials)
             try:
                 self.save()
             except CassetteFailed as error:
                 return self._told(str(error))
             return self._told()
 
-    def _drop(self, known: Collection[str] | None) -> None:
+    def _drop(self, known: Collection[str] | None, trials: int | None) -> None:
         for cassette in {id(cassette): cassette for cassette in self._cassettes.values()}.values():
             ended = self._ended.get(cassette.path, set())
             for key, entry in list(cassette.entries.items()) if ended else ():
                 left = tuple(
                     owner
                     for owner in entry.of
-                    if not self._is_stale(cassette, entry, owner) and (known is None or owner[0] in known)
+                    if not self._is_stale(cassette, entry, owner)
+                    and not self._is_beyond(cassette, entry, owner, trials)
+                    and (known is None or owner[0] in known)
                 )
                 if left == entry.of:
                     continue
@@ -308,9 +333,15 @@ class Tapes:
                     self._dropped += 1
 
     def _is_stale(self, cassette: Cassette, entry: Entry, owner: Owner) -> bool:
-        role = entry.role if isinstance(entry, Exchange | Embedding) else f"agent {entry.solver}"
-        used = self._used.get(cassette.path, set())
+        role, used = _role(entry), self._used.get(cassette.path, set())
         return (owner, role) in self._ended.get(cassette.path, set()) and (entry.key, owner) not in used
+
+    def _is_beyond(self, cassette: Cassette, entry: Entry, owner: Owner, trials: int | None) -> bool:
+        """Whether it is of a trial that there is no more, of a task whose trials all came to their end."""
+        (task, trial), role, ended = owner, _role(entry), self._ended.get(cassette.path, set())
+        if trials is None or trial <= trials:
+            return False
+        return all(((task, number), role) in ended for number in range(1, trials + 1))
 
     def _told(self, failed: str = "") -> Told:
         cassettes = {cassette.path: cassette for cassette in self._cassettes.values()}
@@ -332,6 +363,11 @@ class Tapes:
             missed=len(self._misses),
             first_miss=self.missed(*min(self._misses)) if self._misses else "",
         )
+
+
+def _role(entry: Entry) -> str:
+    """Who was asked."""
+    return entry.role if isinstance(entry, Exchange | Embedding) else f"agent {entry.solver}"
 
 
 class Asked(NamedTuple):
@@ -428,7 +464,9 @@ class Taped:
                 self._spot,
                 asked.key,
                 what,
-                lambda cassette: explain(asked.fields, asked.texts, asked.talk, self._role, cassette),
+                lambda cassette: explain(
+                    asked.fields, asked.texts, asked.talk, self._role, cassette, self._tapes.used(self._spot)
+                ),
             )
         came: dict[str, Any] = {}
         try:

@@ -102,8 +102,11 @@ class Results:
         yield "summary.txt", "\n".join(_summary(entries, seconds, self.place)).encode() + b"\n"
 
     def _labelled(self, kept: Kept) -> Kept:
-        """With the labels that this format has where we have made longer ones of our own."""
+        """With the labels that this format has where we have made longer ones of our own. A trial that broke before it
+        was graded has no criteria."""
         written = self.snapshots[kept.task_run.task].task.criteria
+        if len(kept.task_run.criteria) != len(written):
+            return kept
         criteria = tuple(
             graded.model_copy(update={"label": plain_label(criterion.assertion)})
             if criterion.label == label(criterion.assertion)

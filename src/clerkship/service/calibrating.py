@@ -10,7 +10,7 @@ from clerkship.engine.labelled import EVENTS, Conversation, events_of, judge_lab
 from clerkship.engine.models import Models
 from clerkship.engine.regrade import parse_log
 from clerkship.kit.wall import now
-from clerkship.library.calibration import save_calibration
+from clerkship.library.calibration import check_place, save_calibration
 from clerkship.library.conftest import load_conftest, near
 from clerkship.library.labelled import LabelledItem, LabelledSet, load_labelled
 from clerkship.llm.asker import Tally
@@ -35,6 +35,8 @@ class CalibrationRequest:
     judge: str | None = None
     votes: int = 1
     concurrency: int | None = None
+    save: Path | None = None
+    """The file that it is to be kept in, besides the store."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,8 @@ def plan_calibration(
     request: CalibrationRequest, settings: Settings, catalog: Registered, store: Store
 ) -> CalibrationPlan:
     """Read the labelled set, find what runs it names, choose the judge."""
+    if request.save is not None:
+        check_place(request.save)
     labelled = load_labelled(request.path, EVENTS)
     conversations, problems = dict[str, Conversation](), list[Problem]()
     for item in labelled.items:
@@ -140,8 +144,9 @@ def plan_calibration(
     file = near(request.path)
     conftest, prompts = load_conftest(file) if file is not None else (None, {})
     asking = Asking(prompts=prompts, votes=check_votes(request.votes))
-    cast = choose(Wanted(judge=request.judge, asking=asking), settings, conftest=conftest, needs=Needs(judge=True))
-    missing = cast.missing(Needs(judge=True))
+    needs = Needs(judge=True, skippable=False)
+    cast = choose(Wanted(judge=request.judge, asking=asking), settings, conftest=conftest, needs=needs)
+    missing = cast.missing(needs)
     judge = cast.judging()
     if missing or judge is None:
         raise InputError(missing or [Problem(message="there is nobody to calibrate", hint="give --judge")])

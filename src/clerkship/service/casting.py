@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from clerkship.actors.person_played import NO_PERSON
 from clerkship.engine.catalog import Registered
-from clerkship.engine.model_build import build_model, model_name, settled
+from clerkship.engine.model_build import SCRIPTED, build_model, model_name, settled
 from clerkship.engine.models import ALONE, Models
 from clerkship.llm.absent import AbsentModel
 from clerkship.llm.contract import Model
@@ -27,6 +27,7 @@ from clerkship.settings import Settings, variables
 _JUDGED = "judged"
 Build = Callable[[ModelChoice, Settings], Model | None]
 """Makes somebody who can be asked of a choice; nobody where that is the choice."""
+_CRITERIA = "some criteria need a model to judge them"
 _NO_JUDGE = "give --judge, or --no-judge to skip them"
 
 
@@ -37,6 +38,13 @@ class Needs(NamedTuple):
     person: bool = False
     rated: bool = False
     """Whether some define metrics, which are no reason to have no verdict."""
+    skippable: bool = True
+    """Whether one can do without a judge: who calibrates one cannot."""
+
+    @property
+    def without_judge(self) -> str:
+        """What to do where there is none."""
+        return _NO_JUDGE if self.skippable else "give --judge"
 
 
 def needs_of(snapshots: Iterable[Snapshot], catalog: Registered) -> Needs:
@@ -96,9 +104,12 @@ class Cast:
         """What is known beforehand of what will have no verdict, or cannot be played."""
         found: list[Problem] = []
         if needs.judge and not self.models.skips_judged:
-            found += _missing(self.models.judge, "some criteria need a model to judge them", _NO_JUDGE)
-        elif rates(self.models.asking):
-            found += self._unrated()
+            found += _missing(
+                self.models.judge, _CRITERIA if needs.skippable else "a model is to judge", needs.without_judge
+            )
+        elif self.models.asking.checks_person and not self.models.skips_judged:
+            found += _missing(self.models.judge, "--check-person needs a judge", "give --judge")
+        self._refuse_unasked()
         if (needs.rated or self.models.asking.metrics) and self.models.judge is None and not self.models.skips_judged:
             found.append(Problem(message="nobody is there to rate conversations by metrics", hint="give --judge"))
         return (*found, *(self.unplayed() if needs.person else ()))
@@ -107,19 +118,24 @@ class Cast:
         """What is known beforehand of people who must be played by a model."""
         return tuple(_missing(self.models.person, "some people must be played by a model", NO_PERSON))
 
-    def _unrated(self) -> list[Problem]:
-        """Nobody looks at how people were played, or rates, though that was asked for."""
+    def _refuse_unasked(self) -> None:
+        """To skip the judge and to ask it something in one breath is a mistake, and would look like an answer."""
         asking = self.models.asking
         flags = {"--check-person": asking.checks_person, "--metrics": asking.metrics}
-        named = " and ".join(flag for flag, given in flags.items() if given) or "a prompt for metrics"
-        if self.models.skips_judged:
+        named = " and ".join(flag for flag, given in flags.items() if given)
+        if named and self.models.skips_judged:
             raise InputError.of(f"{named} needs a judge, and --no-judge leaves none", hint="leave one of them out")
-        return _missing(self.models.judge, f"{named} needs a judge", "give --judge")
+
+    def unready(self) -> tuple[Problem, ...]:
+        """Who cannot be asked, and need not be where all was recorded."""
+        asked = (self.models.judge, self.models.person)
+        reasons = dict.fromkeys(model.reason for model in asked if isinstance(model, AbsentModel) and model.recorded)
+        return tuple(Problem(message=f"{reason}: only what was recorded is answered") for reason in reasons)
 
 
 def _missing(model: Model | None, what: str, instead: str) -> list[Problem]:
     if isinstance(model, AbsentModel):
-        return [Problem(message=model.reason)]
+        return [] if model.recorded else [Problem(message=model.reason)]
     return [Problem(message=f"{what}, and none is configured", hint=instead)] if model is None else []
 
 
@@ -140,14 +156,16 @@ def choose(
     needed = needs.judge or needs.rated or rates(asking)
     judge = _chosen(wanted.judge, kept.judge if kept is not None else None, settings.judge, needed=needed)
     if judge is None and needed and evaluation is not None:
-        judge = _Named(evaluation.llm, evaluation.max_concurrent_llm_calls, "judge", _NO_JUDGE)
+        judge = _Named(evaluation.llm, evaluation.max_concurrent_llm_calls, "judge", needs.without_judge)
     person = _chosen(wanted.person, kept.person if kept is not None else None, settings.person, needed=needs.person)
     if person is None and needs.person and simulation is not None:
         person = _Named(simulation.llm, simulation.max_concurrent_llm_calls, "person", NO_PERSON)
     board = Switchboard(settings.endpoint_calls or None)
-    build = _recalled if asking.tape == "replay" else partial(build_model, board=board)
-    judge_model, judge_kept = _ready(judge, settings, build)
-    person_model, person_kept = _ready(person, settings, build)
+    build: Build = _recalled if asking.tape == "replay" else partial(build_model, board=board)
+    build = partial(_if_need_be, build=build) if asking.tape == "refresh" else build
+    settle = _unsettled if asking.tape == "replay" else _settled
+    judge_model, judge_kept = _ready(judge, settings, build, settle)
+    person_model, person_kept = _ready(person, settings, build, settle)
     parameters = judge_kept.parameters if judge_kept is not None else {}
     models = Models(judge_model, person_model, judge_kept is not None and judge_kept.skips, asking, parameters)
     return Cast(models, judge_kept, person_kept)
@@ -183,12 +201,19 @@ class _Named(NamedTuple):
         return ModelChoice(
             who=f"{sort}:{found['model']}{address}",
             parameters=llm.parameters,
-            timeout=llm.timeout,
-            at_once=self.at_once,
-            key_from=llm.key_from,
-            api_version=found["version"] or "",
-            prices=llm.prices,
+            **(manner_of(llm, self.at_once) | {"api_version": found["version"] or ""}),
         )
+
+
+def manner_of(llm: Llm, at_once: int | None) -> dict[str, Any]:
+    """How a conftest has a model asked, whoever it is: the same on every machine."""
+    return {
+        "timeout": llm.timeout,
+        "at_once": at_once,
+        "key_from": llm.key_from,
+        "api_version": llm.api_version or "",
+        "prices": llm.prices,
+    }
 
 
 def _chosen(wanted: str | None, kept: ModelChoice | None, setting: str, *, needed: bool) -> ModelChoice | _Named | None:
@@ -207,17 +232,51 @@ def _recalled(choice: ModelChoice, settings: Settings) -> Model | None:
     return RecalledModel(choice.who if "${" in choice.who else model_name(choice, settings))
 
 
+def _if_need_be(choice: ModelChoice, settings: Settings, build: Build) -> Model | None:
+    """Where all that is asked was recorded nobody is asked, and no key is needed; else, whoever asks is told."""
+    try:
+        return build(choice, settings)
+    except InputError as error:
+        if choice.who.startswith(SCRIPTED):  # a file that is not there is a mistake, and no key
+            raise
+        return AbsentModel(model_name(choice, settings), str(error), recorded=True)
+
+
+def _unsettled(choice: ModelChoice, settings: Settings) -> ModelChoice:
+    """As a replay keeps it: by its name, with nothing of these settings about how it would be asked here."""
+    if choice.skips or "${" in choice.who:
+        return choice
+    name = model_name(choice, settings)
+    return choice.model_copy(update={"who": name, "embeddings": choice.embeddings or settings.embeddings})
+
+
+def _settled(choice: ModelChoice, settings: Settings) -> ModelChoice:
+    """As a run keeps it that asks. What was replayed has the names of variables, and is asked where they say now."""
+
+    def told(path: list[int | str], unknown: UnknownVariable) -> None:
+        raise InputError.of(f"model `{choice.who}`: {unknown}", hint=unknown.hint)
+
+    names = {"who": choice.who, "embeddings": choice.embeddings, "api_version": choice.api_version}
+    if "${" in "".join(names.values()):
+        choice = choice.model_copy(update=expand(names, variables(), told))
+    return settled(choice, settings)
+
+
 def _ready(
-    found: ModelChoice | _Named | None, settings: Settings, build: Build
+    found: ModelChoice | _Named | None,
+    settings: Settings,
+    build: Build,
+    settle: Callable[[ModelChoice, Settings], ModelChoice],
 ) -> tuple[Model | None, ModelChoice | None]:
     """One that a conftest names and that is not to be had is no reason not to run: whoever asks it is told."""
     if found is None:
         return None, None
     if isinstance(found, ModelChoice):
-        return build(found, settings), found if "${" in found.who else settled(found, settings)
+        choice = settle(found, settings)
+        return build(choice, settings), choice
     try:
-        choice = found.choice()
-        return build(choice, settings), settled(choice, settings)
+        choice = settle(found.choice(), settings)
+        return build(choice, settings), choice
     except InputError as error:
         reason = f"the conftest's {found.role} is not available: {error}; or {found.instead}"
         return AbsentModel(found.llm.name, reason), None

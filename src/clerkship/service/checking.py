@@ -8,6 +8,7 @@ from typing import TypeVar
 from clerkship.actors.contract import Described, Solver
 from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import Registered
+from clerkship.library.calibration import beside, load_calibrations
 from clerkship.library.domain import find_domain, read_domain
 from clerkship.library.library import Library
 from clerkship.library.load import load
@@ -48,6 +49,9 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
     """Load it and see."""
     try:
         library, _ = load_checked(request.path, request.agent, settings, catalog, domain=request.domain)
+        calibration = beside(library.root)
+        if calibration is not None:  # a run with a judge reads it
+            load_calibrations(calibration)
     except InputError as error:
         return Validation(None, error.problems)
     file = request.path if request.path.is_file() else None

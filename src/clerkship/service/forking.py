@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from clerkship.actors.contract import AgentError, Solver
+from clerkship.actors.recorded import RecordedSolver
 from clerkship.engine.build import build_solver, plugins_used
 from clerkship.engine.catalog import Registered
 from clerkship.model.model_choice import NOBODY
@@ -46,6 +47,11 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
     prefix = read_prefix(store, ran, request.turn, catalog, warm_up=request.warm_up)
     agent = request.agent or run.solver
     solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
+    if isinstance(solver, RecordedSolver):
+        whose = f"--agent {solver.whose}" if solver.whose else "--agent"
+        raise InputError.of(
+            f"`{solver.name}` plays what was recorded, and cannot go on otherwise", hint=f"give {whose}"
+        )
     snapshot = graded_now(snapshot_at(store, ran.snapshot))
     plan = Plan(snapshots=(snapshot.hash,), seed=run.seed, trials=request.trials)
     needs = needs_of([snapshot], catalog)

@@ -160,7 +160,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     wanted = {name for loaded in tasks for name in loaded.environment.datasets}
     needs = needs_of(snapshots, catalog)
     cast = choose(_wanted(request, library), settings, conftest=library.conftest, needs=needs)
-    cast = taped(cast, Deck(library.root, settings, library.conftest), snapshots, needs)
+    deck = Deck(library.root, settings, library.conftest, request.trials, begins_anew=request.tape == "record")
+    cast = taped(cast, deck, snapshots, needs)
     _refuse_unplayed(tasks, cast)
     solver = taped_agent(solver, cast.models, snapshots)
     plan = Plan(
@@ -181,8 +182,9 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         calibration=_calibration(library, cast.judging(snapshots)),
         **cast.kept(snapshots),
     )
-    if cast.models.tapes is not None and run.replayed:
-        run = as_replayed(run, plan, snapshots, cast.models.tapes)
+    tapes = cast.models.tapes
+    if tapes is not None and run.replayed:
+        run = as_replayed(run, plan, snapshots, tapes)
     return RunPlan(
         run,
         plan,
@@ -191,7 +193,12 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         solver,
         request.concurrency or benchmark_concurrency or settings.concurrency,
         cast.models,
-        (*library.warnings_of(tasks), *cast.missing(needs)),
+        (
+            *library.warnings_of(tasks),
+            *cast.missing(needs),
+            *cast.unready(),
+            *(tapes.warnings if tapes is not None else ()),
+        ),
         library.domain,
         frozenset(library.tasks),
     )
@@ -373,7 +380,7 @@ def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch
             plan.models.close()
             taping.save()
         store.mark(plan.run.id, "cancelled" if batch.cancelled else "completed", _end_of(plan.run))
-    told = taping.finish(whole=not batch.cancelled, known=plan.known)
+    told = taping.finish(whole=not batch.cancelled, known=plan.known, trials=plan.plan.trials)
     return RunResult(store.run(plan.run.id), store.counts(plan.run.id), told)
 
 

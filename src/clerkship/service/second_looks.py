@@ -127,7 +127,7 @@ def _deck(run: BenchmarkRun, settings: Settings) -> Deck:
         raise InputError.of(
             f"{run.id} has its recordings beside {run.path}, and that is not here", hint="go there first"
         )
-    return Deck(root_of(path), settings)
+    return Deck(root_of(path), settings, trials=run.trials)
 
 
 def _packages(plugins: Mapping[str, str]) -> str:
@@ -236,12 +236,17 @@ def rescore(
     if library is not None:
         run = _with_prompts(run, library)
     cast = choose(Wanted(judge=judging.judge), judging.settings, kept=run, conftest=conftest, needs=needs)
-    deck = Deck(library.root, judging.settings, conftest) if library is not None else _deck(run, judging.settings)
+    deck = (
+        Deck(library.root, judging.settings, conftest, run.trials)
+        if library is not None
+        else _deck(run, judging.settings)
+    )
     cast = taped(cast, deck, tuple(snapshots.values()), needs)
     about = {
         "plugins": plugins,
         "options": judging.options(run.options, run.asking.tape),
         **cast.kept(snapshots.values()),
+        "person": run.person,  # nobody is played anew, and a fork of this one goes on with the same
     }
     new = _open_rescored(store, run.model_copy(update=about), len(trials), snapshots.values(), cast.models.tapes)
     taping = Taping(cast.models, snapshots.values())

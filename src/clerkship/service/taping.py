@@ -19,7 +19,7 @@ from clerkship.llm.contract import Model
 from clerkship.llm.recalled import RecalledModel
 from clerkship.llm.tape import Part, Tapes
 from clerkship.llm.veil import Veil, worth_hiding
-from clerkship.model.conftest import Conftest, Llm
+from clerkship.model.conftest import Conftest, Evaluation, Llm, Simulation
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan
@@ -28,7 +28,7 @@ from clerkship.model.run import Asking, BenchmarkRun, Tape
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
 from clerkship.model.variables import put_back
-from clerkship.service.casting import Cast, Needs, rates
+from clerkship.service.casting import Cast, Needs, manner_of, rates
 from clerkship.settings import Settings, secrets, variables
 from clerkship.store.contract import Store, UnknownRun
 
@@ -46,6 +46,10 @@ class Deck:
     """The folder that sources of tasks are named from."""
     settings: Settings
     conftest: Conftest | None = None
+    trials: int | None = None
+    """How often each task is run, at most: what is recorded of other trials says nothing here."""
+    begins_anew: bool = False
+    """Whether what cannot be made out is recorded anew. Only where all of it is asked again."""
 
 
 def check_tape(asking: Asking) -> None:
@@ -80,11 +84,20 @@ def _parts(cast: Cast, settings: Settings, veil: Veil) -> dict[Role, Part]:
 
 
 def _as_known(choice: ModelChoice | None, tapes: Tapes, role: Role) -> ModelChoice | None:
-    """As a replay keeps it: by the name that cassettes have, and nothing of how it would be asked here."""
+    """As a replay keeps it: by the name that cassettes have. How it is asked stays, so that whoever goes on from there
+    can ask it."""
     part = tapes.parts.get(role)
     if choice is None or part is None:
         return choice
-    return ModelChoice(who=part.name, parameters=dict(part.parameters), embeddings=part.vectors)
+    version = put_back(choice.api_version, tapes.veil.names)
+    return choice.model_copy(
+        update={
+            "who": part.name,
+            "parameters": dict(part.parameters),
+            "embeddings": part.vectors,
+            "api_version": version,
+        }
+    )
 
 
 def open_tapes(mode: Tape, deck: Deck, snapshots: Iterable[Snapshot]) -> Tapes:
@@ -94,6 +107,7 @@ def open_tapes(mode: Tape, deck: Deck, snapshots: Iterable[Snapshot]) -> Tapes:
         mode,
         lambda source: cassette_of(deck.root / source),
         veil=Veil(known, worth_hiding(secrets(deck.settings))),
+        begins_anew=deck.begins_anew,
     )
     for source in dict.fromkeys(snapshot.source for snapshot in snapshots):
         cassette = tapes.cassette(source)
@@ -131,13 +145,15 @@ def _part(choice: ModelChoice, settings: Settings, veil: Veil) -> Part:
 
 def _recalled(cast: Cast, deck: Deck, tapes: Tapes, snapshots: Sequence[Snapshot], needs: Needs) -> Cast:
     """Who is not named, or not to be had here, is whoever was recorded."""
-    models = cast.models
+    models, conftest = cast.models, deck.conftest
+    evaluation = conftest.evaluation if conftest is not None else None
+    simulation = conftest.simulation if conftest is not None else None
     wants_judge = (needs.judge or needs.rated or rates(models.asking)) and not models.skips_judged
     if wants_judge and _is_away(models.judge):
-        found = _recorded(tapes, snapshots, "--judge")
+        found = _asked_as(_recorded(tapes, deck, snapshots, "--judge"), models.judge, evaluation, deck.settings)
         cast = replace(cast, judge=found, models=replace(cast.models, judge=_remembered(found)))
     if needs.person and _is_away(models.person):
-        found = _recorded(tapes, snapshots, "--person")
+        found = _asked_as(_recorded(tapes, deck, snapshots, "--person"), models.person, simulation, deck.settings)
         cast = replace(cast, person=found, models=replace(cast.models, person=_remembered(found)))
     return cast
 
@@ -147,13 +163,23 @@ def _remembered(found: ModelChoice | None) -> RecalledModel:
     return RecalledModel(found.who if found is not None else "nobody")
 
 
+def _asked_as(
+    found: ModelChoice | None, model: Model | None, block: Evaluation | Simulation | None, settings: Settings
+) -> ModelChoice | None:
+    """In the conftest's manner, where it was the conftest's and is not to be had here: as where it is."""
+    if found is None or block is None or not isinstance(model, AbsentModel):
+        return found
+    vectors = {"embeddings": found.embeddings or settings.embeddings}
+    return found.model_copy(update=vectors | manner_of(block.llm, block.max_concurrent_llm_calls))
+
+
 def _is_away(model: Model | None) -> bool:
     return model is None or isinstance(model, AbsentModel)
 
 
-def _recorded(tapes: Tapes, snapshots: Iterable[Snapshot], flag: str) -> ModelChoice | None:
+def _recorded(tapes: Tapes, deck: Deck, snapshots: Iterable[Snapshot], flag: str) -> ModelChoice | None:
     """The one model that cassettes know in some roles."""
-    roles, entries = _FLAGS[flag], _entries(tapes, snapshots)
+    roles, entries = _FLAGS[flag], _entries(tapes, snapshots, deck.trials)
     asked = [entry for entry in entries if isinstance(entry, Exchange) and entry.role in roles]
     found = {(entry.model, orjson.dumps(entry.parameters, option=orjson.OPT_SORT_KEYS)) for entry in asked}
     if len(found) > 1:
@@ -168,8 +194,8 @@ def _recorded(tapes: Tapes, snapshots: Iterable[Snapshot], flag: str) -> ModelCh
     return ModelChoice(who=name, parameters=parameters, embeddings=vectors)
 
 
-def _entries(tapes: Tapes, snapshots: Iterable[Snapshot]) -> list[Entry]:
-    """All that is recorded for some tasks."""
+def _entries(tapes: Tapes, snapshots: Iterable[Snapshot], trials: int | None = None) -> list[Entry]:
+    """All that is recorded for some tasks; for their first trials, where it is said how many there are."""
     sources: dict[str, set[str]] = {}
     for snapshot in snapshots:
         sources.setdefault(snapshot.source, set()).add(snapshot.task.name)
@@ -177,7 +203,7 @@ def _entries(tapes: Tapes, snapshots: Iterable[Snapshot]) -> list[Entry]:
         entry
         for source, tasks in sources.items()
         for entry in tapes.cassette(source).entries.values()
-        if any(task in tasks for task, _ in entry.of)
+        if any(task in tasks and (trials is None or trial <= trials) for task, trial in entry.of)
     ]
 
 
