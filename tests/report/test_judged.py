@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.quality import Quality, Rating
-from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
+from clerkship.model.run import Asking, CriterionRun, FieldCheck, TaskRun
 from clerkship.model.usage import Usage
 from clerkship.report.card import body
 from clerkship.report.costs import dollars, render_used
@@ -118,7 +118,7 @@ def test_votes_that_are_not_with_the_majority_are_counted() -> None:
 
 def test_criteria_that_come_out_differently_are_named() -> None:
     told = lines(trial(1), trial(2, criteria=(judged(votes=(False, False, False)),)), trial(1, "Other"))
-    assert told["flips"] == "“It says why” passed in 1 of 2 trials"
+    assert told["flips"] == "Late: “It says why” passed in 1 of 2 trials"
     assert "flips" not in lines(trial(1), trial(2))
 
 
@@ -138,11 +138,65 @@ def test_invalid_people_stand_beside_the_rate() -> None:
     none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": ()}
     broken = trial(2, status="invalid_person", ending="invalid_person", error="spoke as the agent", **none)
     errored = trial(3, status="errored", ending="errored", error="x", **none)
-    told = lines(trial(1), broken, errored)
-    assert told["people"] == ("invalid in 1 of 2 trials (50%, 95 % interval 9% to 91%): not in the pass rate")
-    played = RUN.model_copy(update={"person": ModelChoice(who="openai:gpt-5.1")})
-    assert lines(trial(1), run=played)["people"].startswith("invalid in 0 of 1 trial (0%")
-    assert "people" not in lines(trial(1))
+    asked: dict[Any, Usage] = {"person": Usage(calls=2)}
+    scripted = [trial(n, "Scripted") for n in range(1, 40)]
+    run = RUN.model_copy(update={"person": ModelChoice(who="openai:gpt-5.1")})
+    told = lines(trial(1, models=asked), broken, errored, *scripted, run=run)["people"]
+    assert told == (
+        "invalid in 1 of 2 trials in which a model played somebody (50%, 95 % interval 9% to 91%): not in the pass rate"
+    )
+    assert lines(trial(1, models=asked), run=run)["people"].startswith("invalid in 0 of 1 trial in")
+    assert "people" not in lines(trial(1), run=run), "whoever is scripted cannot be invalid"
+    again = Judged.of(run, [trial(1, snapshot="played"), broken, trial(1)], played_in=frozenset({"played"}))
+    assert (again.invalid, again.played) == (1, 2)
+
+
+def test_the_rate_of_invalid_people_counts_the_same_in_every_report() -> None:
+    none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": ()}
+    asked: dict[Any, Usage] = {"person": Usage(calls=2)}
+    trials = [
+        trial(1, models=asked),
+        trial(2, status="invalid_person", ending="invalid_person", error="x", models=asked, **none),
+        *[trial(n, "Scripted") for n in (1, 2)],
+    ]
+    run = RUN.model_copy(update={"person": ModelChoice(who="openai:gpt-5.1")})
+    counts, told = made_up.counts(trials), "invalid in 1 of 2 trials in which a model played somebody"
+    assert told in render_html(run, counts, [made_up.detail(one) for one in trials])
+    assert told in render_markdown(run, counts, lambda: trials).replace("&#37;", "%")
+    assert told in "".join(render_junit(run, counts, lambda: [Case(one, "a.yml", 0) for one in trials]))
+    kept = [Kept(one, [], b"") for one in trials]
+    summary = orjson.loads(list(render_jsonl(run, counts, kept, lambda digest: b"{}"))[-1])
+    assert (summary["judged"]["invalid_person"]["invalid"], summary["judged"]["invalid_person"]["trials"]) == (1, 2)
+
+
+def test_what_a_replay_took_was_spent_before() -> None:
+    run = RUN.model_copy(update={"asking": Asking(tape="replay")})
+    told = lines(trial(), run=run)["models"]
+    assert told.endswith("$0.0031, $0.0031 per verdict (as recorded: a replay asks nobody)")
+    assert "as recorded" not in lines(trial())["models"]
+    page = render_html(run, made_up.counts([trial()]), [made_up.detail(trial())])
+    assert "as recorded" in data_of(page)["trials"][0]["body"]["models"]
+    assert page == render_html(run, made_up.counts([trial()]), [made_up.detail(trial())])
+    data = Judged.of(run, [trial()]).data()
+    assert data is not None
+    assert data["as_recorded"] is True
+
+
+def test_what_trials_together_tell_is_in_every_report() -> None:
+    trials = [trial(1), trial(2), trial(3, verdict="fail", score=0.0)]
+    run, counts = RUN.model_copy(update={"trials": 3}), made_up.counts(trials)
+    xml = "".join(render_junit(run, counts, lambda: [Case(one, "a.yml", 0) for one in trials]))
+    properties = {found.get("name"): found.get("value") for found in ET.fromstring(xml).iter("property")}
+    assert properties["pass@k"] == "67% at 1, 100% at 2, 100% at 3"
+    assert properties["pass^k"] == "67% at 1, 33% at 2, 0% at 3"
+    attempts = [trial(1, attempt=1, verdict="fail"), trial(1, attempt=2), *trials[1:]]
+    kept = [Kept(one, [], b"") for one in attempts]
+    summary = orjson.loads(list(render_jsonl(run, counts, kept, lambda digest: b"{}"))[-1])
+    assert summary["repeats"]["flaky"] == ["Late"]
+    assert summary["repeats"]["pass_at"] == {"1": pytest.approx(2 / 3), "2": 1.0, "3": 1.0}
+    assert summary["repeats"]["pass_hat"] == {"1": pytest.approx(2 / 3), "2": pytest.approx(1 / 3), "3": 0.0}
+    once = RUN.model_copy(update={"trials": 1})
+    assert orjson.loads(list(render_jsonl(once, counts, [], lambda digest: b"{}"))[-1])["repeats"] is None
 
 
 def test_cost_is_per_verdict_and_said_not_to_be_known_where_it_is_not() -> None:
@@ -304,7 +358,9 @@ def test_what_a_person_out_of_role_would_have_said_is_shown_where_they_would_hav
     view = show_task(bench.store, one.run, "Late")
     assert ("person", f"(out of role; not said: {line})") in view.said
     lines = dict(show_run(bench.store, one.run).judged().lines())
-    assert lines["people"].startswith("invalid in 1 of 1 trial (100%, 95 % interval 21% to 100%)")
+    assert lines["people"].startswith(
+        "invalid in 1 of 1 trial in which a model played somebody (100%, 95 % interval 21% to 100%)"
+    )
     targets = Targets(html=bench.folder / "r.html")
     write_reports(bench.store, one.run, targets)
     page = (bench.folder / "r.html").read_text()
