@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clerkship.cli.console import out
+from clerkship.cli.verdicts import print_run
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.quality import Quality, Rating
@@ -23,11 +25,12 @@ from clerkship.report.junit import Case, render_junit
 from clerkship.report.markdown import render_markdown
 from clerkship.report.plain import explain
 from clerkship.report.reliance import reliance
-from clerkship.service.exporting import Targets, write_reports
-from clerkship.service.reading import show_run, show_task
+from clerkship.service.exporting import ResultsFolder, Targets, write_reports
+from clerkship.service.reading import RunView, show_run, show_task
+from clerkship.service.second_looks import rescore
 from tests.report import made_up
 from tests.report.test_html import Elements, data_of
-from tests.workbench import Workbench
+from tests.workbench import CATALOG, Workbench
 
 JUDGE = JudgeIdentity(model="openai:gpt-5.1", parameters={"temperature": 0}, prompt="criterion-abc", votes=3)
 OVERALL = Agreement(both_passed=12, both_failed=10, false_passes=1, false_fails=1)
@@ -337,6 +340,43 @@ def test_a_person_out_of_role_is_blamed_and_nobody_else() -> None:
     assert list(explain(one))[-1].startswith("log:")
 
 
+def test_criteria_of_a_trial_without_a_verdict_are_no_failures(capsys: pytest.CaptureFixture[str]) -> None:
+    none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (made_up.criterion(),)}
+    one = trial(1, status="invalid_person", ending="invalid_person", error="spoke as the agent", **none)
+    assert body(made_up.detail(one))["undecided"] == "not judged: the person was not played as they should be"
+    assert "undecided" not in body(made_up.detail(trial()))
+    missed = body(made_up.detail(trial(status="errored", ending="errored", error="not recorded: a question", **none)))
+    assert (missed["missed"], missed["ending"]) == (True, "It took another turn than the recording")
+    assert "the platform" not in missed["reason"]
+    print_run(out(), RunView(RUN, made_up.counts([one]), [one]))
+    told = capsys.readouterr().out
+    [row] = [line for line in told.splitlines() if "ab" * 6 in line]
+    assert row.split()[-2:] == ["–", "ab" * 6]
+    assert "0/1" not in told
+
+
+def test_graded_again_the_rate_of_invalid_people_is_what_it_was(bench: Workbench) -> None:
+    late = "scenario: {name: Late, simulation_context: You ask about an order., goals: {assertions: [%s]}}"
+    bench.write("late.yml", late % "{bot_uttered: {text_matches: Tuesday}}")
+    bench.write("said.yml", "scenario: {name: said, simulation_context: Hi., setup: {person: {lines: [hi]}}}")
+    answers = [
+        {"contains": "The conversation starts", "answer": {"message": "Where is my order?", "done": False}},
+        {"contains": "Tuesday", "answer": {"message": "Good, thank you.", "done": True}},
+        {"about": "person", "answer": {"message": "How can I help you today?", "done": False}},
+    ]
+    path = bench.write("../person.json", json.dumps(answers))
+    replies = iter(["Which order is it?", *["It comes on Tuesday."] * 9])
+    found = bench.run(lambda message: next(replies), person=f"scripted:{path}", trials=2, concurrency=1)
+    assert sorted(one.status for one in found) == ["completed", "completed", "completed", "invalid_person"]
+    told = dict(show_run(bench.store, found[0].run).judged().lines())["people"]
+    assert told.startswith("invalid in 1 of 2 trials in which a model played somebody")
+    again = rescore(bench.store, found[0].run, CATALOG).run
+    assert dict(show_run(bench.store, again.id).judged().lines())["people"] == told
+    target = bench.folder / "r.md"
+    write_reports(bench.store, again.id, Targets(markdown=target))
+    assert "invalid in 1 of 2 trials" in target.read_text()
+
+
 def test_what_a_person_out_of_role_would_have_said_is_shown_where_they_would_have_said_it(bench: Workbench) -> None:
     bench.write(
         "late.yml",
@@ -361,8 +401,10 @@ def test_what_a_person_out_of_role_would_have_said_is_shown_where_they_would_hav
     assert lines["people"].startswith(
         "invalid in 1 of 1 trial in which a model played somebody (100%, 95 % interval 21% to 100%)"
     )
-    targets = Targets(html=bench.folder / "r.html")
-    write_reports(bench.store, one.run, targets)
+    targets = Targets(html=bench.folder / "r.html", results=ResultsFolder(bench.folder / "results"))
+    written = write_reports(bench.store, one.run, targets)
+    summary = (written["results"] / "summary.txt").read_text().splitlines()
+    assert summary[-2:] == ["Errored runs: not the agent's doing", "! Late  1/1 errored"]
     page = (bench.folder / "r.html").read_text()
     assert "left out of the rate: 1 invalid person" in page.lower()
     [trial] = data_of(page)["trials"]

@@ -19,8 +19,8 @@ from clerkship.cli.words import ending, verdict
 from clerkship.model.criterion import Criterion
 from clerkship.model.problem import InputError
 from clerkship.report.markdown import SUMMARY
-from clerkship.report.outcome import is_missed
-from clerkship.report.plain import blame, decides, on_one_line, some_gate, wrong
+from clerkship.report.outcome import is_missed, undecided
+from clerkship.report.plain import blame, on_one_line, some_gate, wrong
 from clerkship.report.repeats import rates
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task
@@ -152,8 +152,8 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
 
 def _print_criteria(view: TaskView, *, whole: bool) -> None:
     task_run = view.task_run
-    if task_run.criteria and not decides(task_run):
-        out().print("  [quiet]criteria as they stood: they decide nothing[/]")
+    if task_run.criteria and undecided(task_run):
+        out().print(f"  [quiet]criteria {undecided(task_run)}[/]")
     for number, criterion in enumerate(task_run.criteria):
         print_criterion(out(), criterion, whole=whole, gates=some_gate(task_run))
         if whole:

@@ -15,9 +15,9 @@ from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.report.costs import render_used
 from clerkship.report.judged import NOT_IN_VERDICT, Judged, by_model, in_words
-from clerkship.report.outcome import outcome, tally
+from clerkship.report.outcome import outcome, tally, undecided
 from clerkship.report.percent import percent
-from clerkship.report.plain import blame, decides, on_one_line, side_by_side, some_gate, wrong
+from clerkship.report.plain import blame, on_one_line, side_by_side, some_gate, wrong
 from clerkship.report.reliance import reliance
 from clerkship.report.repeats import Repeats, TaskRate, beside, curves, rates, repeats
 from clerkship.service.reading import RunView
@@ -144,7 +144,7 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
     trials = max((task_run.trial for task_run in task_runs), default=1)
     for task_run in shown:
         score = "" if task_run.score is None else f"{task_run.score:.2f}"
-        count = _count(task_run.criteria) if decides(task_run) else "[quiet]–[/]"
+        count = _count(task_run.criteria) if not undecided(task_run) else "[quiet]–[/]"
         trial = f" [quiet]trial {task_run.trial}[/]" if trials > 1 else ""
         table.add_row(
             verdict(task_run),

@@ -10,7 +10,7 @@ from clerkship.report.costs import render_used
 from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import clip
 from clerkship.report.judged import by_model
-from clerkship.report.outcome import ended, is_missed, outcome, reason
+from clerkship.report.outcome import ended, is_missed, outcome, reason, undecided
 
 VALUE_LIMIT = 4_000
 EVIDENCE_LIMIT = 100
@@ -62,6 +62,7 @@ def _of_models(run: TaskRun, replayed: bool) -> dict[str, Any]:
     return {
         **({"quality": _quality(run.quality)} if run.quality is not None else {}),
         **({"models": used} if used else {}),
+        **({"undecided": undecided(run)} if undecided(run) else {}),
         **({"missed": True} if is_missed(run) else {}),
     }
 

@@ -166,8 +166,7 @@ class Judged:
 
     def _is_played(self, task_run: TaskRun) -> bool:
         """Whether a model played somebody: who is scripted, or not there, cannot fall out of their role."""
-        asked_person = task_run.models.get("person", NOTHING_USED).calls > 0
-        return asked_person or task_run.status == "invalid_person" or task_run.snapshot in self.played_in
+        return "person" in task_run.models or task_run.status == "invalid_person" or task_run.snapshot in self.played_in
 
     def _add(self, task: str, criterion: CriterionRun) -> None:
         if not by_model(criterion):

@@ -48,6 +48,17 @@ def ended(task_run: TaskRun) -> str:
     return "It took another turn than the recording" if is_missed(task_run) else ENDINGS[task_run.ending]
 
 
+_UNDECIDED: dict[str, str] = {
+    "errored": "as they stood when it broke: they decide nothing",
+    "invalid_person": "not judged: the person was not played as they should be",
+}
+
+
+def undecided(task_run: TaskRun) -> str:
+    """Why the criteria of a trial say nothing of the agent; empty where they do."""
+    return _UNDECIDED.get(task_run.status, "")
+
+
 def outcome(task_run: TaskRun) -> str:
     """The verdict, or the status of a trial that has none."""
     return task_run.verdict or task_run.status

@@ -6,7 +6,7 @@ from typing import Any
 
 from clerkship.model.matcher import describe
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
-from clerkship.report.outcome import OUTCOMES, is_missed, outcome, reason
+from clerkship.report.outcome import OUTCOMES, is_missed, outcome, reason, undecided
 from clerkship.report.reliance import reliance
 
 MOST_EVIDENCE = 20
@@ -55,14 +55,9 @@ def word(task_run: TaskRun) -> str:
     return f"{OUTCOMES[outcome(task_run)][0]}{late}"
 
 
-def decides(task_run: TaskRun) -> bool:
-    """Whether its criteria say anything of the agent: not where the platform failed, or the person."""
-    return task_run.status not in ("errored", "invalid_person")
-
-
 def unmet(task_run: TaskRun) -> list[CriterionRun]:
     """The criteria that did not hold, or could not be judged; of an errored trial none, for they say nothing."""
-    if not decides(task_run):
+    if undecided(task_run):
         return []
     return [c for c in task_run.criteria if c.status == "error" or (c.status == "judged" and not c.passed)]
 

@@ -103,7 +103,7 @@ def known(store: Store, run: BenchmarkRun) -> tuple[Calibration, ...]:
 def played_in(store: Store, run: BenchmarkRun) -> frozenset[str]:
     """The snapshots in which a model plays somebody; of a run that was graded again only, for any other's trials say
     whom they asked."""
-    if run.made_by != "rescore" or run.person is None:
+    if run.made_by != "rescore":
         return frozenset()
     return frozenset(digest for digest in {ran.snapshot for ran in store.each(run.id)} if _needs_person(store, digest))
 

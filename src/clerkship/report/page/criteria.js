@@ -1,11 +1,6 @@
 // Criteria with their evidence: what was expected beside what was found.
 
 const URGENCY = { fail: 0, errored: 1, skipped: 2, pass: 3 };
-// What criteria of a trial without a verdict are worth: they are folded away, and without a colour.
-const UNDECIDED = {
-  errored: "as they stood when it broke: they decide nothing",
-  invalid_person: "not judged: the person was not played as they should be",
-};
 const CRITERION_WORDS = { fail: "Failed", errored: "Error", skipped: "Skipped", pass: "Passed" };
 
 function criterionOutcome(criterion) {
@@ -20,7 +15,7 @@ function criteriaSection(trial) {
   const sorted = [...criteria].sort((a, b) => URGENCY[criterionOutcome(a)] - URGENCY[criterionOutcome(b)]);
   const cards = sorted.map((criterion) => criterionCard(criterion, trial));
   return el("section", { class: "criteria" },
-    el("div", { class: "heading" }, el("h3", {}, "Criteria"), el("span", { class: "muted" }, UNDECIDED[trial.outcome] || criteriaCounts(criteria)), unfold(cards)),
+    el("div", { class: "heading" }, el("h3", {}, "Criteria"), el("span", { class: "muted" }, trial.body.undecided || criteriaCounts(criteria)), unfold(cards)),
     cards);
 }
 
@@ -52,7 +47,7 @@ function criterionCard(criterion, trial) {
     criterion.input_entity_id ? badge(`about ${criterion.input_entity_id}`, "", "The record it is about") : null,
     outcome !== "pass" && criterion.score > 0 ? badge(`score ${criterion.score.toFixed(2)}`) : null,
   ];
-  const decides = !(trial.outcome in UNDECIDED);
+  const decides = !trial.body.undecided; // else it is folded away, and without a colour
   return el("details", { class: decides ? `criterion is-${outcome}` : "criterion is-skipped", open: decides && outcome !== "pass" },
     el("summary", {},
       icon(decides ? outcome : "skipped"),
@@ -125,7 +120,7 @@ function citations(trial) {
 }
 
 function citedBy(trial, seq) {
-  if (trial.outcome in UNDECIDED) return [];
+  if (trial.body.undecided) return [];
   const failing = (trial.cited.get(seq) || []).filter((criterion) => criterionOutcome(criterion) === "fail");
   return failing.map((criterion) => el("span", { class: "cited is-fail" }, icon("fail"), oneLine(criterion.label, 90)));
 }
