@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clerkship.cli.console import out
-from clerkship.cli.verdicts import print_run
+from clerkship.cli.verdicts import print_rated, print_run
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.quality import Quality, Rating
@@ -172,7 +172,7 @@ def test_the_rate_of_invalid_people_counts_the_same_in_every_report() -> None:
     assert (summary["judged"]["invalid_person"]["invalid"], summary["judged"]["invalid_person"]["trials"]) == (1, 2)
 
 
-def test_what_a_replay_took_was_spent_before() -> None:
+def test_what_a_replay_took_was_spent_before(capsys: pytest.CaptureFixture[str]) -> None:
     run = RUN.model_copy(update={"asking": Asking(tape="replay")})
     told = lines(trial(), run=run)["models"]
     assert told.endswith("$0.0031, $0.0031 per verdict (as recorded: a replay asks nobody)")
@@ -183,6 +183,10 @@ def test_what_a_replay_took_was_spent_before() -> None:
     data = Judged.of(run, [trial()]).data()
     assert data is not None
     assert data["as_recorded"] is True
+    print_rated(out(), trial(), replayed=True)
+    print_rated(out(), trial())
+    replayed, asked = capsys.readouterr().out.splitlines()
+    assert replayed == f"{asked} (as recorded: a replay asks nobody)"
 
 
 def test_what_trials_together_tell_is_in_every_report() -> None:
