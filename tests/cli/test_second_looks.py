@@ -66,6 +66,10 @@ def test_a_worse_agent_is_found_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert "pass 1.00  fail 0.00  One" in said
     assert f"rerun of {first}" in said
     assert "2 tasks are too few" in said
+    assert run(["run", "suite", "--agent", "python:looked_at:Agent", "--task", "One"]) == 1
+    capsys.readouterr()
+    assert run(["compare", first, ids()[-1]]) == 1
+    assert "1 task is too few" in capsys.readouterr().out
     assert run(["compare", first, second, "--gate", "overall"]) == 0
     assert run(["compare", second, first]) == 0
     assert run(["compare", first, "nothing"]) == 2

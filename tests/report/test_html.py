@@ -16,9 +16,10 @@ from clerkship.events.event import INLINE_LIMIT
 from clerkship.model.run import BenchmarkRun, Counts, Ending, FieldCheck, Status, Verdict
 from clerkship.report.budget import BUDGET, fit
 from clerkship.report.detail import BODY_LIMIT, TaskDetail, parse_detail
-from clerkship.report.header import ROWS_WITHOUT_SCRIPT, render_percent
+from clerkship.report.header import ROWS_WITHOUT_SCRIPT
 from clerkship.report.html import render_html
 from clerkship.report.outcome import ENDINGS, OUTCOMES, reason
+from clerkship.report.percent import percent
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.settings import load_settings
 from clerkship.store.sqlite import SqliteStore
@@ -82,7 +83,7 @@ def test_demo_opens_on_its_failure(demo: tuple[BenchmarkRun, Counts, list[TaskDe
     assert first["outcome"] == "fail"
     assert "“The appointment stays private”" in first["body"]["reason"]
     assert [trial["outcome"] for trial in others] == ["pass"] * 4
-    assert "80 %" in page
+    assert "80%" in page
     assert "--seed 0" in page
 
 
@@ -255,9 +256,17 @@ def test_bodies_kept_beside_the_log_are_read_back_and_cut() -> None:
 
 
 def test_rates_are_never_rounded_up_to_all() -> None:
-    assert render_percent(9_999 / 10_000) == "99.9 %"
-    assert render_percent(1.0) == "100 %"
-    assert "95 % interval 37.5 % to 96.3 %" in render_html(
+    assert percent(9_999 / 10_000) == "99.9%"
+    assert percent(0.0001) == "0.1%"
+    assert [percent(share) for share in (1.0, 0.0, 6 / 9, 0.994, 0.006, 1 - 1e-16)] == [
+        "100%",
+        "0%",
+        "67%",
+        "99.4%",
+        "0.6%",
+        "100%",
+    ]
+    assert "95 % interval 38% to 96%" in render_html(
         made_up.RUN, Counts(verdicts={"pass": 4, "fail": 1}, statuses={"completed": 5}), []
     )
 
@@ -271,7 +280,7 @@ def test_repetition_and_flaky_tasks_stand_in_the_header() -> None:
     details = [made_up.detail(trial) for trial in trials]
     run = made_up.RUN.model_copy(update={"trials": 4, "made_by": "rerun", "origin": "run-1"})
     page = render_html(run, made_up.counts(details), details)
-    assert "<b>pass^k</b> 50 % at 1, 16.6 % at 2, 0 % at 4" in page
+    assert "<b>pass^k</b> 50% at 1, 17% at 2, 0% at 4" in page
     assert "<b>Flaky</b> “coin &lt;b&gt;”" in page
     assert "rerun of <code>run-1</code>" in page
     assert "pass^k" not in render_html(made_up.RUN, made_up.counts(details[:1]), details[:1])

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clerkship.cli.console import out
+from clerkship.cli.verdicts import print_rated, print_run
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.quality import Quality, Rating
-from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
+from clerkship.model.run import Asking, CriterionRun, FieldCheck, TaskRun
 from clerkship.model.usage import Usage
 from clerkship.report.card import body
 from clerkship.report.costs import dollars, render_used
@@ -23,11 +25,12 @@ from clerkship.report.junit import Case, render_junit
 from clerkship.report.markdown import render_markdown
 from clerkship.report.plain import explain
 from clerkship.report.reliance import reliance
-from clerkship.service.exporting import Targets, write_reports
-from clerkship.service.reading import show_run, show_task
+from clerkship.service.exporting import ResultsFolder, Targets, write_reports
+from clerkship.service.reading import RunView, show_run, show_task
+from clerkship.service.second_looks import rescore
 from tests.report import made_up
 from tests.report.test_html import Elements, data_of
-from tests.workbench import Workbench
+from tests.workbench import CATALOG, Workbench
 
 JUDGE = JudgeIdentity(model="openai:gpt-5.1", parameters={"temperature": 0}, prompt="criterion-abc", votes=3)
 OVERALL = Agreement(both_passed=12, both_failed=10, false_passes=1, false_fails=1)
@@ -118,7 +121,7 @@ def test_votes_that_are_not_with_the_majority_are_counted() -> None:
 
 def test_criteria_that_come_out_differently_are_named() -> None:
     told = lines(trial(1), trial(2, criteria=(judged(votes=(False, False, False)),)), trial(1, "Other"))
-    assert told["flips"] == "“It says why” passed in 1 of 2 trials"
+    assert told["flips"] == "Late: “It says why” passed in 1 of 2 trials"
     assert "flips" not in lines(trial(1), trial(2))
 
 
@@ -138,11 +141,69 @@ def test_invalid_people_stand_beside_the_rate() -> None:
     none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": ()}
     broken = trial(2, status="invalid_person", ending="invalid_person", error="spoke as the agent", **none)
     errored = trial(3, status="errored", ending="errored", error="x", **none)
-    told = lines(trial(1), broken, errored)
-    assert told["people"] == ("invalid in 1 of 2 trials (50%, 95 % interval 9% to 91%): not in the pass rate")
-    played = RUN.model_copy(update={"person": ModelChoice(who="openai:gpt-5.1")})
-    assert lines(trial(1), run=played)["people"].startswith("invalid in 0 of 1 trial (0%")
-    assert "people" not in lines(trial(1))
+    asked: dict[Any, Usage] = {"person": Usage(calls=2)}
+    scripted = [trial(n, "Scripted") for n in range(1, 40)]
+    run = RUN.model_copy(update={"person": ModelChoice(who="openai:gpt-5.1")})
+    told = lines(trial(1, models=asked), broken, errored, *scripted, run=run)["people"]
+    assert told == (
+        "invalid in 1 of 2 trials in which a model played somebody (50%, 95 % interval 9% to 91%): not in the pass rate"
+    )
+    assert lines(trial(1, models=asked), run=run)["people"].startswith("invalid in 0 of 1 trial in")
+    assert "people" not in lines(trial(1), run=run), "whoever is scripted cannot be invalid"
+    again = Judged.of(run, [trial(1, snapshot="played"), broken, trial(1)], played_in=frozenset({"played"}))
+    assert (again.invalid, again.played) == (1, 2)
+
+
+def test_the_rate_of_invalid_people_counts_the_same_in_every_report() -> None:
+    none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": ()}
+    asked: dict[Any, Usage] = {"person": Usage(calls=2)}
+    trials = [
+        trial(1, models=asked),
+        trial(2, status="invalid_person", ending="invalid_person", error="x", models=asked, **none),
+        *[trial(n, "Scripted") for n in (1, 2)],
+    ]
+    run = RUN.model_copy(update={"person": ModelChoice(who="openai:gpt-5.1")})
+    counts, told = made_up.counts(trials), "invalid in 1 of 2 trials in which a model played somebody"
+    assert told in render_html(run, counts, [made_up.detail(one) for one in trials])
+    assert told in render_markdown(run, counts, lambda: trials).replace("&#37;", "%")
+    assert told in "".join(render_junit(run, counts, lambda: [Case(one, "a.yml", 0) for one in trials]))
+    kept = [Kept(one, [], b"") for one in trials]
+    summary = orjson.loads(list(render_jsonl(run, counts, kept, lambda digest: b"{}"))[-1])
+    assert (summary["judged"]["invalid_person"]["invalid"], summary["judged"]["invalid_person"]["trials"]) == (1, 2)
+
+
+def test_what_a_replay_took_was_spent_before(capsys: pytest.CaptureFixture[str]) -> None:
+    run = RUN.model_copy(update={"asking": Asking(tape="replay")})
+    told = lines(trial(), run=run)["models"]
+    assert told.endswith("$0.0031, $0.0031 per verdict (as recorded: a replay asks nobody)")
+    assert "as recorded" not in lines(trial())["models"]
+    page = render_html(run, made_up.counts([trial()]), [made_up.detail(trial())])
+    assert "as recorded" in data_of(page)["trials"][0]["body"]["models"]
+    assert page == render_html(run, made_up.counts([trial()]), [made_up.detail(trial())])
+    data = Judged.of(run, [trial()]).data()
+    assert data is not None
+    assert data["as_recorded"] is True
+    print_rated(out(), trial(), replayed=True)
+    print_rated(out(), trial())
+    replayed, asked = capsys.readouterr().out.splitlines()
+    assert replayed == f"{asked} (as recorded: a replay asks nobody)"
+
+
+def test_what_trials_together_tell_is_in_every_report() -> None:
+    trials = [trial(1), trial(2), trial(3, verdict="fail", score=0.0)]
+    run, counts = RUN.model_copy(update={"trials": 3}), made_up.counts(trials)
+    xml = "".join(render_junit(run, counts, lambda: [Case(one, "a.yml", 0) for one in trials]))
+    properties = {found.get("name"): found.get("value") for found in ET.fromstring(xml).iter("property")}
+    assert properties["pass@k"] == "67% at 1, 100% at 2, 100% at 3"
+    assert properties["pass^k"] == "67% at 1, 33% at 2, 0% at 3"
+    attempts = [trial(1, attempt=1, verdict="fail"), trial(1, attempt=2), *trials[1:]]
+    kept = [Kept(one, [], b"") for one in attempts]
+    summary = orjson.loads(list(render_jsonl(run, counts, kept, lambda digest: b"{}"))[-1])
+    assert summary["repeats"]["flaky"] == ["Late"]
+    assert summary["repeats"]["pass_at"] == {"1": pytest.approx(2 / 3), "2": 1.0, "3": 1.0}
+    assert summary["repeats"]["pass_hat"] == {"1": pytest.approx(2 / 3), "2": pytest.approx(1 / 3), "3": 0.0}
+    once = RUN.model_copy(update={"trials": 1})
+    assert orjson.loads(list(render_jsonl(once, counts, [], lambda digest: b"{}"))[-1])["repeats"] is None
 
 
 def test_cost_is_per_verdict_and_said_not_to_be_known_where_it_is_not() -> None:
@@ -283,6 +344,43 @@ def test_a_person_out_of_role_is_blamed_and_nobody_else() -> None:
     assert list(explain(one))[-1].startswith("log:")
 
 
+def test_criteria_of_a_trial_without_a_verdict_are_no_failures(capsys: pytest.CaptureFixture[str]) -> None:
+    none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (made_up.criterion(),)}
+    one = trial(1, status="invalid_person", ending="invalid_person", error="spoke as the agent", **none)
+    assert body(made_up.detail(one))["undecided"] == "not judged: the person was not played as they should be"
+    assert "undecided" not in body(made_up.detail(trial()))
+    missed = body(made_up.detail(trial(status="errored", ending="errored", error="not recorded: a question", **none)))
+    assert (missed["missed"], missed["ending"]) == (True, "It took another turn than the recording")
+    assert "the platform" not in missed["reason"]
+    print_run(out(), RunView(RUN, made_up.counts([one]), [one]))
+    told = capsys.readouterr().out
+    [row] = [line for line in told.splitlines() if "ab" * 6 in line]
+    assert row.split()[-2:] == ["–", "ab" * 6]
+    assert "0/1" not in told
+
+
+def test_graded_again_the_rate_of_invalid_people_is_what_it_was(bench: Workbench) -> None:
+    late = "scenario: {name: Late, simulation_context: You ask about an order., goals: {assertions: [%s]}}"
+    bench.write("late.yml", late % "{bot_uttered: {text_matches: Tuesday}}")
+    bench.write("said.yml", "scenario: {name: said, simulation_context: Hi., setup: {person: {lines: [hi]}}}")
+    answers = [
+        {"contains": "The conversation starts", "answer": {"message": "Where is my order?", "done": False}},
+        {"contains": "Tuesday", "answer": {"message": "Good, thank you.", "done": True}},
+        {"about": "person", "answer": {"message": "How can I help you today?", "done": False}},
+    ]
+    path = bench.write("../person.json", json.dumps(answers))
+    replies = iter(["Which order is it?", *["It comes on Tuesday."] * 9])
+    found = bench.run(lambda message: next(replies), person=f"scripted:{path}", trials=2, concurrency=1)
+    assert sorted(one.status for one in found) == ["completed", "completed", "completed", "invalid_person"]
+    told = dict(show_run(bench.store, found[0].run).judged().lines())["people"]
+    assert told.startswith("invalid in 1 of 2 trials in which a model played somebody")
+    again = rescore(bench.store, found[0].run, CATALOG).run
+    assert dict(show_run(bench.store, again.id).judged().lines())["people"] == told
+    target = bench.folder / "r.md"
+    write_reports(bench.store, again.id, Targets(markdown=target))
+    assert "invalid in 1 of 2 trials" in target.read_text()
+
+
 def test_what_a_person_out_of_role_would_have_said_is_shown_where_they_would_have_said_it(bench: Workbench) -> None:
     bench.write(
         "late.yml",
@@ -304,9 +402,13 @@ def test_what_a_person_out_of_role_would_have_said_is_shown_where_they_would_hav
     view = show_task(bench.store, one.run, "Late")
     assert ("person", f"(out of role; not said: {line})") in view.said
     lines = dict(show_run(bench.store, one.run).judged().lines())
-    assert lines["people"].startswith("invalid in 1 of 1 trial (100%, 95 % interval 21% to 100%)")
-    targets = Targets(html=bench.folder / "r.html")
-    write_reports(bench.store, one.run, targets)
+    assert lines["people"].startswith(
+        "invalid in 1 of 1 trial in which a model played somebody (100%, 95 % interval 21% to 100%)"
+    )
+    targets = Targets(html=bench.folder / "r.html", results=ResultsFolder(bench.folder / "results"))
+    written = write_reports(bench.store, one.run, targets)
+    summary = (written["results"] / "summary.txt").read_text().splitlines()
+    assert summary[-2:] == ["Errored runs: not the agent's doing", "! Late  1/1 errored"]
     page = (bench.folder / "r.html").read_text()
     assert "left out of the rate: 1 invalid person" in page.lower()
     [trial] = data_of(page)["trials"]

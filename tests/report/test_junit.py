@@ -79,6 +79,17 @@ def test_every_outcome_has_its_element_and_its_reason() -> None:
     assert "head " + "ab" * 32 in texts["it fails"]
 
 
+def test_what_is_not_recorded_is_told_as_that() -> None:
+    none: dict[str, Any] = {"status": "errored", "verdict": None, "score": None, "ending": "errored", "criteria": ()}
+    error = "not recorded: a question of judge, in 'Late'\n-It snows.\n+It rains.\n--refresh records what is missing"
+    [case] = suite_of(render([made_up.task_run("Late", error=error, **none)])).findall("testcase")
+    [found] = case
+    assert (found.tag, found.attrib["type"]) == ("error", "not_recorded")
+    assert found.attrib["message"] == "Errored: not recorded: a question of judge, in 'Late'"
+    assert "It took another turn than the recording.\n-It snows.\n+It rains.\n--refresh records" in (found.text or "")
+    assert "failed" not in (found.text or "")
+
+
 def test_the_suite_says_which_run_it_was() -> None:
     suite = suite_of(render(detail.task_run for detail in made_up.every_outcome()))
     facts = {fact.attrib["name"]: fact.attrib["value"] for fact in suite.findall("properties/property")}

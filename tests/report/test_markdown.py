@@ -2,6 +2,7 @@
 
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from clerkship.report.foreign import foreign
 from clerkship.report.markdown import COMMENT, LEAST, SUMMARY, render_markdown
 from tests.report import made_up
 
-TAGS = {"h2", "h3", "p", "strong", "em", "i", "code", "ul", "li", "br", "details", "summary"}
+TAGS = {"h2", "h3", "p", "strong", "em", "i", "code", "ul", "li", "br", "details", "summary", "pre"}
 TAGS |= {"table", "thead", "tbody", "tr", "th", "td"}
 HOSTILE = [
     "| a | b |",
@@ -68,6 +69,12 @@ def page_of(task_runs: list[TaskRun], run: BenchmarkRun = made_up.RUN, limit: in
     return render_markdown(run, made_up.counts(task_runs), lambda: task_runs, limit)
 
 
+def missed(error: str, **changes: Any) -> TaskRun:
+    """A trial of a replay that came to a question nobody recorded."""
+    given = {"status": "errored", "verdict": None, "score": None, "ending": "errored", "criteria": (), "error": error}
+    return made_up.task_run(**{"task": "Late"} | given | changes)
+
+
 def hostile(text: str) -> tuple[BenchmarkRun, list[TaskRun]]:
     """A run in which somebody put this text wherever a text can be."""
     check = FieldCheck(path=text, expected={"contains": text}, actual={text: text}, passed=False, seq=3)
@@ -77,8 +84,9 @@ def hostile(text: str) -> tuple[BenchmarkRun, list[TaskRun]]:
         made_up.task_run(text, verdict="pass", trial=2),
         made_up.task_run(text, verdict="fail", agent_error=text, criteria=(failed,), trial=3),
         made_up.task_run(text, status="errored", verdict=None, score=None, ending="errored", error=text, trial=4),
+        missed(f"not recorded: {text}\n-{text}\n\n    {text}\n{text}", task=text, trial=5),
     ]
-    changes = {"name": text, "solver": text, "path": text, "options": (text,), "trials": 4, "total": 4}
+    changes = {"name": text, "solver": text, "path": text, "options": (text,), "trials": 5, "total": 5}
     return made_up.RUN.model_copy(update=changes), trials
 
 
@@ -111,6 +119,20 @@ def test_foreign_text_reads_as_it_was_written() -> None:
     assert Rendered(foreign("one\n/two")).codes == ["one ⏎ /two"]
 
 
+def test_what_is_not_recorded_is_told_as_that_line_by_line() -> None:
+    compared = '-[T1] "It snows."\n+[T1] "It rains."'
+    error = f"not recorded: a question of judge, in 'Late'\n{compared}\n\n  so\n--refresh records"
+    page = page_of([missed(error)])
+    seen = check_harmless(page)
+    assert "It took another turn than the recording." in seen.outside
+    assert "Not recorded: " in seen.outside
+    assert "fault" not in seen.outside
+    assert "The platform or the task failed" not in seen.outside
+    assert f"{compared}\n \n  so\n--refresh records" in seen.codes
+    assert "⏎" not in page
+    assert "pre" not in check_harmless(page_of([missed("not recorded: a question of judge")])).tags
+
+
 @given(st.text(), st.text())
 def test_no_text_breaks_out(before: str, after: str) -> None:
     run, trials = hostile(f"{before}\n/close <b>@x</b>|{after}")
@@ -122,7 +144,7 @@ def test_the_summary_says_how_it_went_and_why() -> None:
     run = made_up.RUN.model_copy(update={"total": 12, "path": "suites/clinic", "status": "cancelled"})
     seen = Rendered(page_of(trials, run))
     assert "⏭️ " in seen.outside, "it was cancelled"
-    assert "2 of 5 graded trials passed: 40 % (95 % interval 11.7 % to 76.9 %)" in seen.outside
+    assert "2 of 5 graded trials passed: 40% (95 % interval 12% to 77%)" in seen.outside
     assert "2 not run" in seen.outside
     assert "2 passed" not in seen.outside
     assert "1 passed" in seen.outside
@@ -146,7 +168,13 @@ def test_flaky_tasks_are_named() -> None:
     trials += [made_up.task_run("Never", trial=n, **bad) for n in (1, 2, 3)]
     page = page_of(trials, made_up.RUN.model_copy(update={"trials": 3, "total": 9}))
     assert "<code>Wobbles</code>: 2 of 3 trials passed" in page
-    assert re.findall(r"^- ", page, re.MULTILINE) == ["- "]
+    assert re.findall(r"^- <code>(\w+)</code>", page, re.MULTILINE) == ["Wobbles"]
+    outside = Rendered(page)
+    assert "pass@k" in outside.codes
+    assert "pass^k" in outside.codes
+    assert ": 56% at 1, 67% at 2, 67% at 3 (at least one of k trials passes)" in outside.outside
+    assert ": 56% at 1, 44% at 2, 33% at 3 (all of k trials pass)" in outside.outside
+    assert "of k trials" not in page_of(trials[:1])
 
 
 def test_all_passed_is_short() -> None:

@@ -13,6 +13,7 @@ from clerkship.kit.statistics import wilson
 from clerkship.model.calibration import Agreement
 from clerkship.report.calibration import count, kappa_of
 from clerkship.report.costs import render_used
+from clerkship.report.percent import percent
 from clerkship.service.calibrating import Calibrated, Judgement
 
 MOST_SHOWN = 50
@@ -86,7 +87,11 @@ def print_calibrated(console: Console, found: Calibrated) -> None:
 
 def _row(found: Agreement) -> tuple[str, ...]:
     interval, value = wilson(found.agreed, found.judged), kappa_of(found)
-    sure = ("", "") if interval is None else (f"{interval.rate:.0%}", f"{interval.low:.0%} – {interval.high:.0%}")
+    sure = (
+        ("", "")
+        if interval is None
+        else (percent(interval.rate), f"{percent(interval.low)} – {percent(interval.high)}")
+    )
     style = "pass" if found.agreed == found.judged > 0 else "partial"
     return (
         f"[{style}]{found.agreed}/{found.judged}[/]",

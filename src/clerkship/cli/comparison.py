@@ -69,7 +69,8 @@ def _overall(comparison: Comparison) -> str:
     if comparison.after.made_by == "rescore":
         return size  # the same trials, graded twice: there is no chance in it
     if comparison.tasks < FEWEST_TASKS:
-        return f"{size}   [quiet]{comparison.tasks} tasks are too few to tell a change of all of them from chance[/]"
+        few = "1 task is" if comparison.tasks == 1 else f"{comparison.tasks} tasks are"
+        return f"{size}   [quiet]{few} too few to tell a change of all of them from chance[/]"
     if comparison.overall == "same":
         return f"{size}   [quiet]chance alone could do this (p = {comparison.chance:.2f})[/]"
     word = _styled(comparison.overall, f"{comparison.overall} overall")

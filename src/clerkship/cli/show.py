@@ -13,12 +13,14 @@ from clerkship.cli.console import err, out, print_json
 from clerkship.cli.event_line import print_event
 from clerkship.cli.options import Json, Jsonl, Junit, Markdown, MarkdownLimit, Report, Results, RunReference, StorePath
 from clerkship.cli.shown import say_written
+from clerkship.cli.taped import say_missed
 from clerkship.cli.verdicts import print_criterion, print_rated, print_run, unfinished
 from clerkship.cli.words import ending, verdict
 from clerkship.model.criterion import Criterion
 from clerkship.model.problem import InputError
 from clerkship.report.markdown import SUMMARY
-from clerkship.report.plain import blame, on_one_line, some_gate
+from clerkship.report.outcome import is_missed, undecided
+from clerkship.report.plain import blame, on_one_line, some_gate, wrong
 from clerkship.report.repeats import rates
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task
@@ -109,6 +111,7 @@ def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> N
     if told:
         out().print(told, soft_wrap=True)
     print_run(out(), view, elsewhere)
+    say_missed(out(), sum(map(is_missed, view.task_runs)))
 
 
 def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> None:
@@ -125,7 +128,7 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         console.print(f"  [quiet]did not pass either: trial {', '.join(other[:20])}[/]")
     for actor, text in view.said:
         console.print(f"  [place]{escape(actor):>8}[/]  {escape(on_one_line(text))}", soft_wrap=True)
-    for name, text in ((blame(task_run), task_run.error), ("the agent failed", task_run.agent_error)):
+    for name, text in ((blame(task_run), wrong(task_run)), ("the agent failed", task_run.agent_error)):
         if text:
             console.print(f"  [fail]{name}:[/] {escape(text)}")
     for line in str(view.sidecar.get("agent_traceback", "")).splitlines():
@@ -137,17 +140,24 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         console.print(
             f"  [quiet]attempt {attempt.attempt} was cut short: {escape(attempt.error or ending(attempt))}[/]"
         )
-    for number, criterion in enumerate(task_run.criteria):
-        print_criterion(console, criterion, whole=criteria, gates=some_gate(task_run))
-        if criteria:
-            _print_written(view.snapshot.task.criteria[number])
-    print_rated(console, task_run)
+    _print_criteria(view, whole=criteria)
+    print_rated(console, task_run, replayed=view.replayed)
     if events:
         console.print()
         for event in view.events:
             print_event(console, event)
     state = "[pass]intact[/]" if view.intact else "[fail]NOT the log that was graded[/]"
     console.print(f"\n[quiet]log[/] {task_run.events} events, {state}, head {task_run.head}")
+
+
+def _print_criteria(view: TaskView, *, whole: bool) -> None:
+    task_run = view.task_run
+    if task_run.criteria and undecided(task_run):
+        out().print(f"  [quiet]criteria {undecided(task_run)}[/]")
+    for number, criterion in enumerate(task_run.criteria):
+        print_criterion(out(), criterion, whole=whole, gates=some_gate(task_run))
+        if whole:
+            _print_written(view.snapshot.task.criteria[number])
 
 
 def _print_written(criterion: Criterion) -> None:

@@ -27,6 +27,11 @@ def say_taped(console: Console, told: Told | None) -> None:
         console.print(f"[quiet]{told.unused:,} of what is recorded for these trials was not asked for[/]")
     if told.failed:
         console.print(f"[errored]not recorded:[/] {escape(told.failed)}", soft_wrap=True)
-    if told.missed:
-        trials = "1 trial asks" if told.missed == 1 else f"{told.missed:,} trials ask"
+    say_missed(console, told.missed)
+
+
+def say_missed(console: Console, missed: int) -> None:
+    """How many trials were not recorded, if any, and what to do: once, however many they are."""
+    if missed:
+        trials = "1 trial asks" if missed == 1 else f"{missed:,} trials ask"
         console.print(f"[errored]not recorded:[/] {trials} for what is on no cassette; {MEND}", soft_wrap=True)

@@ -10,14 +10,16 @@ from rich.table import Table
 
 from clerkship.cli.words import ending, styled, verdict
 from clerkship.kit.statistics import wilson
+from clerkship.llm.tape import MEND
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.report.costs import render_used
 from clerkship.report.judged import NOT_IN_VERDICT, Judged, by_model, in_words
-from clerkship.report.outcome import outcome, tally
-from clerkship.report.plain import blame, on_one_line, side_by_side, some_gate
+from clerkship.report.outcome import outcome, tally, undecided
+from clerkship.report.percent import percent
+from clerkship.report.plain import blame, on_one_line, side_by_side, some_gate, wrong
 from clerkship.report.reliance import reliance
-from clerkship.report.repeats import Repeats, TaskRate, beside, rates, repeats
+from clerkship.report.repeats import Repeats, TaskRate, beside, curves, rates, repeats
 from clerkship.service.reading import RunView
 from clerkship.settings import program
 
@@ -25,6 +27,8 @@ MOST_ROWS = 40
 MOST_FAILURES = 20
 LONGEST_VALUE = 160
 MOST_CITES = 5
+_ADVICE = f"\n{MEND}"
+"""Said once for all trials that are not recorded, and not of each."""
 
 
 def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
@@ -101,20 +105,20 @@ def _all_passed(rate: TaskRate) -> bool:
 def _rate_row(rate: TaskRate) -> tuple[str, ...]:
     style = "pass" if _all_passed(rate) else "partial" if rate.flaky else "fail"
     interval = rate.interval
-    sure = ("", "") if interval is None else (f"{interval.rate:.0%}", f"{interval.low:.0%} – {interval.high:.0%}")
+    sure = (
+        ("", "")
+        if interval is None
+        else (percent(interval.rate), f"{percent(interval.low)} – {percent(interval.high)}")
+    )
     notes = ["[partial]flaky[/]"] if rate.flaky else []
     notes += [f"{styled(name)} {n}" for name, n in sorted(rate.outcomes.items()) if n and name not in ("pass", "fail")]
     return f"[{style}]{rate.passed}/{rate.graded}[/]", *sure, escape(rate.task), "  ".join(notes)
 
 
 def _print_repeats(console: Console, found: Repeats) -> None:
-    for name, curve, meaning in (
-        ("pass@k", found.pass_at, "at least one of k trials passes"),
-        ("pass^k", found.pass_hat, "all of k trials pass"),
-    ):
-        if len(curve) > 1:
-            told = "  ".join(f"k={k} {share:.0%}" for k, share in curve.items())
-            console.print(f"{name}  {told}   [quiet]{meaning}[/]")
+    for curve in curves(found):
+        told = "  ".join(f"k={k} {percent(share)}" for k, share in curve.points.items())
+        console.print(f"{curve.name}  {told}   [quiet]{curve.meaning}[/]")
     if found.flaky:
         console.print(f"[partial]flaky[/]   {escape('; '.join(found.flaky))}", soft_wrap=True)
 
@@ -123,7 +127,7 @@ def _print_sides(console: Console, threshold: float, sides: dict[str, list[str]]
     words = {"above": "[pass]at least[/]", "below": "[fail]below[/]", "not sure": "[partial]not sure of[/]"}
     for name, tasks in sides.items():
         if tasks:
-            console.print(f"{words[name]} {threshold:.0%}   {escape('; '.join(tasks))}", soft_wrap=True)
+            console.print(f"{words[name]} {percent(threshold)}   {escape('; '.join(tasks))}", soft_wrap=True)
 
 
 def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
@@ -140,7 +144,7 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
     trials = max((task_run.trial for task_run in task_runs), default=1)
     for task_run in shown:
         score = "" if task_run.score is None else f"{task_run.score:.2f}"
-        count = _count(task_run.criteria)
+        count = _count(task_run.criteria) if not undecided(task_run) else "[quiet]–[/]"
         trial = f" [quiet]trial {task_run.trial}[/]" if trials > 1 else ""
         table.add_row(
             verdict(task_run),
@@ -168,7 +172,7 @@ def print_failure(console: Console, task_run: TaskRun) -> None:
     trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
     console.print(f"{verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{ending(task_run)}[/]")
     if task_run.error:
-        print_indented(console, 4, f"[errored]{blame(task_run)}:[/] {escape(task_run.error)}")
+        print_indented(console, 4, f"[errored]{blame(task_run)}:[/] {escape(wrong(task_run).removesuffix(_ADVICE))}")
     if task_run.agent_error:
         print_indented(console, 4, f"[fail]the agent failed:[/] {escape(task_run.agent_error)}")
     for criterion in task_run.criteria if task_run.status in ("completed", "timed_out") else ():
@@ -232,11 +236,12 @@ def print_reliance(console: Console, criterion: CriterionRun, *, whole: bool = F
         print_indented(console, indent, f"[quiet]judge[/] {escape(parts.judge)}")
 
 
-def print_rated(console: Console, task_run: TaskRun) -> None:
+def print_rated(console: Console, task_run: TaskRun, *, replayed: bool = False) -> None:
     """How a model rates a conversation, and what models took; nothing where none was asked."""
     if task_run.quality is not None:
         _print_quality(console, task_run.quality)
-    used = render_used(task_run.models, sum(by_model(criterion) for criterion in task_run.criteria))
+    verdicts = sum(by_model(criterion) for criterion in task_run.criteria)
+    used = render_used(task_run.models, verdicts, as_recorded=replayed)
     if used:
         console.print(f"  [quiet]models[/] {escape(used)}")
 
@@ -279,8 +284,8 @@ def summary(run: BenchmarkRun, counts: Counts) -> str:
     interval = wilson(counts.passed, counts.graded)
     rate = ""
     if interval is not None:
-        sure = f"[quiet](95 % interval {interval.low:.0%} to {interval.high:.0%}, {counts.graded} graded)[/]"
-        rate = f"   pass rate {interval.rate:.0%} {sure}"
+        sure = f"[quiet](95 % interval {percent(interval.low)} to {percent(interval.high)}, {counts.graded} graded)[/]"
+        rate = f"   pass rate {percent(interval.rate)} {sure}"
     missing = run.missing(counts)
     left = f"   [cancelled]{missing} not run[/]" if missing else ""
     crashed = f"   [fail]the agent crashed in {counts.agent_errors}[/]" if counts.agent_errors else ""

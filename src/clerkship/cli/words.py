@@ -1,7 +1,7 @@
 """Outcomes on a terminal: one word each, with a mark for those who do not see colours."""
 
 from clerkship.model.run import TaskRun
-from clerkship.report.outcome import ENDINGS, OUTCOMES, outcome
+from clerkship.report.outcome import ENDINGS, OUTCOMES, ended, outcome
 
 MARKS = {
     "pass": "✓",
@@ -40,5 +40,5 @@ def ending(task_run: TaskRun) -> str:
         return f"the time limit of {task_run.timeout:g} s passed; `timeout` in the task, or --timeout, changes it"
     if task_run.ending in _CHANGED_BY:
         return f"{ENDINGS[task_run.ending].lower()}; {_CHANGED_BY[task_run.ending]} changes it"
-    text = ENDINGS[task_run.ending]
+    text = ended(task_run)
     return text[0].lower() + text[1:]

@@ -11,7 +11,7 @@ BUDGET = 8 * 1024 * 1024
 """Bytes of data in one page, beyond the bare list of trials."""
 
 
-def fit(details: Sequence[TaskDetail], budget: int = BUDGET) -> list[dict[str, Any]]:
+def fit(details: Sequence[TaskDetail], budget: int = BUDGET, *, replayed: bool = False) -> list[dict[str, Any]]:
     """Every trial as a row, then the bodies, then the events, for as long as there is room; the first come first.
 
     Bodies may take half of it: a failure's events are worth more than a thousandth pass.
@@ -19,7 +19,7 @@ def fit(details: Sequence[TaskDetail], budget: int = BUDGET) -> list[dict[str, A
     shown = [row(detail) for detail in details]
     bodies = 0
     for place, detail in zip(shown, details, strict=True):
-        data = render_json(body(detail))
+        data = render_json(body(detail, replayed=replayed))
         if bodies + len(data) <= budget // 2:
             bodies += len(data)
             place["body"] = embedded(data)

@@ -10,7 +10,7 @@ from clerkship.report.costs import render_used
 from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import clip
 from clerkship.report.judged import by_model
-from clerkship.report.outcome import ENDINGS, outcome, reason
+from clerkship.report.outcome import ended, is_missed, outcome, reason, undecided
 
 VALUE_LIMIT = 4_000
 EVIDENCE_LIMIT = 100
@@ -31,14 +31,14 @@ def row(detail: TaskDetail) -> dict[str, Any]:
     }
 
 
-def body(detail: TaskDetail) -> dict[str, Any]:
-    """The verdict with its reasons."""
+def body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
+    """The verdict with its reasons; what models took in a replay was spent before."""
     run = detail.task_run
     return {
         "status": run.status,
         "verdict": run.verdict,
         "reason": clip(reason(run), VALUE_LIMIT),
-        "ending": ENDINGS[run.ending],
+        "ending": ended(run),
         "axes": [{"name": name, "score": axis.score, "weight": axis.weight} for name, axis in run.axes.items()],
         "criteria": [_criterion(criterion) for criterion in run.criteria],
         "error": clip(run.error, VALUE_LIMIT),
@@ -53,15 +53,17 @@ def body(detail: TaskDetail) -> dict[str, Any]:
             for name, fact in detail.sidecar.items()
             if not name.startswith("touches") and name not in ("agent_traceback", "agent_stderr", "handed")
         },
-    } | _of_models(run)
+    } | _of_models(run, replayed)
 
 
-def _of_models(run: TaskRun) -> dict[str, Any]:
+def _of_models(run: TaskRun, replayed: bool) -> dict[str, Any]:
     """What models rated and took, and whose fault it is that there is no verdict; nothing in most trials."""
-    used = render_used(run.models, sum(map(by_model, run.criteria)))
+    used = render_used(run.models, sum(map(by_model, run.criteria)), as_recorded=replayed)
     return {
         **({"quality": _quality(run.quality)} if run.quality is not None else {}),
         **({"models": used} if used else {}),
+        **({"undecided": undecided(run)} if undecided(run) else {}),
+        **({"missed": True} if is_missed(run) else {}),
     }
 
 

@@ -40,8 +40,8 @@ def asked(used: Mapping[Role, Usage]) -> dict[Role, Usage]:
     return {role: used[role] for role in ROLES if role in used and used[role].calls}
 
 
-def render_used(used: Mapping[Role, Usage], verdicts: int) -> str:
-    """All roles in a line; empty where no model was asked."""
+def render_used(used: Mapping[Role, Usage], verdicts: int, *, as_recorded: bool = False) -> str:
+    """All roles in a line; empty where no model was asked. What was replayed was spent when it was recorded."""
     price = per_verdict(used, verdicts)
     each = f", {dollars(price)} per verdict" if price is not None else ""
     roles = asked(used)
@@ -49,4 +49,5 @@ def render_used(used: Mapping[Role, Usage], verdicts: int) -> str:
     known = [cost for cost in costs if cost is not None]
     total = [f"in all {dollars(math.fsum(known))}"] if len(roles) > 1 and len(known) == len(costs) else []
     lines = [f"{ROLES[role]}: {render_usage(usage)}{each if role == 'judge' else ''}" for role, usage in roles.items()]
-    return " · ".join([*lines, *total])
+    told = " · ".join([*lines, *total])
+    return f"{told} (as recorded: a replay asks nobody)" if told and as_recorded else told

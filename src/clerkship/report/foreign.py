@@ -2,13 +2,13 @@
 
 What an agent said may hold links, pictures, HTML, a table's bars, `@names` that GitHub would notify, `#numbers` that it
 would cross-reference, or a line that begins with a slash, which GitLab takes for an order. So such text always stands
-on one line, in a `code` element, where neither looks for names, and every sign in it is spelled as a character
+in a `code` element, where neither looks for names, mostly on one line; and every sign in it is spelled as a character
 reference, which never has the meaning of the character (CommonMark, 2.5).
 """
 
 import re
 
-from clerkship.report.plain import on_one_line
+from clerkship.report.plain import harmless, on_one_line
 
 _BARE = re.compile(r"[^\W_]|[ ,;()=+%…–—⏎“”‘’✗✓]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
@@ -30,7 +30,19 @@ class _Spelled(dict[int, str]):
 _SPELLED = _Spelled()
 
 
+def foreign_lines(text: str, limit: int = 4000) -> str:
+    """Text whose lines matter, each harmless by itself; none is empty or begins with a space, lest
+    it end the HTML it stands in, or be taken for code."""
+    shown = text if len(text) <= limit else f"{text[:limit]}…\n({len(text):,} characters)"
+    lines = [_spelled(line.expandtabs(4).rstrip()) for line in harmless(shown).splitlines()]
+    safe = [f"&#32;{line[1:]}" if line[:1] in ("", " ") else line for line in lines]
+    return "<pre><code>{}</code></pre>".format("\n".join(safe))
+
+
 def foreign(text: str, limit: int = 300) -> str:
     """The text, harmless, as Markdown and as HTML."""
-    line = on_one_line(text, limit).strip().translate(_SPELLED)
-    return f"<code>{_BARE_LINK.sub(lambda w: f'&#{ord(w[0])};', line) or ' '}</code>"
+    return f"<code>{_spelled(on_one_line(text, limit).strip()) or ' '}</code>"
+
+
+def _spelled(line: str) -> str:
+    return _BARE_LINK.sub(lambda w: f"&#{ord(w[0])};", line.translate(_SPELLED))

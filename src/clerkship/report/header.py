@@ -1,6 +1,5 @@
 """The head of the page: which run, how it came out, how to do it again. Plain HTML, readable without a script."""
 
-import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from html import escape
@@ -9,8 +8,9 @@ from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.report.command import run_again
 from clerkship.report.judged import NOT_IN_VERDICT, Judged
-from clerkship.report.outcome import ENDINGS, GRADED, OUTCOMES, outcome, tally
-from clerkship.report.repeats import Repeats
+from clerkship.report.outcome import GRADED, OUTCOMES, ended, outcome, tally
+from clerkship.report.percent import percent
+from clerkship.report.repeats import Repeats, curves
 
 ROWS_WITHOUT_SCRIPT = 2_000
 MOST_NAMED = 12
@@ -39,15 +39,10 @@ def _rate(counts: Counts) -> str:
     if found is None:
         return '<p class="rate"><strong>No rate</strong> <span>no trial was graded</span></p>'
     return (
-        f'<p class="rate"><strong>{render_percent(found.rate)}</strong> '
+        f'<p class="rate"><strong>{percent(found.rate)}</strong> '
         f"<span>{counts.passed:,} of {counts.graded:,} graded {_trials(counts.graded)} passed"
-        f"<small>95 % interval {render_percent(found.low)} to {render_percent(found.high)}</small></span></p>"
+        f"<small>95 % interval {percent(found.low)} to {percent(found.high)}</small></span></p>"
     )
-
-
-def render_percent(share: float) -> str:
-    """Rounded down, so that 999 of 1,000 is never 100 %."""
-    return f"{math.floor(share * 1000 + 1e-9) / 10:g} %"
 
 
 def _bar(counts: Counts) -> str:
@@ -82,14 +77,8 @@ def _repeated(found: Repeats | None) -> str:
     """What repetition tells, and who is flaky, by name."""
     if found is None:
         return ""
-    curves = (
-        ("pass@k", "at least one of k trials passes", found.pass_at),
-        ("pass^k", "all of k trials pass", found.pass_hat),
-    )
     told = " ".join(
-        f'<span title="{meaning}"><b>{name}</b> {_points(curve)}</span>'
-        for name, meaning, curve in curves
-        if len(curve) > 1
+        f'<span title="{curve.meaning}"><b>{curve.name}</b> {curve.words()}</span>' for curve in curves(found)
     )
     named = ", ".join(f"“{escape(task)}”" for task in found.flaky[:MOST_NAMED])
     more = f" and {len(found.flaky) - MOST_NAMED:,} more" if len(found.flaky) > MOST_NAMED else ""
@@ -122,10 +111,6 @@ def _quality(found: Judged) -> str:
     return f'<details class="rated">{head}<table>{rows}</table>{more}</details>' if told else ""
 
 
-def _points(curve: dict[int, float]) -> str:
-    return ", ".join(f"{render_percent(share)} at {k}" for k, share in curve.items())
-
-
 def _notes(run: BenchmarkRun, counts: Counts) -> str:
     left_out = [f"{n:,} {OUTCOMES[name][0].lower()}" for name, n in _as_read(tally(counts)) if n and name not in GRADED]
     timed_out = counts.statuses.get("timed_out", 0)
@@ -136,7 +121,7 @@ def _notes(run: BenchmarkRun, counts: Counts) -> str:
         f"In {counts.agent_errors:,} {_trials(counts.agent_errors)} the agent crashed." if counts.agent_errors else "",
         f"{counts.done:,} of {run.total:,} trials are done." if counts.done < run.total and not sure_early else "",
         "Tasks were repeated until their rate was clear of "
-        f"{render_percent(run.until_sure or 0)}, at most {run.trials:,} times."
+        f"{percent(run.until_sure or 0)}, at most {run.trials:,} times."
         if sure_early
         else "",
         "The run was cancelled." if run.status == "cancelled" else "",
@@ -195,7 +180,7 @@ def _row(task_run: TaskRun) -> str:
     word = OUTCOMES[name][0] if name in OUTCOMES else escape(name)
     return (
         f'<tr><th scope="row">{escape(task_run.task)}{trial}</th><td class="is-{name}">{icon(name)} {word}</td>'
-        f"<td>{score}</td><td>{ENDINGS[task_run.ending]}</td></tr>\n"
+        f"<td>{score}</td><td>{ended(task_run)}</td></tr>\n"
     )
 
 

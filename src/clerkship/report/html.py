@@ -28,7 +28,7 @@ def render_html(run: BenchmarkRun, counts: Counts, details: Iterable[TaskDetail]
     for detail in urgent_first:
         judged.add(detail.task_run)
     style, script = _read("style.css"), "\n".join(_read(f"{name}.js") for name in _SCRIPTS)
-    data = {"run": run.id, "outcomes": OUTCOMES, "trials": fit(urgent_first)}
+    data = {"run": run.id, "outcomes": OUTCOMES, "trials": fit(urgent_first, replayed=run.replayed)}
     return Template(_read("page.html")).substitute(
         policy=_policy(style, script),
         title=escape(f"{run.name}: {run.solver}"),

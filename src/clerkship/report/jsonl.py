@@ -14,6 +14,7 @@ from clerkship.kit.statistics import wilson
 from clerkship.model.frozen import plain
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.report.judged import Judged
+from clerkship.report.repeats import TaskRate, repeats
 
 FORMAT = 1
 """Raised when a line changes its meaning; a new key or a new type of line does not."""
@@ -36,6 +37,13 @@ def render_jsonl(
 ) -> Iterator[bytes]:
     """The file, line by line; no more than one trial is held at a time."""
     judged = judged or Judged.of(run)
+    rates: dict[str, TaskRate] = {}
+
+    def count(last: TaskRun) -> None:
+        """The last attempt at a trial."""
+        judged.add(last)
+        rates.setdefault(last.task, TaskRate(last.task)).add(last)
+
     before: TaskRun | None = None
     yield _line("run", format=FORMAT, **run.model_dump(mode="json"))
     seen: set[str] = set()
@@ -44,11 +52,11 @@ def render_jsonl(
         done += 1
         events += kept.task_run.events
         if before is not None and before.outcome()[:2] != kept.task_run.outcome()[:2]:
-            judged.add(before)  # the last attempt at it
+            count(before)
         before = kept.task_run
         yield from _trial(kept, blob, seen)
     if before is not None:
-        judged.add(before)
+        count(before)
     rate = wilson(counts.passed, counts.graded)
     yield _line(
         "summary",
@@ -56,6 +64,7 @@ def render_jsonl(
         status=run.status,
         counts=counts.model_dump(mode="json"),
         pass_rate=None if rate is None else rate._asdict(),
+        repeats=repeats(rates.values()).data() if run.trials > 1 else None,
         judged=judged.data(),
         exit_code=run.exit_code(counts),
         task_runs=done,

@@ -14,6 +14,7 @@ from clerkship.model.run import BenchmarkRun, CriterionRun, FieldCheck, TaskRun
 from clerkship.model.usage import NOTHING_USED, Role, Usage
 from clerkship.report.calibration import Calibrated, calibrated, count
 from clerkship.report.costs import asked, per_verdict, render_used
+from clerkship.report.percent import percent
 
 MOST_FLIPS = 5
 """Criteria that are named where they come out differently."""
@@ -118,9 +119,11 @@ class Judged:
     """All that there is to say of the models of a run; gathered trial by trial."""
 
     judge: Calibrated | None
-    plays_people: bool = False
-    trials: int = 0
-    """Those that came to an end: not errored, not stopped."""
+    replayed: bool = False
+    played_in: frozenset[str] = frozenset()
+    """Snapshots in which a model plays somebody, where the trials do not say so: graded again, they ask no person."""
+    played: int = 0
+    """Trials in which a model played somebody, and that came to an end: not errored, not stopped."""
     invalid: int = 0
     verdicts: int = 0
     errors: int = 0
@@ -136,16 +139,22 @@ class Judged:
     _outcomes: dict[tuple[str, str], Counter[bool]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, run: BenchmarkRun, trials: Iterable[TaskRun] = (), known: Sequence[Calibration] = ()) -> Self:
+    def of(
+        cls,
+        run: BenchmarkRun,
+        trials: Iterable[TaskRun] = (),
+        known: Sequence[Calibration] = (),
+        played_in: frozenset[str] = frozenset(),
+    ) -> Self:
         """Over some trials of a run; `known` are calibrations of its judge that were made since."""
-        made = cls(calibrated(run, known), run.person is not None and not run.person.skips)
+        made = cls(calibrated(run, known), run.replayed, played_in)
         for task_run in trials:
             made.add(task_run)
         return made
 
     def add(self, task_run: TaskRun) -> None:
         """One trial more."""
-        self.trials += task_run.status not in _NO_RUN
+        self.played += task_run.status not in _NO_RUN and self._is_played(task_run)
         self.invalid += task_run.status == "invalid_person"
         for role, usage in task_run.models.items():
             self.used[role] = self.used.get(role, NOTHING_USED) + usage
@@ -154,6 +163,10 @@ class Judged:
             self.by_task.setdefault(task_run.task, Ratings()).add(task_run.quality)
         for criterion in task_run.criteria:
             self._add(task_run.task, criterion)
+
+    def _is_played(self, task_run: TaskRun) -> bool:
+        """Whether a model played somebody: who is scripted, or not there, cannot fall out of their role."""
+        return "person" in task_run.models or task_run.status == "invalid_person" or task_run.snapshot in self.played_in
 
     def _add(self, task: str, criterion: CriterionRun) -> None:
         if not by_model(criterion):
@@ -179,8 +192,8 @@ class Judged:
 
     @property
     def people(self) -> Interval | None:
-        """The share of trials whose person broke their contract; none where no model plays anybody."""
-        return wilson(self.invalid, self.trials) if self.plays_people or self.invalid else None
+        """Of the trials in which a model played somebody, the share whose person broke their contract."""
+        return wilson(self.invalid, self.played)
 
     @property
     def is_empty(self) -> bool:
@@ -196,7 +209,7 @@ class Judged:
             ("flips", self._flips()),
             ("people", self._people()),
             ("quality", f"{self.ratings.words()}; {NOT_IN_VERDICT}" if self.ratings.words() else ""),
-            ("models", render_used(self.used, self.verdicts)),
+            ("models", render_used(self.used, self.verdicts, as_recorded=self.replayed)),
         ]
         return [(about, told) for about, told in found if told]
 
@@ -221,7 +234,7 @@ class Judged:
 
     def _flips(self) -> str:
         found = self.flips()
-        told = [f"“{label}” passed in {passed:,} of {judged:,} trials" for _, label, passed, judged in found]
+        told = [f"{task}: “{label}” passed in {passed:,} of {judged:,} trials" for task, label, passed, judged in found]
         more = f" and {len(found) - MOST_FLIPS:,} more" if len(found) > MOST_FLIPS else ""
         return "; ".join(told[:MOST_FLIPS]) + more
 
@@ -229,8 +242,9 @@ class Judged:
         found = self.people
         if found is None:
             return ""
-        sure = f"{found.rate:.0%}, 95 % interval {found.low:.0%} to {found.high:.0%}"
-        return f"invalid in {self.invalid:,} of {count(self.trials, 'trial')} ({sure}): not in the pass rate"
+        sure = f"{percent(found.rate)}, 95 % interval {percent(found.low)} to {percent(found.high)}"
+        told = f"invalid in {self.invalid:,} of {count(self.played, 'trial')} in which a model played somebody"
+        return f"{told} ({sure}): not in the pass rate"
 
     def data(self) -> dict[str, Any] | None:
         """For machines; nothing where no model had any part in it."""
@@ -249,7 +263,8 @@ class Judged:
             ],
             "invalid_person": None
             if people is None
-            else {"invalid": self.invalid, "trials": self.trials, **people._asdict()},
+            else {"invalid": self.invalid, "trials": self.played, **people._asdict()},
+            "as_recorded": self.replayed,
             "models": {role: usage.model_dump() for role, usage in asked(self.used).items()},
             "cost_per_verdict": per_verdict(self.used, self.verdicts),
             "quality": {name: rated.data() for name, rated in self.ratings.metrics.items()},

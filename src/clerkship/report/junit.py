@@ -18,8 +18,9 @@ from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.report.command import look_closer, run_again
 from clerkship.report.costs import per_verdict
 from clerkship.report.judged import Judged
-from clerkship.report.outcome import ENDINGS, Standing, outcome, standing
+from clerkship.report.outcome import Standing, ended, is_missed, outcome, standing
 from clerkship.report.plain import explain, headline, on_one_line, skipped
+from clerkship.report.repeats import Curve, TaskRate, curves, repeats
 
 BUDGET = 20_000_000
 """Bytes of explanation in one file: GitLab takes no more than 30 MB."""
@@ -47,8 +48,10 @@ def render_junit(
     tally: Counter[Standing] = Counter()
     seconds = 0.0
     judged = judged or Judged.of(run)
+    rates: dict[str, TaskRate] = {}
     for case in cases():
         judged.add(case.task_run)
+        rates.setdefault(case.task_run.task, TaskRate(case.task_run.task)).add(case.task_run)
         tally[standing(case.task_run)] += 1
         seconds += case.seconds
     missing = run.missing(counts)
@@ -58,8 +61,9 @@ def render_junit(
         f'skipped="{tally["skipped"]}" time="{seconds:.3f}"'
     )
     name = _attribute(run.name)
+    repeated = curves(repeats(rates.values())) if run.trials > 1 else []
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={name} {sums}>\n'
-    yield f"<testsuite name={name} {sums}{_timestamp(run.started_at)}>\n{_properties(run, counts, judged)}"
+    yield f"<testsuite name={name} {sums}{_timestamp(run.started_at)}>\n{_properties(run, counts, judged, repeated)}"
     room = min(LONGEST, max(SHORTEST, BUDGET // max(tally.total() - tally["passed"], 1)))
     seen: Counter[tuple[str, str]] = Counter()
     for case in cases():
@@ -77,7 +81,7 @@ def _timestamp(text: str) -> str:
         return ""
 
 
-def _properties(run: BenchmarkRun, counts: Counts, judged: Judged) -> str:
+def _properties(run: BenchmarkRun, counts: Counts, judged: Judged, repeated: Iterable[Curve]) -> str:
     rate = wilson(counts.passed, counts.graded)
     facts = {
         "run": run.id,
@@ -89,6 +93,7 @@ def _properties(run: BenchmarkRun, counts: Counts, judged: Judged) -> str:
         "clerkship": run.clerkship,
         "pass_rate": "none" if rate is None else f"{rate.rate:.4f}",
         "pass_rate_interval": "none" if rate is None else f"{rate.low:.4f} to {rate.high:.4f}",
+        **{curve.name: curve.words() for curve in repeated},
         "not_run": run.missing(counts),
         **({"judge": run.judge.who} if run.judge is not None else {}),
         **({"person": run.person.who} if run.person is not None else {}),
@@ -121,13 +126,17 @@ def _case(run: BenchmarkRun, case: Case, room: int, seen: Counter[tuple[str, str
         left = "\n".join(f"skipped: {on_one_line(criterion.label)}" for criterion in skipped(task_run))
         told = f">\n<system-out>{_within(room, left, _text)}</system-out>\n</testcase>" if left else "/>"
         return f"{head}{told}\n"
-    text = "\n".join((headline(task_run), f"{ENDINGS[task_run.ending]}.", *explain(task_run), look_closer(task_run)))
+    text = "\n".join((headline(task_run), f"{ended(task_run)}.", *explain(task_run), look_closer(task_run)))
     body = _within(room - room // 4, text, _text)
     message = _within(room // 4, on_one_line(headline(task_run)), _attribute)
     # Not a word that ActiveSupport, which GitLab reads XML with, takes for a type: `yaml`, `file`, `integer` ...
-    sort = f" type={_attribute(outcome(task_run))}" if found != "skipped" else ""
+    sort = f" type={_attribute(_sort(task_run))}" if found != "skipped" else ""
     element = ELEMENTS[found]
     return f"{head}>\n<{element}{sort} message={message}>{body}</{element}>\n</testcase>\n"
+
+
+def _sort(task_run: TaskRun) -> str:
+    return "not_recorded" if is_missed(task_run) else outcome(task_run)
 
 
 def _not_run(run: BenchmarkRun, missing: int, seen: Counter[tuple[str, str]]) -> str:

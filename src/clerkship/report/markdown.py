@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.report.command import look_closer, run_again
-from clerkship.report.foreign import foreign
-from clerkship.report.header import render_percent
+from clerkship.report.foreign import foreign, foreign_lines
 from clerkship.report.judged import Judged
-from clerkship.report.outcome import ENDINGS, OUTCOMES, standing, tally, urgency
-from clerkship.report.plain import blame, in_words, shown_evidence, skipped, unmet, word
+from clerkship.report.outcome import OUTCOMES, ended, is_missed, standing, tally, urgency
+from clerkship.report.percent import percent
+from clerkship.report.plain import blame, in_words, shown_evidence, skipped, unmet, word, wrong
 from clerkship.report.reliance import reliance
+from clerkship.report.repeats import TaskRate, curves, repeats
 
 SUMMARY = 1_000_000
 """Bytes that a job's summary may have: GitHub takes 1 MiB."""
@@ -36,6 +37,7 @@ class _Seen:
     failed: dict[str, int] = field(default_factory=dict)
     urgent: list[tuple[tuple[int, bool], int]] = field(default_factory=list)
     """How urgent, and the how-manieth: those that did not pass."""
+    rates: dict[str, TaskRate] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
     """Criteria that nobody was asked about, and in how many trials."""
 
@@ -53,6 +55,7 @@ def render_markdown(
     ending = _again(run)
     page = _Page(max(limit, LEAST) - len(ending.encode()))
     page.add(_headline(run, counts), needed=True)
+    page.add(_repeated(run, seen))
     page.add(_judged(judged))
     page.add(_flaky(seen))
     page.add(_skipped(seen))
@@ -106,6 +109,7 @@ def _look(trials: Iterable[TaskRun], judged: Judged) -> _Seen:
     seen = _Seen()
     for place, task_run in enumerate(trials):
         judged.add(task_run)
+        seen.rates.setdefault(task_run.task, TaskRate(task_run.task)).add(task_run)
         for criterion in skipped(task_run):
             seen.skipped[criterion.label] = seen.skipped.get(criterion.label, 0) + 1
         match standing(task_run):
@@ -132,8 +136,8 @@ def _headline(run: BenchmarkRun, counts: Counts) -> str:
     told = "no trial was graded"
     if rate is not None:
         told = (
-            f"**{counts.passed:,} of {counts.graded:,}** graded trials passed: **{render_percent(rate.rate)}** "
-            f"(95 % interval {render_percent(rate.low)} to {render_percent(rate.high)})"
+            f"**{counts.passed:,} of {counts.graded:,}** graded trials passed: **{percent(rate.rate)}** "
+            f"(95 % interval {percent(rate.low)} to {percent(rate.high)})"
         )
     numbers = " · ".join(f"{number:,} {OUTCOMES[name][0].lower()}" for name, number in tally(counts).items() if number)
     crashed = f" · the agent crashed in {counts.agent_errors:,}" if counts.agent_errors else ""
@@ -155,6 +159,13 @@ def _judged(found: Judged) -> str:
     )
     folded = f"\n<details><summary>Quality by task</summary>\n<ul>\n{tasks}</ul>\n</details>\n" if tasks else ""
     return f"\n### Models\n\n{rows}{folded}" if rows else ""
+
+
+def _repeated(run: BenchmarkRun, seen: _Seen) -> str:
+    """What repetition tells, where there was any."""
+    told = curves(repeats(seen.rates.values())) if run.trials > 1 else []
+    rows = "".join(f"- {foreign(curve.name)}: {curve.words()} ({curve.meaning})\n" for curve in told)
+    return f"\n{rows}" if rows else ""
 
 
 def _flaky(seen: _Seen) -> str:
@@ -196,18 +207,18 @@ def _row(task_run: TaskRun) -> str:
 def _why(task_run: TaskRun) -> str:
     """In a table's cell: what broke, or which criteria were not met."""
     if task_run.error:
-        return foreign(task_run.error)
+        return foreign(task_run.error.partition("\n")[0] if is_missed(task_run) else task_run.error)
     if task_run.agent_error:
         return f"the agent crashed: {foreign(task_run.agent_error)}"
     labels = [foreign(criterion.label, 120) for criterion in unmet(task_run)]
     more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
-    return "; ".join(labels[:3]) + more if labels else ENDINGS[task_run.ending].lower()
+    return "; ".join(labels[:3]) + more if labels else ended(task_run).lower()
 
 
 def _details(task_run: TaskRun) -> str:
     """One block of HTML without an empty line, so that nothing in it is read as Markdown."""
-    told = [f"<p>{ENDINGS[task_run.ending]}.</p>"]
-    told += [f"<p>{blame(task_run).capitalize()}: {foreign(task_run.error, 1000)}</p>"] if task_run.error else []
+    told = [f"<p>{ended(task_run)}.</p>"]
+    told += [_error(task_run)] if task_run.error else []
     told += [f"<p>The agent crashed: {foreign(task_run.agent_error, 1000)}</p>"] if task_run.agent_error else []
     found = unmet(task_run)
     items = [_criterion(criterion) for criterion in found[:MOST_CRITERIA]]
@@ -216,6 +227,13 @@ def _details(task_run: TaskRun) -> str:
     told.append(f"<p>Look closer: {foreign(look_closer(task_run), 600)}</p>")
     mark = _MARKS[standing(task_run)]
     return "\n".join([f"<details><summary>{mark} {_name(task_run)}</summary>", *told, "</details>\n\n"])
+
+
+def _error(task_run: TaskRun) -> str:
+    """What kept it from a verdict; of something not recorded, line by line what is not as it was."""
+    first, _, others = wrong(task_run).partition("\n") if is_missed(task_run) else (task_run.error, "", "")
+    told = f"<p>{blame(task_run).capitalize()}: {foreign(first, 1000)}</p>"
+    return f"{told}\n{foreign_lines(others)}" if others else told
 
 
 def _criterion(criterion: CriterionRun) -> str:

@@ -33,6 +33,32 @@ ENDINGS: dict[Ending, str] = {
 }
 
 
+_MISSED = "not recorded:"
+"""How the error of a trial begins that asked for what no cassette has."""
+
+
+def is_missed(task_run: TaskRun) -> bool:
+    """Whether a replay has no verdict because it came to a question that was never recorded: nothing is broken, and
+    whoever changed the agent or the task will want to know just that."""
+    return task_run.status == "errored" and task_run.error.startswith(_MISSED)
+
+
+def ended(task_run: TaskRun) -> str:
+    """How it ended, in words."""
+    return "It took another turn than the recording" if is_missed(task_run) else ENDINGS[task_run.ending]
+
+
+_UNDECIDED: dict[str, str] = {
+    "errored": "as they stood when it broke: they decide nothing",
+    "invalid_person": "not judged: the person was not played as they should be",
+}
+
+
+def undecided(task_run: TaskRun) -> str:
+    """Why the criteria of a trial say nothing of the agent; empty where they do."""
+    return _UNDECIDED.get(task_run.status, "")
+
+
 def outcome(task_run: TaskRun) -> str:
     """The verdict, or the status of a trial that has none."""
     return task_run.verdict or task_run.status
@@ -90,6 +116,8 @@ def reason(task_run: TaskRun) -> str:
             return f"{_passed(task_run.criteria)}."
         case "pass":
             return f"{_passed(task_run.criteria)}."
+        case "errored" if is_missed(task_run):
+            return "It took another turn than the recording, and what it came to was never recorded; no verdict."
         case other:
             return f"{OUTCOMES[other][1].capitalize()}." if other in OUTCOMES else ""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from clerkship.model.matcher import describe
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
-from clerkship.report.outcome import OUTCOMES, outcome, reason
+from clerkship.report.outcome import OUTCOMES, is_missed, outcome, reason, undecided
 from clerkship.report.reliance import reliance
 
 MOST_EVIDENCE = 20
@@ -26,15 +26,27 @@ def named(task_run: TaskRun) -> str:
 def headline(task_run: TaskRun) -> str:
     """Why it did not pass, in one line."""
     if task_run.error:
-        return f"{word(task_run)}: {on_one_line(task_run.error)}"
+        return f"{word(task_run)}: {on_one_line(_first(task_run))}"
     if task_run.agent_error:
         return f"{word(task_run)}, and the agent crashed: {on_one_line(task_run.agent_error)}"
     return f"{word(task_run)}: {on_one_line(reason(task_run))}"
 
 
+def _first(task_run: TaskRun) -> str:
+    """The error, or the first line of one whose others are a comparison."""
+    return task_run.error.partition("\n")[0] if is_missed(task_run) else task_run.error
+
+
 def blame(task_run: TaskRun) -> str:
-    """Whose fault a trial without a verdict is, in words that stand before what went wrong."""
+    """Whose fault a trial without a verdict is, in words that stand before `wrong`."""
+    if is_missed(task_run):
+        return "not recorded"
     return "the person, not the agent" if task_run.status == "invalid_person" else "not the agent's fault"
+
+
+def wrong(task_run: TaskRun) -> str:
+    """What kept a trial from a verdict, without the words that stand before it."""
+    return task_run.error.partition(": ")[2] if is_missed(task_run) else task_run.error
 
 
 def word(task_run: TaskRun) -> str:
@@ -45,7 +57,7 @@ def word(task_run: TaskRun) -> str:
 
 def unmet(task_run: TaskRun) -> list[CriterionRun]:
     """The criteria that did not hold, or could not be judged; of an errored trial none, for they say nothing."""
-    if task_run.status in ("errored", "invalid_person"):
+    if undecided(task_run):
         return []
     return [c for c in task_run.criteria if c.status == "error" or (c.status == "judged" and not c.passed)]
 
@@ -83,6 +95,8 @@ def explain(task_run: TaskRun) -> Iterator[str]:
             yield f"      actual   {actual}"
     for criterion in skipped(task_run):
         yield f"– {on_one_line(criterion.label)} (skipped: {on_one_line(criterion.detail)})"
+    if is_missed(task_run):
+        yield from map(on_one_line, task_run.error.splitlines()[1:])
     yield f"log: {task_run.events} events, head {task_run.head}"
 
 

@@ -341,6 +341,12 @@ def _summary(entries: list[Entry], seconds: float, place: str) -> Iterator[str]:
         for entry in bad:
             share = f"({entry.passed / entry.total:.0%})"
             yield f"- {_line(entry.name)}  {entry.passed}/{entry.total} passed  {share}"
+    errored = [entry for entry in entries if entry.errored]
+    if errored:  # the format has two words alone for a scenario; whose fault it is stands after all that it has
+        yield ""
+        yield "Errored runs: not the agent's doing"
+        for entry in errored:
+            yield f"! {_line(entry.name)}  {entry.errored}/{entry.total} errored"
 
 
 def _counted(criteria: list[CriterionRun]) -> dict[str, Any]:

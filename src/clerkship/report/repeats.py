@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from clerkship.kit.statistics import Interval, pass_at, pass_hat, side, wilson
 from clerkship.model.run import TaskRun
 from clerkship.report.outcome import GRADED, outcome
+from clerkship.report.percent import percent
 
 
 @dataclass
@@ -85,6 +86,32 @@ class Repeats:
     pass_at: dict[int, float]
     pass_hat: dict[int, float]
     flaky: tuple[str, ...]
+
+    def data(self) -> dict[str, Any]:
+        """As plain data, with names for keys."""
+        at, hat = ({str(k): share for k, share in curve.items()} for curve in (self.pass_at, self.pass_hat))
+        return {"pass_at": at, "pass_hat": hat, "flaky": list(self.flaky)}
+
+
+class Curve(NamedTuple):
+    """How a share goes with the number of trials."""
+
+    name: str
+    meaning: str
+    points: dict[int, float]
+
+    def words(self) -> str:
+        """67% at 1, 89% at 2."""
+        return ", ".join(f"{percent(share)} at {k}" for k, share in self.points.items())
+
+
+def curves(found: Repeats) -> list[Curve]:
+    """Those with more than one point: of a single trial there is nothing to say."""
+    both = [
+        Curve("pass@k", "at least one of k trials passes", found.pass_at),
+        Curve("pass^k", "all of k trials pass", found.pass_hat),
+    ]
+    return [curve for curve in both if len(curve.points) > 1]
 
 
 def repeats(found: Iterable[TaskRate]) -> Repeats:

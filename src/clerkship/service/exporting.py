@@ -24,7 +24,7 @@ from clerkship.report.markdown import SUMMARY, render_markdown
 from clerkship.report.outcome import urgency
 from clerkship.report.rasa_results import STAMP, Results, place_for
 from clerkship.report.rasa_results import Kept as KeptResult
-from clerkship.service.reading import known
+from clerkship.service.reading import known, played_in
 from clerkship.service.taping import moment
 from clerkship.store.contract import Store
 
@@ -151,7 +151,7 @@ def _opened(target: Path) -> Iterator[BinaryIO]:
 def _render(sort: str, store: Store, reference: str, targets: Targets) -> Iterator[bytes]:
     run = store.run(reference)
     counts = store.counts(run.id)
-    judged = Judged.of(run, known=known(store, run))
+    judged = Judged.of(run, known=known(store, run), played_in=played_in(store, run))
     match sort:
         case "html":
             yield render_html(run, counts, _details(store, store.task_runs(run.id)), judged).encode()

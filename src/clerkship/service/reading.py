@@ -35,10 +35,12 @@ class RunView:
     task_runs: list[TaskRun]
     known: tuple[Calibration, ...] = ()
     """Calibrations of its judge that the store has."""
+    played_in: frozenset[str] = frozenset()
+    """Snapshots in which a model plays somebody, where the trials do not say so."""
 
     def judged(self) -> Judged:
         """What models said and took in these trials."""
-        return Judged.of(self.run, self.task_runs, self.known)
+        return Judged.of(self.run, self.task_runs, self.known, self.played_in)
 
     def judged_data(self) -> dict[str, Any] | None:
         """The same for machines; nothing where no model had any part in it, or where not all trials are here."""
@@ -68,6 +70,8 @@ class TaskView:
     """Those before it, that were cut short."""
     trials: tuple[TaskRun, ...] = ()
     """All repetitions of its task, itself included."""
+    replayed: bool = False
+    """Whether what its models said was recorded before."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +91,26 @@ def open_store(path: Path, *, create: bool = False) -> SqliteStore:
 def show_run(store: Store, reference: str, *, failed: bool = False) -> RunView:
     """One run; all its trials, or those with anything wrong."""
     run = store.run(reference)
-    return RunView(run, store.counts(run.id), store.task_runs(run.id, failed=failed), known(store, run))
+    ran = store.task_runs(run.id, failed=failed)
+    return RunView(run, store.counts(run.id), ran, known(store, run), played_in(store, run))
 
 
 def known(store: Store, run: BenchmarkRun) -> tuple[Calibration, ...]:
     """What is kept of how far a run's judge agrees with people."""
     return store.calibrations(run.judging.model) if run.judging is not None else ()
+
+
+def played_in(store: Store, run: BenchmarkRun) -> frozenset[str]:
+    """The snapshots in which a model plays somebody; of a run that was graded again only, for any other's trials say
+    whom they asked."""
+    if run.made_by != "rescore":
+        return frozenset()
+    return frozenset(digest for digest in {ran.snapshot for ran in store.each(run.id)} if _needs_person(store, digest))
+
+
+def _needs_person(store: Store, digest: str) -> bool:
+    scenario = Snapshot.model_validate_json(store.blob(digest)).task.scenario
+    return scenario is not None and scenario.person is not None and scenario.person.needs_model
 
 
 def show_task(
@@ -102,7 +120,8 @@ def show_task(
     run = store.run(reference)
     chosen, found = find_trials(store, run, name, trial)
     attempts = [a for a in store.task_runs(run.id, task=chosen.task, attempts=True) if a.trial == chosen.trial]
-    return replace(view_task(store, chosen, wanted or Wanted()), attempts=tuple(attempts[:-1]), trials=tuple(found))
+    view = view_task(store, chosen, wanted or Wanted())
+    return replace(view, attempts=tuple(attempts[:-1]), trials=tuple(found), replayed=run.replayed)
 
 
 def find_trials(store: Store, run: BenchmarkRun, name: str, trial: int | None) -> tuple[TaskRun, list[TaskRun]]:

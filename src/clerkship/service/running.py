@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from clerkship import __version__
 from clerkship.actors.contract import AgentError, Solver
@@ -28,7 +28,7 @@ from clerkship.model.model_choice import NOBODY
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan, UntilSure
 from clerkship.model.problem import InputError, Problem
-from clerkship.model.run import Asking, BenchmarkRun, Counts, Tape, TaskRun
+from clerkship.model.run import Asking, Attempt, BenchmarkRun, Counts, Tape, TaskRun
 from clerkship.model.scenario import Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.model.votes import MOST_VOTES
@@ -43,6 +43,14 @@ from clerkship.store.contract import Hold, Store
 Watch = Callable[[TaskRun], None]
 LONGEST_TIMEOUT = 86_400
 MOST_TURNS = 10_000
+
+
+@runtime_checkable
+class WatchesBeginnings(Protocol):
+    """A watch that is told of trials as they begin, too; in the threads that do them."""
+
+    def began(self, attempt: Attempt) -> None:
+        """One is under way."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,7 +378,7 @@ def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch
 
     gateway = Gateway()
     listener = Listener(gateway)
-    setting = Setting(plan.solver, gateway, listener.url, hold.begin, models=plan.models)
+    setting = Setting(plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models)
     batch = Batch(schedule.first(), setting, plan.concurrency, save, schedule.after)
     with batch.hearing_ctrl_c():
         try:
@@ -382,6 +390,18 @@ def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch
         store.mark(plan.run.id, "cancelled" if batch.cancelled else "completed", _end_of(plan.run))
     told = taping.finish(whole=not batch.cancelled, known=plan.known, trials=plan.plan.trials)
     return RunResult(store.run(plan.run.id), store.counts(plan.run.id), told)
+
+
+def _beginning(hold: Hold, watchers: Iterable[object]) -> Callable[[Attempt], None]:
+    """A trial begins: the store takes that down, and who wants to know is told."""
+    told = [watch.began for watch in watchers if isinstance(watch, WatchesBeginnings)]
+
+    def begin(attempt: Attempt) -> None:
+        hold.begin(attempt)
+        for tell in told:
+            tell(attempt)
+
+    return begin if told else hold.begin
 
 
 def _end_of(run: BenchmarkRun) -> str:

@@ -1,7 +1,6 @@
 // Criteria with their evidence: what was expected beside what was found.
 
 const URGENCY = { fail: 0, errored: 1, skipped: 2, pass: 3 };
-const UNDECIDED = ["errored", "invalid_person"];
 const CRITERION_WORDS = { fail: "Failed", errored: "Error", skipped: "Skipped", pass: "Passed" };
 
 function criterionOutcome(criterion) {
@@ -16,7 +15,7 @@ function criteriaSection(trial) {
   const sorted = [...criteria].sort((a, b) => URGENCY[criterionOutcome(a)] - URGENCY[criterionOutcome(b)]);
   const cards = sorted.map((criterion) => criterionCard(criterion, trial));
   return el("section", { class: "criteria" },
-    el("div", { class: "heading" }, el("h3", {}, "Criteria"), el("span", { class: "muted" }, criteriaCounts(criteria), UNDECIDED.includes(trial.outcome) ? ": as they stood, and they decide nothing" : null), unfold(cards)),
+    el("div", { class: "heading" }, el("h3", {}, "Criteria"), el("span", { class: "muted" }, trial.body.undecided || criteriaCounts(criteria)), unfold(cards)),
     cards);
 }
 
@@ -48,10 +47,11 @@ function criterionCard(criterion, trial) {
     criterion.input_entity_id ? badge(`about ${criterion.input_entity_id}`, "", "The record it is about") : null,
     outcome !== "pass" && criterion.score > 0 ? badge(`score ${criterion.score.toFixed(2)}`) : null,
   ];
-  return el("details", { class: `criterion is-${outcome}`, open: outcome !== "pass" },
+  const decides = !trial.body.undecided; // else it is folded away, and without a colour
+  return el("details", { class: decides ? `criterion is-${outcome}` : "criterion is-skipped", open: decides && outcome !== "pass" },
     el("summary", {},
-      icon(outcome),
-      el("span", { class: "label" }, el("span", { class: "word" }, CRITERION_WORDS[outcome]), " ", criterion.label),
+      icon(decides ? outcome : "skipped"),
+      el("span", { class: "label" }, el("span", { class: "word" }, decides ? CRITERION_WORDS[outcome] : "Not judged"), " ", criterion.label),
       el("span", { class: "badges" }, badges)),
     el("div", { class: "inside" },
       criterion.detail ? el("p", { class: "sentence" }, linked(criterion.detail, trial)) : null,
@@ -120,6 +120,7 @@ function citations(trial) {
 }
 
 function citedBy(trial, seq) {
+  if (trial.body.undecided) return [];
   const failing = (trial.cited.get(seq) || []).filter((criterion) => criterionOutcome(criterion) === "fail");
   return failing.map((criterion) => el("span", { class: "cited is-fail" }, icon("fail"), oneLine(criterion.label, 90)));
 }

@@ -30,10 +30,11 @@ function trialHead(trial) {
 }
 
 function alerts(trial) {
-  const { error, verdict, agent_error: agentError, agent_traceback: trace } = trial.body;
+  const { error, verdict, missed, agent_error: agentError, agent_traceback: trace } = trial.body;
   return [
     error && trial.outcome === "invalid_person" ? personBox(trial, error) : null,
-    error && trial.outcome !== "invalid_person" ? errorBox("Platform error", `Not the agent's doing.${verdict ? "" : " This trial has no verdict and is left out of the rate."}`, error) : null,
+    error && missed ? errorBox("Not recorded", "It took another turn than the recording, and what it came to was never recorded. This trial has no verdict and is left out of the rate.", error) : null,
+    error && !missed && trial.outcome !== "invalid_person" ? errorBox("Platform error", `Not the agent's doing.${verdict ? "" : " This trial has no verdict and is left out of the rate."}`, error) : null,
     agentError ? errorBox("Agent error", "The agent crashed, or answered what is no answer. What it did until then was judged.", [agentError, trace].filter(Boolean).join("\n\n")) : null,
   ];
 }

@@ -1,0 +1,29 @@
+"""The bar of a run under way says what is so."""
+
+import io
+from typing import Any
+
+from rich.console import Console
+
+from clerkship.actors.python import PythonSolver
+from clerkship.cli.progress import RunProgress
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.settings import Settings
+from tests.workbench import CATALOG, Workbench
+
+
+def test_trials_under_way_are_told_from_the_first_on(bench: Workbench) -> None:
+    bench.write("hi.yml", "scenario: {name: Hi, simulation_context: Hi., setup: {person: {lines: [hi]}}}")
+    seen: list[str] = []
+    progress = RunProgress(Console(file=io.StringIO()), 2, quiet=True)
+
+    def agent(message: Any) -> str:
+        seen.append(progress.going())
+        return "Hello."
+
+    assert progress.going() == "starting"
+    request = RunRequest(path=bench.folder, agent=PythonSolver("agent", agent), trials=2, concurrency=1)
+    execute(plan_run(request, Settings(timeout=20), CATALOG), bench.store, CATALOG, [progress])
+    assert seen[0] == "[quiet]1 under way[/]"
+    assert "under way" not in progress.going()
+    assert "ungraded[/] 2" in progress.going()
