@@ -142,7 +142,6 @@ def test_what_was_done_is_said_in_words_and_in_json(tmp_path: Path) -> None:
         "failed": "",
         "missed": 0,
         "first_miss": "",
-        "forgotten": 0,
     }
     (here / "agent.py").write_text(AGENT.replace("It snows.", "It rains."))
     told = clerkship(here, *common, "--replay", exits=2)
