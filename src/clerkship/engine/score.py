@@ -38,14 +38,21 @@ def judge(
     author wrote as `${NAME}` is shown so, and not what it stands for."""
     skip = "no model was to be asked" if skip_judged else _needless(evidence.ending)
     pairs = tuple(checks)
+    if skip or not any(assertion.judged for _, assertion in pairs):
+        found = tuple(_judge_one(one, by, evidence, skip if by.judged else "") for one, by in pairs)
+    else:
+        found = _judge_with_models(pairs, evidence)
+    return tuple(_unexpanded(criterion, variables) for criterion in found) if variables else found
+
+
+def _judge_with_models(pairs: Sequence[tuple[Criterion, Assertion]], evidence: Evidence) -> tuple[CriterionRun, ...]:
+    """Those that wait for a model do so at the same time."""
 
     def one(pair: tuple[Criterion, Assertion]) -> CriterionRun:
-        return _judge_one(*pair, evidence, skip if pair[1].judged else "")
+        return _judge_one(*pair, evidence, "")
 
-    asked = () if skip else tuple(pair for pair in pairs if pair[1].judged)
-    answers = iter(together(one, asked, waits=evidence.waits))  # those that wait for a model do so at the same time
-    found = tuple(next(answers) if asked and pair[1].judged else one(pair) for pair in pairs)
-    return tuple(_unexpanded(criterion, variables) for criterion in found) if variables else found
+    answers = iter(together(one, [pair for pair in pairs if pair[1].judged], waits=evidence.waits))
+    return tuple(next(answers) if pair[1].judged else one(pair) for pair in pairs)
 
 
 def _needless(ending: Ending) -> str:

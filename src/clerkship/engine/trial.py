@@ -147,7 +147,8 @@ class Trial:
 
     def time(self) -> float:
         """Wall seconds as the agent has them: its clock stands still while a person thinks."""
-        return monotonic() - self.playground.thought.seconds
+        playground = self.playground
+        return monotonic() - playground.thought.seconds if playground.thinks else monotonic()
 
     def claim(self) -> bool:
         """True for the first who asks."""
@@ -266,6 +267,7 @@ class Trial:
         state = cast(Conversation, playground.sandboxes[place].state)
         slots, most, patience = orjson.loads(built.slots), *_limits(built.scenario)
         turns, heard, silent = stand
+        time = self.time if playground.thinks else monotonic
         while state.open:
             message, heard = _next_of_person(state, heard)
             if message is None:
@@ -277,9 +279,9 @@ class Trial:
             turns += 1
             playground.sidecar.handed.append(len(playground.log.events))
             said = cast(Utterance, message.payload)
-            self.turn_deadline = self.time() + patience
+            self.turn_deadline = time() + patience
             turn = await agent.on_turn(Message(said.text, said.turn, place, task_item, said.metadata, slots), sandboxes)
-            if self.time() > self.turn_deadline:
+            if time() > self.turn_deadline:
                 return "turn_timed_out"
             self.turn_deadline = math.inf
             silent += not any(isinstance(part, Say) for part in turn)

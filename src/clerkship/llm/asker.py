@@ -29,6 +29,8 @@ class Tally:
 
     def used(self) -> dict[Role, Usage]:
         """So far; the same in whatever order the answers came in."""
+        if not self._used:
+            return {}
         with self._gate:
             return {role: _sum(each) for role, each in sorted(self._used.items())}
 

@@ -316,7 +316,9 @@ class Playground:
                 self.speak(sandbox, speech)
                 return speech is not None
             person = self.people[sandbox]
-            if said is not None and not (last and person.thinks and not person.leaving):
+            if said is not None and not person.thinks:
+                self.speak(sandbox, person.hear(heard(replies)), said.seq)
+            elif said is not None and not (last and not person.leaving):
                 self._answer(sandbox, heard(replies), said)
             return True
 
