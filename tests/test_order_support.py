@@ -345,8 +345,7 @@ def test_a_parcel_comes_with_a_map() -> None:
     assert said.custom == {"type": "map", "title": "Leipzig", "latitude": 51.34, "longitude": 12.37}
 
 
-def test_people_are_played_with_their_personas_and_pass(tmp_path: Path) -> None:
-    bench = Workbench(tmp_path)
+def test_people_are_played_with_their_personas_and_pass(bench: Workbench) -> None:
     shutil.copytree(EXAMPLE, bench.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("eval", "judged", "tests"))
     found = bench.run(OrderBot, person=f"scripted:{EXAMPLE / 'person.json'}")
     assert [(task_run.verdict, task_run.ending) for task_run in found] == [("pass", "person_done")] * 2

@@ -22,9 +22,8 @@ LINES = st.lists(st.tuples(ODD | PLAIN, st.booleans()), min_size=1, max_size=4)
 
 
 @pytest.fixture
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
+def shared(bench: Workbench) -> Workbench:
     """One folder for many examples."""
-    bench = Workbench(tmp_path_factory.mktemp("bench"))
     bench.write("late.yml", DELAY)
     return bench
 

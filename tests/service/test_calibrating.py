@@ -317,6 +317,7 @@ def test_a_file_beside_the_scenarios_is_frozen_into_the_run(bench: Workbench, tm
     elsewhere = Workbench(tmp_path / "elsewhere")
     with Served(by_snow) as served:
         found = held(elsewhere, who(served), save=file)
+        elsewhere.store.close()
         assert bench.store.calibrations(who(served)) == ()
         run_id = run_judged(bench, who(served))
         file.unlink()
