@@ -23,6 +23,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, Entry, History, Message, Said, Start
 from clerkship.actors.reply import parse_answer, parse_replies
+from clerkship.kit.text import writable
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.sandbox.door import Sandboxes
@@ -216,7 +217,7 @@ def _blame(error: BaseException, prefix: str = "") -> AgentError:
     while first is not None and _is_foreign(first.tb_frame.f_code.co_filename):
         first = first.tb_next  # how we came to call it is of no interest
     trace = "".join(traceback.format_exception(type(error), error, first or error.__traceback__))[-LONGEST_TRACE:]
-    return AgentError(prefix + _told(error), trace.encode(errors="replace").decode())
+    return AgentError(prefix + _told(error), writable(trace))
 
 
 def _told(error: BaseException) -> str:
@@ -224,7 +225,7 @@ def _told(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not _is_foreign(frame.filename)]
     place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    return f"{type(error).__name__}: {_words(error)}{place}".encode(errors="replace").decode()
+    return writable(f"{type(error).__name__}: {_words(error)}{place}")
 
 
 def _words(error: BaseException) -> str:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from clerkship.actors.contract import AgentError, Said, Say
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
+from clerkship.kit.text import writable
 from clerkship.model.names import did_you_mean
 
 TEXT_LIMIT = 100_000
@@ -107,7 +108,7 @@ def _text(text: Any) -> str:
         raise AgentError(f"a reply's text is {_named(text)}")
     if len(text) > TEXT_LIMIT:
         raise AgentError(f"a reply of {len(text):,} characters; the limit is {TEXT_LIMIT:,}")
-    return text.encode(errors="replace").decode()
+    return writable(text)
 
 
 def _buttons(buttons: Any) -> tuple[dict[str, Any], ...]:
@@ -136,7 +137,7 @@ def parse_answer(value: Any, what: str = "answer") -> JsonValue:
         data = orjson.dumps(value, default=_model)
     except (TypeError, RecursionError) as error:
         if isinstance(value, str):
-            return value.encode(errors="replace").decode()
+            return writable(value)
         raise AgentError(f"its {what} cannot be written as JSON: {error}") from None
     if _is_not_a_number(value):
         raise AgentError(f"its {what} has a number in it that JSON cannot say (infinity, or not a number)")

@@ -1,13 +1,10 @@
 """A calibration on the terminal: how far the judge agrees, and where it does not."""
 
-from types import TracebackType
-from typing import Self
-
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from clerkship.cli.progress import Gauge
 from clerkship.cli.verdicts import print_beside, print_indented, print_reliance
 from clerkship.kit.statistics import wilson
 from clerkship.model.calibration import Agreement
@@ -19,40 +16,24 @@ from clerkship.service.calibrating import Calibrated, Judgement
 MOST_SHOWN = 50
 
 
-class LabelProgress:
+class LabelProgress(Gauge):
     """Told of each label as it is judged; a bar on a terminal, nothing elsewhere: one line says it all in the end."""
 
     def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
         self._found = Agreement()
-        self._bar = Progress(
-            SpinnerColumn(),
-            BarColumn(bar_width=30),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.description}"),
-            console=console,
-            transient=True,
-            disable=quiet or not console.is_terminal,
-        )
-        self._task = self._bar.add_task("asking", total=total)
+        super().__init__(console, total, live=console.is_terminal and not quiet)
 
-    def __enter__(self) -> Self:
-        """Start showing."""
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave the terminal as it was."""
-        self._bar.stop()
+    def going(self) -> str:
+        """How many agree with people so far."""
+        found = self._found
+        if not found.judged and not found.errors:
+            return "asking"
+        return f"[pass]agreed {found.agreed}[/]  [fail]not {found.judged - found.agreed}[/]  errors {found.errors}"
 
     def __call__(self, one: Judgement) -> None:
         """One label has its verdict, or none."""
         self._found += one.agreement
-        wrong = self._found.judged - self._found.agreed
-        told = f"[pass]agreed {self._found.agreed}[/]  [fail]not {wrong}[/]"
-        self._bar.update(self._task, advance=1, description=told + f"  errors {self._found.errors}")
+        self.advance()
 
 
 def print_calibrated(console: Console, found: Calibrated) -> None:

@@ -1,5 +1,6 @@
 """A run under way: a live bar on a terminal, a line per trial elsewhere."""
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from threading import Lock
@@ -36,17 +37,10 @@ class _Going(ProgressColumn):
         return Text.from_markup(self._told())
 
 
-class RunProgress:
-    """Told of each trial as it begins and as it finishes; shows how far the run is and how it goes."""
+class Gauge:
+    """A bar that says how far something is and how it goes; nothing where nobody watches."""
 
-    def __init__(self, console: Console, total: int | None, *, quiet: bool = False) -> None:
-        self._console = console
-        self._quiet = quiet
-        self._live = console.is_terminal and not quiet
-        self._seen: Counter[str] = Counter()
-        self._begun = 0
-        self._gate = Lock()
-        self._total = total
+    def __init__(self, console: Console, total: int | None, *, live: bool) -> None:
         self._bar = Progress(
             SpinnerColumn(),
             BarColumn(bar_width=30),
@@ -55,9 +49,17 @@ class RunProgress:
             _Going(self.going),
             console=console,
             transient=True,
-            disable=not self._live,
+            disable=not live,
         )
         self._task = self._bar.add_task("", total=total)
+
+    @abstractmethod
+    def going(self) -> str:
+        """How it goes, in words."""
+
+    def advance(self) -> None:
+        """One more is done."""
+        self._bar.update(self._task, advance=1)
 
     def __enter__(self) -> Self:
         """Start showing."""
@@ -69,6 +71,20 @@ class RunProgress:
     ) -> None:
         """Leave the terminal as it was."""
         self._bar.stop()
+
+
+class RunProgress(Gauge):
+    """Told of each trial as it begins and as it finishes; shows how far the run is and how it goes."""
+
+    def __init__(self, console: Console, total: int | None, *, quiet: bool = False) -> None:
+        self._console = console
+        self._quiet = quiet
+        self._live = console.is_terminal and not quiet
+        self._seen: Counter[str] = Counter()
+        self._begun = 0
+        self._gate = Lock()
+        self._total = total
+        super().__init__(console, total, live=self._live)
 
     def began(self, attempt: Attempt) -> None:
         """One trial is under way; heard from any thread."""
@@ -88,7 +104,7 @@ class RunProgress:
         with self._gate:
             self._seen[outcome(task_run)] += 1
         if self._live:
-            self._bar.update(self._task, advance=1)
+            self.advance()
         elif not self._quiet:
             total = f"/{self._total}" if self._total else ""
             done = f"[{sum(self._seen.values())}{total}]"

@@ -16,7 +16,7 @@ from clerkship.llm.openai import ChatEmbedder, ChatSpeaker
 from clerkship.llm.patience import Limit
 from clerkship.llm.place import ANTHROPIC, AZURE, OPENAI, Place, check_key, parse_place, parse_who
 from clerkship.llm.remote import ANSWER_WITHIN, Embedder, Manner, RemoteModel
-from clerkship.llm.scripted import Script, ScriptedModel
+from clerkship.llm.scripted import SCRIPTED, Script, ScriptedModel, is_scripted
 from clerkship.llm.switchboard import Switchboard
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.problem import InputError, Problem
@@ -24,7 +24,6 @@ from clerkship.model.usage import Prices
 from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, variables
 
-SCRIPTED = "scripted:"
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -34,7 +33,7 @@ class PriceList(RootModel[dict[str, Prices]]):
 
 def model_name(choice: ModelChoice, settings: Settings) -> str:
     """What the model's own name is, once it is built: nobody is asked for that, and no key is needed."""
-    if choice.skips or choice.who.startswith(SCRIPTED):
+    if choice.skips or is_scripted(choice.who):
         return choice.who
     return _place(choice, settings).name
 
@@ -44,7 +43,7 @@ def settled(choice: ModelChoice, settings: Settings) -> ModelChoice:
     if choice.skips:
         return choice
     embeddings = choice.embeddings or settings.embeddings
-    if choice.who.startswith(SCRIPTED):
+    if is_scripted(choice.who):
         return choice.model_copy(update={"embeddings": embeddings})
     place = _place(choice, settings)
     version = choice.api_version or (settings.azure_api_version if place.sort == AZURE else "")
@@ -61,7 +60,7 @@ def build_model(choice: ModelChoice, settings: Settings, board: Switchboard | No
     """Whoever is to be asked, ready to be; None where nobody is. Models of one board share its lines."""
     if choice.skips:
         return None
-    if choice.who.startswith(SCRIPTED):
+    if is_scripted(choice.who):
         path = Path(choice.who.removeprefix(SCRIPTED))
         return ScriptedModel(choice.who, _read(path, Script))
     choice = settled(choice, settings)

@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple, cast
 
 from pydantic import BaseModel, Field
 
+from clerkship.assertions.citation import plain
 from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import as_json, quoted, transcript
@@ -104,13 +105,9 @@ def _flaw(opinion: Opinion, evidence: Evidence) -> str:
 
 
 def _was_said(line: Cited, evidence: Evidence) -> bool:
-    wanted = _plain(line.quote)
+    wanted = plain(line.quote).casefold()
     return bool(wanted) and any(
-        wanted in _plain(cast(Utterance, event.payload).text)
+        wanted in plain(cast(Utterance, event.payload).text).casefold()
         for event in evidence.utterances
         if event.actor != "agent" and evidence.turn_of(event) == line.turn
     )
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split()).strip("\"'“”. ")

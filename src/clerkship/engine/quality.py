@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_va
 
 from clerkship.assertions.matter import cautioned, matter, took_part
 from clerkship.events.evidence import Evidence
+from clerkship.kit.text import writable
 from clerkship.llm.asker import Asker
 from clerkship.llm.contract import BadAnswer, NoModel, Question
 from clerkship.model.frozen import Flag
@@ -90,18 +91,18 @@ class Ratings(BaseModel):
 
 def rate(evidence: Evidence, asker: Asker | None, variables: Mapping[str, str]) -> Quality | None:
     """Every metric, or why there are none; nothing where the agent took no part, or nobody is there to be asked."""
-    if asker is None or not took_part(evidence):
+    if asker is None or not evidence.once(took_part):
         return None
     prompt = evidence.prompts["metrics"]
     about: dict[str, Any] = {"model": asker.name, "prompt": prompt.mark, "parameters": dict(evidence.parameters)}
     metrics = [metric.model_dump() for metric in evidence.task.metrics]
     try:
-        told = cautioned(prompt.fill(metrics=metrics, **matter(evidence)))
+        told = cautioned(prompt.fill(metrics=metrics, **evidence.once(matter)))
         answer = asker.ask(Question(told.matter, Ratings, told.orders, prompt.name))
     except (NoModel, BadAnswer, ClerkshipError) as failed:
         return Quality(error=put_back(str(failed), variables), **about)
     except Exception as error:  # ratings decide nothing: neither does a failure to rate
-        return Quality(error=f"{type(error).__name__}: {error}".encode(errors="replace").decode(), **about)
+        return Quality(error=writable(f"{type(error).__name__}: {error}"), **about)
     ratings = {
         name: rating.model_copy(update={"reason": put_back(rating.reason, variables)})
         for name, rating in answer.data.found().items()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
+from clerkship.kit.text import writable
 from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.llm.together import together
 from clerkship.model.criterion import Criterion
@@ -68,7 +69,7 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
         status, check = "error", Check.of(False, str(told))
     except Exception as error:  # one criterion's error is data, and takes no other down
         status = "error"
-        check = Check.of(False, f"{type(error).__name__}: {error}".encode(errors="replace").decode())
+        check = Check.of(False, writable(f"{type(error).__name__}: {error}"))
     return CriterionRun(
         label=criterion.label,
         assertion=criterion.assertion.name,

@@ -42,6 +42,7 @@ from clerkship.events.lifecycle import (
 )
 from clerkship.events.log import Log, Subscriber
 from clerkship.kit.rng import derive
+from clerkship.kit.text import writable
 from clerkship.kit.wall import monotonic, perf_counter
 from clerkship.llm.asker import Asker, Tally
 from clerkship.model.problem import InputError, PlatformError
@@ -311,7 +312,7 @@ class Trial:
             self.playground.emit("run", payload, "agent")
 
     def _agent_failed(self, error: str) -> Ending:
-        self._agent_error = self.playground.redacted(_clean(error))
+        self._agent_error = self.playground.redacted(writable(error))
         self._emit(AgentFailed(error=self._agent_error))
         return "agent_failed"
 
@@ -399,8 +400,8 @@ class Trial:
             criteria=criteria,
             ending=ending,
             timeout=self.timeout,
-            error=_clean(error),
-            agent_error=_clean(self._agent_error),
+            error=writable(error),
+            agent_error=writable(self._agent_error),
             answer=self._answer,
             head=log.head,
             events=len(log.events),
@@ -447,7 +448,7 @@ def stillborn(job: Job, error: str, ending: Literal["errored", "cancelled"] = "e
         attempt=job.attempt,
         status=ending,
         ending=ending,
-        error=_clean(error),
+        error=writable(error),
         head=Log().head,
         events=0,
         snapshot=snapshot.hash,
@@ -465,11 +466,6 @@ def _told(broken: OutOfRole) -> str:
 def _limits(scenario: Scenario) -> tuple[int, float]:
     """Turns, and wall seconds for each."""
     return scenario.max_turns or MAX_TURNS, scenario.turn_timeout or TURN_TIMEOUT
-
-
-def _clean(text: str) -> str:
-    """Text that can be kept, whoever wrote it."""
-    return text.encode(errors="replace").decode()
 
 
 def _next_of_person(state: Conversation, heard: int) -> tuple[Event | None, int]:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from clerkship.kit.text import writable
 from clerkship.llm.contract import BadAnswer
 
 T = TypeVar("T", bound=BaseModel)
@@ -44,9 +45,9 @@ def _parsed(text: str, shape: type[T]) -> T:
 
 
 def _writable(value: Any) -> Any:
-    """The same with signs in place of halves of letters, which JSON can spell and nothing can keep."""
+    """All text in it, as it can be kept."""
     if isinstance(value, str):
-        return value if value.isascii() else value.encode(errors="replace").decode()
+        return writable(value)
     if isinstance(value, dict):
         return {_writable(key): _writable(part) for key, part in value.items()}
     return [_writable(part) for part in value] if isinstance(value, list) else value

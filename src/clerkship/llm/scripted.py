@@ -14,6 +14,8 @@ from clerkship.model.pattern import Regex
 
 T = TypeVar("T", bound=BaseModel)
 DIMENSIONS = 256
+SCRIPTED = "scripted:"
+"""What the names of these models begin with; the rest is the file."""
 _WORD = re.compile(r"\w+")
 
 
@@ -78,7 +80,7 @@ class ScriptedModel:
 
 def is_scripted(model: str) -> bool:
     """Whether a model of this name has its answers written down: it has read nothing, and can quote nothing."""
-    return model.startswith("scripted:")
+    return model.startswith(SCRIPTED)
 
 
 def _start(question: Question[Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from clerkship.kit.text import writable
 from clerkship.model.variables import SHORTEST
 
 LEAST_SECRET = 8
@@ -53,7 +54,7 @@ class Veil(NamedTuple):
         return [self.show(value) for value in data] if isinstance(data, list | tuple) else data
 
     def _hidden(self, text: str) -> str:
-        text = self._named(_clean(text)) if self.names else _clean(text)
+        text = self._named(writable(text)) if self.names else writable(text)
         for secret in self.secrets:
             for form in _forms(secret):
                 text = text.replace(form, "[secret]")
@@ -84,19 +85,10 @@ class Veil(NamedTuple):
         return _NAME.sub(value, text)
 
 
-def _clean(text: str) -> str:
-    """Text that can be written down, whoever wrote it."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode(errors="replace").decode()
-    return text
-
-
 @cache
 def _forms(value: str) -> tuple[str, ...]:
     """A value as it is, and as it stands where it is quoted, and quoted again; the longest first."""
-    value = _clean(value)
+    value = writable(value)
     once = orjson.dumps(value).decode()[1:-1]
     return tuple(dict.fromkeys((orjson.dumps(once).decode()[1:-1], once, value)))
 

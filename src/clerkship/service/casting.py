@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 from clerkship.actors.person_played import NO_PERSON
 from clerkship.engine.catalog import Registered
-from clerkship.engine.model_build import SCRIPTED, build_model, model_name, settled
+from clerkship.engine.model_build import build_model, model_name, settled
 from clerkship.engine.models import ALONE, Models
 from clerkship.llm.absent import AbsentModel
 from clerkship.llm.contract import Model
 from clerkship.llm.place import USUAL, known
 from clerkship.llm.recalled import RecalledModel
+from clerkship.llm.scripted import is_scripted
 from clerkship.llm.switchboard import Switchboard
 from clerkship.model.calibration import JudgeIdentity
 from clerkship.model.conftest import Conftest, Llm
@@ -102,6 +103,7 @@ class Cast:
 
     def missing(self, needs: Needs) -> tuple[Problem, ...]:
         """What is known beforehand of what will have no verdict, or cannot be played."""
+        self._refuse_unasked()
         found: list[Problem] = []
         if needs.judge and not self.models.skips_judged:
             found += _missing(
@@ -109,7 +111,6 @@ class Cast:
             )
         elif self.models.asking.checks_person and not self.models.skips_judged:
             found += _missing(self.models.judge, "--check-person needs a judge", "give --judge")
-        self._refuse_unasked()
         if (needs.rated or self.models.asking.metrics) and self.models.judge is None and not self.models.skips_judged:
             found.append(Problem(message="nobody is there to rate conversations by metrics", hint="give --judge"))
         return (*found, *(self.unplayed() if needs.person else ()))
@@ -148,7 +149,6 @@ def choose(
     needs: Needs | None = None,
 ) -> Cast:
     """What is wanted goes before what a run had, that before the settings, those before a conftest."""
-    asking = wanted.asking if kept is None else kept.asking
     needs = needs or Needs()
     evaluation = conftest.evaluation if conftest is not None else None
     simulation = conftest.simulation if conftest is not None else None
@@ -237,7 +237,7 @@ def _if_need_be(choice: ModelChoice, settings: Settings, build: Build) -> Model 
     try:
         return build(choice, settings)
     except InputError as error:
-        if choice.who.startswith(SCRIPTED):  # a file that is not there is a mistake, and no key
+        if is_scripted(choice.who):  # a file that is not there is a mistake, and no key
             raise
         return AbsentModel(model_name(choice, settings), str(error), recorded=True)
 

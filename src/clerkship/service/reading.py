@@ -22,8 +22,8 @@ from clerkship.store.sqlite import SqliteStore
 MOST_SAID = 200
 """Utterances shown of one trial."""
 _BROKE = "person.broke_contract"
-_TOLD = (b'"turn":', b'"blobs":', b'.ended"', f'"{_BROKE}"'.encode())
-"""What a line must have in it to be of interest to whoever reads the conversation alone."""
+_TURN, _BLOBS, _ENDED, _BROKEN = b'"turn":', b'"blobs":', b'.ended"', f'"{_BROKE}"'.encode()
+"""One of these a line must have in it to be of interest to whoever reads the conversation alone."""
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,10 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
     for seq, line in enumerate(store.log(task_run), 1):
         chain.add(line)
         is_wanted = seq > wanted.after and (wanted.limit is None or len(events) < wanted.limit)
-        if not is_wanted and not any(mark in line for mark in _TOLD):
-            continue  # of a long log, most is only counted
+        # One after the other, not by `any`: of a long log most is only counted, and that must be quick.
+        told = _TURN in line or _BLOBS in line or _ENDED in line or _BROKEN in line
+        if not is_wanted and not told:
+            continue
         event = orjson.loads(line)
         bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
         text = event["payload"].get("text")
