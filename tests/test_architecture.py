@@ -15,7 +15,8 @@ ROOT = Path(clerkship.__file__).parent
 LAYERS: list[set[str]] = [
     {"model"},
     {"kit"},
-    {"llm"},
+    {"llm", "fhir"},
+    {"synthetic"},
     {"events", "library", "settings"},
     {"sandbox"},
     {"assertions", "faults"},

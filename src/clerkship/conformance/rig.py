@@ -21,7 +21,7 @@ class Rig:
 
     def __init__(self, spec: Spec, seed: str = "conformance") -> None:
         self.name = "box"
-        self.rooms = {self.name: Room(spec, spec.config())}
+        self.rooms = {self.name: Room(spec, spec.config(), spec.prepare(()))}
         environment = Environment(name="conformance", simulators={self.name: Simulator(kind=spec.kind)})
         self.playground = Playground(environment, self.rooms, seed)
         if spec.converses:

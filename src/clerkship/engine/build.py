@@ -145,11 +145,9 @@ def build_rooms(environment: Environment, datasets: Mapping[str, Dataset], catal
     rooms: dict[str, Room] = {}
     for name, simulator in environment.simulators.items():
         spec = catalog.simulator(simulator.kind)
-        base: dict[str, Any] = {}
-        for wanted in environment.datasets if simulator.datasets is None else simulator.datasets:
-            if datasets[wanted].type == spec.dataset:
-                base.update(datasets[wanted].files)
-        rooms[name] = Room(spec, spec.config.model_validate(simulator.config), base)
+        named = environment.datasets if simulator.datasets is None else simulator.datasets
+        fitting = [datasets[wanted] for wanted in named if datasets[wanted].type == spec.dataset]
+        rooms[name] = Room(spec, spec.config.model_validate(simulator.config), spec.prepare(fitting))
     return rooms
 
 

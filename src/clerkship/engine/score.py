@@ -63,6 +63,8 @@ def _needless(ending: Ending) -> str:
 
 def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, skip: str) -> CriterionRun:
     status: CriterionStatus = "skipped" if skip else "judged"
+    if criterion.input_entity_id is not None:
+        evidence = evidence.about(criterion.input_entity_id)
     try:
         check = Check.of(False, skip) if skip else assertion.check(evidence)
     except (NoModel, BadAnswer, ClerkshipError) as told:  # their words are meant for people

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -44,6 +45,19 @@ class Evidence:
     """What goes into each question to it besides; for the record."""
     votes: int = 1
     """How often it is asked what must be judged, where a criterion does not say."""
+    subject: str | None = None
+    """The entity that the criterion at hand is about, by its id in the task."""
+
+    def about(self, entity: str) -> "Evidence":
+        """The same evidence, looked at for one entity's sake; what has been read out of it is kept."""
+        other = copy(self)
+        object.__setattr__(other, "subject", entity)
+        return other
+
+    @property
+    def record(self) -> Mapping[str, Any] | None:
+        """The record that the criterion at hand is about, if it is about one."""
+        return self.entities.get(self.subject) if self.subject is not None else None
 
     @property
     def as_rasa(self) -> bool:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote
 from clerkship.model.problem import PlatformError
 from clerkship.playground.apart import Apart
 from clerkship.playground.gateway import BODY_LIMIT, Exchange, SimulatorBroken
-from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
+from clerkship.sandbox.exchange import Query, Refusal, Reply, Request, refuse_as_json
 
 if TYPE_CHECKING:
     import uvicorn
@@ -194,7 +194,7 @@ def parse_exchange(scope: MutableMapping[str, Any], body: bytes) -> Exchange:
     playground, _, rest = raw.decode("latin-1").lstrip("/").partition("/")
     sandbox, _, path = rest.partition("/")
     headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
-    query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+    query = Query(tuple(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)))
     scheme, _, token = headers.get("authorization", "").partition(" ")
     request = Request(scope["method"], "/" + _decoded(path), query, headers, body)
     return Exchange(playground, sandbox, request, token.strip() if scheme.lower() == "bearer" else "")

@@ -90,18 +90,26 @@ class Handle:
         return self._door.token
 
     def request(
-        self, method: str, path: str, *, query: Mapping[str, str] | None = None, body: bytes = b"", media: str = JSON
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        media: str = JSON,
     ) -> Reply:
         """Send any request; raises Refused on an error status, Dropped if no answer or only a part of it comes."""
-        asked = {"method": method, "path": path, "media": media, **(query or {})}
+        asked = {"method": method, "path": path, "media": media, **(query or {}), **(headers or {})}
         for name, value in asked.items():
             if not isinstance(value, str):
                 raise TypeError(f"`{name}` must be text, not {type(value).__name__}")
             value.encode()  # what is not Unicode is the caller's error, here and now
         if not isinstance(body, bytes):
             raise TypeError(f"the body must be bytes, not {type(body).__name__}")
-        headers = {"content-type": media} if body else {}
-        reply = self._door.send(Request(method, path, query or {}, headers, body))
+        told = {name.lower(): value for name, value in (headers or {}).items()}
+        told |= {"content-type": media} if body else {}
+        reply = self._door.send(Request(method, path, query or {}, told, body))
         if reply.way.promised is not None:
             raise Incomplete(reply)
         if not reply.ok:

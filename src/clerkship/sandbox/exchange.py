@@ -1,6 +1,6 @@
 """A request and its reply, whichever door they come through."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,15 +9,42 @@ import orjson
 JSON = "application/json"
 
 
+class Query(Mapping[str, str]):
+    """What stands behind the `?`: by name the last of each, and all of them in order."""
+
+    __slots__ = ("_last", "pairs")
+
+    def __init__(self, pairs: tuple[tuple[str, str], ...] = ()) -> None:
+        self.pairs = pairs
+        self._last = dict(pairs)
+
+    def __getitem__(self, name: str) -> str:
+        """The last of this name."""
+        return self._last[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names."""
+        return iter(self._last)
+
+    def __len__(self) -> int:
+        """How many names there are."""
+        return len(self._last)
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What an agent asks of a sandbox. The path is the sandbox's own, and decoded."""
+    """What an agent asks of a sandbox. The path is the sandbox's own, and decoded; names of headers are lower case."""
 
     method: str
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The query in order, with names that are said more than once."""
+        return self.query.pairs if isinstance(self.query, Query) else tuple(self.query.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """What a simulator says of itself. Everything else about it stays in its folder."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from clerkship.assertions.contract import Assertion
 from clerkship.events.event import Event, Payload
+from clerkship.model.dataset import Dataset
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
@@ -14,6 +15,11 @@ from clerkship.sandbox.state import Act, State
 from clerkship.steps.contract import Step
 
 React = Callable[[Any, Act, Event], None]
+
+
+def merge_files(datasets: Sequence[Dataset]) -> Mapping[str, bytes]:
+    """All their files; of two at one path, the later dataset's."""
+    return {path: data for dataset in datasets for path, data in dataset.files.items()}
 
 
 class NoConfig(Frozen):
@@ -35,6 +41,8 @@ class Spec:
     config: type[Frozen] = NoConfig
     dataset: str | None = None
     """The type of dataset it is loaded from, if any."""
+    prepare: Callable[[Sequence[Dataset]], Mapping[str, Any]] = merge_files
+    """Makes of its datasets, once, what every playground lays its changes over."""
     refuse: Callable[[Refusal], Reply] = refuse_as_json
     assertions: tuple[type[Assertion], ...] = ()
     steps: tuple[type[Step], ...] = ()

@@ -1,0 +1,85 @@
+"""A chart: resources that never change, read once and shared by every playground over them; and views of one."""
+
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar, cast
+
+from clerkship.fhir.resource import Resource, key_in, parse
+
+T = TypeVar("T")
+NONE: Mapping[str, Resource | None] = MappingProxyType({})
+
+
+class Chart(Mapping[str, bytes]):
+    """Resources by `Type/id`, each in its byte form."""
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        self._rows = {key_in(line): line for line in lines}
+        self._types: dict[str, list[str]] = {}
+        for key in self._rows:
+            self._types.setdefault(key.partition("/")[0], []).append(key)
+        self._known: dict[Hashable, Any] = {}
+        self._lock = threading.RLock()
+
+    def __getitem__(self, key: str) -> bytes:
+        """One of them."""
+        return self._rows[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """Their keys."""
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._rows)
+
+    @property
+    def types(self) -> Sequence[str]:
+        """What sorts there are."""
+        return tuple(self._types)
+
+    def of_type(self, type: str) -> Sequence[str]:
+        """The keys of one sort, in the order of the dataset."""
+        return self._types.get(type, ())
+
+    def once(self, what: Hashable, build: Callable[[], T]) -> T:
+        """What somebody works out of all this (an index), for everybody who wants the same of it."""
+        if what not in self._known:
+            with self._lock:
+                if what not in self._known:
+                    self._known[what] = build()
+        return cast(T, self._known[what])
+
+
+class View(Protocol):
+    """Resources as they stand at one moment: a chart, and what differs from it."""
+
+    @property
+    def chart(self) -> Chart:
+        """What was there at first, and never changes."""
+        ...
+
+    def resource(self, key: str) -> Resource | None:
+        """One as it is now; not to be changed."""
+        ...
+
+    def changed(self, type: str) -> Mapping[str, Resource | None]:
+        """By key, those of a sort that are new or differ from the chart's; None where one is gone."""
+        ...
+
+
+class Untouched:
+    """A chart as it is."""
+
+    def __init__(self, chart: Chart) -> None:
+        self.chart = chart
+
+    def resource(self, key: str) -> Resource | None:
+        """One of them."""
+        line = self.chart.get(key)
+        return parse(line) if line is not None else None
+
+    def changed(self, type: str) -> Mapping[str, Resource | None]:
+        """Nothing."""
+        return NONE

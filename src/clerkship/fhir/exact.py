@@ -1,0 +1,59 @@
+"""JSON whose decimals keep every digit: `1.50` is not `1.5` (R4 §2.24.0.1, decimal: precision is part of the value)."""
+
+import json
+import re
+from typing import Any, Self
+
+import orjson
+
+_LOSSY = re.compile(rb"[:\[,\s]-?(?:\d+\.\d+0|\d+\.0000\d*|\d+(?:\.\d+)?[eE][+-]?\d+|[\d.]{16,})(?=[\s,\]}])")
+"""A number that a binary fraction would write otherwise. In a text it may match too, which costs time alone."""
+
+
+class Decimal(float):
+    """A number with the digits it was written with."""
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        """From its digits."""
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    def __getnewargs__(self) -> tuple[str]:  # type: ignore[override]
+        """What a copy is made from."""
+        return (self.text,)
+
+
+def loads(data: bytes) -> Any:
+    """Plain data; raises ValueError where it is not JSON, as RFC 8259 has it."""
+    if _LOSSY.search(data) is None:
+        return orjson.loads(data)
+    orjson.loads(data)  # the stricter reader of the two says whether it is JSON at all
+    return json.loads(data, parse_float=Decimal, parse_int=_whole)
+
+
+def _whole(text: str) -> int | Decimal:
+    return int(text) if len(text) <= 18 else Decimal(text)
+
+
+def _digits(value: Any) -> orjson.Fragment:
+    if isinstance(value, Decimal):
+        return orjson.Fragment(value.text)
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+def dumps(data: Any) -> bytes:
+    """The same data, the same bytes: keys in order, digits as they were."""
+    return orjson.dumps(data, default=_digits, option=orjson.OPT_SORT_KEYS)
+
+
+def is_exact(data: Any) -> bool:
+    """Whether plain JSON would lose digits of it."""
+    if isinstance(data, dict):
+        return any(map(is_exact, data.values()))
+    if isinstance(data, list):
+        return any(map(is_exact, data))
+    return type(data) is Decimal

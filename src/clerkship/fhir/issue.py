@@ -1,0 +1,64 @@
+"""What is wrong with something, in FHIR's own words (R4 OperationOutcome)."""
+
+from typing import Any, Literal, NamedTuple
+
+Severity = Literal["fatal", "error", "warning", "information"]
+Code = Literal[
+    "invalid",
+    "structure",
+    "required",
+    "value",
+    "invariant",
+    "security",
+    "login",
+    "expired",
+    "forbidden",
+    "processing",
+    "not-supported",
+    "duplicate",
+    "multiple-matches",
+    "not-found",
+    "deleted",
+    "too-long",
+    "code-invalid",
+    "business-rule",
+    "conflict",
+    "too-costly",
+    "throttled",
+    "exception",
+    "informational",
+]
+"""Of http://hl7.org/fhir/issue-type, those that are used here."""
+
+
+class Issue(NamedTuple):
+    """One thing, and where it is."""
+
+    severity: Severity
+    code: Code
+    text: str
+    expression: str = ""
+    """Where, as FHIRPath: `Observation.component[1].value`."""
+
+
+class Invalid(Exception):
+    """Something that cannot be accepted; it says all that is wrong with it."""
+
+    def __init__(self, *issues: Issue) -> None:
+        super().__init__("; ".join(issue.text for issue in issues))
+        self.issues = issues
+
+
+def invalid(code: Code, text: str, expression: str = "") -> Invalid:
+    """One error."""
+    return Invalid(Issue("error", code, text, expression))
+
+
+def outcome(issues: "tuple[Issue, ...] | list[Issue]") -> dict[str, Any]:
+    """The OperationOutcome that says it."""
+    return {"resourceType": "OperationOutcome", "issue": [_rendered(issue) for issue in issues]}
+
+
+def _rendered(issue: Issue) -> dict[str, Any]:
+    said: dict[str, Any] = {"severity": issue.severity, "code": issue.code, "diagnostics": issue.text}
+    return said | ({"expression": [issue.expression]} if issue.expression else {})

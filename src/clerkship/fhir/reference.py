@@ -1,0 +1,40 @@
+"""References between resources: what kind each is, and whom it means (R4 §2.3.0)."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+_LOCAL = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/([A-Za-z0-9\-.]{1,64}))?")
+
+
+class Target(NamedTuple):
+    """Whom a reference means, where it is one of ours."""
+
+    type: str
+    id: str
+    version: str | None = None
+
+    @property
+    def key(self) -> str:
+        """`Patient/42`."""
+        return f"{self.type}/{self.id}"
+
+
+def parse_reference(text: str, base: str = "") -> Target | None:
+    """`Patient/42`, or the same with this server's address before it; None for all that means something elsewhere."""
+    if base and text.startswith(base):
+        text = text[len(base) :].lstrip("/")
+    found = _LOCAL.fullmatch(text)
+    return Target(found[1], found[2], found[3]) if found is not None else None
+
+
+def references(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every Reference in some data that says `reference`, and where: `subject`, `participant[0].actor`."""
+    if isinstance(data, dict):
+        if isinstance(data.get("reference"), str):
+            yield path, data
+        for name, value in data.items():
+            yield from references(value, f"{path}.{name}" if path else name)
+    elif isinstance(data, list):
+        for number, item in enumerate(data):
+            yield from references(item, f"{path}[{number}]")

@@ -1,0 +1,52 @@
+"""A resource as plain data, the one form its bytes have, and the key it goes by."""
+
+import re
+from typing import Any
+
+import orjson
+
+from clerkship.fhir import exact
+
+Resource = dict[str, Any]
+FIRST = ("resourceType", "id", "meta")
+ID = re.compile(r"[A-Za-z0-9\-.]{1,64}")
+"""R4 §2.24.0.1, id."""
+_HEAD = re.compile(rb'\{"resourceType":"(\w+)","id":"([A-Za-z0-9\-.]{1,64})"')
+
+
+def key_of(resource: Resource) -> str:
+    """`Patient/42`."""
+    return f"{resource['resourceType']}/{resource['id']}"
+
+
+def render(resource: Resource) -> bytes:
+    """Its one byte form: type, id and meta first, where people look for them; the rest in order of name."""
+    head = [b'"%s":%s' % (name.encode(), exact.dumps(resource[name])) for name in FIRST if name in resource]
+    rest = exact.dumps({name: value for name, value in resource.items() if name not in FIRST})
+    return b"{" + b",".join([*head, rest[1:-1]] if len(rest) > 2 else head) + b"}"
+
+
+def parse(data: bytes) -> Resource:
+    """It as plain data."""
+    found: Resource = exact.loads(data)
+    return found
+
+
+def key_in(line: bytes) -> str:
+    """The key of a resource in its byte form, without reading the rest."""
+    found = _HEAD.match(line)
+    if found is None:
+        raise ValueError(f"not a resource with an id: {line[:80].decode(errors='replace')}")
+    return f"{found[1].decode()}/{found[2].decode()}"
+
+
+def stamp(resource: Resource, version: str, updated: str) -> Resource:
+    """The same resource as a server keeps it: with its version and when it was written (R4 §2.1.0.2)."""
+    meta = resource.get("meta")
+    kept = meta if isinstance(meta, dict) else {}
+    return {**resource, "meta": {**kept, "versionId": version, "lastUpdated": updated}}
+
+
+def plain(resource: Resource) -> Any:
+    """As events have it: numbers that any reader of JSON knows."""
+    return orjson.loads(render(resource))

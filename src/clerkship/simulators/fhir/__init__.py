@@ -1,0 +1,1 @@
+"""`fhir`: an electronic health record, over FHIR R4 REST."""

@@ -1,0 +1,1 @@
+"""Synthetic patients: a seeded generator of clinically plausible charts, around any now."""
