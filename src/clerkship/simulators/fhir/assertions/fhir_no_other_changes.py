@@ -20,8 +20,8 @@ from clerkship.model.scenario import Expected
 from clerkship.simulators.fhir.assertions.footprint import Change, footprint
 from clerkship.simulators.fhir.assertions.leaves import covers
 from clerkship.simulators.fhir.assertions.looks import name_of
-from clerkship.simulators.fhir.assertions.misplaced import misplaced
-from clerkship.simulators.fhir.assertions.query import Search, TypeName, mistakes, pairs
+from clerkship.simulators.fhir.assertions.misplaced import Place, misplaced
+from clerkship.simulators.fhir.assertions.query import Search, TypeName, pairs, path_mistakes, search_mistakes
 from clerkship.simulators.fhir.state import FhirState
 
 MOST_ROWS = 50
@@ -54,9 +54,12 @@ class ListedChange(Frozen):
     def _makes_sense(self) -> Self:
         if self.search and self.type is None:
             raise ValueError("`search` needs a `type`: its parameters are those of a type")
-        found = list(mistakes(self.type, self.search, ("search",))) if self.type is not None else []
-        if found:
-            raise misplaced(found)
+        if self.type is not None:
+            paths: list[tuple[Place, str]] = [(("where", path), path) for path in self.where]
+            paths += [(("fields", number), path) for number, path in enumerate(self.fields)]
+            found = [*search_mistakes(self.type, self.search), *path_mistakes(self.type, paths)]
+            if found:
+                raise misplaced(found)
         return self
 
     def admits(self, change: Change, view: View) -> bool:
@@ -139,32 +142,26 @@ class FhirNoOtherChanges(Assertion):
             return
         for path, (before, after) in change.paths.items():
             if not any(item.covers(path) for item in listed) or any(item.covers(path) for item in forbidden):
-                yield FieldCheck(
-                    path=f"{change.key}: {path}",
-                    expected=shown(before),
-                    actual=shown(after),
-                    passed=False,
-                    seq=change.seq,
-                )
+                yield _row(change, path, before, after, passed=False)
+
+
+def _row(change: Change, path: str, before: Any, after: Any, *, passed: bool) -> FieldCheck:
+    where = f"{change.key}: {path}" if path else change.key
+    return FieldCheck(path=where, expected=shown(before), actual=shown(after), passed=passed, seq=change.seq)
 
 
 def _told(change: Change) -> Iterator[FieldCheck]:
-    """A change that is in order."""
+    """A change that is in order: what was there, and what is."""
     if change.sort == "updated":
-        for path, (before, after) in change.paths.items():
-            row = FieldCheck(path=f"{change.key}: {path}", expected=shown(before), actual=shown(after), passed=True)
-            yield row.model_copy(update={"seq": change.seq})
-        return
-    before, after = (MISSING, change.after) if change.sort == "created" else (change.before, MISSING)
-    yield FieldCheck(path=change.key, expected=shown(before), actual=shown(after), passed=True, seq=change.seq)
+        yield from (_row(change, path, *pair, passed=True) for path, pair in change.paths.items())
+    else:
+        before, after = (MISSING, change.after) if change.sort == "created" else (change.before, MISSING)
+        yield _row(change, "", before, after, passed=True)
 
 
 def _detail(counts: Sequence[FieldCheck], others: Sequence[FieldCheck], changes: Sequence[Change]) -> str:
-    wrong = [
-        f"{row.path} {row.actual} times" if row.actual else f"{row.path} did not happen"
-        for row in counts
-        if not row.passed
-    ]
+    missed = [row for row in counts if not row.passed]
+    wrong = [f"{row.path}: {row.actual} (expected {describe(row.expected)})" for row in missed]
     places = list(dict.fromkeys(row.path for row in others))
     if places:
         more = f" and {len(places) - 10} more" if len(places) > 10 else ""

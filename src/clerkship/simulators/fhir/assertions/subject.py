@@ -47,7 +47,7 @@ class Subject:
         return any(matches(view, type, [(name, self.key)], resource) for name in self._parameters(type))
 
     def _parameters(self, type: str) -> Sequence[str]:
-        """By which search parameters a type refers to it: of a patient the one that is called so, where there is one."""
+        """The search parameters by which a type refers to it: to a patient, the one of that name where there is one."""
         known = parameters_of(type)
         if self.type == "Patient" and "patient" in known:
             return ("patient",)

@@ -1,0 +1,19 @@
+"""`fhir.delete`: a resource is gone."""
+
+from typing import ClassVar
+
+from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.fhir.steps.named import OnResource
+from clerkship.steps.contract import Stage
+
+
+class Delete(OnResource):
+    """Deletes a resource, as a person with the right to would; its history stays."""
+
+    name: ClassVar[str] = "fhir.delete"
+    simulator: ClassVar[str | None] = "fhir"
+
+    def run(self, stage: Stage) -> None:
+        """Do it."""
+        state, act = stage.state(FhirState, self.sandbox)
+        state.delete(act, self.key)
