@@ -5,9 +5,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from clerkship.simulators.fhir.config import FhirConfig
-from clerkship.simulators.fhir.state import FhirState
-
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
@@ -18,7 +15,9 @@ from clerkship.kit.rng import Rng
 from clerkship.model.task import Task
 from clerkship.playground.overlay import Overlay
 from clerkship.sandbox.state import Act
+from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import HistoryRead, ResourceRead, ResourcesSearched
+from clerkship.simulators.fhir.state import FhirState
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 ANA: Resource = {
@@ -77,7 +76,7 @@ class Clinic:
     """A chart named `ehr`, touched one second after another."""
 
     def __init__(self, resources: Iterable[Resource] = RESOURCES) -> None:
-        self.state = FhirState(FhirConfig(), Overlay(Chart(map(render, resources))))
+        self.state = FhirState(FhirConfig(references="unchecked"), Overlay(Chart(map(render, resources))))
         self.log, self._writer = open_log()
         self._ids, self._rng = Ids("seed"), Rng("seed")
 
@@ -101,7 +100,8 @@ class Clinic:
 
     def patch(self, key: str, path: str, value: Any, actor: str = "agent") -> None:
         """Somebody puts one value somewhere."""
-        self.state.patch(self.by(actor), key, [{"op": "add", "path": path, "value": value}])
+        op = "replace" if path[-1].isdigit() else "add"  # or an item would be put before it
+        self.state.patch(self.by(actor), key, [{"op": op, "path": path, "value": value}])
 
     def delete(self, key: str, actor: str = "agent") -> None:
         """Somebody deletes a resource."""
