@@ -23,6 +23,7 @@ from clerkship.library.e2e import KEYS, E2eFiles, is_e2e
 from clerkship.library.known import Known
 from clerkship.library.labelled import KEY, is_labelled
 from clerkship.library.library import Library, LoadedTask
+from clerkship.library.piece import Piece
 from clerkship.library.rasa import is_of_a_project
 from clerkship.library.source import (
     SUFFIXES,
@@ -55,45 +56,6 @@ _SINGLE = ("scenario",)
 _OF_SCENARIOS = ("simulation_context", "setup", "goals")
 _SORTS = ("task", "environment", "dataset", "benchmark", "persona")
 _PLURALS = {f"{sort}s": sort for sort in _SORTS}
-
-
-@dataclass(frozen=True)
-class Piece:
-    """One thing a file defines, and where."""
-
-    sort: str
-    tree: Tree
-    path: list[int | str]
-    data: Any
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """Its keys and values, whatever they are; none if it is no map."""
-        return self.data if isinstance(self.data, dict) else {}
-
-    @property
-    def name_key(self) -> str:
-        """The key it is known by."""
-        return "slug" if self.sort == "benchmark" else "name"
-
-    @property
-    def name(self) -> str:
-        """What it is known by; empty if it says nothing that can be one."""
-        name = self.fields.get(self.name_key)
-        return name if isinstance(name, str) else ""
-
-    @property
-    def slug(self) -> str:
-        """The name of its file, without folder and ending."""
-        return Path(self.tree.file).stem
-
-    def spot(self, *path: int | str) -> Spot:
-        """Where something in it is written."""
-        return self.tree.locate([*self.path, *path])
-
-    def file(self, *path: int | str) -> Path:
-        """The file something in it is written in: other files are named from there."""
-        return Path(self.spot(*path).file)
 
 
 @dataclass
