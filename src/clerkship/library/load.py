@@ -336,6 +336,7 @@ class Loader:
         data = self._render(piece, {**bound, "now": now}, unbound)
         task = self._model(piece, Task, data)
         self._checker(piece).check_task(self._expanded(piece, data), self._surroundings(name))
+        self._checker(piece).check_scopes(piece.fields)
         solution = self._solution(piece)
         task = self._cast(piece, task, ("scenario", "person", "persona")) if task is not None else None
         if task is not None and environment is not None:
