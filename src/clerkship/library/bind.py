@@ -24,6 +24,8 @@ class Filler:
     complain: Callable[[Path, str, str], None]
     pass_over: Callable[[Path], None]
     room: int = MOST_WRITTEN
+    failed: bool = False
+    """Whether something could not be filled in."""
 
     def fill(self, data: Any, path: Path) -> Any:
         """The same data with every template filled in."""
@@ -37,11 +39,13 @@ class Filler:
 
     def _fill_text(self, text: str, path: Path) -> Any:
         if self.room < 0:
+            self.failed = True
             self.pass_over(path)
             return text
         try:
             value = _plain(render(text, self.values))
         except BadTemplate as bad:
+            self.failed = True
             if bad.unknown and bad.unknown in self.unbound:
                 self.pass_over(path)
             else:

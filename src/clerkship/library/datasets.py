@@ -1,16 +1,18 @@
 """Datasets, from what a file says of them: records, files, or FHIR read or made up; each in its one form."""
 
 import hashlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 from clerkship import __version__
 from clerkship.fhir import definitions
+from clerkship.library.check import as_list, as_map
 from clerkship.library.piece import Piece
 from clerkship.library.resources.cache import Cache, Kept, key_of
 from clerkship.library.resources.compile import Options, compile_all, when
@@ -52,7 +54,7 @@ class Datasets:
                 self._unreadable(piece, "folder", written.folder, unreadable)
         return Dataset(name=written.name, type=written.type, records=written.records, files=files)
 
-    def built_in(self, name: str) -> Dataset:
+    def built_in(self, name: str) -> Dataset | None:
         """One that is known without a file; raises Disagreement."""
         return self._made(name, [], Options(), BUILT_IN[name], self._now(name))
 
@@ -68,9 +70,7 @@ class Datasets:
         if documents is None:
             return None
         options = replace(when(written.as_of, now), validation=written.validation)
-        before = len(self.folder.report.problems)
-        made = self._made(written.name, documents, options, written.generate, now)
-        return made if len(self.folder.report.problems) == before else None
+        return self._made(written.name, documents, options, written.generate, now)
 
     def _now(self, name: str) -> datetime:
         """When it is where a dataset is used: there may be several places, but only one time."""
@@ -98,9 +98,9 @@ class Datasets:
 
     def _made(
         self, name: str, documents: Sequence[Document], options: Options, generate: Generate | None, now: datetime
-    ) -> Dataset:
+    ) -> Dataset | None:
         parts = [orjson.dumps([options.validation, options.days, options.updated, __version__]), _tables()]
-        parts += [document.name.encode() + b"\n" + document.data for document in documents]
+        parts += [part for document in documents for part in (document.name.encode(), document.data)]
         if generate is not None:
             moment = now.astimezone(UTC).isoformat()
             parts.append(orjson.dumps([GENERATOR, generate.patients, generate.seed, moment]))
@@ -117,8 +117,10 @@ class Datasets:
             self.problem(problem)
         for warning in made.warnings:
             self.warn(warning)
+        if made.problems:
+            return None
         dataset = Dataset(name=name, type="fhir", lines=made.lines)
-        if key and not made.problems:
+        if key:
             self.cache.save(key, Kept(dataset, tuple((_number(w, documents), w) for w in made.warnings)))
         return dataset
 
@@ -129,6 +131,29 @@ class Datasets:
         spot = piece.spot(key)
         place = {"file": spot.file, "line": spot.line, "column": spot.column}
         self.problem(Problem(**place, key=f"dataset.{key}", message=message, hint=hint))
+
+
+def named_built_in(pieces: Iterable[Piece]) -> dict[str, tuple[Piece, list[int | str]]]:
+    """Which of those that are known without a file environments and tasks name, and where they first do."""
+    found: dict[str, tuple[Piece, list[int | str]]] = {}
+    for piece in pieces:
+        places: list[tuple[list[int | str], Any]] = [
+            (["datasets", number], name) for number, name in enumerate(as_list(piece.fields.get("datasets")))
+        ]
+        for number, entity in enumerate(as_list(piece.fields.get("entities"))):
+            places.append((["entities", number, "dataset"], as_map(entity).get("dataset")))
+        places.append((["for_each", "dataset"], as_map(piece.fields.get("for_each")).get("dataset")))
+        for path, name in places:
+            if isinstance(name, str) and name in BUILT_IN:
+                found.setdefault(name, (piece, path))
+    return found
+
+
+def instead_of(name: str) -> str:
+    """What to write where environments do not agree when it is."""
+    made = BUILT_IN[name]
+    generate = f"{{patients: {made.patients}, seed: {made.seed}}}"
+    return f"give them the same `now`, or each a dataset of its own with `generate: {generate}`"
 
 
 def _number(warning: Problem, documents: Sequence[Document]) -> int:

@@ -1,7 +1,7 @@
 """The records that a task is about: one for each of its entities, and one for each task that `for_each` makes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from clerkship.fhir.record import Charted
 from clerkship.fhir.resource import plain
 from clerkship.library.bind import Filler, Path
-from clerkship.library.finding import BadBinding, Finder, asked, name_of
+from clerkship.library.finding import BadBinding, Finder, name_of
 from clerkship.library.piece import Piece
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.names import did_you_mean
@@ -40,6 +40,8 @@ class Bound:
     """As they are written, their templates filled in."""
     name: str = ""
     """Which of the tasks of one template it is."""
+    subject: Entity | None = None
+    """The record that it was made for, as an entity."""
 
     def values(self) -> dict[str, Any]:
         """What stands for each name in a template."""
@@ -101,10 +103,10 @@ class Binder:
         for number, item in enumerate(written if isinstance(written, list) else ()):
             path: Path = ["entities", number]
             entity = self._read(piece, Entity, item, path, bound)
+            bound.entities.append(item if entity is None else entity.model_dump(exclude_unset=True))
             if entity is None:
                 bound.unbound.add(str(item.get("id")) if isinstance(item, dict) else "")
                 continue
-            bound.entities.append(entity.model_dump(exclude_unset=True))
             if entity.id in bound.records or entity.id in bound.unbound or entity.id == NOW:
                 self.note(piece, [*path, "id"], f"the id `{entity.id}` is taken")
             elif (record := self._find(piece, entity, path, bound.now)) is not None:
@@ -146,4 +148,4 @@ class Binder:
 def _about(query: ForEach, subject: Subject, now: datetime) -> Bound:
     where = {"id": subject.record["id"]} if "id" in subject.record else dict(query.where)
     entity = Entity(id=query.id, dataset=query.dataset, type=query.type, where=where)
-    return Bound(now, {query.id: subject.record}, entities=[entity.model_dump(exclude_unset=True)], name=subject.name)
+    return Bound(now, {query.id: subject.record}, name=subject.name, subject=entity)

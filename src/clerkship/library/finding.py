@@ -7,10 +7,11 @@ from clerkship.fhir.chart import Chart, Untouched
 from clerkship.fhir.charts import chart_of
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.expectation import fits
-from clerkship.fhir.fhirpath import BadPath, values_at
+from clerkship.fhir.expression import BadPath
+from clerkship.fhir.fhirpath import values_at
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.parameters import parameters_of
-from clerkship.fhir.resource import Resource, parse
+from clerkship.fhir.resource import parse
 from clerkship.fhir.search import find_keys
 from clerkship.fhir.wording import title
 from clerkship.model.dataset import Dataset, Record
@@ -196,8 +197,3 @@ def name_of(record: Record, number: int) -> str:
     """What a record is called in the name of the task that is about it."""
     name = record.get("id")
     return name if isinstance(name, str) and name else str(name) if isinstance(name, int) else str(number + 1)
-
-
-def as_resource(record: Record) -> Resource:
-    """A record of a FHIR dataset."""
-    return record

@@ -9,7 +9,8 @@ from clerkship.model.frozen import Frozen, Number, Whole
 from clerkship.model.quality import Metrics
 from clerkship.model.scenario import Expected, Scenario
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+LONGEST_NAME = 200
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 EntityId = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="the name templates use")]
 
 

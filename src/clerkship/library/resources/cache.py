@@ -1,7 +1,7 @@
 """What has been made of a dataset's files, kept on disk by what they say: read and checked once, not for every run.
 
 An entry is two lines and then the dataset's own byte form. Whoever writes one writes it aside and renames it, so many
-may at once; one that is damaged, or of another version, is as good as none; and where nothing can be written nothing is.
+may at once; one that is damaged, or of another version, is as good as none; where nothing can be written nothing is.
 """
 
 import contextlib
@@ -72,7 +72,9 @@ class Cache:
         beside = self._folder / f".{new_name(key[:16])}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            beside.write_bytes(b"\n".join((_MARK + b" " + hashlib.sha256(head).hexdigest().encode(), head, kept.dataset.data)))
+            beside.write_bytes(
+                b"\n".join((_MARK + b" " + hashlib.sha256(head).hexdigest().encode(), head, kept.dataset.data))
+            )
             beside.replace(self._folder / key)
             self._prune()
         except OSError:

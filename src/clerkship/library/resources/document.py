@@ -104,7 +104,9 @@ def read_file(file: Path) -> FileDocument:
     if not file.is_file():
         raise Unreadable("it is not a file", "a folder is named by `folder`" if file.is_dir() else "")
     if not file.name.removesuffix(".gz").endswith(SUFFIXES):
-        raise Unreadable("it is not known what is in it", f"its name should end in {_listed(SUFFIXES)}, or that and .gz")
+        raise Unreadable(
+            "it is not known what is in it", f"its name should end in {_listed(SUFFIXES)}, or that and .gz"
+        )
     return FileDocument(file, file.name)
 
 
@@ -123,7 +125,9 @@ def read_tree(folder: Path) -> list[FileDocument]:
                 raise Unreadable(f"{name} is a link that leads outside the folder")
             found.append(FileDocument(path, path.relative_to(folder).as_posix()))
     if not found:
-        raise Unreadable("no FHIR is in it", f"files whose names end in {_listed(SUFFIXES)} are read, packed with .gz or not")
+        raise Unreadable(
+            "no FHIR is in it", f"files whose names end in {_listed(SUFFIXES)} are read, packed with .gz or not"
+        )
     if sum(len(document.data) for document in found) > MOST_BYTES:
         raise Unreadable(f"it has more than {MOST_BYTES // 1_000_000:,} MB")
     return found

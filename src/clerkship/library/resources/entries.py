@@ -114,7 +114,9 @@ class Reader:
             self._note(document.problem(line, (*path, "request"), message, "only PUT and POST say what is there"))
         elif self._is_resource(document, line, (*path, "resource"), item.get("resource")):
             url = item.get("fullUrl")
-            made = Entry(document, line, (*path, "resource"), item["resource"], scope, url if isinstance(url, str) else "")
+            made = Entry(
+                document, line, (*path, "resource"), item["resource"], scope, url if isinstance(url, str) else ""
+            )
             yield from self._entry(made, request if isinstance(request, dict) else None)
 
     def _entry(self, entry: Entry, request: dict[str, Any] | None) -> Iterator[Entry]:
