@@ -81,7 +81,7 @@ class _Compiler:
         resource, wrong = links.resolved(entry)
         for told in wrong:
             report = self._out.problems if self._options.validation == "strict" else self._out.warnings
-            report.append(entry.problem((), f"{entry.key}: {told}"))
+            report.append(entry.problem((), f"{entry.key}: {told}", _hint(told)))
         resource = self._stamped(resource)
         self._check(entry, resource)
         if self._options.days:
@@ -123,6 +123,15 @@ class _Compiler:
         return entry.problem(_steps(issue.expression), f"{entry.key}: {issue.text}")
 
 
+def _hint(told: str) -> str:
+    """Synthea refers by query to what it writes into files of their own."""
+    if "nothing" not in told or not told.startswith(("`Practitioner?", "`Organization?", "`Location?")):
+        return ""
+    return (
+        "Synthea writes those to hospitalInformation….json and practitionerInformation….json: keep them beside the rest"
+    )
+
+
 def _steps(expression: str) -> Steps:
     """`Patient.name[0].family` as a path; the first part is the type."""
     parts = [int(number) if number else name for name, number in _STEP.findall(expression)]
@@ -155,4 +164,5 @@ def when(as_of: datetime | None, now: datetime) -> Options:
     if as_of is None:
         return Options()
     days = (now.astimezone(as_of.tzinfo).date() - as_of.date()).days
-    return Options(days=days, updated=as_of.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"))
+    morning = as_of.replace(hour=0, minute=0, second=0, microsecond=0)  # once moved it must not lie after the now
+    return Options(days=days, updated=morning.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"))

@@ -121,6 +121,9 @@ class Reader:
 
     def _entry(self, entry: Entry, request: dict[str, Any] | None) -> Iterator[Entry]:
         """With the id it is to have, if anything says which; one without gets one when all is known."""
+        if _is_too_deep(entry.resource):
+            self._note(entry.problem((), "it is nested too deeply"))
+            return
         condition, target = ((request or {}).get(name) for name in ("ifNoneExist", "url"))
         entry.condition = condition if isinstance(condition, str) else ""
         written = entry.resource.get("id")
@@ -146,6 +149,15 @@ class Reader:
         hint = did_you_mean(type, RESOURCE_TYPES) if isinstance(type, str) and len(type) < 60 else ""
         self._note(document.problem(line, (*path, "resourceType"), message, hint))
         return False
+
+
+def _is_too_deep(resource: Resource) -> bool:
+    """More than can be written again; nothing in R4 comes near it."""
+    try:
+        exact.dumps(resource)
+    except (TypeError, RecursionError):
+        return True
+    return False
 
 
 def _not_json(document: Document, data: bytes, line: int, error: orjson.JSONDecodeError) -> Problem:
