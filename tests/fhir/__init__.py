@@ -1,1 +1,0 @@
-"""Tests of FHIR as a standard."""

@@ -116,7 +116,8 @@ class Checker:
 
     def check_task(self, data: Mapping[str, Any], place: Surroundings | None) -> None:
         """Criteria, steps and the person; without a place, what can be said without one."""
-        entities = [entity.get("id") for entity in as_list(data.get("entities")) if isinstance(entity, dict)]
+        written = [data.get("for_each"), *as_list(data.get("entities"))]
+        entities = [entity.get("id") for entity in written if isinstance(entity, dict)]
         for number, criterion in enumerate(as_list(data.get("criteria"))):
             self._check_criterion(as_map(criterion), ["criteria", number], entities, place)
         scenario = data.get("scenario")

@@ -37,6 +37,9 @@ class DatasetFile(Frozen):
         AwareDatetime | None,
         Field(description="when these records were current: their dates are moved from there to the environment's now"),
     ] = None
+    validation: Annotated[
+        Literal["strict", "lenient"], Field(description="whether what R4 does not allow is refused, or a warning")
+    ] = "strict"
 
     @model_validator(mode="after")
     def _fits_its_type(self) -> "DatasetFile":
@@ -48,6 +51,10 @@ class DatasetFile(Frozen):
             raise ValueError("`file`, `generate` and `as_of` are for datasets of type fhir")
         if self.type == "fhir" and self.files:
             raise ValueError("a dataset of type fhir has `records`, `file`, `folder` or `generate`, not `files`")
+        if self.type != "fhir" and self.validation != "strict":
+            raise ValueError("`validation` is for datasets of type fhir")
+        if self.type == "fhir" and not (self.records or self.file or self.folder or self.generate):
+            raise ValueError("a dataset of type fhir needs `records`, `file`, `folder` or `generate`")
         return self
 
 
