@@ -1,6 +1,7 @@
 """`fhir_no_other_changes`: the agent changed what it had to, and nothing that it may not."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -17,14 +18,14 @@ from clerkship.model.matcher import describe, holds
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.simulators.fhir.assertions.footprint import Change, footprint
+from clerkship.simulators.fhir.assertions.footprint import WRITES, Change, footprint
 from clerkship.simulators.fhir.assertions.leaves import covers
 from clerkship.simulators.fhir.assertions.looks import name_of
 from clerkship.simulators.fhir.assertions.misplaced import Place, misplaced
 from clerkship.simulators.fhir.assertions.query import Search, TypeName, pairs, path_mistakes, search_mistakes
 from clerkship.simulators.fhir.state import FhirState
 
-MOST_ROWS = 50
+MOST_ROWS = 100
 
 
 def _plain_path(path: str) -> str:
@@ -113,13 +114,13 @@ class FhirNoOtherChanges(Assertion):
         """Compare what the agent left behind with what is listed."""
         state = evidence.state(FhirState, self.sandbox)
         name = name_of(evidence, state)
-        changes = footprint(state.chart, [event for event in evidence.events if event.source == name])
+        changes = footprint(state.chart, [event for event in evidence.of_kind(*WRITES) if event.source == name])
         counts = list(self._counts(changes, state))
-        others = [row for change in changes for row in self._unlisted(change, state)]
-        allowed = [row for change in changes if not any(self._unlisted(change, state)) for row in _told(change)]
-        rows = (*counts, *others, *allowed)
-        passed = all(row.passed for row in rows)
-        return Check.of(passed, _detail(counts, others, changes), *rows[: MOST_ROWS * 2])
+        unlisted = [list(self._unlisted(change, state)) for change in changes]
+        others = [row for rows in unlisted for row in rows]
+        allowed = (row for change, rows in zip(changes, unlisted, strict=True) if not rows for row in _told(change))
+        passed = not others and all(row.passed for row in counts)
+        return Check.of(passed, _detail(counts, others, changes), *islice((*counts, *others, *allowed), MOST_ROWS))
 
     def _counts(self, changes: Sequence[Change], view: View) -> Iterator[FieldCheck]:
         for sort, items in (("must", self.must), ("may", self.may), ("must not", self.must_not)):

@@ -10,8 +10,9 @@ from clerkship.fhir.resource import Resource, parse
 from clerkship.model.matcher import equals
 from clerkship.model.path import MISSING
 from clerkship.simulators.fhir.assertions.leaves import leaves
-from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten
+from clerkship.simulators.fhir.events import ResourceCreated, ResourceDeleted, ResourceUpdated, ResourceWritten
 
+WRITES = (ResourceCreated.kind, ResourceUpdated.kind, ResourceDeleted.kind)
 Sort = Literal["created", "updated", "deleted"]
 
 

@@ -68,12 +68,11 @@ class Sight(Assertion):
             return False
         if not (self.where or self.search or subject is not None):
             return True
-        if look.resource is None:
-            return False
-        return (
-            all_fit(look.resource, self.where)
-            and (not self.search or matches(state, type, pairs(self.search), look.resource))
-            and (subject is None or subject.concerns(state, look.key, look.resource))
+        resource = look.resource
+        return resource is not None and (
+            all_fit(resource, self.where)
+            and (not self.search or matches(state, type, pairs(self.search), resource))
+            and (subject is None or subject.concerns(state, look.key, resource))
         )
 
     def _has_id(self, key: str, id: str) -> bool:
