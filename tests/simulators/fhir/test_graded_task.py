@@ -103,7 +103,8 @@ def test_a_careful_agent_passes(bench: Workbench) -> None:
 
 def test_what_is_missing_counts_in_part(bench: Workbench) -> None:
     run = bench.run_one(nosy)
-    assert (run.verdict, run.score) == ("partial", pytest.approx((2 * 0.5 + 1 + 0 + 0) / 5))
+    assert run.verdict == "partial"
+    assert run.score == pytest.approx((2 * 0.5 + 1 + 0 + 0) / 5)
     assert criterion(run, "booked").score == 0.5
     assert criterion(run, "nothing else").passed
     assert "Patient/eva" in criterion(run, "nobody else's").detail
@@ -132,3 +133,53 @@ def test_graded_again_it_comes_out_the_same(bench: Workbench, agent: Any) -> Non
     [again] = bench.store.task_runs(rescore(bench.store, run.run, CATALOG).run.id)
     assert again.criteria == run.criteria
     assert (again.verdict, again.score, again.axes) == (run.verdict, run.score, run.axes)
+
+
+LOOKS = """
+  scenario: [{fhir.patch: {resource: Observation/k1, set: {status: corrected}}}]
+  criteria:
+    - label: read
+      input_entity_id: patient
+      assertion: {fhir_was_read: {resource_type: Observation, where: {status: %s}}}
+    - label: not read
+      input_entity_id: patient
+      assertion: {fhir_was_not_read: {resource_type: Observation}}
+    - label: unchanged
+      assertion: {fhir_no_other_changes: {}}
+"""
+
+
+def batch(ehr: Any) -> None:
+    """A read inside a bundle."""
+    entry = {"request": {"method": "GET", "url": "Observation/k1"}}
+    ehr.transaction({"resourceType": "Bundle", "type": "batch", "entry": [entry]})
+
+
+def nothing(ehr: Any) -> None:
+    """Asks how many there are, and is shown none."""
+    ehr.search("Observation", {"_summary": "count"})
+    ehr.read("Patient", "ana")
+
+
+@pytest.mark.parametrize(
+    ("look", "status"),
+    [
+        (lambda ehr: ehr.read("Observation", "k1"), "corrected"),
+        (lambda ehr: ehr.vread("Observation", "k1", "1"), "final"),
+        (lambda ehr: ehr.history("Observation", "k1"), "final"),
+        (lambda ehr: ehr.history("Observation", "k1"), "corrected"),
+        (lambda ehr: ehr.search("Observation"), "corrected"),
+        (lambda ehr: ehr.bundle("Patient", {"_revinclude": "Observation:patient"}), "corrected"),
+        (lambda ehr: ehr.everything("ana"), "corrected"),
+        (batch, "corrected"),
+        (nothing, None),
+    ],
+)
+def test_every_way_to_be_shown_a_resource_is_reading_it(tmp_path: Path, look: Any, status: str | None) -> None:
+    bench = Workbench(tmp_path)
+    task(bench, LOOKS % (status or "final"))
+    run = bench.run_one(lambda task_item, sandboxes: look(sandboxes["ehr"]) and None)
+    assert run.agent_error == ""
+    assert criterion(run, "read").passed is (status is not None), criterion(run, "read").detail
+    assert criterion(run, "not read").passed is (status is None)
+    assert criterion(run, "unchanged").passed

@@ -178,6 +178,8 @@ def test_a_deletion_by_the_agent_of_what_came_while_it_worked_is_its_own() -> No
     ("args", "place", "message"),
     [
         ({"must": [{"type": "Pateint"}]}, ("must", 0, "type"), "did you mean `Patient`?"),
+        ({"must": [{"id": "Pateint/1"}]}, ("must", 0, "id"), "unknown resource type"),
+        ({"must": [{"id": "Patient/1", "fields": ["sex"]}]}, ("must", 0, "fields", 0), "no element `sex`"),
         ({"must": [{"search": {"name": "x"}}]}, ("must", 0), "needs a `type`"),
         ({"may": [{"type": "Patient", "search": {"nam": "x"}}]}, ("may", 0, "search", "nam"), "nam"),
         ({"may": [{"type": "Patient", "fields": ["adress"]}]}, ("may", 0, "fields", 0), "did you mean `address`?"),

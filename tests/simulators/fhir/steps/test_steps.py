@@ -177,3 +177,12 @@ def test_a_resource_that_r4_does_not_allow_is_told_line_by_line(bench: Workbench
 def test_a_step_that_means_nothing_is_refused(bench: Workbench, step: str, message: str) -> None:
     task(bench, f"  scenario: [{{{step}}}]")
     assert any(message in line for line in problems(bench)), problems(bench)
+
+
+def test_a_template_that_is_wrong_is_told_once(bench: Workbench) -> None:
+    resource = (
+        "{resourceType: Basic, code: {text: x}, created: '{{ nwo | date }}', subject: {reference: 'X/{{ p.id }}'}}"
+    )
+    task(bench, f"  scenario: [{{fhir.put: {{resource: {resource}}}}}]")
+    lines = problems(bench)
+    assert ["nwo" in lines[0], "p" in lines[1], len(lines)] == [True, True, 2], lines

@@ -10,18 +10,19 @@ from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import shown
 from clerkship.fhir.chart import View
+from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.expectation import all_fit
 from clerkship.fhir.fhirpath import PathText, plain_steps
 from clerkship.fhir.search import matches
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import describe, holds
+from clerkship.model.misplaced import Place, misplaced
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.fhir.assertions.footprint import WRITES, Change, footprint
 from clerkship.simulators.fhir.assertions.leaves import covers
 from clerkship.simulators.fhir.assertions.looks import name_of
-from clerkship.simulators.fhir.assertions.misplaced import Place, misplaced
 from clerkship.simulators.fhir.assertions.query import Search, TypeName, pairs, path_mistakes, search_mistakes
 from clerkship.simulators.fhir.state import FhirState
 
@@ -55,10 +56,13 @@ class ListedChange(Frozen):
     def _makes_sense(self) -> Self:
         if self.search and self.type is None:
             raise ValueError("`search` needs a `type`: its parameters are those of a type")
-        if self.type is not None:
+        type = self.type or (self.id or "").rpartition("/")[0]
+        if type and type not in RESOURCE_TYPES:
+            raise misplaced([(("id",), f"unknown resource type `{type}`")])
+        if type:
             paths: list[tuple[Place, str]] = [(("where", path), path) for path in self.where]
             paths += [(("fields", number), path) for number, path in enumerate(self.fields)]
-            found = [*search_mistakes(self.type, self.search), *path_mistakes(self.type, paths)]
+            found = [*search_mistakes(type, self.search), *path_mistakes(type, paths)]
             if found:
                 raise misplaced(found)
         return self

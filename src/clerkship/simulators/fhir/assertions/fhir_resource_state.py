@@ -10,10 +10,10 @@ from clerkship.events.evidence import Evidence
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe, holds
+from clerkship.model.misplaced import Place, misplaced
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.fhir.assertions.field import FhirField
-from clerkship.simulators.fhir.assertions.misplaced import Place, misplaced
 from clerkship.simulators.fhir.assertions.query import Search, TypeName, pairs, path_mistakes, search_mistakes
 from clerkship.simulators.fhir.assertions.subject import Subject, subject_of
 from clerkship.simulators.fhir.state import FhirState

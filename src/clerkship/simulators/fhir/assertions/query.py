@@ -10,8 +10,8 @@ from clerkship.fhir.issue import Invalid
 from clerkship.fhir.route import misstep
 from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag, Number, Whole
+from clerkship.model.misplaced import Place
 from clerkship.model.names import did_you_mean
-from clerkship.simulators.fhir.assertions.misplaced import Place
 
 Value = Flag | Whole | Number | str
 Search = Annotated[

@@ -12,9 +12,9 @@ from clerkship.fhir.expectation import all_fit
 from clerkship.fhir.fhirpath import PathText
 from clerkship.fhir.search import matches
 from clerkship.model.matcher import describe
+from clerkship.model.misplaced import Place, misplaced
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.simulators.fhir.assertions.looks import Look, looks, name_of
-from clerkship.simulators.fhir.assertions.misplaced import Place, misplaced
 from clerkship.simulators.fhir.assertions.query import Search, TypeName, pairs, path_mistakes, search_mistakes
 from clerkship.simulators.fhir.assertions.subject import Subject, subject_of
 from clerkship.simulators.fhir.state import FhirState

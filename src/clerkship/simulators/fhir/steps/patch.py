@@ -8,8 +8,8 @@ from clerkship.fhir.fhirpath import plain_steps
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.route import misstep
 from clerkship.model.frozen import Frozen
+from clerkship.model.misplaced import Place, misplaced
 from clerkship.model.problem import InputError
-from clerkship.simulators.fhir.assertions.misplaced import Place, misplaced
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.named import OnResource
 from clerkship.steps.contract import Stage

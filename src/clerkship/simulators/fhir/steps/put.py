@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from clerkship.fhir.choice import spellings
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.validation import validate
-from clerkship.simulators.fhir.assertions.misplaced import Place, misplaced, within
+from clerkship.model.misplaced import Place, misplaced, within
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.steps.contract import Stage, Step
 
