@@ -182,7 +182,7 @@ class Spans:
                 yield Part(rows, sorted=False)
 
     def compared(self, value: Moment | Measure) -> Iterator[tuple[Edges, Sequence[int]]]:
-        """Where a comparison holds (R4 §3.1.1.4.5); of numbers, with the number itself and not with what rounds to it."""
+        """Where a comparison holds (R4 §3.1.1.4.5); numbers compare as themselves, not as what rounds to them."""
         prefix, size = value.prefix, len(self.highs)
         low, high = (value.value, value.value) if isinstance(value, Measure) else (value.low, value.high)
         starts, ends = self.starts, self.ends
