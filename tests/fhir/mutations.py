@@ -4,6 +4,7 @@ import copy
 import re
 from collections.abc import Iterator
 from functools import cache
+from random import Random
 from typing import Any, NamedTuple
 
 from clerkship.fhir.definitions import RESOURCE_TYPES, mandatory_elements, structure
@@ -62,9 +63,10 @@ def _names(type: str) -> dict[str, tuple[str, str]]:
     return {name: (e.name, below) for e in structure(type).elements for name, below in e.spellings.items()}
 
 
-def mutations(resource: Resource) -> Iterator[Mutation]:
-    """All of them."""
-    for path, fhirpath, value in sites(resource, "", resource["resourceType"], "Resource"):
+def mutations(resource: Resource, few: Random | None = None) -> Iterator[Mutation]:
+    """All of them; or those of a few places, drawn by somebody's dice."""
+    found = list(sites(resource, "", resource["resourceType"], "Resource"))
+    for path, fhirpath, value in found if few is None else few.sample(found, min(len(found), 4)):
         prefix = f"{path}." if path else ""
         yield Mutation("unknown element", fhirpath, changed(resource, f"{prefix}zzz", "x"))
         if value.get("resourceType") in RESOURCE_TYPES:
