@@ -91,20 +91,22 @@ class _Check:
         if depth > DEEPEST:
             self.say("too-long", path, f"nested more than {DEEPEST} deep")
             return
-        rules = made.rules or made.compiled()
+        known = (made.rules or made.compiled()).get
         for name, item in value.items():
-            rule = rules.get(name)
+            rule = known(name)
             if rule is None:
                 self._unlisted(name, value, made, path, depth)
+            elif (single := rule.single) is not None:
+                if not single(item):
+                    self._wrong(item, rule, f"{path}.{rule.label}", f"{path}.{name}")
             elif rule.many:
                 self._list(item, rule, name, value, path, depth)
-            elif rule.test is None:
+            else:
                 self._one(item, rule, f"{path}.{rule.label}", depth + 1)
-            elif not rule.test(item):
-                self._wrong(item, rule, f"{path}.{rule.label}", f"{path}.{name}")
         if not value or (len(value) < 2 and "id" in value and made.is_whole):
             self.say("invariant", path, "empty; leave it out (ele-1: an element has a value or children)")
-        self._together(value, made, path)
+        if made.is_demanding:
+            self._together(value, made, path)
 
     def _together(self, value: Mapping[str, Any], made: Shape, path: str) -> None:
         """What is asked of all elements of an object: that they are there, and fit each other."""
