@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from clerkship.fhir.exact import Decimal
+from clerkship.fhir.narrative import is_narrative
 
 LONGEST = 1024 * 1024
 """Characters in a string (R4 §2.24.0.1)."""
@@ -37,10 +38,6 @@ def _boolean(value: Any) -> bool:
 
 def _string(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= LONGEST and _is_text(value) is not None
-
-
-def _xhtml(value: Any) -> bool:
-    return isinstance(value, str) and _is_text(value) is not None
 
 
 def _code(value: Any) -> bool:
@@ -145,6 +142,6 @@ PRIMITIVES = MappingProxyType(
         "uri": Primitive(_uri, "string", "a URI, without spaces"),
         "url": Primitive(_uri, "string", "a URL, without spaces"),
         "uuid": Primitive(_uuid, "string", "a UUID in small letters: urn:uuid:c757873d-ec9a-4326-a141-556f43239520"),
-        "xhtml": Primitive(_xhtml, "string", 'XHTML: one <div xmlns="http://www.w3.org/1999/xhtml">, well-formed'),
+        "xhtml": Primitive(is_narrative, "string", "XHTML"),
     }
 )

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 from clerkship.fhir.definitions import Element, is_structure, structure, value_set
+from clerkship.fhir.invariants import Invariant, invariants_of
 from clerkship.fhir.primitives import PRIMITIVES
 
 Test = Callable[[Any], bool]
@@ -37,7 +38,7 @@ class Rule:
 class Shape:
     """A type, or what stands in one place of one."""
 
-    __slots__ = ("choices", "is_resource", "is_whole", "mandatory", "name", "needed", "rules")
+    __slots__ = ("choices", "invariants", "is_resource", "is_whole", "mandatory", "name", "needed", "rules")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -52,6 +53,8 @@ class Shape:
         self.needed: tuple[Element, ...] = ()
         """The choices that must be made."""
 
+        self.invariants: tuple[Invariant, ...] = ()
+
     def compiled(self) -> dict[str, Rule]:
         """The rules, which the shape then has."""
         made = structure(self.name)
@@ -61,6 +64,7 @@ class Shape:
         self.mandatory = tuple(e.name for e in made.elements if e.min and not e.choice)
         self.choices = {name: rule.label for name, rule in rules.items() if rule.element.choice}
         self.needed = tuple(e for e in made.elements if e.min and e.choice)
+        self.invariants = invariants_of(made)
         self.rules = rules  # last: who sees rules sees all the rest
         return rules
 
