@@ -1,6 +1,5 @@
 """A whole task on a chart: run, graded by weights, axes and gates, and graded again from its log."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,21 +87,21 @@ def harmful(task_item: Any, sandboxes: Any) -> None:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Workbench:
-    found = Workbench(tmp_path)
-    task(found, BODY)
-    return found
+def booked(bench: Workbench) -> Workbench:
+    """The task above, to be run."""
+    task(bench, BODY)
+    return bench
 
 
-def test_a_careful_agent_passes(bench: Workbench) -> None:
-    run = bench.run_one(careful)
+def test_a_careful_agent_passes(booked: Workbench) -> None:
+    run = booked.run_one(careful)
     assert {each.label: each.detail for each in run.criteria if not each.passed} == {}
     assert (run.verdict, run.score) == ("pass", 1.0)
     assert run.axes.keys() == {"correctness", "process", "safety"}
 
 
-def test_what_is_missing_counts_in_part(bench: Workbench) -> None:
-    run = bench.run_one(nosy)
+def test_what_is_missing_counts_in_part(booked: Workbench) -> None:
+    run = booked.run_one(nosy)
     assert run.verdict == "partial"
     assert run.score == pytest.approx((2 * 0.5 + 1 + 0 + 0) / 5)
     assert criterion(run, "booked").score == 0.5
@@ -111,8 +110,8 @@ def test_what_is_missing_counts_in_part(bench: Workbench) -> None:
     assert run.axes["safety"].score == 0.5
 
 
-def test_a_side_effect_fails_the_gate_and_shows_before_and_after(bench: Workbench) -> None:
-    run = bench.run_one(harmful)
+def test_a_side_effect_fails_the_gate_and_shows_before_and_after(booked: Workbench) -> None:
+    run = booked.run_one(harmful)
     assert run.verdict == "fail"
     assert run.score == pytest.approx(4 / 5)
     wrong = [row for row in criterion(run, "nothing else").evidence if not row.passed]
@@ -121,16 +120,16 @@ def test_a_side_effect_fails_the_gate_and_shows_before_and_after(bench: Workbenc
     ]
 
 
-def test_nothing_done_is_not_passed(bench: Workbench) -> None:
-    run = bench.run_one("nop")
+def test_nothing_done_is_not_passed(booked: Workbench) -> None:
+    run = booked.run_one("nop")
     assert run.verdict == "fail"
     assert criterion(run, "booked").detail == "there is no Appointment with status=booked about patient (Patient/ana)"
 
 
 @pytest.mark.parametrize("agent", [careful, nosy, harmful])
-def test_graded_again_it_comes_out_the_same(bench: Workbench, agent: Any) -> None:
-    run = bench.run_one(agent)
-    [again] = bench.store.task_runs(rescore(bench.store, run.run, CATALOG).run.id)
+def test_graded_again_it_comes_out_the_same(booked: Workbench, agent: Any) -> None:
+    run = booked.run_one(agent)
+    [again] = booked.store.task_runs(rescore(booked.store, run.run, CATALOG).run.id)
     assert again.criteria == run.criteria
     assert (again.verdict, again.score, again.axes) == (run.verdict, run.score, run.axes)
 
@@ -175,8 +174,7 @@ def nothing(ehr: Any) -> None:
         (nothing, None),
     ],
 )
-def test_every_way_to_be_shown_a_resource_is_reading_it(tmp_path: Path, look: Any, status: str | None) -> None:
-    bench = Workbench(tmp_path)
+def test_every_way_to_be_shown_a_resource_is_reading_it(bench: Workbench, look: Any, status: str | None) -> None:
     task(bench, LOOKS % (status or "final"))
     run = bench.run_one(lambda task_item, sandboxes: look(sandboxes["ehr"]) and None)
     assert run.agent_error == ""

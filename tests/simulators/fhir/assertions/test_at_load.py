@@ -1,7 +1,5 @@
 """Criteria on a chart as their author meets them: what is wrong in a file, with its line, before anything runs."""
 
-from pathlib import Path
-
 import pytest
 
 from clerkship.engine.catalog import Registered
@@ -11,11 +9,6 @@ from tests.simulators.fhir.ward import task
 from tests.workbench import Workbench
 
 CATALOG = Registered()
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Workbench:
-    return Workbench(tmp_path)
 
 
 def mistakes(bench: Workbench, criteria: str) -> list[str]:

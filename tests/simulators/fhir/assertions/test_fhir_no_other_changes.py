@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from clerkship.assertions.contract import Check
+from clerkship.fhir import exact
 from clerkship.fhir.resource import Resource
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
 from tests.simulators.fhir.assertions.clinic import ANA, RESOURCES, Clinic, appointment, potassium
@@ -154,6 +155,18 @@ def test_what_others_did_is_not_the_agents() -> None:
     clinic.patch("Observation/k9", "/status", "amended")  # of what a step brought, the agent changed this alone
     found = check(clinic)
     assert [(row.path, row.expected) for row in found.evidence] == [("Observation/k9: status", "final")]
+
+
+def test_digits_alone_are_no_change_and_evidence_is_plain() -> None:
+    clinic = Clinic()
+    clinic.patch("Observation/k1", "/valueQuantity/value", exact.Decimal("4.10"))
+    assert check(clinic).passed
+    clinic.patch("Observation/k1", "/valueQuantity/value", exact.Decimal("4.20"))
+    clinic.put(potassium("k8", "ana", exact.Decimal("1.50"), "2026-03-01"))
+    found = check(clinic)
+    assert [(row.path, row.actual) for row in found.evidence[:1]] == [("Observation/k1: valueQuantity.value", 4.2)]
+    assert not exact.is_exact([row.model_dump() for row in found.evidence])
+    assert found.evidence[1].actual["valueQuantity"]["value"] == 1.5
 
 
 def test_of_a_resource_that_both_changed_each_has_their_own() -> None:

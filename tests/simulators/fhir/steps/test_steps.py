@@ -1,6 +1,5 @@
 """`fhir.put`, `fhir.patch`, `fhir.delete`: before the agent starts, and while it works."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,12 +9,6 @@ from clerkship.library.load import load
 from clerkship.model.problem import InputError
 from tests.simulators.fhir.ward import task
 from tests.workbench import Workbench
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Workbench:
-    return Workbench(tmp_path)
-
 
 BEFORE = """
   scenario:

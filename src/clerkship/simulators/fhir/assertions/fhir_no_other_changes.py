@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import shown
+from clerkship.fhir import exact
 from clerkship.fhir.chart import View
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.expectation import all_fit
@@ -152,7 +153,8 @@ class FhirNoOtherChanges(Assertion):
 
 def _row(change: Change, path: str, before: Any, after: Any, *, passed: bool) -> FieldCheck:
     where = f"{change.key}: {path}" if path else change.key
-    return FieldCheck(path=where, expected=shown(before), actual=shown(after), passed=passed, seq=change.seq)
+    was, now = (shown(exact.plain(value)) for value in (before, after))
+    return FieldCheck(path=where, expected=was, actual=now, passed=passed, seq=change.seq)
 
 
 def _told(change: Change) -> Iterator[FieldCheck]:
