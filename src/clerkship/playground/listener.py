@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import re
 import socket
 import threading
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import parse_qsl, unquote
@@ -22,6 +23,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 START_LIMIT = 10.0
 CONNECTION = "clerkship.connection"
+_HOST = re.compile(r"[A-Za-z0-9.\-]{1,253}(?::\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?")
 
 
 class ListenerFailed(PlatformError):
@@ -197,7 +199,14 @@ def parse_exchange(scope: MutableMapping[str, Any], body: bytes) -> Exchange:
     query = Query(tuple(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)))
     scheme, _, token = headers.get("authorization", "").partition(" ")
     request = Request(scope["method"], "/" + _decoded(path), query, headers, body)
-    return Exchange(playground, sandbox, request, token.strip() if scheme.lower() == "bearer" else "")
+    given = token.strip() if scheme.lower() == "bearer" else ""
+    return Exchange(playground, sandbox, request, given, base=f"http://{_host(headers)}/{playground}/{sandbox}")
+
+
+def _host(headers: Mapping[str, str]) -> str:
+    """Where the client believes to be; links lead it there again."""
+    host = headers.get("host", "")
+    return host if _HOST.fullmatch(host) else "localhost"
 
 
 def _decoded(path: str) -> str:
