@@ -99,6 +99,9 @@ def check_format(headers: Mapping[str, str], format: str | None) -> None:
 
 def check_content(headers: Mapping[str, str], *allowed: str) -> None:
     """Whether a body is said to be something that can be read here."""
+    packed = headers.get("content-encoding", "identity")
+    if packed != "identity":
+        raise refusal(415, "not-supported", f"a body is sent as it is, not as {packed[:80]}")
     said = headers.get("content-type", "")
     name = said.partition(";")[0].strip().lower()
     if not (_is_json(said) if name in _JSON and FHIR_JSON in allowed else name in allowed):

@@ -23,6 +23,8 @@ def may_write(draft: Draft) -> None:
 
 def known_type(type: str) -> str:
     """A type that R4 has; any other is not there (R4 §3.1.0.1.5)."""
+    if type.startswith("$"):
+        raise refusal(404, "not-supported", f"there is no operation `{type[:80]}` here")
     if type not in RESOURCE_TYPES:
         raise refusal(404, "not-supported", f"`{type[:80]}` is not a resource type of R4")
     return type
@@ -100,8 +102,11 @@ def _match(version: Version | None, if_match: str | None, key: str) -> None:
 
 def existing(draft: Draft, key: str) -> Version:
     """The last version of what is there; 404 for what never was, 410 for what is gone."""
-    known_type(key.partition("/")[0])
+    type, _, id = key.partition("/")
+    known_type(type)
     version = draft.version(key)
+    if version is None and id.startswith("$"):
+        raise refusal(404, "not-supported", f"there is no operation `{id[:80]}` on {type} here")
     if version is None:
         raise refusal(404, "not-found", f"there is no {key[:140]}")
     if version.gone:
