@@ -15,7 +15,7 @@ Resolve = Callable[[str], str]
 
 
 def spellings(full_url: str) -> list[str]:
-    """How else other entries may refer to one than by its fullUrl: by the end of it (R4 §2.36.4.1)."""
+    """How else other entries may refer to one than by its fullUrl: by the end of it (R4 bundle: references)."""
     found = _RESTFUL.fullmatch(full_url)
     return [found[1]] if found is not None else []
 

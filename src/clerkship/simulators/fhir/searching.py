@@ -1,4 +1,4 @@
-"""Searching (R4 §3.1.0.9): a page of what matches, and what comes with it."""
+"""Searching (R4 http: search): a page of what matches, and what comes with it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -113,7 +113,7 @@ def _shown(draft: Draft, query: engine.Query, keys: Iterable[str], mode: str) ->
 
 
 def _told(query: engine.Query) -> Iterator[bytes]:
-    """What was left out of account (R4 §3.1.1.3.1): said, never silent."""
+    """What was left out of account (R4 search: handling errors): said, never silent."""
     if query.ignored:
         yield splice.told(render(outcome(query.ignored)))
 
