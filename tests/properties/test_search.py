@@ -1,0 +1,278 @@
+"""A search finds what a look at every resource finds: which, in what order, on what pages, with what beside it."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clerkship.fhir.search import find, included, matches, page, parse_query
+from tests.fhir.search.shelf_of import Changed, view_of
+from tests.properties.naive_search import Pair, Resource, along, in_order, wanted
+
+ID_POOL = "abcdefghij"
+NAME_POOL = ["Ash", "ashley", "Ásh", "O'Brien", "obrien", "Beech", "sh"]
+CODE_POOL = ["x", "X", "y", "zz"]
+SYSTEM_POOL = ["urn:s", "urn:t"]
+DAY_POOL = ["2019", "2020", "2020-01", "2020-02", "2020-12", "2020-02-29", "2020-03-01", "2019-12-31"]
+DATE_POOL = [
+    *DAY_POOL,
+    *("2020-02-29T10:00:00Z", "2020-02-29T23:30:00-05:00", "2020-03-01T00:00:00+14:00"),
+    *("2019-12-31T23:59:59Z", "2020-01-01T00:00:00Z"),
+]
+NUMBER_POOL = [0, 1, 5.3, 5.35, 5.4, 5.45, 5.5, 6, 100, -5.4]
+IDS, NAMES, CODES, SYSTEMS = map(st.sampled_from, (ID_POOL, NAME_POOL, CODE_POOL, SYSTEM_POOL))
+STATUS = st.sampled_from(["final", "amended"])
+GENDERS = st.sampled_from(["male", "female"])
+DATES = st.sampled_from(DATE_POOL)
+FIGURES = st.sampled_from(["0", "1", "5.4", "5.35", "5", "5.40", "100", "-5.4", "6.0"])
+PREFIXES = st.sampled_from(["", "eq", "ne", "gt", "ge", "lt", "le", "sa", "eb", "ap"])
+
+
+class Maker:
+    """Resources by chance: whole charts of them, drawn from one number, for drawing each value takes too long."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = Random(seed)
+
+    def maybe(self, **elements: Any) -> Resource:
+        """Some of what a resource may say."""
+        return {name: value for name, value in elements.items() if value != [] and self.chance.random() < 0.7}
+
+    def system(self) -> Resource:
+        return self.chance.choice([{}, {"system": "urn:s"}, {"system": "urn:t"}])
+
+    def concept(self) -> Resource:
+        return {
+            "coding": [
+                {"code": self.chance.choice(CODE_POOL), **self.system()} for _ in range(self.chance.randint(1, 2))
+            ]
+        }
+
+    def quantity(self) -> Resource:
+        unit = self.chance.choice([{}, {"system": "urn:u", "code": "mg"}, {"system": "urn:u", "code": "g"}])
+        return {"value": self.chance.choice(NUMBER_POOL), **unit}
+
+    def to(self, *types: str) -> Resource:
+        return {"reference": f"{self.chance.choice(types)}/{self.chance.choice(ID_POOL)}"}
+
+    def several(self, make: Callable[[], Resource]) -> list[Resource]:
+        return [make() for _ in range(self.chance.randint(0, 2))]
+
+    def patient(self) -> Resource:
+        return self.maybe(
+            name=self.several(lambda: {"family": self.chance.choice(NAME_POOL)}),
+            gender=self.chance.choice(["male", "female"]),
+            birthDate=self.chance.choice(DAY_POOL),
+            identifier=self.several(lambda: {"value": self.chance.choice(CODE_POOL), **self.system()}),
+            managingOrganization=self.to("Organization"),
+        )
+
+    def organization(self) -> Resource:
+        return self.maybe(name=self.chance.choice(NAME_POOL), partOf=self.to("Organization"))
+
+    def observation(self) -> Resource:
+        dates = [self.chance.choice(DATE_POOL) for _ in range(2)]
+        when: Resource = self.chance.choice(
+            [
+                {"effectiveDateTime": dates[0]},
+                {"effectivePeriod": {"start": dates[0], "end": dates[1]}},
+                {"effectivePeriod": {"start": dates[0]}},
+                {"effectivePeriod": {"end": dates[0]}},
+            ]
+        )
+        return {"status": self.chance.choice(["final", "amended"])} | self.maybe(
+            **when,
+            code=self.concept(),
+            subject=self.chance.choice([self.to("Patient"), self.to("Patient", "Device"), {"display": "somebody"}]),
+            valueQuantity=self.quantity(),
+            component=self.several(lambda: {"code": self.concept(), "valueQuantity": self.quantity()}),
+            hasMember=self.several(lambda: self.to("Observation")),
+        )
+
+    def resource(self) -> Resource:
+        make = self.chance.choice([self.patient, self.organization, self.observation, self.observation])
+        return {"resourceType": make.__name__.capitalize(), "id": self.chance.choice(ID_POOL), **make()}
+
+    def resources(self, most: int) -> list[Resource]:
+        return [self.resource() for _ in range(self.chance.randint(0, most))]
+
+    def change(self) -> Resource | str:
+        if self.chance.random() < 0.6:
+            return self.resource()
+        return f"{self.chance.choice(sorted(PAIRS))}/{self.chance.choice(ID_POOL)}"
+
+    def changes(self, most: int) -> list[Resource | str]:
+        return [self.change() for _ in range(self.chance.randint(0, most))]
+
+
+def said(name: str, *texts: st.SearchStrategy[str]) -> st.SearchStrategy[Pair]:
+    alternatives = st.lists(st.one_of(*texts), min_size=1, max_size=2).map(",".join)
+    return st.tuples(st.just(name), alternatives)
+
+
+def missing(*names: str) -> st.SearchStrategy[Pair]:
+    return st.tuples(st.sampled_from(names).map("{}:missing".format), st.sampled_from(["true", "false"]))
+
+
+def each(modifiers: list[str], name: str, *texts: st.SearchStrategy[str]) -> st.SearchStrategy[Pair]:
+    return st.one_of([said(name + modifier, *texts) for modifier in modifiers])
+
+
+TOKENS = st.builds("{}|{}".format, SYSTEMS, CODES) | CODES | CODES.map("|{}".format) | SYSTEMS.map("{}|".format)
+PREFIXED = st.builds("{}{}".format, PREFIXES, DATES)
+AMOUNTS = st.builds("{}{}".format, PREFIXES, FIGURES) | st.builds(
+    "{}{}|urn:u|{}".format, PREFIXES, FIGURES, st.sampled_from(["mg", "g"])
+)
+PARTS = st.builds("{}${}".format, TOKENS, AMOUNTS)
+ORGANIZATION_PAIRS = (
+    each(["", ":exact", ":contains"], "name", NAMES)
+    | said("partof", IDS, IDS.map("Organization/{}".format))
+    | missing("name", "partof")
+    | said("_id", IDS)
+)
+PATIENT_PAIRS = (
+    each(["", ":exact", ":contains"], "family", NAMES, st.sampled_from(["a", "as", "b"]))
+    | each(["", ":not"], "gender", GENDERS)
+    | each(["", ":not"], "identifier", TOKENS)
+    | said("birthdate", PREFIXED)
+    | said("organization", IDS)
+    | missing("family", "gender", "identifier", "birthdate", "organization")
+    | each(["", ":not"], "_id", IDS)
+    | ORGANIZATION_PAIRS.map(lambda pair: (f"organization.{pair[0]}", pair[1]))
+)
+OBSERVATION_PAIRS = (
+    each(["", ":not"], "status", STATUS)
+    | each(["", ":not"], "code", TOKENS)
+    | said("date", PREFIXED)
+    | said("value-quantity", AMOUNTS)
+    | said("component-code-value-quantity", PARTS)
+    | each(["", ":Patient"], "subject", IDS)
+    | said("subject", IDS.map("Device/{}".format))
+    | said("patient", IDS)
+    | missing("code", "date", "value-quantity", "subject", "patient", "has-member")
+    | PATIENT_PAIRS.map(lambda pair: (f"patient.{pair[0]}", pair[1]))
+    | PATIENT_PAIRS.map(lambda pair: (f"subject:Patient.{pair[0]}", pair[1]))
+)
+PAIRS = {
+    "Patient": PATIENT_PAIRS | OBSERVATION_PAIRS.map(lambda pair: (f"_has:Observation:patient:{pair[0]}", pair[1])),
+    "Observation": OBSERVATION_PAIRS
+    | OBSERVATION_PAIRS.map(lambda pair: (f"_has:Observation:has-member:{pair[0]}", pair[1])),
+    "Organization": ORGANIZATION_PAIRS
+    | PATIENT_PAIRS.map(lambda pair: (f"_has:Patient:organization:{pair[0]}", pair[1]))
+    | OBSERVATION_PAIRS.map(lambda pair: (f"_has:Patient:organization:_has:Observation:patient:{pair[0]}", pair[1])),
+}
+SORTED_BY = {
+    "Patient": ["family", "gender", "birthdate", "identifier", "organization", "_id"],
+    "Observation": ["status", "code", "date", "value-quantity", "subject", "_id"],
+    "Organization": ["name", "partof", "_id"],
+}
+INCLUDES = st.builds(
+    lambda name, again, text: (name + again, text),
+    st.sampled_from(["_include", "_revinclude"]),
+    st.sampled_from(["", ":iterate"]),
+    st.sampled_from(
+        [
+            "Observation:patient",
+            "Observation:subject",
+            "Observation:has-member",
+            "Patient:organization",
+            "Organization:partof",
+        ]
+    ),
+)
+
+
+@st.composite
+def searches(draw: st.DrawFn) -> tuple[str, list[Pair], list[str]]:
+    type = draw(st.sampled_from(sorted(PAIRS)))
+    rules = draw(st.lists(st.sampled_from(SORTED_BY[type]), max_size=2, unique=True))
+    downs = [draw(st.sampled_from(["", "-"])) for _ in rules]
+    return type, draw(st.lists(PAIRS[type], max_size=3)), [down + rule for down, rule in zip(downs, rules, strict=True)]
+
+
+SEEDS = st.integers(0, 1 << 32)
+
+
+def stood(chart: list[Resource], changes: list[Any]) -> tuple[Changed, dict[str, Resource]]:
+    """A view of a chart with its changes, and the same as one plain dict."""
+    view = view_of(*{f"{each['resourceType']}/{each['id']}": each for each in chart}.values())
+    now = {f"{each['resourceType']}/{each['id']}": each for each in chart}
+    for change in changes:
+        if not isinstance(change, str):
+            view.put(change)
+            now[f"{change['resourceType']}/{change['id']}"] = change
+        elif change in now:
+            view.delete(change)
+            del now[change]
+    return view, now
+
+
+def asked(pairs: list[Pair], sort: list[str]) -> list[Pair]:
+    return [*pairs, *([("_sort", ",".join(sort))] if sort else [])]
+
+
+SLOW = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+@SLOW
+@given(SEEDS, st.lists(searches(), min_size=1, max_size=8))
+def test_a_search_finds_what_a_look_at_everything_finds(seed: int, all: Any) -> None:
+    maker = Maker(seed)
+    view, now = stood(maker.resources(60), maker.changes(12))
+    for type, pairs, sort in all:
+        expected = wanted(now, type, pairs)
+        query = parse_query(type, asked(pairs, sort))
+        found = find(view, query)
+        assert list(found.keys) == in_order(now, expected, sort)
+        assert found.total == len(expected)
+        for key, resource in now.items():
+            assert matches(view, type, pairs, resource) == (key in expected)
+
+
+@SLOW
+@given(SEEDS, searches(), st.integers(1, 4))
+def test_pages_go_on_where_they_ended_whatever_comes_and_goes(seed: int, search: Any, count: int) -> None:
+    maker = Maker(seed)
+    chart, changes = maker.resources(60), maker.changes(12)
+    view, now = stood(chart, changes)
+    type, pairs, sort = search
+    cursor, seen = "", list[str]()
+    ever, always = set(wanted(now, type, pairs)), dict(now)
+    while True:
+        query = parse_query(
+            type, [*asked(pairs, sort), ("_count", str(count)), *([("_cursor", cursor)] if cursor else [])]
+        )
+        one = page(find(view, query), query, 10)
+        assert len(one.keys) <= count
+        seen += one.keys
+        cursor = one.next_cursor
+        if not cursor:
+            break
+        changes = [*changes, *maker.changes(3)]
+        view, now = stood(chart, changes)
+        ever |= wanted(now, type, pairs)
+        always = {key: resource for key, resource in always.items() if now.get(key) == resource}
+    untouched = [key for key in seen if key in always]
+    assert len(untouched) == len(set(untouched))
+    assert set(seen) <= ever
+    if not any(
+        name.count(":") > 1 or "." in name for name, _ in pairs
+    ):  # of a chain, what it leads to may have changed
+        steady = wanted(always, type, pairs)
+        assert untouched == in_order(always, steady, sort)
+
+
+@SLOW
+@given(SEEDS, st.sampled_from(sorted(PAIRS)), st.lists(INCLUDES, min_size=1, max_size=3, unique=True))
+def test_what_comes_along_is_what_a_look_at_everything_brings(seed: int, type: str, includes: list[Pair]) -> None:
+    maker = Maker(seed)
+    view, now = stood(maker.resources(60), maker.changes(12))
+    query = parse_query(type, includes)
+    matched = list(find(view, query).keys)[:2]
+    found = included(view, query, matched)
+    assert len(found) == len(set(found))
+    assert set(found) == along(now, matched, includes)
