@@ -101,6 +101,8 @@ class _Check:
                     self._wrong(item, rule, f"{path}.{rule.label}", f"{path}.{name}")
             elif rule.many:
                 self._list(item, rule, name, value, path, depth)
+            elif (plain := rule.plain) is not None:
+                self.members(item, plain, f"{path}.{rule.label}", depth + 1)
             else:
                 self._one(item, rule, f"{path}.{rule.label}", depth + 1)
         if not value or (len(value) < 2 and "id" in value and made.is_whole):
@@ -184,6 +186,9 @@ class _Check:
             for number, one in enumerate(item):
                 if not rule.test(one) and not (one is None and "_" + name in value):  # which says what null stands for
                     self._wrong(one, rule, f"{where}[{number}]", f"{where}[{number}]")
+        elif (plain := rule.plain) is not None:
+            for number, one in enumerate(item):
+                self.members(one, plain, f"{where}[{number}]", depth + 1)
         else:
             for number, one in enumerate(item):
                 self._one(one, rule, f"{where}[{number}]", depth + 1)
