@@ -124,7 +124,7 @@ class _Check:
     def _choices(self, value: Mapping[str, Any], made: Shape, path: str) -> None:
         chosen: dict[str, str] = {}
         for name in value:
-            spelled = name.removeprefix("_")
+            spelled = str(name).removeprefix("_")
             choice = made.choices.get(spelled)
             if choice is not None and chosen.setdefault(choice, spelled) != spelled:
                 first = chosen[choice]
@@ -145,6 +145,9 @@ class _Check:
 
     def _unlisted(self, name: str, value: Mapping[str, Any], made: Shape, path: str, depth: int) -> None:
         if name == "resourceType" and made.is_resource:
+            return
+        if not isinstance(name, str):  # from Python, or YAML: JSON has no such names
+            self.say("structure", path, f"{shown(name)} is not a name of an element")
             return
         rule = made.rules.get(name[1:]) if name.startswith("_") else None
         if rule is not None and rule.test is not None and not rule.element.bare:
