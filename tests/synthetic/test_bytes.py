@@ -78,7 +78,13 @@ def test_dates_move_with_now() -> None:
 
 @pytest.mark.parametrize(
     ("patients", "now"),
-    [(-1, NOW), (MOST + 1, NOW), (1, NOW.replace(tzinfo=None)), (1, NOW.replace(year=1999)), (1, NOW.replace(year=2100))],
+    [
+        (-1, NOW),
+        (MOST + 1, NOW),
+        (1, NOW.replace(tzinfo=None)),
+        (1, NOW.replace(year=1999)),
+        (1, NOW.replace(year=2100)),
+    ],
 )
 def test_what_cannot_be_made_is_refused_before_anything_is(patients: int, now: datetime) -> None:
     with pytest.raises(InputError):

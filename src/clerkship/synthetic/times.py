@@ -1,5 +1,6 @@
 """The clinic's clock: US Eastern time by its rule of today, so that no machine's table of zones is asked."""
 
+from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta, timezone
 from functools import lru_cache
 
@@ -47,11 +48,13 @@ def at(day: date, hour: int, minute: int = 0) -> datetime:
     return datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone)
 
 
+@lru_cache(maxsize=256)
 def written(moment: datetime) -> str:
     """A dateTime as the clinic writes it."""
     return local(moment).isoformat(timespec="seconds")
 
 
+@lru_cache(maxsize=256)
 def instant(moment: datetime) -> str:
     """When a server kept something."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"
@@ -86,5 +89,4 @@ def months(born: date, day: date) -> int:
 def months_after(born: date, count: int) -> date:
     """The day on which somebody has so many months."""
     year, month = divmod(born.year * 12 + born.month - 1 + count, 12)
-    last = 28 if month == 1 else 30
-    return date(year, month + 1, min(born.day, last))
+    return date(year, month + 1, min(born.day, monthrange(year, month + 1)[1]))
