@@ -257,6 +257,17 @@ def test_children_grow(seed: int, now: datetime) -> None:
 
 
 @cases
+def test_heart_failure_is_treated_with_a_loop_diuretic(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    treated = [
+        any("furosemide" in made["id"] for made in found.of(patient, "MedicationRequest"))
+        for patient in found.all("Patient")
+        if "failure" in illnesses(found, patient)
+    ]
+    assert sum(treated) >= 0.8 * len(treated)
+
+
+@cases
 def test_reports_group_what_was_drawn_and_answer_an_order(seed: int, now: datetime) -> None:
     found = valley(seed, now)
     answered = set()

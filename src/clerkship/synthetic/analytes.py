@@ -190,6 +190,7 @@ EFFECTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "depression": {"phq9": (3, 19)},
     "copd": {"bicarbonate": (25, 32)},
     "proton": {"magnesium": (1.4, 2.3)},
+    "hypokalemia": {"potassium": (2.9, 3.9)},
 }
 """What an illness or a group of drugs does to a value: between what it then lies. Later rows go first."""
 FOLLOWS = {"egfr": ("creatinine",), "ldl": ("cholesterol",), "triglycerides": ("cholesterol",), "hdl": ("cholesterol",),

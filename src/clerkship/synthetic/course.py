@@ -7,7 +7,7 @@ from clerkship.synthetic.conditions import ACUTE, CHRONIC, ILLNESSES, INFECTIONS
 from clerkship.synthetic.diary import LENGTH, Diary
 from clerkship.synthetic.labs import Body
 from clerkship.synthetic.lookalikes import place_of
-from clerkship.synthetic.people import YEAR, Health
+from clerkship.synthetic.people import MONTH, YEAR, Health
 from clerkship.synthetic.planted import ILL
 from clerkship.synthetic.prescribing import prescribe, prescribe_course
 from clerkship.synthetic.story import Problem, Referral, Story, Visit, returned
@@ -216,7 +216,8 @@ def _examine(story: Story) -> None:
         ill = {problem.illness.key for problem in visit.problems}
         if visit.kind.measured:
             fever = bool(ill & INFECTIONS) and dice.chance(0.7)
-            visit.vitals = measure(dice, build, person.sex, months(person.born, visit.day), causes, fever)
+            old = (visit.day - person.born).days / MONTH
+            visit.vitals = measure(dice, build, person.sex, old, causes, fever)
         if visit.kind in (FOLLOWUP, CHECKUP, ADMISSION) and person.age(visit.day) >= 18:
             causes |= {given.drug.group for given in story.taking(visit.day) if given.visit.day < visit.day}
             _draw_blood(story, visit, body, causes)

@@ -14,6 +14,7 @@ from clerkship.synthetic.times import years
 
 Health = Literal["healthy", "one", "several", "frail"]
 YEAR = 365.25
+MONTH = YEAR / 12
 AGES: tuple[tuple[float, float], ...] = (
     (50, 64),
     (30, 39),

@@ -74,7 +74,7 @@ def draw_build(dice: Dice, sex: str, illnesses: set[str]) -> Build:
     return Build(height, bmi, pressure, dice.around(0, 5), size)
 
 
-def _grown(sex: str, months: int, size: float) -> tuple[float, float]:
+def _grown(sex: str, months: float, size: float) -> tuple[float, float]:
     """Weight and length of a child."""
     rows = GROWTH[sex]
     place = min(bisect_right(rows, (months, 1e9, 0.0)), len(rows) - 1)
@@ -84,7 +84,7 @@ def _grown(sex: str, months: int, size: float) -> tuple[float, float]:
     return kilos * (1 + HEAVIER * size), height * (1 + TALLER * size)
 
 
-def measure(dice: Dice, build: Build, sex: str, months: int, illnesses: set[str], fever: bool) -> Vitals:
+def measure(dice: Dice, build: Build, sex: str, months: float, illnesses: set[str], fever: bool) -> Vitals:
     """One visit's."""
     if months < 216:
         weight, height = _grown(sex, months, build.size)
@@ -116,7 +116,7 @@ def measure(dice: Dice, build: Build, sex: str, months: int, illnesses: set[str]
     )
 
 
-def _by_age(rows: tuple[tuple[int, int], ...], months: int) -> int:
+def _by_age(rows: tuple[tuple[int, int], ...], months: float) -> int:
     return next(value for below, value in rows if months < below)
 
 
