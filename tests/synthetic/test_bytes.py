@@ -91,7 +91,7 @@ def test_what_cannot_be_made_is_refused_before_anything_is(patients: int, now: d
         lines(patients, 1, now)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     patients=st.integers(0, 26),
     seed=st.integers(-(2**63), 2**63),

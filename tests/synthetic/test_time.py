@@ -116,8 +116,8 @@ def test_times_are_those_of_the_clinics_zone(seed: int, now: datetime) -> None:
 
 
 def test_our_clock_is_that_of_the_zone() -> None:
-    moment = datetime.fromisoformat("2020-01-01T00:00:00+00:00")
-    for hours in range(0, 24 * 366 * 6, 7):
+    moment = datetime.fromisoformat("1998-01-01T00:00:00+00:00")
+    for hours in range(0, 24 * 366 * 28, 11):
         there = moment + timedelta(hours=hours)
         assert local(there).utcoffset() == there.astimezone(EASTERN).utcoffset()
         day = there.date()
