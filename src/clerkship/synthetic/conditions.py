@@ -113,6 +113,7 @@ CHRONIC = (
             ("furosemide", "metoprolol", "lisinopril"),
             ("furosemide", "carvedilol"),
             ("furosemide", "spironolactone"),
+            ("furosemide",),
         ),
         panels=("bmp", "magnesium", "bnp"),
         specialty="cardiology",

@@ -227,7 +227,10 @@ def _resembling(person: Person, model: Person, planted: Planted, dice: Dice) -> 
         case "record numbers transposed":
             return replace(person, mrn=transposed(model.mrn))
         case "maiden name":
-            return replace(person, given=model.given, maiden=model.family, marital="M", email="", died=None)
+            others = [name for name in person.origin.family if name != model.family]
+            family = person.family if person.family != model.family else dice.pick(others)
+            married = replace(person, given=model.given, family=family, maiden=model.family)
+            return replace(married, marital="M", email="", died=None)
         case "registered twice":
             return _again(person, model)
         case "father and son":
