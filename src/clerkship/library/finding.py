@@ -110,7 +110,7 @@ class Finder:
         if query.type is not None and query.type not in RESOURCE_TYPES:
             hint = did_you_mean(query.type, RESOURCE_TYPES)
             raise BadBinding(f"`{query.id}`: R4 has no resource `{query.type[:60]}`; {hint}")
-        searched = {key: text for key, text in query.where.items() if is_searched(query.type, key, text)}
+        searched = {key: str(text) for key, text in query.where.items() if is_searched(query.type, key, text)}
         order = [("_sort", query.sort)] if query.sort is not None else []
         keys: Sequence[str] = chart.of_type(query.type) if query.type is not None else list(chart)
         if (searched or order) and query.type is not None:

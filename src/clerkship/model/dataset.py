@@ -89,7 +89,8 @@ class Dataset(Frozen):
     def parse(cls, name: str, data: bytes) -> Self:
         """Read it back from its bytes."""
         if data.startswith(_FHIR):
-            return cls(name=name, type="fhir", lines=tuple(data[len(_FHIR) :].splitlines()))
+            _, *lines = data.split(b"\n")  # not cut first: there may be hundreds of megabytes
+            return cls(name=name, type="fhir", lines=tuple(lines if lines != [b""] else ()))
         content = orjson.loads(data)
         content["files"] = {path: text.encode("latin-1") for path, text in content["files"].items()}
         return cls(name=name, **content)

@@ -49,8 +49,8 @@ class Cache:
         if self._folder is None:
             return None
         try:
-            data = (self._folder / key).read_bytes()
-            mark, head, body = _split(data)
+            with (self._folder / key).open("rb") as opened:
+                mark, head, body = opened.readline().rstrip(b"\n"), opened.readline().rstrip(b"\n"), opened.read()
             if mark != _MARK + b" " + hashlib.sha256(head).hexdigest().encode():
                 return None
             told = orjson.loads(head)
@@ -88,9 +88,3 @@ class Cache:
         if len(entries) > MOST_ENTRIES:
             for path in sorted(entries, key=lambda path: path.stat().st_mtime)[:-MOST_ENTRIES]:
                 path.unlink(missing_ok=True)
-
-
-def _split(data: bytes) -> tuple[bytes, bytes, bytes]:
-    first = data.index(b"\n")
-    second = data.index(b"\n", first + 1)
-    return data[:first], data[first + 1 : second], data[second + 1 :]

@@ -120,7 +120,8 @@ class _Compiler:
             raise NotValid
 
     def _worded(self, entry: Entry, issue: Issue) -> Problem:
-        return entry.problem(_steps(issue.expression), f"{entry.key}: {issue.text}")
+        told = issue.text.removeprefix(f"{issue.expression}: ")  # where is said before it
+        return entry.problem(_steps(issue.expression), f"{entry.key}: {told}")
 
 
 def _hint(told: str) -> str:

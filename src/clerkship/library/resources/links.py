@@ -22,6 +22,8 @@ _LINK = re.compile(
     rb'|(?:href|src)=\\"(urn:(?:uuid|oid):[^"\\]*)\\"'
 )
 """Where an address may stand in a resource's byte form: quotes inside a text have a backslash before them there."""
+_SIGNS = (b"urn:", b'"reference":"http', b"?")
+"""Without one of these there is no such address in it, which is sooner seen."""
 _VERSION = re.compile(r"(.*)(/_history/[A-Za-z0-9\-.]{1,64})")
 
 
@@ -53,6 +55,8 @@ class Links:
         resource = {**entry.resource, "id": entry.id}
         line = render(resource)
         wrong: list[str] = []
+        if not any(sign in line for sign in _SIGNS):
+            return resource, wrong
 
         def meant(found: "re.Match[bytes]") -> bytes:
             address = next(group for group in found.groups() if group is not None)
