@@ -1,1 +1,1 @@
-"""Tests of the FHIR sandbox."""
+"""Tests of the FHIR server."""

@@ -1,6 +1,6 @@
 """`fhir`: an electronic health record, over FHIR R4 REST."""
 
-from clerkship.fhir.chart import Chart
+from clerkship.fhir.charts import chart_of
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
 from clerkship.simulators.fhir.assertions.fhir_was_not_read import FhirWasNotRead
@@ -28,7 +28,7 @@ SPEC = Spec(
     exercise=EXERCISE,
     config=FhirConfig,
     dataset="fhir",
-    prepare=lambda datasets: Chart(line for dataset in datasets for line in dataset.lines),
+    prepare=chart_of,
     refuse=refuse,
     assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead),
     steps=(Put, Patch, Delete),

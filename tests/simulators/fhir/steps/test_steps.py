@@ -32,7 +32,9 @@ BEFORE = """
             subject: {reference: "Patient/{{ patient.id }}"}
             effectiveDateTime: "{{ now | minus('1d') | date }}"
             valueQuantity: {value: 4.10, unit: mmol/L}
-      - fhir.patch: {resource: Patient/eva, set: {name.family: Souza, "telecom[0].value": "555", active: null}}
+      - fhir.patch:
+          resource: Patient/eva
+          set: {name.family: Souza, "telecom[0].value": "555", "telecom[0].system": phone, active: null}
       - fhir.patch: {type: Patient, id: eva, operations: [{op: replace, path: /birthDate, value: "1972-07-01"}]}
       - fhir.delete: {resource: Patient/new}
   criteria:
@@ -168,7 +170,7 @@ def test_a_resource_that_r4_does_not_allow_is_told_line_by_line(bench: Workbench
         ("fhir.patch: {resource: Patient/ana, operations: [{op: put, path: /a}]}", "expected add or remove"),
         ("fhir.patch: {resource: Patient/ana, operations: [{op: add, path: /a}]}", "`add` needs `value`"),
         ("fhir.patch: {resource: Patient/ana, operations: [{op: move, path: /a}]}", "`move` needs `from`"),
-        ("fhir.patch: {resource: Patient/ana, operations: [{op: remove, path: a}]}", "operations"),
+        ("fhir.patch: {resource: Patient/ana, operations: [{op: remove, path: a}]}", "`a` is no JSON pointer"),
         ("fhir.put: {sandbox: other, resource: {resourceType: Patient}}", "no sandbox `other`"),
     ],
 )

@@ -25,13 +25,13 @@ class OnResource(Step):
 
     @model_validator(mode="after")
     def _names_one(self) -> Self:
-        apart = self.type is not None and self.id is not None
-        if (self.resource is None) == (not apart) and not (self.resource is not None and (self.type or self.id)):
-            target = parse_reference(self.key)
-            if target is None or target.version is not None:
-                raise ValueError(f"`{self.key}` is no resource: expected a type and an id, such as Patient/42")
-            if target.type not in RESOURCE_TYPES:
-                hint = did_you_mean(target.type, RESOURCE_TYPES)
-                raise ValueError(f"unknown resource type `{target.type}`" + (f"; {hint}" if "mean" in hint else ""))
-            return self
-        raise ValueError("expected `resource`, such as Patient/42, or `type` and `id`")
+        parts = [part for part in (self.type, self.id) if part is not None]
+        if len(parts) != (2 if self.resource is None else 0):
+            raise ValueError("expected `resource`, such as Patient/42, or `type` and `id`")
+        target = parse_reference(self.key)
+        if target is None or target.version is not None:
+            raise ValueError(f"`{self.key}` is no resource: expected a type and an id, such as Patient/42")
+        if target.type not in RESOURCE_TYPES:
+            hint = did_you_mean(target.type, RESOURCE_TYPES)
+            raise ValueError(f"unknown resource type `{target.type}`" + (f"; {hint}" if "mean" in hint else ""))
+        return self

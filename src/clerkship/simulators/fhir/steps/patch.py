@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from clerkship.fhir.fhirpath import plain_steps
 from clerkship.fhir.resource import Resource
@@ -18,13 +18,22 @@ _VALUED = ("add", "replace", "test")
 _MOVED = ("move", "copy")
 
 
+def _pointer(text: str) -> str:
+    if text and not text.startswith("/"):
+        raise ValueError(f"`{text}` is no JSON pointer: expected one that starts with /, such as /name/0/family")
+    return text
+
+
+Pointer = Annotated[str, AfterValidator(_pointer)]
+
+
 class Operation(Frozen):
     """One operation of JSON Patch (RFC 6902)."""
 
     op: Literal["add", "remove", "replace", "move", "copy", "test"]
-    path: Annotated[str, Field(pattern="^(/.*)?$", description="a JSON pointer, such as /name/0/family")]
+    path: Annotated[Pointer, Field(description="a JSON pointer, such as /name/0/family")]
     value: JsonValue = None
-    from_: Annotated[str | None, Field(alias="from", pattern="^(/.*)?$")] = None
+    from_: Annotated[Pointer | None, Field(alias="from")] = None
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
