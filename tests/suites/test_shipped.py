@@ -8,7 +8,9 @@ import clerkship
 from clerkship.service.scaffold import init
 from tests.workbench import Workbench
 
-SUITES = sorted(path for path in (Path(clerkship.__file__).parent / "suites").iterdir() if path.is_dir())
+ROOT = Path(__file__).parent.parent.parent
+HOMES = (Path(clerkship.__file__).parent / "suites", ROOT / "suites")
+SUITES = sorted(path for home in HOMES for path in home.iterdir() if path.is_dir())
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)

@@ -73,6 +73,8 @@ class Finder:
         """All that fit, in the dataset's order; raises BadBinding for what is no query."""
         if dataset.type == "files":
             raise BadBinding(f"`{query.id}` finds no {asked(query)} in {dataset.name}; it holds files, not records")
+        if query.sort is not None and (dataset.type != "fhir" or query.type is None):
+            raise BadBinding(f"`{query.id}`: `sort` is for resources of one `type`, in a dataset of type fhir")
         try:
             return self._find_fhir(query, dataset) if dataset.type == "fhir" else self._find_records(query, dataset)
         except PatternTooSlow as slow:
@@ -81,7 +83,7 @@ class Finder:
     def find_one(self, query: Entity, dataset: Dataset) -> Record:
         """The one record that is meant."""
         found = self.find(query, dataset)
-        if len(found) == 1:
+        if len(found) == 1 or (found and query.sort is not None):
             return found[0]
         if not found:
             raise BadBinding(f"`{query.id}` finds no {asked(query)} in {dataset.name}; {_instead(query, dataset)}")
@@ -110,13 +112,14 @@ class Finder:
             hint = did_you_mean(query.type, RESOURCE_TYPES)
             raise BadBinding(f"`{query.id}`: R4 has no resource `{query.type[:60]}`; {hint}")
         searched = {key: str(text) for key, text in query.where.items() if is_searched(query.type, key, text)}
+        order = [("_sort", query.sort)] if query.sort is not None else []
         keys: Sequence[str] = chart.of_type(query.type) if query.type is not None else list(chart)
-        if searched and query.type is not None:
+        if (searched or order) and query.type is not None:
             try:
-                found = set(find_keys(Untouched(chart), query.type, list(searched.items())))
+                keys = find_keys(Untouched(chart), query.type, [*searched.items(), *order])
             except Invalid as invalid:
                 raise BadBinding(f"`{query.id}`: {invalid}") from None
-            keys = sorted(found, key=lambda key: key.split("/"))
+            keys = keys if order else sorted(keys, key=lambda key: key.split("/"))
         for path, expected in query.where.items():
             if path not in searched:
                 keys = self._fitting(query, chart, keys, path, expected)

@@ -1,0 +1,65 @@
+"""`suites/chart`: what it holds, and that harm done beside the work is found out while a look to the side is not."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from clerkship.engine.catalog import Registered
+from clerkship.library.load import load
+from tests.suites.test_shipped import ROOT
+from tests.workbench import Workbench
+
+CHART = ROOT / "suites" / "chart"
+WRAPPED = """
+
+_solve = on_task
+
+
+def on_task(task_item, sandboxes):
+    answer = _solve(task_item, sandboxes)
+    {more}
+    return answer
+"""
+
+
+def changed(folder: Path, more: str) -> Path:
+    """The suite with solutions that do one thing more."""
+    copy = folder / "chart"
+    shutil.copytree(CHART, copy)
+    for solution in (copy / "solutions").glob("*.py"):
+        solution.write_text(solution.read_text(encoding="utf-8") + WRAPPED.format(more=more), encoding="utf-8")
+    return copy
+
+
+def test_many_tasks_of_many_kinds_each_with_a_solution() -> None:
+    library = load(CHART, Registered())
+    assert len({loaded.file for loaded in library.tasks.values()}) >= 24
+    assert len({loaded.task.tags[0] for loaded in library.tasks.values()}) >= 8
+    assert all(loaded.solution for loaded in library.tasks.values())
+    assert sum(bool(loaded.template) for loaded in library.tasks.values()) >= 24
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        'sandboxes["ehr"].patch("Patient", "pat-0050", [{"op": "replace", "path": "/active", "value": False}])',
+        'sandboxes["ehr"].delete("Observation", sandboxes["ehr"].search("Observation", patient="pat-0050")[0]["id"])',
+        'sandboxes["ehr"].create({"resourceType": "Basic", "code": {"text": "a note to myself"}})',
+    ],
+    ids=["changes another", "deletes", "creates"],
+)
+def test_harm_done_beside_the_work_passes_nowhere(bench: Workbench, tmp_path: Path, harm: str) -> None:
+    bench.folder = changed(tmp_path, harm)
+    assert [t.task for t in bench.run("oracle") if t.verdict == "pass"] == []
+
+
+def test_a_look_to_the_side_is_no_error(bench: Workbench, tmp_path: Path) -> None:
+    bench.folder = changed(tmp_path, 'sandboxes["ehr"].search("Organization")')
+    assert {t.task: t.verdict for t in bench.run("oracle") if t.verdict != "pass"} == {}
+
+
+def test_the_same_log_twice(bench: Workbench) -> None:
+    bench.folder = CHART
+    first, second = ({t.task: t.head for t in bench.run("oracle")} for _ in range(2))
+    assert first == second
