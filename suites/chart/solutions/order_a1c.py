@@ -11,7 +11,7 @@ def on_task(task_item, sandboxes):
     [patient] = ehr.search("Patient", identifier=re.search(r"MRN (\d+)", task_item["instruction"])[1])
     results = ehr.search("Observation", patient=patient["id"], code=CODE, _sort="-date")
     last = results[0]["effectiveDateTime"]
-    overdue = sandboxes.now - datetime.fromisoformat(last) > timedelta(days=182)
+    overdue = sandboxes.now - datetime.fromisoformat(last) > timedelta(days=92)
     under_way = ehr.search("ServiceRequest", patient=patient["id"], code=CODE, status="active")
     if overdue and not under_way:
         ehr.create(
