@@ -39,7 +39,7 @@ from clerkship.model.quality import Metric
 from clerkship.model.run import TaskRun, Verdict
 from clerkship.model.scenario import EndRule, EventMatch, Line, Person, Rule, Scenario
 from clerkship.model.scenario_file import ExpectedTool, Goals, GroupPart, ScenarioFile, Setup, ToolCalled
-from clerkship.model.task import Entity, Task
+from clerkship.model.task import Entity, ForEach, Task
 from clerkship.pytest_plugin import Limits
 from clerkship.report.jsonl import BLOB_LIMIT, FORMAT
 from clerkship.report.junit import BUDGET as JUNIT_BUDGET
@@ -306,6 +306,7 @@ def _files() -> str:
     parts: list[tuple[str, type[BaseModel]]] = [
         ("task", Task),
         ("task.entities[]", Entity),
+        ("task.for_each", ForEach),
         ("task.criteria[]", Criterion),
         ("task.scenario", Scenario),
         ("task.scenario.person", Person),
@@ -433,8 +434,8 @@ its own has templates too, filled in for each task that names it; and so has `wh
 Of a record of a FHIR dataset, what stands in the middle of a text is written in words: a HumanName as
 `Maria Elena Lopez`, of several the official one; an Address on one line; a CodeableConcept by its text or the first
 display; a Quantity with its unit; a Period, a Range, a Reference by its display. Alone in a value it is the data
-itself. `{{{{ observation.value }}}}` finds `valueQuantity`, or however it is spelled. Besides its elements a record has,
-where there is something to make them of:
+itself. `{{{{ observation.value }}}}` finds `valueQuantity`, or however it is spelled. Besides its elements a record
+has, where there is something to make them of:
 
 | name | gives |
 |---|---|
