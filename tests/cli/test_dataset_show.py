@@ -61,8 +61,8 @@ def test_one_that_a_file_defines(capfd: pytest.CaptureFixture[str], tmp_path: Pa
         (["clinic-10"], "there is no dataset, file or folder `clinic-10`; did you mean `clinic-100`?"),
         (["clinic-100", "Patient/nobody"], "no Patient/nobody is in clinic-100"),
         (["clinic-100", "Pateint/a"], "no Pateint/a is in clinic-100"),
-        (["clinic-100", "--now", "soon"], "--now is 'soon'; expected a time with its zone"),
-        (["clinic-100", "--now", "2026-01-01"], "--now is '2026-01-01'; expected a time with its zone"),
+        (["clinic-100", "--now", "soon"], "'soon' is no time"),
+        (["clinic-100", "--now", "2026-01-01"], "2026-01-01 does not say in which zone"),
     ],
 )
 def test_what_is_not_there_is_said(capfd: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
