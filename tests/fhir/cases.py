@@ -3,6 +3,7 @@
 # ruff: noqa: E501  (a table reads better in rows)
 # fmt: off
 
+from datetime import date
 from typing import Any
 
 from clerkship.fhir.resource import Resource
@@ -58,6 +59,8 @@ CASES: list[tuple[Resource, str, Any, str, str, str]] = [
     (CLAIM, "created", "2026-02-28T10:00:00+15:00", "Claim.created", "value", "also seconds and zone"),
     (OBSERVATION, "issued", "2026-02-01", "Observation.issued", "value", "is not an instant"),
     (MEDICATION_REQUEST, "dosageInstruction[0].timing.repeat.timeOfDay", ["8:00"], "MedicationRequest.dosageInstruction[0].timing.repeat.timeOfDay[0]", "value", "is not a time of day"),
+    (PATIENT, "birthDate", date(1984, 2, 29), "Patient.birthDate", "structure", "1984-02-29 is a Python date; date is written as a JSON string"),
+    (PATIENT, "name[0].given", ("Ada",), "Patient.name[0].given", "structure", "a Python tuple, where a list of string is due"),
     # numbers, booleans, texts
     (PATIENT, "multipleBirthInteger", 2.0, "Patient.multipleBirth", "value", "Patient.multipleBirthInteger: 2.0 is not a whole number"),
     (PATIENT, "multipleBirthInteger", 2**31, "Patient.multipleBirth", "value", "is not a whole number of 32 bits"),
@@ -139,6 +142,9 @@ CASES: list[tuple[Resource, str, Any, str, str, str]] = [
     (OBSERVATION, "contained[0].resourceType", GONE, "Observation.contained[0]", "structure", "resourceType: missing"),
     (OBSERVATION, "contained[0].contained", [PATIENT], "Observation.contained[0].contained", "invariant", "(dom-2)"),
     (OBSERVATION, "contained[0].meta", {"versionId": "1"}, "Observation.contained[0].meta.versionId", "invariant", "(dom-4)"),
+    (OBSERVATION, "device", GONE, "Observation.contained[0]", "invariant", "nothing refers to it by its id, nor it to what contains it (dom-3)"),
+    (OBSERVATION, "device", {"display": "cuff", "identifier": {"system": "#cuff"}}, "", "", ""),
+    (OBSERVATION, "contained[0]", {"resourceType": "Device", "patient": to("#")}, "Observation.contained[0].patient", "invalid", "refers to Observation"),
     (OBSERVATION, "contained[0]", "cuff", "Observation.contained[0]", "structure", "a string, where a resource is due"),
     (BUNDLE, "entry[0].resource.gender", "x", "Bundle.entry[0].resource.gender", "code-invalid", "'x' is not one of"),
     (BUNDLE, "entry[0].resource", [PATIENT], "Bundle.entry[0].resource", "structure", "a list, where a resource is due"),

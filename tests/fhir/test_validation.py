@@ -68,6 +68,15 @@ def test_nothing_makes_it_stumble(value: Any) -> None:
         assert len(issue.text) < 2000
 
 
+@pytest.mark.parametrize("resource", SAMPLES, ids=lambda sample: str(sample["resourceType"]))
+def test_names_are_texts(resource: Resource) -> None:
+    names: dict[Any, Any] = {**resource, 5: "x", None: 1}
+    assert [issue.text.partition(": ")[2] for issue in validate(names)] == [
+        "5 is not a name of an element",
+        "None is not a name of an element",
+    ]
+
+
 def test_everything_is_said_at_once() -> None:
     broken = {"resourceType": "MedicationRequest", "status": "done", "priority": "soon", "note": []}
     said = [issue.text for issue in validate(broken)]
@@ -166,6 +175,7 @@ HOSTILE = {
     "date": ("birthDate", "9" * 200_000),
     "div": ("text", {"status": "generated", "div": "<b>" * 200_000}),
     "list": ("name", [{"text": "x"}] * 20_000),
+    "contained": ("contained", [{"resourceType": "Basic", "id": "x", "code": {"text": "x"}}] * 20_000),
     "extensions": ("_birthDate", {"extension": [{"url": "u", "valueString": "x"}] * 20_000}),
 }
 
