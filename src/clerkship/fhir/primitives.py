@@ -20,9 +20,10 @@ _DAY = r"-(?:0[1-9]|[12][0-9]|3[01])"
 _HOUR = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)(?:\.[0-9]+)?"
 _ZONE = r"(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))"
 
-_is_text = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f]+").fullmatch
-_is_code = re.compile(r"\S+(?:\s\S+)*", re.ASCII).fullmatch  # white space as XML has it, which R4's patterns come from
-_is_uri = re.compile(r"\S+", re.ASCII).fullmatch
+_is_text = re.compile(rf"[^\x00-\x08\x0b\x0c\x0e-\x1f]{{1,{LONGEST}}}").fullmatch
+# White space is what XML takes for it, where R4's patterns come from.
+_is_code = re.compile(r"[^\s\x00-\x1f]+(?:\s[^\s\x00-\x1f]+)*", re.ASCII).fullmatch
+_is_uri = re.compile(r"[^\s\x00-\x1f]+", re.ASCII).fullmatch
 _is_id = re.compile(r"[A-Za-z0-9\-.]{1,64}").fullmatch
 _is_oid = re.compile(r"urn:oid:[0-2](?:\.(?:0|[1-9][0-9]*))+").fullmatch
 _is_uuid = re.compile(r"urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
@@ -37,7 +38,7 @@ def _boolean(value: Any) -> bool:
 
 
 def _string(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= LONGEST and _is_text(value) is not None
+    return isinstance(value, str) and _is_text(value) is not None
 
 
 def _code(value: Any) -> bool:

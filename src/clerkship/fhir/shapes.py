@@ -14,7 +14,7 @@ Test = Callable[[Any], bool]
 class Rule:
     """What may stand under one name."""
 
-    __slots__ = ("after", "codes", "element", "label", "many", "shape", "test", "type")
+    __slots__ = ("after", "codes", "element", "label", "many", "plain", "shape", "single", "test", "type")
 
     def __init__(self, element: Element, type: str) -> None:
         self.element = element
@@ -23,10 +23,14 @@ class Rule:
         self.many = element.many
         self.codes: Mapping[str, tuple[str, ...]] | None = value_set(element.codes) if element.codes else None
         self.test: Test | None = self._test() if type in PRIMITIVES else None
+        self.single = None if element.many else self.test
+        """The same, where it is one primitive and no list: most of what a resource says."""
         self.shape: Shape | None = shape(type) if type != "Resource" and is_structure(type) else None
         """None for a primitive, and for a resource, which says itself what it is."""
         self.after = type == "Reference" or (self.codes is not None and self.shape is not None)
         """Whether there is more to it than its elements: whom it may mean, of what codes it must be."""
+        self.plain = None if self.after else self.shape
+        """The shape, where there is no more to it."""
 
     def _test(self) -> Test:
         if self.codes is None:
@@ -38,13 +42,25 @@ class Rule:
 class Shape:
     """A type, or what stands in one place of one."""
 
-    __slots__ = ("choices", "invariants", "is_resource", "is_whole", "mandatory", "name", "needed", "rules")
+    __slots__ = (
+        "choices",
+        "invariants",
+        "is_demanding",
+        "is_resource",
+        "is_whole",
+        "mandatory",
+        "name",
+        "needed",
+        "rules",
+    )
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.rules: dict[str, Rule] = {}
         """Made when first asked for: types contain one another."""
         self.is_resource = False
+        self.is_demanding = False
+        """Whether anything is asked of its elements together."""
         self.is_whole = False
         """Whether all of it is in one object; what belongs to a primitive (`_birthDate`) is not."""
         self.mandatory: tuple[str, ...] = ()
@@ -65,6 +81,7 @@ class Shape:
         self.choices = {name: rule.label for name, rule in rules.items() if rule.element.choice}
         self.needed = tuple(e for e in made.elements if e.min and e.choice)
         self.invariants = invariants_of(made)
+        self.is_demanding = bool(self.mandatory or self.choices or self.invariants)
         self.rules = rules  # last: who sees rules sees all the rest
         return rules
 
