@@ -191,7 +191,7 @@ class Draft:
 
     def check(self) -> None:
         """Whether all of it can be: what it refers to is there."""
-        if self.settings.references == "checked":
+        if self._unchecked and self.settings.references == "checked":
             issues = [placed(issue, where) for where, resource in self._unchecked for issue in dangling(resource, self)]
             if issues:
                 raise FhirRefusal(422, *issues)
