@@ -743,7 +743,7 @@ them in one place, from pytest's root folder.
 
 
 def _shown(default: object) -> str:
-    return "none" if default == "" else f"`{default}`"
+    return "none" if default in ("", None) else f"`{default}`"
 
 
 def _fields(model: type[BaseModel]) -> str:
