@@ -20,6 +20,19 @@ def test_each_setting_comes_from_its_variable_or_its_default() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "folder"),
+    [
+        ({"CLERKSHIP_CACHE": "here", "XDG_CACHE_HOME": "/x", "HOME": "/h"}, "here"),
+        ({"XDG_CACHE_HOME": "/x", "HOME": "/h"}, "/x/clerkship"),
+        ({"XDG_CACHE_HOME": "x", "HOME": "/h"}, "/h/.cache/clerkship"),
+        ({"HOME": "/h"}, "/h/.cache/clerkship"),
+    ],
+)
+def test_the_cache_is_where_this_user_keeps_such_things(given: dict[str, str], folder: str) -> None:
+    assert load_settings(given).cache == Path(folder)
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("TIMEOUT", "soon"),

@@ -193,17 +193,17 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     return Settings(**given)  # type: ignore[arg-type]
 
 
+_CACHES = (("XDG_CACHE_HOME", "clerkship"), ("HOME", ".cache/clerkship"), ("LOCALAPPDATA", "clerkship/cache"))
+
+
 def _cache(given: object, environ: Mapping[str, str]) -> Path | None:
     """The folder that is named, or that of this user for such things; none where there is no home."""
     if isinstance(given, Path):
         return given
-    above = environ.get("XDG_CACHE_HOME", "")
-    if Path(above).is_absolute():  # a relative one is to be ignored, says the specification
-        return Path(above) / "clerkship"
-    try:
-        return Path("~/.cache/clerkship").expanduser()
-    except RuntimeError:
-        return None
+    for name, below in _CACHES:
+        if Path(environ.get(name, "")).is_absolute():  # a relative one is to be ignored, says the XDG specification
+            return Path(environ[name]) / below
+    return None
 
 
 def _secret(name: str, text: str) -> str:

@@ -24,10 +24,6 @@ class Entity(Frozen):
         dict[str, Expected],
         Field(description="dotted path in the record, or search parameter of its type -> literal or matcher"),
     ] = {}
-    sort: Annotated[
-        str | None,
-        Field(min_length=1, description="of FHIR: the order, as `_sort` has it; of several found, the first is meant"),
-    ] = None
 
 
 class ForEach(Entity):
