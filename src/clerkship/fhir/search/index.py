@@ -210,7 +210,7 @@ class Spans:
         return ((at, (row,)) for at, row in zip(edges.at, edges.rows, strict=True))
 
     def within(self, low: Any, high: Any) -> Iterator[Sequence[int]]:
-        """Those that lie in a stretch from start to end; without a look at those that begin too early to end outside."""
+        """Those that lie in a stretch from start to end; with no look at those that begin too early to end outside."""
         first, last = bisect_left(self.starts.at, low), bisect_left(self.starts.at, high)
         exact = not self.closed or not self.widest  # what two fractions are apart is rounded: no ground to be sure on
         sure = max(first, bisect_left(self.starts.at, high - self.widest)) if exact else first
