@@ -26,8 +26,10 @@ IDS, NAMES, CODES, SYSTEMS = map(st.sampled_from, (ID_POOL, NAME_POOL, CODE_POOL
 STATUS = st.sampled_from(["final", "amended"])
 GENDERS = st.sampled_from(["male", "female"])
 DATES = st.sampled_from(DATE_POOL)
-FIGURES = st.sampled_from(["0", "1", "5.4", "5.35", "5", "5.40", "100", "-5.4", "6.0"])
-PREFIXES = st.sampled_from(["", "eq", "ne", "gt", "ge", "lt", "le", "sa", "eb", "ap"])
+FIGURE_POOL = ["0", "1", "5.4", "5.35", "5", "5.40", "100", "-5.4", "6.0"]
+FIGURES = st.sampled_from(FIGURE_POOL)
+PREFIX_POOL = ["", "eq", "ne", "gt", "ge", "lt", "le", "sa", "eb", "ap"]
+PREFIXES = st.sampled_from(PREFIX_POOL)
 
 
 class Maker:
@@ -247,6 +249,20 @@ def test_a_search_finds_what_a_look_at_everything_finds(seed: int, all: Any) -> 
         assert found.total == len(expected)
         for key, resource in sorted(now.items())[:8]:
             assert matches(view, type, pairs, resource) == (key in expected)
+
+
+@settings(SLOW, max_examples=15)
+@given(SEEDS)
+def test_every_comparison_with_every_date_and_number(seed: int) -> None:
+    maker = Maker(seed)
+    view, now = stood(maker.resources(60), maker.changes(12))
+    for prefix in PREFIX_POOL:
+        for name, pool in (("date", DATE_POOL), ("value-quantity", FIGURE_POOL)):
+            for text in pool:
+                pairs = [(name, prefix + text)]
+                assert set(find(view, parse_query("Observation", pairs)).keys) == wanted(now, "Observation", pairs), (
+                    pairs
+                )
 
 
 @SLOW
