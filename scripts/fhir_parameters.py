@@ -1,6 +1,6 @@
 """The official R4 SearchParameters and compartments, compiled into tables that ship.
 
-`python scripts/fhir_parameters.py` writes them, `--check` fails where they differ from what would be written.
+`python -m scripts.fhir_parameters` writes them, `--check` fails where they differ from what would be written.
 
 Every expression is resolved against the StructureDefinitions: choices are spelled out (`effective` becomes
 `effectiveDateTime`, `effectivePeriod` ...) and every arm ends in the datatype it reaches. An expression of a shape that
@@ -319,7 +319,7 @@ def main() -> None:
         if not check:
             path.write_text(text, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != text:
-            sys.exit(f"{path.name} is not what the definitions say: run python scripts/fhir_parameters.py")
+            sys.exit(f"{path.name} is not what the definitions say: run python -m scripts.fhir_parameters")
 
 
 if __name__ == "__main__":

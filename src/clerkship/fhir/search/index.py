@@ -166,6 +166,7 @@ class Spans:
         """Where those end that are in order of where they begin."""
         self.starts = _edges(kind, entries, 0)
         self.ends = _edges(kind, sorted(entries, key=lambda entry: entry[1][1]), 1)
+        self.widest = max((said[1] - said[0] for _, said in entries), default=0)
 
     def look(self, value: Value) -> Iterator[Part]:
         """The rows that a date or number with its prefix is about."""
@@ -187,9 +188,10 @@ class Spans:
         low, high = (value.value, value.value) if isinstance(value, Measure) else (value.low, value.high)
         starts, ends = self.starts, self.ends
         if prefix == "eq" or (prefix in {"ge", "le"} and not self.closed):
-            yield starts, self.within(value.low, value.high)
+            for places in self.within(value.low, value.high):
+                yield starts, places
         if prefix == "ne":
-            inside = {*self.within(value.low, value.high)}
+            inside = {at for places in self.within(value.low, value.high) for at in places}
             yield starts, [at for at in range(size) if at not in inside]
         elif prefix == "ap":
             yield starts, self.touching(value.low, value.high)
@@ -207,12 +209,16 @@ class Spans:
         edges = self.ends if descending else self.starts
         return ((at, (row,)) for at, row in zip(edges.at, edges.rows, strict=True))
 
-    def within(self, low: Any, high: Any) -> Sequence[int]:
-        """Those that lie in a stretch from start to end."""
-        between = range(bisect_left(self.starts.at, low), bisect_left(self.starts.at, high))
+    def within(self, low: Any, high: Any) -> Iterator[Sequence[int]]:
+        """Those that lie in a stretch from start to end; with no look at those that begin too early to end outside."""
+        first, last = bisect_left(self.starts.at, low), bisect_left(self.starts.at, high)
+        exact = not self.closed or not self.widest  # what two fractions are apart is rounded: no ground to be sure on
+        sure = max(first, bisect_left(self.starts.at, high - self.widest)) if exact else first
+        yield range(first, sure)
         if self.closed:
-            return [at for at in between if self.highs[at] < high]
-        return [at for at in between if self.highs[at] <= high]
+            yield [at for at in range(sure, last) if self.highs[at] < high]
+        else:
+            yield [at for at in range(sure, last) if self.highs[at] <= high]
 
     def touching(self, low: Any, high: Any) -> Sequence[int]:
         """Those that share something with a stretch."""
