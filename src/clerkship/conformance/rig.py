@@ -64,10 +64,10 @@ class Rig:
         own = {event.kind for event in self.rooms[self.name].spec.events}
         return [event for event in self.playground.log.events if event.kind in own]
 
-    def send(self, request: Request, token: str | None = None) -> Reply:
+    def send(self, request: Request, token: str | None = None, base: str = "http://box.invalid") -> Reply:
         """Through the in-process door."""
         given = self.token if token is None else token
-        return self._gateway.handle(Exchange(self.playground.id, self.name, request, given))
+        return self._gateway.handle(Exchange(self.playground.id, self.name, request, given, base=base))
 
     def send_http(self, request: Request, token: str | None = None) -> Reply:
         """Through the HTTP door, by a client that is not ours."""

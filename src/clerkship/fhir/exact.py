@@ -57,3 +57,8 @@ def is_exact(data: Any) -> bool:
     if isinstance(data, list):
         return any(map(is_exact, data))
     return type(data) is Decimal
+
+
+def pretty(data: Any) -> bytes:
+    """The same for people to read: keys as they come, two spaces a level."""
+    return orjson.dumps(data, default=_digits, option=orjson.OPT_INDENT_2)

@@ -23,6 +23,14 @@ class Ids:
         self._counts[prefix] = count
         return f"{prefix}_{self._digest(prefix, count)}"
 
+    def mark(self) -> dict[str, int]:
+        """How far it has come."""
+        return dict(self._counts)
+
+    def return_to(self, mark: dict[str, int]) -> None:
+        """As if none had been given out since: whoever took them has thrown them away."""
+        self._counts = mark
+
     def recall(self, texts: Iterable[str]) -> None:
         """Go on after those of this seed that stand in some texts: what was given out once is not given out again."""
         seen: dict[str, set[str]] = {}

@@ -22,6 +22,7 @@ class InProcessDoor:
         self._playground = playground
         self._sandbox = sandbox
         self._base_url = base_url
+        self._base = f"http://{sandbox}.invalid"  # RFC 6761 §6.4: nobody's, on every machine the same
 
     @property
     def kind(self) -> str:
@@ -48,7 +49,7 @@ class InProcessDoor:
     def send(self, request: Request) -> Reply:
         """Ask, and be answered. What takes wall time over HTTP moves a paced clock on here."""
         reply = self._gateway.handle(
-            Exchange(self._gateway.admit(self._playground), self._sandbox, request, self.token)
+            Exchange(self._gateway.admit(self._playground), self._sandbox, request, self.token, base=self._base)
         )
         if reply.way is not STRAIGHT:
             self._playground.advance(timedelta(seconds=reply.way.delay + reply.way.over))

@@ -54,6 +54,8 @@ class Exchange:
     counts: bool = True
     """Whether it is taken down: a stranger's knock is not, nor what a full log has no room for."""
     began: float = field(default_factory=perf_counter)
+    base: str = ""
+    """Where the sandbox is, as whoever asks has it: what absolute links begin with."""
 
     @property
     def operation(self) -> str:
@@ -251,7 +253,7 @@ def route(exchange: Exchange) -> None:
     assert sandbox is not None
     assert exchange.route is not None
     act = playground.act(sandbox.name, "agent", exchange.cause)
-    exchange.reply = exchange.route.handler(Call(exchange.request, exchange.params, sandbox.state, act))
+    exchange.reply = exchange.route.handler(Call(exchange.request, exchange.params, sandbox.state, act, exchange.base))
 
 
 def record_refusal(exchange: Exchange) -> None:

@@ -12,6 +12,7 @@ CHALLENGE = 'Bearer realm="clerkship"'
 _NO_QUERY = Query()
 _NO_BODY = (204, 304)
 """Answers that have none (RFC 9110 §15.3.5, §15.4.5)."""
+_HOST = re.compile(r"[A-Za-z0-9.\-]{1,253}(?::\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}" for status in HTTPStatus}
 
@@ -34,7 +35,15 @@ def parse_exchange(method: str, url: bytes, headers: Mapping[str, str], body: by
             objection = Refusal(400, "bad_query", "what stands behind the `?` is not UTF-8")
     scheme, _, token = headers.get("authorization", "").partition(" ")
     given = token.strip() if scheme.lower() == "bearer" else ""
-    return Exchange(playground, sandbox, Request(method, path, query, headers, body), given, objection=objection)
+    request = Request(method, path, query, headers, body)
+    base = f"http://{_host(headers)}/{playground}/{sandbox}"
+    return Exchange(playground, sandbox, request, given, objection=objection, base=base)
+
+
+def _host(headers: Mapping[str, str]) -> str:
+    """Where the client believes to be; links lead it there again."""
+    host = headers.get("host", "")
+    return host if _HOST.fullmatch(host) else "localhost"
 
 
 def parse_place(raw: bytes) -> tuple[str, str, bytes]:

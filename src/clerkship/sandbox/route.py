@@ -24,6 +24,8 @@ class Call:
     params: Mapping[str, str]
     state: Any
     act: Act
+    base: str = ""
+    """Address of the sandbox as the caller has it, without a slash at its end."""
 
 
 Body = type[BaseModel] | Literal["text", "bytes"]
@@ -42,9 +44,15 @@ class Route:
         *,
         query: Mapping[str, str] = MappingProxyType({}),
         body: Body | None = None,
+        media: str = "",
+        open_query: str = "",
     ) -> None:
         self.method, self.path, self.operation, self.handler = method, path, operation, handler
         self.query, self.body = query, body
+        self.media = media
+        """What the body is called, where its sort does not say it."""
+        self.open_query = open_query
+        """Where any name may stand in the query: what to write there."""
         self.params = tuple(name for name, _ in _PARAMETER.findall(path))
         pattern = _PARAMETER.sub(lambda m: f"(?P<{m[1]}>{'.+' if m[2] else '[^/]+'})", path)
         self.pattern = re.compile(pattern)

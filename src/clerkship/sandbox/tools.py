@@ -8,13 +8,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 import orjson
 
-from clerkship.sandbox.exchange import JSON, Refusal, Request
+from clerkship.sandbox.exchange import JSON, Query, Refusal, Request
 from clerkship.sandbox.route import Route, find_route, path_of
 
 LONGEST_NAME = 64
+OPEN_QUERY = "query"
+"""The argument that has what stands behind the `?`, where any name may."""
 _MEDIA = {"text": "text/plain; charset=utf-8", "bytes": "application/octet-stream"}
 
 
@@ -39,10 +42,9 @@ class Tool:
         self._check_names(arguments)
         route = self.route
         params = {name: _text(name, arguments[name]) for name in route.params}
-        query = {name: _text(name, arguments[name]) for name in route.query if arguments.get(name) is not None}
         body, media = _body(route, arguments)
-        headers = {"content-type": media} if body else {}
-        request = Request(route.method, path_of(route, params), query, headers, body)
+        headers = {"content-type": route.media or media} if body else {}
+        request = Request(route.method, path_of(route, params), _query(route, arguments), headers, body)
         self._check_reaches(request, params)
         return request
 
@@ -103,6 +105,8 @@ def tool_name(sandbox: str, operation: str) -> str:
 def _parameters(route: Route) -> dict[str, Any]:
     properties: dict[str, Any] = {name: {"type": "string"} for name in route.params}
     properties |= {name: {"type": "string", "description": about} for name, about in route.query.items()}
+    if route.open_query:
+        properties[OPEN_QUERY] = {"type": "string", "description": route.open_query}
     required = list(route.params)
     defs: dict[str, Any] = {}
     if isinstance(route.body, str):
@@ -116,6 +120,12 @@ def _parameters(route: Route) -> dict[str, Any]:
         properties["body_base64"] = {"type": "string", "description": "the body in base64, where it is not text"}
     schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     return schema | ({"$defs": defs} if defs else {})
+
+
+def _query(route: Route, arguments: Mapping[str, Any]) -> Query:
+    named = {name: _text(name, arguments[name]) for name in route.query if arguments.get(name) is not None}
+    written = _text(OPEN_QUERY, arguments.get(OPEN_QUERY) or "") if route.open_query else ""
+    return Query((*named.items(), *parse_qsl(written.removeprefix("?"), keep_blank_values=True)))
 
 
 def _text(name: str, value: Any) -> str:

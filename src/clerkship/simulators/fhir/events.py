@@ -114,6 +114,17 @@ class BundleProcessed(Payload):
     status: int = 200
 
 
+class NothingChanged(Payload):
+    """A write that R4 answers with a yes had nothing to do: what was to be made is there, or what was to go is not."""
+
+    kind: ClassVar[str] = "fhir.nothing.changed"
+    operation: str
+    type: str
+    id: str = ""
+    """What is there instead, if anything."""
+    status: int = 200
+
+
 class DefectAccepted(Payload):
     """What a strict server would have refused, and a lenient one let through."""
 
@@ -133,5 +144,6 @@ EVENTS: tuple[type[Payload], ...] = (
     ResourceDeleted,
     ResourceValidated,
     BundleProcessed,
+    NothingChanged,
     DefectAccepted,
 )

@@ -1,0 +1,37 @@
+"""The official FHIR R4 definitions and examples (npm `hl7.fhir.r4.examples`, CC0), kept under .cache once fetched."""
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+NAME, VERSION = "hl7.fhir.r4.examples", "4.0.1"
+CACHE = ROOT / ".cache" / "fhir"
+
+
+def package_folder() -> Path:
+    """The folder of its JSON files; 19 MB are fetched the first time, 190 MB lie there after."""
+    folder = CACHE / f"{NAME}-{VERSION}"
+    if not folder.is_dir():
+        _fetch(folder)
+    return folder
+
+
+def _fetch(folder: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        sys.exit(f"{NAME}@{VERSION} comes from npm, which is not installed; or unpack it into {folder} by hand")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
+        command = [npm, "pack", "--silent", "--pack-destination", scratch, f"{NAME}@{VERSION}"]
+        subprocess.run(command, check=True, timeout=600, cwd=scratch, stdout=subprocess.DEVNULL)
+        with tarfile.open(next(Path(scratch).glob("*.tgz"))) as packed:
+            packed.extractall(scratch, filter="data")
+        (Path(scratch) / "package").rename(folder)  # whole or not at all: what is cut short is fetched again
+
+
+if __name__ == "__main__":
+    print(package_folder())

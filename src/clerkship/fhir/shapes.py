@@ -1,0 +1,71 @@
+"""Definitions made ready for one quick pass: per type, the rule for every name that may stand in its JSON."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from clerkship.fhir.definitions import Element, is_structure, structure, value_set
+from clerkship.fhir.primitives import PRIMITIVES
+
+Test = Callable[[Any], bool]
+
+
+class Rule:
+    """What may stand under one name."""
+
+    __slots__ = ("after", "codes", "element", "label", "many", "shape", "test", "type")
+
+    def __init__(self, element: Element, type: str) -> None:
+        self.element = element
+        self.type = type
+        self.label = element.name
+        self.many = element.many
+        self.codes: Mapping[str, tuple[str, ...]] | None = value_set(element.codes) if element.codes else None
+        self.test: Test | None = self._test() if type in PRIMITIVES else None
+        self.shape: Shape | None = shape(type) if type != "Resource" and is_structure(type) else None
+        """None for a primitive, and for a resource, which says itself what it is."""
+        self.after = type == "Reference" or (self.codes is not None and self.shape is not None)
+        """Whether there is more to it than its elements: whom it may mean, of what codes it must be."""
+
+    def _test(self) -> Test:
+        if self.codes is None:
+            return PRIMITIVES[self.type].test
+        codes = frozenset[str]().union(*self.codes.values())
+        return lambda value: isinstance(value, str) and value in codes
+
+
+class Shape:
+    """A type, or what stands in one place of one."""
+
+    __slots__ = ("choices", "is_resource", "is_whole", "mandatory", "name", "needed", "rules")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.rules: dict[str, Rule] = {}
+        """Made when first asked for: types contain one another."""
+        self.is_resource = False
+        self.is_whole = False
+        """Whether all of it is in one object; what belongs to a primitive (`_birthDate`) is not."""
+        self.mandatory: tuple[str, ...] = ()
+        self.choices: dict[str, str] = {}
+        """Of which choice each spelling is: `valueString` of `value`."""
+        self.needed: tuple[Element, ...] = ()
+        """The choices that must be made."""
+
+    def compiled(self) -> dict[str, Rule]:
+        """The rules, which the shape then has."""
+        made = structure(self.name)
+        rules = {name: Rule(element, type) for element in made.elements for name, type in element.spellings.items()}
+        self.is_resource = made.kind == "resource"
+        self.is_whole = not self.is_resource and self.name != "Element"
+        self.mandatory = tuple(e.name for e in made.elements if e.min and not e.choice)
+        self.choices = {name: rule.label for name, rule in rules.items() if rule.element.choice}
+        self.needed = tuple(e for e in made.elements if e.min and e.choice)
+        self.rules = rules  # last: who sees rules sees all the rest
+        return rules
+
+
+@cache
+def shape(name: str) -> Shape:
+    """The shape of a type; one for all who ask."""
+    return Shape(name)

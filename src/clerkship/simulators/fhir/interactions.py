@@ -1,0 +1,121 @@
+"""Writing interactions as they are asked for over HTTP, each with its conditional sister (R4 §3.1.0.5 to §3.1.0.8)."""
+
+from typing import Any
+
+from clerkship.simulators.fhir import writing
+from clerkship.simulators.fhir.conditional import meant, parse_condition
+from clerkship.simulators.fhir.events import NothingChanged
+from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.reading import only
+from clerkship.simulators.fhir.wire import GENERAL, Answer, Ask, body_of, if_match, if_none_match, patch_of
+
+
+def create(ask: Ask) -> Answer:
+    """A new resource; with If-None-Exist, only if there is none such."""
+    writing.may_write(ask.draft)
+    type = writing.known_type(ask.params["type"])
+    only(ask, GENERAL)
+    resource = body_of(ask)
+    condition = ask.headers.get("if-none-exist")
+    found = meant(ask.draft, type, parse_condition(condition)) if condition is not None else None
+    if found is not None:
+        return already_there(ask, found)
+    return written(ask, writing.create(ask.draft, resource, type), new=True)
+
+
+def already_there(ask: Ask, key: str) -> Answer:
+    """What was to be created is there: nothing is done, and that is a success."""
+    type, _, id = key.partition("/")
+    ask.draft.note(NothingChanged(operation="create", type=type, id=id))
+    return Answer(200, version=ask.draft.version(key), key=key)
+
+
+def update(ask: Ask) -> Answer:
+    """A resource is now this."""
+    writing.may_write(ask.draft)
+    writing.known_type(ask.params["type"])
+    only(ask, GENERAL)
+    return _updated(ask, ask.key, body_of(ask))
+
+
+def conditional_update(ask: Ask) -> Answer:
+    """The resource that is meant is now this; where there is none it is made."""
+    writing.may_write(ask.draft)
+    type = writing.known_type(ask.params["type"])
+    resource = body_of(ask)
+    key = target_of_update(ask, type, resource)
+    if key is None:
+        return written(ask, writing.create(ask.draft, resource, type, operation="update"), new=True)
+    return _updated(ask, key, {**resource, "id": key.partition("/")[2]})
+
+
+def target_of_update(ask: Ask, type: str, resource: Any) -> str | None:
+    """Which resource a conditional update is for; None for one the server has to name (R4 §3.1.0.5.2)."""
+    if not isinstance(resource, dict):
+        raise refusal(400, "structure", "a resource is a JSON object with a `resourceType`")
+    found, id = meant(ask.draft, type, ask.pairs), resource.get("id")
+    if found is None:
+        return f"{type}/{id}" if id is not None else None
+    if id is not None and found != f"{type}/{id}":
+        raise refusal(400, "invalid", f"the condition means {found}, and the resource has another id")
+    return found
+
+
+def _updated(ask: Ask, key: str, resource: Any) -> Answer:
+    new = not ask.draft.is_there(key)
+    if if_none_match(ask.headers) == "*" and not new:
+        raise refusal(412, "conflict", f"there is a {key} already")
+    return written(ask, writing.update(ask.draft, key, resource, if_match=if_match(ask.headers)), new=new)
+
+
+def patch(ask: Ask) -> Answer:
+    """A resource is changed by a JSON Patch."""
+    writing.may_write(ask.draft)
+    only(ask, GENERAL)
+    return _patched(ask, ask.key)
+
+
+def conditional_patch(ask: Ask) -> Answer:
+    """The resource that is meant is changed by a JSON Patch."""
+    writing.may_write(ask.draft)
+    return _patched(ask, target_of_patch(ask))
+
+
+def target_of_patch(ask: Ask) -> str:
+    """Which resource a conditional patch is for: there must be one."""
+    found = meant(ask.draft, ask.params["type"], ask.pairs)
+    if found is None:
+        raise refusal(404, "not-found", f"no {ask.params['type']} matches")
+    return found
+
+
+def _patched(ask: Ask, key: str) -> Answer:
+    return written(ask, writing.patch(ask.draft, key, patch_of(ask), if_match=if_match(ask.headers)), new=False)
+
+
+def delete(ask: Ask) -> Answer:
+    """A resource is gone."""
+    writing.may_write(ask.draft)
+    only(ask, GENERAL)
+    return _deleted(ask, ask.key)
+
+
+def conditional_delete(ask: Ask) -> Answer:
+    """The resource that is meant is gone, if there is one; several are refused."""
+    writing.may_write(ask.draft)
+    found = meant(ask.draft, ask.params["type"], ask.pairs)
+    if found is None:
+        ask.draft.note(NothingChanged(operation="delete", type=ask.params["type"]))
+        return Answer(200, told="nothing matches: there was nothing to delete")
+    return _deleted(ask, found)
+
+
+def _deleted(ask: Ask, key: str) -> Answer:
+    if not writing.delete(ask.draft, key, if_match=if_match(ask.headers)):
+        return Answer(200, told=f"there is no {key[:140]}: there was nothing to delete")
+    return Answer(204, version=ask.draft.version(key))
+
+
+def written(ask: Ask, key: str, *, new: bool) -> Answer:
+    """What a write leads to."""
+    return Answer(201 if new else 200, version=ask.draft.version(key), key=key)

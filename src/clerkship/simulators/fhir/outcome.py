@@ -1,0 +1,56 @@
+"""How this server says no: always an OperationOutcome, whoever it is that refuses."""
+
+from clerkship.fhir.exact import dumps
+from clerkship.fhir.issue import Code, Invalid, Issue, outcome
+from clerkship.sandbox.exchange import Refusal, Reply
+
+FHIR_JSON = "application/fhir+json"
+_CODES: dict[int, Code] = {
+    400: "invalid",
+    401: "login",
+    403: "forbidden",
+    404: "not-found",
+    405: "not-supported",
+    406: "not-supported",
+    409: "conflict",
+    410: "deleted",
+    413: "too-long",
+    415: "not-supported",
+    429: "throttled",
+}
+"""What a refusal that is not FHIR's own (the gateway's, a fault's) is called in FHIR."""
+
+
+class FhirRefusal(Refusal):
+    """A no with all its reasons."""
+
+    def __init__(self, status: int, *issues: Issue) -> None:
+        super().__init__(status, issues[0].code, "; ".join(_said(issue) for issue in issues)[:2000])
+        self.issues = issues
+
+
+def _said(issue: Issue) -> str:
+    return f"{issue.expression}: {issue.text}" if issue.expression else issue.text
+
+
+def refusal(status: int, code: Code, text: str, expression: str = "") -> FhirRefusal:
+    """One reason."""
+    return FhirRefusal(status, Issue("error", code, text, expression))
+
+
+def refused(found: Invalid, status: int = 400) -> FhirRefusal:
+    """What a search or a resource cannot be."""
+    return FhirRefusal(status, *found.issues)
+
+
+def issues_of(refusal: Refusal) -> tuple[Issue, ...]:
+    """What it says, in FHIR's words."""
+    if isinstance(refusal, FhirRefusal):
+        return refusal.issues
+    code: Code = "expired" if refusal.code == "expired" else _CODES.get(refusal.status, "exception")
+    return (Issue("error", code, refusal.reason),)
+
+
+def refuse(refusal: Refusal) -> Reply:
+    """The reply that says it."""
+    return Reply(refusal.status, dumps(outcome(issues_of(refusal))), FHIR_JSON)

@@ -1,0 +1,62 @@
+"""Reading a resource as it is, and as it was (R4 §3.1.0.2, §3.1.0.3)."""
+
+from clerkship.simulators.fhir.draft import Draft
+from clerkship.simulators.fhir.events import ResourceRead
+from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.versions import Version, moment_of
+from clerkship.simulators.fhir.wire import GENERAL, Answer, Ask, if_none_match, modified_since
+from clerkship.simulators.fhir.writing import existing, known_type
+
+SHOWN = GENERAL | {"_summary", "_elements"}
+"""What a read can be told about the form of its answer."""
+
+
+def read(ask: Ask) -> Answer:
+    """One as it is."""
+    version = existing(ask.draft, ask.key)
+    if ask.pairs:
+        only(ask, SHOWN)
+    status = 304 if _has_it(ask, version) else 200
+    return _shown(ask, version, "read", status)
+
+
+def vread(ask: Ask) -> Answer:
+    """One as it was in a version, even if it is gone by now."""
+    known_type(ask.params["type"])
+    only(ask, SHOWN)
+    wanted = ask.params["version"]
+    found = find_version(ask.draft, ask.key, wanted)
+    if found is None:
+        raise refusal(404, "not-found", f"there is no version {wanted[:80]} of {ask.key[:140]}")
+    if found.gone:
+        raise refusal(410, "deleted", f"version {wanted} of {ask.key} is that it was deleted")
+    return _shown(ask, found, "vread", 200)
+
+
+def find_version(draft: Draft, key: str, id: str) -> Version | None:
+    """A version of a resource by its id."""
+    return next((version for version in draft.versions(key) if version.id == id), None)
+
+
+def _shown(ask: Ask, version: Version, operation: str, status: int) -> Answer:
+    type, id = ask.params["type"], ask.params["id"]
+    ask.draft.note(ResourceRead(type=type, id=id, version=version.id, operation=operation, status=status))
+    return Answer(status, (version.data or b"") if status == 200 else b"", version)
+
+
+def _has_it(ask: Ask, version: Version) -> bool:
+    """Whether the client has this version already (R4 §3.1.0.1.3, conditional read)."""
+    tag = if_none_match(ask.headers)
+    if tag is not None:
+        return tag in ("*", version.id)
+    since = modified_since(ask.headers)
+    changed = moment_of(version.updated)
+    return since is not None and changed is not None and changed.replace(microsecond=0) <= since
+
+
+def only(ask: Ask, known: frozenset[str]) -> None:
+    """No parameters but these, or Prefer: handling=lenient."""
+    if ask.strict:
+        for name, _ in ask.pairs:
+            if name not in known:
+                raise refusal(400, "not-supported", f"`{name[:80]}` is not a parameter here; {', '.join(sorted(known))}")

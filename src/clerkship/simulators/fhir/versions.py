@@ -1,0 +1,86 @@
+"""Versions of a resource, and what the head of its byte form says of the one it is (R4 §2.1.0.2, meta)."""
+
+import re
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+from clerkship.fhir.chart import Chart
+from clerkship.fhir.resource import Resource, parse
+
+FIRST = "1"
+_META = re.compile(
+    rb'\{"resourceType":"\w+","id":"[^"]+"(?:,"meta":\{(?:"lastUpdated":"([^"\\]+)")?'
+    rb'(?:,?"profile":\["[^"\\]*"\])?(?:,?"versionId":"([^"\\]+)")?\})?(,"meta")?'
+)
+"""The usual heads; one with tags or extensions in its meta is read whole."""
+
+
+class Version(NamedTuple):
+    """A resource as it was from one moment on."""
+
+    id: str
+    updated: str
+    """An instant; empty where the dataset does not say."""
+    data: bytes | None
+    """None: it was deleted."""
+    method: str
+    """By which HTTP verb it came about."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether there was nothing any more."""
+        return self.data is None
+
+    @property
+    def etag(self) -> str:
+        """As HTTP has it: weak, for the bytes may differ (R4 §3.1.0.1.3)."""
+        return f'W/"{self.id}"'
+
+
+def of_chart(chart: Chart, key: str) -> Version | None:
+    """The version the dataset has."""
+    data = chart.get(key)
+    if data is None:
+        return None
+    found = _META.match(data)
+    if found is not None and found[3] is None:
+        return Version((found[2] or b"1").decode(), (found[1] or b"").decode(), data, "POST")
+    version, updated = chart.once(("fhir.version", key), lambda: _read_meta(parse(data)))
+    return Version(version, updated, data, "POST")
+
+
+def _read_meta(resource: Resource) -> tuple[str, str]:
+    meta = resource.get("meta")
+    said = meta if isinstance(meta, dict) else {}
+    version, updated = said.get("versionId"), said.get("lastUpdated")
+    return (version if isinstance(version, str) else FIRST), (updated if isinstance(updated, str) else "")
+
+
+def next_id(version: Version | None) -> str:
+    """What comes after it."""
+    if version is None:
+        return FIRST
+    return str(int(version.id) + 1) if version.id.isdecimal() and len(version.id) < 18 else f"{version.id[:60]}.1"
+
+
+def instant(now: datetime) -> str:
+    """A moment as FHIR writes it, to the millisecond, with its zone."""
+    return now.isoformat(timespec="milliseconds")
+
+
+@lru_cache(maxsize=4096)
+def http_date(updated: str) -> str:
+    """An instant as HTTP writes it (RFC 9110 §5.6.7); empty where there is none."""
+    moment = moment_of(updated)
+    return "" if moment is None else format_datetime(moment.astimezone(UTC), usegmt=True)
+
+
+def moment_of(updated: str) -> datetime | None:
+    """An instant as a moment; what a dataset says that is none is none."""
+    try:
+        moment = datetime.fromisoformat(updated)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
