@@ -1,1 +1,27 @@
 """`fhir`: an electronic health record, over FHIR R4 REST."""
+
+from clerkship.fhir.chart import Chart
+from clerkship.simulators.fhir.config import FhirConfig
+from clerkship.simulators.fhir.events import EVENTS
+from clerkship.simulators.fhir.exercise import EXERCISE
+from clerkship.simulators.fhir.handle import Fhir
+from clerkship.simulators.fhir.outcome import refuse
+from clerkship.simulators.fhir.reactions import REACTIONS
+from clerkship.simulators.fhir.routes import ROUTES
+from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.spec import Spec
+
+SPEC = Spec(
+    kind="fhir",
+    summary="An electronic health record over FHIR R4 REST: read, search, write, patch, history, transactions.",
+    state=FhirState,
+    events=EVENTS,
+    routes=ROUTES,
+    handle=Fhir,
+    exercise=EXERCISE,
+    config=FhirConfig,
+    dataset="fhir",
+    prepare=lambda datasets: Chart(line for dataset in datasets for line in dataset.lines),
+    refuse=refuse,
+    reactions=REACTIONS,
+)

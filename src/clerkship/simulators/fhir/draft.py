@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 from clerkship.events.event import Payload
 from clerkship.fhir.chart import Chart
@@ -16,7 +17,6 @@ from clerkship.simulators.fhir.events import (
     ResourceCreated,
     ResourceDeleted,
     ResourceUpdated,
-    ResourceWritten,
 )
 from clerkship.simulators.fhir.outcome import FhirRefusal
 from clerkship.simulators.fhir.references import dangling
@@ -84,6 +84,20 @@ class Draft:
         self._resources: dict[str, Resource | None] = {}
         self._unchecked: list[tuple[str, Resource]] = []
         self._ids: dict[str, int] | None = None
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Do it, or, if anything was wrong with it, nothing."""
+        try:
+            if error is None:
+                self.keep()
+        finally:
+            self.drop()
 
     @property
     def chart(self) -> Chart:
@@ -175,11 +189,7 @@ class Draft:
     def check(self) -> None:
         """Whether all of it can be: what it refers to is there."""
         if self.settings.references == "checked":
-            issues = [
-                placed(issue, where)
-                for where, resource in self._unchecked
-                for issue in dangling(resource, self)
-            ]
+            issues = [placed(issue, where) for where, resource in self._unchecked for issue in dangling(resource, self)]
             if issues:
                 raise FhirRefusal(422, *issues)
         self._unchecked.clear()
@@ -187,21 +197,18 @@ class Draft:
     def keep(self) -> None:
         """Do it: each thing is taken down, and so changes the store."""
         self.check()
-        for payload in self._payloads:
-            self.act.emit(payload)
+        payloads = self._payloads
+        self._ids = None
         self._forget()
+        for payload in payloads:
+            self.act.emit(payload)
 
     def drop(self) -> None:
         """Leave no trace of it, not even an id that was given out."""
         if self._ids is not None:
             self.act.ids.return_to(self._ids)
+            self._ids = None
         self._forget()
 
     def _forget(self) -> None:
         self._payloads, self._staged, self._resources, self._unchecked = [], {}, {}, []
-        self._ids = None
-
-    @property
-    def written(self) -> list[ResourceWritten | ResourceDeleted]:
-        """What it has decided to do so far."""
-        return [payload for payload in self._payloads if isinstance(payload, ResourceWritten | ResourceDeleted)]

@@ -37,6 +37,8 @@ class ResourcesSearched(Payload):
     """The matches on this page, as `Patient/42`."""
     included: tuple[str, ...] = ()
     """What came with them."""
+    within: str = ""
+    """Whose compartment or record was searched, as `Patient/42`."""
     operation: str = "search"
     """`search`, or the name of an operation that shows resources, such as `$everything`."""
     status: int = 200

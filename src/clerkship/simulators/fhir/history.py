@@ -40,7 +40,7 @@ class Wanted(NamedTuple):
 
     since: datetime | None
     at: tuple[datetime, datetime] | None
-    count: int
+    size: int
     before: int | None
     """Only those of a lower place."""
 
@@ -53,8 +53,8 @@ def history(ask: Ask) -> Answer:
         known_type(type)
     wanted = _wanted(ask)
     total, rest = _counted(draft, type, id, wanted)
-    found = list(islice(rest, wanted.count + 1))
-    page = found[: wanted.count]
+    found = list(islice(rest, wanted.size + 1))
+    page = found[: wanted.size]
     draft.note(HistoryRead(type=type, id=id, found=tuple(f"{p.key}/_history/{p.version.id}" for p in page)))
     own = [pair for pair in ask.pairs if pair[0] not in GENERAL]
     links = [("self", splice.url(draft.base, ask.path, own))]

@@ -1,7 +1,7 @@
 """How this server says no: always an OperationOutcome, whoever it is that refuses."""
 
-from clerkship.fhir.exact import dumps
 from clerkship.fhir.issue import Code, Invalid, Issue, outcome
+from clerkship.fhir.resource import render
 from clerkship.sandbox.exchange import Refusal, Reply
 
 FHIR_JSON = "application/fhir+json"
@@ -53,4 +53,4 @@ def issues_of(refusal: Refusal) -> tuple[Issue, ...]:
 
 def refuse(refusal: Refusal) -> Reply:
     """The reply that says it."""
-    return Reply(refusal.status, dumps(outcome(issues_of(refusal))), FHIR_JSON)
+    return Reply(refusal.status, render(outcome(issues_of(refusal))), FHIR_JSON)

@@ -59,4 +59,6 @@ def only(ask: Ask, known: frozenset[str]) -> None:
     if ask.strict:
         for name, _ in ask.pairs:
             if name not in known:
-                raise refusal(400, "not-supported", f"`{name[:80]}` is not a parameter here; {', '.join(sorted(known))}")
+                raise refusal(
+                    400, "not-supported", f"`{name[:80]}` is not a parameter here; {', '.join(sorted(known))}"
+                )

@@ -69,25 +69,18 @@ class FhirState(State):
 
     def put(self, act: Act, resource: Resource, operation: str = "put") -> str:
         """Have a resource be this, new or not; returns its key. One without an id is given one."""
-        return self._done(act, lambda draft: writing.put(draft, resource, operation))
+        with Draft(self, act) as draft:
+            return writing.put(draft, resource, operation)
 
     def patch(self, act: Act, key: str, operations: list[dict[str, Any]], operation: str = "patch") -> str:
         """Change a resource by a JSON Patch; returns its key."""
-        return self._done(act, lambda draft: writing.patch(draft, key, operations, operation=operation))
+        with Draft(self, act) as draft:
+            return writing.patch(draft, key, operations, operation=operation)
 
     def delete(self, act: Act, key: str, operation: str = "delete") -> None:
         """Have a resource be gone."""
-        self._done(act, lambda draft: writing.delete(draft, key, operation=operation))
-
-    def _done(self, act: Act, decide: Any) -> Any:
-        draft = Draft(self, act)
-        try:
-            answer = decide(draft)
-            draft.keep()
-        except BaseException:
-            draft.drop()
-            raise
-        return answer
+        with Draft(self, act) as draft:
+            writing.delete(draft, key, operation=operation)
 
     def apply(self, event: Event) -> None:
         """Take in what happened."""

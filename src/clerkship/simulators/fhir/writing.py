@@ -104,9 +104,7 @@ def existing(draft: Draft, key: str) -> Version:
     return version
 
 
-def patch(
-    draft: Draft, key: str, operations: Any, *, if_match: str | None = None, operation: str = "patch"
-) -> str:
+def patch(draft: Draft, key: str, operations: Any, *, if_match: str | None = None, operation: str = "patch") -> str:
     """A resource is changed by a JSON Patch: all of its operations, or none."""
     may_write(draft)
     try:

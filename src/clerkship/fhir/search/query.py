@@ -1,0 +1,192 @@
+"""A search as it was understood: what must hold of a resource, and how the answer is to look."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+from urllib.parse import urlencode
+
+from clerkship.fhir.issue import Issue
+from clerkship.fhir.parameters import Arm
+
+Prefix = Literal["eq", "ne", "gt", "ge", "lt", "le", "sa", "eb", "ap"]
+Summary = Literal["true", "text", "data", "count", "false"]
+Total = Literal["none", "estimate", "accurate"]
+
+
+class Code(NamedTuple):
+    """`system|code`; None where that side is left open, an empty system for `|code`."""
+
+    system: str | None
+    code: str | None
+
+
+class Word(NamedTuple):
+    """A text, in the form it is compared in."""
+
+    text: str
+    how: Literal["starts", "contains", "same"] = "starts"
+
+
+class Moment(NamedTuple):
+    """A date with its prefix."""
+
+    prefix: Prefix
+    low: int
+    high: int
+
+
+class Measure(NamedTuple):
+    """A number with its prefix and, for a quantity, its unit."""
+
+    prefix: Prefix
+    value: float
+    low: float
+    high: float
+    system: str | None = None
+    code: str | None = None
+
+
+class Link(NamedTuple):
+    """A reference: every spelling it may have in a resource."""
+
+    spellings: tuple[str, ...]
+
+
+class Address(NamedTuple):
+    """A uri."""
+
+    text: str
+    how: Literal["same", "above", "below"] = "same"
+
+
+Value = Code | Word | Moment | Measure | Link | Address
+Aspect = Literal[
+    "token", "label", "of-type", "string", "exact", "date", "amount", "link", "link-identifier", "uri", "present"
+]
+"""What of the elements an index holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One of some values is among what a parameter's arms say; or, negated, none is."""
+
+    aspect: Aspect
+    arms: tuple[Arm, ...]
+    values: tuple[Value, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """There is nothing where a parameter looks; or, if not wanted so, something."""
+
+    arms: tuple[Arm, ...]
+    missing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """The id is one of these; or, negated, none."""
+
+    ids: frozenset[str]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A reference means a resource of which something else holds: by type, what."""
+
+    arms: tuple[Arm, ...]
+    inner: tuple[tuple[str, "Criterion"], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reverse:
+    """Some resource of a type, of which something holds, refers to this one."""
+
+    type: str
+    arms: tuple[Arm, ...]
+    inner: "Criterion"
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """For one of some alternatives, all terms hold of the same element."""
+
+    roots: tuple[Arm, ...]
+    alternatives: tuple[tuple[Term, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """One of several holds."""
+
+    criteria: tuple["Criterion", ...]
+
+
+Criterion = Term | Missing | Ids | Chain | Reverse | Together | AnyOf
+
+
+class SortBy(NamedTuple):
+    """One thing to sort by."""
+
+    name: str
+    descending: bool
+
+
+class Include(NamedTuple):
+    """One `_include` or `_revinclude`: `Observation:patient:Patient`; `*` for every parameter."""
+
+    source: str
+    parameter: str
+    target: str = ""
+    iterate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A whole search."""
+
+    type: str
+    """Empty for a search of the whole system."""
+    wanted: tuple[tuple[str, tuple[Criterion, ...]], ...]
+    """By resource type, what must hold."""
+    pairs: tuple[tuple[str, str], ...] = ()
+    """What was used of the query, in canonical order."""
+    ignored: tuple[Issue, ...] = ()
+    count: int | None = None
+    total: Total | None = None
+    summary: Summary | None = None
+    elements: tuple[str, ...] = ()
+    sort: tuple[SortBy, ...] = ()
+    includes: tuple[Include, ...] = ()
+    revincludes: tuple[Include, ...] = ()
+    cursor: str = ""
+    base: str = ""
+    zone: int = 0
+
+    @property
+    def used(self) -> str:
+        """The query as it was used, for the self link; without where in the pages it is."""
+        return self.link("")
+
+    def link(self, cursor: str) -> str:
+        """The same query, from a cursor on."""
+        pairs: Sequence[tuple[str, str]] = [*self.pairs, ("_cursor", cursor)] if cursor else self.pairs
+        return urlencode(pairs, safe=":/,|$*")
+
+
+class Meaning(NamedTuple):
+    """Who reads values: this server's address, its zone in minutes ahead of UTC, and the time, where it is known."""
+
+    base: str = ""
+    zone: int = 0
+    now: int | None = None
+    """In microseconds since the year 1, UTC: see spans.moment."""
+    depth: int = 0
+    """How many links of a chain lead here."""
+
+    @property
+    def deeper(self) -> "Meaning":
+        """The same, a link further."""
+        return self._replace(depth=self.depth + 1)

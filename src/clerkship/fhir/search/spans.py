@@ -1,0 +1,92 @@
+"""Dates and numbers as what they cover: `2013-01` is a month, `5.4` is 5.35 to 5.45 (R4 §3.1.1.4.6 to §3.1.1.4.8)."""
+
+import re
+import sys
+from datetime import date
+from decimal import Decimal
+from typing import NamedTuple
+
+SECOND = 1_000_000
+DAY = 86_400 * SECOND
+FOREVER = 1 << 62
+"""Where a period without an end ends, and, negated, where one without a start starts; in microseconds."""
+MOST = sys.float_info.max
+"""The same for numbers; a cursor can say it, unlike infinity."""
+_DATE = re.compile(
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,12}))?)?(Z|[+-]\d\d:\d\d)?)?)?)?", re.ASCII
+)
+_NUMBER = re.compile(r"[+-]?(\d{1,30})(?:\.(\d{1,30}))?(?:[eE]([+-]?\d{1,2}))?", re.ASCII)
+
+
+class Span(NamedTuple):
+    """From the first moment in it to the first that is not; microseconds since the year 1, UTC."""
+
+    low: int
+    high: int
+
+
+class Figure(NamedTuple):
+    """A number as it was written: what it is, and what rounds to it."""
+
+    value: float
+    low: float
+    high: float
+
+
+def date_span(text: str, zone: int = 0) -> Span:
+    """What a date covers, by its precision; without a zone of its own it is in one `zone` minutes ahead of UTC."""
+    found = _DATE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not a date: write YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+zz:zz")
+    year, month, day, hour, minute, second, fraction, offset = found.groups()
+    if hour is None:
+        low, days = _days(text, int(year), month, day)
+        start = low * DAY - zone * 60 * SECOND
+        return Span(start, start + days * DAY)
+    low, _ = _days(text, int(year), month, day)
+    if int(hour) > 23 or int(minute) > 59 or int(second or 0) > 60:
+        raise ValueError(f"{text!r} is not a time of day")
+    ahead = zone if offset is None else _minutes(text, offset)
+    seconds = int(hour) * 3600 + (int(minute) - ahead) * 60 + int(second or 0)
+    start = low * DAY + seconds * SECOND
+    if second is None:
+        return Span(start, start + 60 * SECOND)
+    if fraction is None:
+        return Span(start, start + SECOND)
+    start += int(fraction[:6].ljust(6, "0"))
+    return Span(start, start + 10 ** max(0, 6 - len(fraction)))
+
+
+def _days(text: str, year: int, month: str | None, day: str | None) -> tuple[int, int]:
+    try:
+        first = date(year, int(month or 1), int(day or 1)).toordinal()
+    except ValueError:
+        raise ValueError(f"{text!r} is not a day of the calendar") from None
+    if day is not None:
+        return first, 1
+    last_month = int(month or 12)
+    after = date(year, 12, 31).toordinal() + 1 if last_month == 12 else date(year, last_month + 1, 1).toordinal()
+    return first, after - first
+
+
+def _minutes(text: str, offset: str) -> int:
+    if offset == "Z":
+        return 0
+    hours, minutes = int(offset[1:3]), int(offset[4:])
+    if hours > 14 or minutes > 59:
+        raise ValueError(f"{text!r} has no zone that exists")
+    return (hours * 60 + minutes) * (-1 if offset[0] == "-" else 1)
+
+
+def figure(text: str) -> Figure:
+    """A number, with the half of its last digit on either side."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not a number")
+    whole, fraction, power = found[1], found[2] or "", int(found[3] or 0)
+    value = Decimal(text)
+    digits = len(fraction)
+    if found[3] is not None and len(whole) == 1 and not fraction:
+        digits = 1  # the specification's own example: 1e2 is [95, 105)
+    half = Decimal(5).scaleb(power - digits - 1)
+    return Figure(float(value), float(value - half), float(value + half))

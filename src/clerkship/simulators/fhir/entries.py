@@ -1,0 +1,118 @@
+"""The entries of a batch or a transaction, as requests (R4 §3.1.0.11)."""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from clerkship.sandbox.exchange import Refusal
+from clerkship.simulators.fhir.draft import Draft
+from clerkship.simulators.fhir.outcome import FhirRefusal, issues_of, refusal
+from clerkship.simulators.fhir.wire import JSON_PATCH, Pairs, parse_json
+
+_HEADERS = {
+    "ifMatch": "if-match",
+    "ifNoneMatch": "if-none-match",
+    "ifNoneExist": "if-none-exist",
+    "ifModifiedSince": "if-modified-since",
+}
+METHODS = ("DELETE", "POST", "PUT", "PATCH", "GET", "HEAD")
+
+
+@dataclass(slots=True)
+class Entry:
+    """One of them."""
+
+    number: int
+    method: str
+    path: str
+    pairs: Pairs
+    headers: Mapping[str, str] = field(default_factory=dict)
+    full_url: str = ""
+    resource: Any = None
+    key: str = ""
+    """The resource it is about, once that is known."""
+
+    @property
+    def place(self) -> str:
+        """Where it stands."""
+        return f"Bundle.entry[{self.number}]"
+
+
+def parse_bundle(data: Any, most: int) -> tuple[str, list[Any]]:
+    """Its type, and its entries as they are."""
+    if not isinstance(data, dict) or data.get("resourceType") != "Bundle":
+        raise refusal(400, "structure", "a Bundle is expected here, of type batch or transaction")
+    type, entries = data.get("type"), data.get("entry", [])
+    if type not in ("batch", "transaction"):
+        raise refusal(400, "value", "the Bundle must be of type batch or transaction", "Bundle.type")
+    if not isinstance(entries, list):
+        raise refusal(400, "structure", "`entry` is an array", "Bundle.entry")
+    if len(entries) > most:
+        raise refusal(413, "too-costly", f"a Bundle may have {most} entries, not {len(entries)}")
+    return type, entries
+
+
+def parse_entry(number: int, data: Any, draft: Draft) -> Entry:
+    """One as a request."""
+    place = f"Bundle.entry[{number}]"
+    request = data.get("request") if isinstance(data, dict) else None
+    if not isinstance(request, dict):
+        raise refusal(400, "required", "an entry has a `request` with `method` and `url`", place)
+    method, url, full_url = request.get("method"), request.get("url"), data.get("fullUrl", "")
+    if method not in METHODS:
+        raise refusal(400, "value", f"`method` is one of {', '.join(METHODS)}", f"{place}.request.method")
+    if not isinstance(url, str) or not isinstance(full_url, str):
+        raise refusal(400, "value", "`url` and `fullUrl` are text", f"{place}.request.url")
+    path, _, query = _local(url, draft.base).partition("?")
+    pairs = tuple(parse_qsl(query, keep_blank_values=True))
+    entry = Entry(number, method, f"/{unquote(path)}", pairs, _headers(request, place), full_url, data.get("resource"))
+    if method in ("POST", "PUT", "PATCH") and entry.resource is None:
+        raise refusal(400, "required", f"a {method} has a `resource`", f"{place}.resource")
+    if method == "PATCH":
+        entry.resource = _patch_in(entry, draft.settings.max_depth)
+    return entry
+
+
+def _local(url: str, base: str) -> str:
+    """Relative to this server, as entries have it."""
+    return url.removeprefix(base).lstrip("/")
+
+
+def _headers(request: dict[str, Any], place: str) -> dict[str, str]:
+    found = {header: request[name] for name, header in _HEADERS.items() if name in request}
+    if not all(isinstance(value, str) for value in found.values()):
+        raise refusal(400, "value", "a precondition is text", f"{place}.request")
+    return found
+
+
+def _patch_in(entry: Entry, depth: int) -> Any:
+    """A JSON Patch stands in a Binary."""
+    binary = entry.resource
+    if (
+        not isinstance(binary, dict)
+        or binary.get("resourceType") != "Binary"
+        or binary.get("contentType") != JSON_PATCH
+    ):
+        place = f"{entry.place}.resource"
+        raise refusal(415, "not-supported", f"a patch in a Bundle is a Binary with the contentType {JSON_PATCH}", place)
+    try:
+        return parse_json(base64.b64decode(str(binary.get("data", "")), validate=True), depth)
+    except binascii.Error:
+        raise refusal(400, "value", "`data` is base64", f"{entry.place}.resource.data") from None
+
+
+@contextmanager
+def within(draft: Draft, entry: Entry) -> Iterator[None]:
+    """Whatever is refused in here is about this entry."""
+    draft.where = f"{entry.place}.resource"
+    try:
+        yield
+    except Refusal as refused:
+        issues = (issue if issue.expression else issue._replace(expression=entry.place) for issue in issues_of(refused))
+        raise FhirRefusal(refused.status, *issues) from None
+    finally:
+        draft.where = ""

@@ -1,0 +1,119 @@
+"""A FHIR server as an agent written in Python holds it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from clerkship.fhir.exact import dumps
+from clerkship.fhir.resource import Resource, parse
+from clerkship.sandbox.door import Handle
+from clerkship.sandbox.exchange import Query, Reply
+from clerkship.simulators.fhir.outcome import FHIR_JSON
+from clerkship.simulators.fhir.wire import JSON_PATCH
+
+Parameters = Mapping[str, Any] | Sequence[tuple[str, Any]]
+"""What to search by; a list of values means that all of them must hold."""
+
+
+class Fhir(Handle):
+    """Read, search and write resources, each a plain dict. What the server refuses raises Refused."""
+
+    def read(self, type: str, id: str) -> Resource:
+        """One resource as it is."""
+        return parse(self.request("GET", f"/{type}/{id}").body)
+
+    def vread(self, type: str, id: str, version: str) -> Resource:
+        """One resource as it was."""
+        return parse(self.request("GET", f"/{type}/{id}/_history/{version}").body)
+
+    def search(self, type: str, params: Parameters | None = None, **more: Any) -> list[Resource]:
+        """All that matches, from every page; not what was included. `name__exact=` is how `name:exact` is said here."""
+        bundle = self.bundle(type, params, **more)
+        return [entry["resource"] for page in self._pages(bundle) for entry in _entries(page, "match")]
+
+    def bundle(self, type: str, params: Parameters | None = None, **more: Any) -> Resource:
+        """The first page of a search as it comes: a Bundle with matches, what was included, and links."""
+        query = Query(tuple(_pairs(params, more)))
+        return parse(self.request("GET", f"/{type}" if type else "/", query=query).body)
+
+    def next_page(self, bundle: Resource) -> Resource | None:
+        """The page after this one; None if it is the last."""
+        for link in bundle.get("link", ()):
+            if link["relation"] == "next":
+                return parse(self._follow(link["url"]).body)
+        return None
+
+    def create(self, resource: Resource, if_none_exist: str | None = None) -> Resource:
+        """A new resource; as it is kept, with its id."""
+        headers = {} if if_none_exist is None else {"if-none-exist": if_none_exist}
+        return self._write("POST", f"/{resource['resourceType']}", resource, headers)
+
+    def update(self, resource: Resource, if_match: str | None = None) -> Resource:
+        """A resource as it is to be; as it is kept. With `if_match`, only if that is still its version."""
+        return self._write("PUT", f"/{resource['resourceType']}/{resource['id']}", resource, _match(if_match))
+
+    def patch(
+        self, type: str, id: str, operations: Sequence[Mapping[str, Any]], if_match: str | None = None
+    ) -> Resource:
+        """Change a resource by a JSON Patch; as it is then kept."""
+        body = dumps(list(operations))
+        return parse(self.request("PATCH", f"/{type}/{id}", headers=_match(if_match), body=body, media=JSON_PATCH).body)
+
+    def delete(self, type: str, id: str, if_match: str | None = None) -> None:
+        """Have a resource be gone."""
+        self.request("DELETE", f"/{type}/{id}", headers=_match(if_match))
+
+    def history(self, type: str, id: str) -> list[Resource]:
+        """The entries of its history, the newest first; one that says it was deleted has no `resource`."""
+        bundle = parse(self.request("GET", f"/{type}/{id}/_history").body)
+        return [entry for page in self._pages(bundle) for entry in page.get("entry", ())]
+
+    def transaction(self, bundle: Resource) -> Resource:
+        """A batch or a transaction; its response."""
+        return self._write("POST", "/", bundle, {})
+
+    def everything(self, patient_id: str) -> list[Resource]:
+        """All there is about a patient."""
+        bundle = parse(self.request("GET", f"/Patient/{patient_id}/$everything").body)
+        return [entry["resource"] for page in self._pages(bundle) for entry in page.get("entry", ())]
+
+    def validate(self, resource: Resource) -> list[dict[str, Any]]:
+        """What is wrong with a resource: the issues of severity error or fatal; none if it could be kept."""
+        outcome = self._write("POST", f"/{resource['resourceType']}/$validate", resource, {})
+        return [issue for issue in outcome["issue"] if issue["severity"] in ("error", "fatal")]
+
+    def capabilities(self) -> Resource:
+        """What the server says it can do."""
+        return parse(self.request("GET", "/metadata").body)
+
+    def _write(self, method: str, path: str, resource: Resource, headers: Mapping[str, str]) -> Resource:
+        return parse(self.request(method, path, headers=headers, body=dumps(resource), media=FHIR_JSON).body)
+
+    def _pages(self, bundle: Resource) -> Iterator[Resource]:
+        page: Resource | None = bundle
+        while page is not None:
+            yield page
+            page = self.next_page(page)
+
+    def _follow(self, url: str) -> Reply:
+        """A link of the server's own."""
+        parts = urlsplit(url)
+        query = Query(tuple(parse_qsl(parts.query, keep_blank_values=True)))
+        return self.request("GET", unquote(parts.path) or "/", query=query)
+
+
+def _pairs(params: Parameters | None, more: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    given = list(params.items() if isinstance(params, Mapping) else params or ())
+    for name, value in [*given, *((name.replace("__", ":"), value) for name, value in more.items())]:
+        for one in value if isinstance(value, list | tuple) else (value,):
+            yield name, str(one).lower() if isinstance(one, bool) else str(one)
+
+
+def _match(version: str | None) -> dict[str, str]:
+    if version is None:
+        return {}
+    return {"if-match": version if version.startswith(("W/", '"', "*")) else f'W/"{version}"'}
+
+
+def _entries(bundle: Resource, mode: str) -> Iterator[dict[str, Any]]:
+    return (entry for entry in bundle.get("entry", ()) if entry.get("search", {}).get("mode") == mode)
