@@ -14,6 +14,7 @@ setup: ## Install what the tests need: Python packages, and programs where it ma
 	@$(UV) sync --quiet --group dev
 	@command -v curl >/dev/null || $(call install,curl)
 	@command -v node >/dev/null || $(call install,nodejs)
+	@command -v npm >/dev/null || $(call install,npm)
 
 test: setup ## Install what is needed and run all tests
 	@$(RUN) pytest -n auto -q $(ARGS)
@@ -54,10 +55,13 @@ bench-judging: setup ## Measure models that are asked: what a call costs, how bu
 bench-load: setup ## Measure under load, and draw docs/load.svg: two minutes
 	@$(RUN) python -m benchmarks.load --picture docs/load.svg
 
+bench-fhir: setup ## Measure the FHIR sandbox beside Medplum's router, which it installs under .cache/peers: minutes
+	@$(RUN) python -m benchmarks.fhir $(ARGS)
+
 bench-peers: setup ## Install other harnesses under .cache/peers and measure them beside us: minutes, gigabytes
 	@$(RUN) python benchmarks/peers.py $(ARGS)
 
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-live test-model check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-peers pins
+.PHONY: help setup test test-live test-model check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-fhir bench-peers pins

@@ -285,6 +285,7 @@ def test_queries_are_the_same_if_all_of_them_is() -> None:
 def test_an_agents_text_in_a_header_cannot_begin_another() -> None:
     head = render_head(Reply(201, headers={"Location": "x\r\nSet-Cookie: a=b"}), stays=True)
     assert head == b"HTTP/1.1 201 Created\r\ncontent-length: 0\r\nlocation: x  Set-Cookie: a=b\r\n\r\n"
+    assert render_head(Reply(200), stays=True, method="HEAD") == b"HTTP/1.1 200 OK\r\n\r\n"
     assert render_head(Reply(304), stays=True) == b"HTTP/1.1 304 Not Modified\r\n\r\n"
 
 

@@ -217,8 +217,8 @@ class Connection(asyncio.Protocol):
 
     def _write(self, asked: Asked, reply: Reply) -> None:
         stays = asked.stays and not self._leaving
-        body = body_of(asked.exchange.request.method, reply)
-        self._transport.write(render_head(reply, stays=stays) + body)
+        method = asked.exchange.request.method
+        self._transport.write(render_head(reply, stays=stays, method=method) + body_of(method, reply))
         if not stays:
             self._transport.close()
 

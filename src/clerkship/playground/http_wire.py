@@ -55,10 +55,12 @@ def parse_place(raw: bytes) -> tuple[str, str, bytes]:
     return playground.decode("latin-1"), sandbox.decode("latin-1"), path
 
 
-def render_head(reply: Reply, *, stays: bool) -> bytes:
+def render_head(reply: Reply, *, stays: bool, method: str = "GET") -> bytes:
     """Status line and headers; whether the connection stays open is said where it does not."""
     length = len(reply.body) if reply.way.promised is None else reply.way.promised
-    headers = {} if reply.status in _NO_BODY else {"content-length": str(length)}
+    # A simulator may answer HEAD with no body: that is not how long GET's would be (RFC 9110 §8.6).
+    untold = reply.status in _NO_BODY or (method == "HEAD" and not length)
+    headers = {} if untold else {"content-length": str(length)}
     if length:
         headers["content-type"] = reply.media
     if reply.status == 401:

