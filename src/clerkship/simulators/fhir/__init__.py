@@ -1,6 +1,6 @@
 """`fhir`: an electronic health record, over FHIR R4 REST."""
 
-from clerkship.fhir.chart import Chart
+from clerkship.fhir.charts import chart_of
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import EVENTS
 from clerkship.simulators.fhir.exercise import EXERCISE
@@ -21,7 +21,7 @@ SPEC = Spec(
     exercise=EXERCISE,
     config=FhirConfig,
     dataset="fhir",
-    prepare=lambda datasets: Chart(line for dataset in datasets for line in dataset.lines),
+    prepare=chart_of,
     refuse=refuse,
     reactions=REACTIONS,
 )

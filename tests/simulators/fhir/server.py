@@ -1,0 +1,156 @@
+"""A FHIR server in a rig, with a chart of its own, and how a test talks to it."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from clerkship.conformance.rig import Rig
+from clerkship.events.event import Event
+from clerkship.fhir.chart import Chart
+from clerkship.fhir.exact import dumps
+from clerkship.fhir.resource import Resource, parse, render
+from clerkship.playground.playground import replay
+from clerkship.sandbox.exchange import Query, Reply, Request
+from clerkship.simulators.fhir import SPEC
+from clerkship.simulators.fhir.config import FhirConfig
+from clerkship.simulators.fhir.outcome import FHIR_JSON
+from clerkship.simulators.fhir.state import FhirState
+
+BASE = "http://box.invalid"
+ADA: Resource = {
+    "resourceType": "Patient",
+    "id": "ada",
+    "meta": {"lastUpdated": "2026-01-01T08:00:00.000Z", "versionId": "1"},
+    "identifier": [{"system": "http://clinic.example/mrn", "value": "A-1"}],
+    "name": [{"family": "Okafor", "given": ["Ada"]}],
+    "birthDate": "1965-03-15",
+    "generalPractitioner": [{"reference": "Practitioner/may"}],
+}
+BEN: Resource = {
+    "resourceType": "Patient",
+    "id": "ben",
+    "meta": {"lastUpdated": "2026-01-02T08:00:00.000Z"},
+    "identifier": [{"system": "http://clinic.example/mrn", "value": "B-2"}],
+    "name": [{"family": "Brandt", "given": ["Ben"]}],
+    "birthDate": "1990-07-01",
+}
+MAY: Resource = {"resourceType": "Practitioner", "id": "may", "name": [{"family": "May"}]}
+POTASSIUM: Resource = {
+    "resourceType": "Observation",
+    "id": "k1",
+    "status": "final",
+    "code": {"coding": [{"system": "http://loinc.org", "code": "2823-3"}]},
+    "subject": {"reference": "Patient/ada"},
+    "performer": [{"reference": "Practitioner/may"}],
+    "effectiveDateTime": "2026-02-20T09:30:00Z",
+    "valueQuantity": {"value": 3.1, "unit": "mmol/L", "system": "http://unitsofmeasure.org", "code": "mmol/L"},
+}
+CHART = (ADA, BEN, MAY, POTASSIUM)
+
+
+class Answer(NamedTuple):
+    """What the server said."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Resource:
+        """The body as data."""
+        return parse(self.body)
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """Those of a Bundle."""
+        found: list[dict[str, Any]] = self.json.get("entry", [])
+        return found
+
+    @property
+    def keys(self) -> list[str]:
+        """What is in a Bundle, as `Patient/ada`."""
+        found = [entry["resource"] for entry in self.entries if "resource" in entry]
+        return [f"{resource['resourceType']}/{resource['id']}" for resource in found if "id" in resource]
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of the issues of an OperationOutcome."""
+        assert self.json["resourceType"] == "OperationOutcome", self.body
+        return [issue["code"] for issue in self.json["issue"]]
+
+
+class Server:
+    """One, over a small chart."""
+
+    def __init__(self, *resources: Resource, **config: Any) -> None:
+        chart = Chart(render(resource) for resource in resources or CHART)
+        self.rig = Rig(replace(SPEC, prepare=lambda datasets: chart))
+        self.state.config = FhirConfig(**config)
+
+    @property
+    def state(self) -> FhirState:
+        """Its store."""
+        state = self.rig.playground.sandboxes["box"].state
+        assert isinstance(state, FhirState)
+        return state
+
+    def send(self, method: str, target: str, body: Any = None, **headers: str) -> Answer:
+        """Ask for `Patient/ada`, or `Patient?name=x`; a body that is not bytes is written as JSON."""
+        path, _, query = target.partition("?")
+        told = {name.replace("_", "-"): value for name, value in headers.items()}
+        data = body if isinstance(body, bytes) else b"" if body is None else dumps(body)
+        if data:
+            told.setdefault("content-type", FHIR_JSON if method != "PATCH" else "application/json-patch+json")
+        pairs = Query(tuple(parse_qsl(query, keep_blank_values=True)))
+        return _answer(self.rig.send(Request(method, f"/{path}", pairs, told, data)))
+
+    def get(self, target: str, **headers: str) -> Answer:
+        """Read, search, or look at the past."""
+        return self.send("GET", target, **headers)
+
+    def events(self) -> list[Event]:
+        """What happened at this server, refusals too."""
+        return list(self.rig.playground.log.events)
+
+    def kinds(self) -> list[str]:
+        """Their kinds."""
+        return [event.kind for event in self.events()]
+
+    def rebuilt(self) -> Any:
+        """The state as the log alone gives it."""
+        states = replay(self.rig.rooms, self.events())
+        return states["box"].dump()
+
+    @contextmanager
+    def untouched(self) -> Iterator[None]:
+        """Nothing is changed in here, and nothing taken down but refusals; ids go on as if nothing had been."""
+        state, events, ids = self.state.dump(), len(self.events()), self.rig.playground.ids.mark()
+        yield
+        assert self.state.dump() == state
+        assert {event.kind for event in self.events()[events:]} <= {"sandbox.refused"}
+        assert self.rig.playground.ids.mark() == ids
+        assert self.rig.playground.broken is None
+
+
+def _answer(reply: Reply) -> Answer:
+    assert reply.media == FHIR_JSON
+    return Answer(reply.status, reply.headers, reply.body)
+
+
+def entry(method: str, url: str, resource: Any = None, full_url: str = "", **more: str) -> dict[str, Any]:
+    """One of a batch or transaction."""
+    made: dict[str, Any] = {"request": {"method": method, "url": url, **more}}
+    made |= {"resource": resource} if resource is not None else {}
+    return made | ({"fullUrl": full_url} if full_url else {})
+
+
+def bundle(type: str, *entries: dict[str, Any]) -> Resource:
+    """A batch or a transaction."""
+    return {"resourceType": "Bundle", "type": type, "entry": list(entries)}
+
+
+def without(resource: Resource, *names: str) -> Resource:
+    """The same without some elements."""
+    return {name: value for name, value in resource.items() if name not in names}

@@ -1,0 +1,80 @@
+"""Reading what is there, as it is and as it was."""
+
+from clerkship.fhir.resource import render
+from tests.simulators.fhir.server import ADA, BEN, Server
+
+
+def test_a_read_gives_the_bytes_of_the_dataset() -> None:
+    answer = Server().get("Patient/ada")
+    assert (answer.status, answer.body) == (200, render(ADA))
+    assert answer.headers["ETag"] == 'W/"1"'
+    assert answer.headers["Last-Modified"] == "Thu, 01 Jan 2026 08:00:00 GMT"
+
+
+def test_a_resource_without_meta_is_at_its_first_version() -> None:
+    answer = Server().get("Practitioner/may")
+    assert answer.headers == {"ETag": 'W/"1"'}
+
+
+def test_meta_with_tags_and_odd_versions_is_read_too() -> None:
+    meta = {
+        "tag": [{"code": "x", "display": '"versionId":"9"'}],
+        "versionId": "abc",
+        "lastUpdated": "2026-01-01T00:00:00Z",
+    }
+    server = Server({"resourceType": "Basic", "id": "b", "meta": meta, "code": {"text": "c"}})
+    assert server.get("Basic/b").headers["ETag"] == 'W/"abc"'
+    assert server.get("Basic/b/_history/abc").status == 200
+    changed = server.send("PUT", "Basic/b", {"resourceType": "Basic", "id": "b", "code": {"text": "d"}})
+    assert changed.headers["ETag"] == 'W/"abc.1"'
+
+
+def test_what_is_not_there_and_what_no_longer_is() -> None:
+    server = Server()
+    assert (server.get("Patient/zoe").status, server.get("Patient/zoe").codes) == (404, ["not-found"])
+    assert server.send("DELETE", "Patient/ben").status == 204
+    assert (server.get("Patient/ben").status, server.get("Patient/ben").codes) == (410, ["deleted"])
+    assert server.get("Patient/ben/_history/1").body == render(BEN)
+    assert server.get("Patient/ben/_history/2").codes == ["deleted"]
+    assert server.get("Patient/ben/_history/3").status == 404
+
+
+def test_unknown_types_are_not_found_in_fhirs_words() -> None:
+    answer = Server().get("Patents/1")
+    assert (answer.status, answer.codes) == (404, ["not-supported"])
+
+
+def test_a_client_that_has_the_version_is_not_sent_it_again() -> None:
+    server = Server()
+    assert server.get("Patient/ada", if_none_match='W/"1"').status == 304
+    assert server.get("Patient/ada", if_none_match='W/"2"').status == 200
+    assert server.get("Patient/ada", if_modified_since="Thu, 01 Jan 2026 08:00:00 GMT").status == 304
+    assert server.get("Patient/ada", if_modified_since="Thu, 01 Jan 2026 07:59:59 GMT").status == 200
+    assert server.get("Patient/ada", if_modified_since="some day").status == 200
+
+
+def test_head_is_a_read_without_its_body() -> None:
+    answer = Server().send("HEAD", "Patient/ada")
+    assert (answer.status, answer.body, answer.headers["ETag"]) == (200, b"", 'W/"1"')
+
+
+def test_every_read_is_taken_down() -> None:
+    server = Server()
+    server.get("Patient/ada")
+    server.get("Patient/ada/_history/1")
+    server.get("Patient/zoe")
+    seen = [(event.kind, event.actor) for event in server.events()]
+    assert seen == [("fhir.resource.read", "agent"), ("fhir.resource.read", "agent"), ("sandbox.refused", "agent")]
+    assert server.events()[1].payload.model_dump() == {
+        "type": "Patient",
+        "id": "ada",
+        "version": "1",
+        "operation": "vread",
+        "status": 200,
+    }
+
+
+def test_a_parameter_that_a_read_does_not_have_is_refused_or_reported() -> None:
+    server = Server()
+    assert server.get("Patient/ada?colour=red").codes == ["not-supported"]
+    assert server.get("Patient/ada?colour=red", prefer="handling=lenient").status == 200

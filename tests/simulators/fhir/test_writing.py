@@ -1,0 +1,200 @@
+"""Creating, updating, deleting; versions; what the server lets through and what it does not."""
+
+from typing import Any
+
+import pytest
+
+from clerkship.simulators.fhir.events import DefectAccepted, ResourceCreated, ResourceUpdated
+from tests.simulators.fhir.server import ADA, BASE, BEN, POTASSIUM, Server, without
+
+ZOE = {"resourceType": "Patient", "name": [{"family": "Zimmer"}]}
+
+
+def test_create_gives_an_id_a_version_and_an_address() -> None:
+    server = Server()
+    answer = server.send("POST", "Patient", {**ZOE, "id": "mine"})
+    kept = answer.json
+    assert answer.status == 201
+    assert kept["id"] != "mine"
+    assert kept["meta"] == {"versionId": "1", "lastUpdated": "2026-03-02T14:00:01.000+00:00"}
+    assert answer.headers["Location"] == f"{BASE}/Patient/{kept['id']}/_history/1"
+    assert answer.headers["ETag"] == 'W/"1"'
+    assert answer.headers["Last-Modified"] == "Mon, 02 Mar 2026 14:00:01 GMT"
+    assert server.get(f"Patient/{kept['id']}").body == answer.body
+
+
+def test_the_same_seed_gives_the_same_ids() -> None:
+    assert Server().send("POST", "Patient", ZOE).body == Server().send("POST", "Patient", ZOE).body
+
+
+def test_update_makes_a_version_and_can_make_a_resource() -> None:
+    server = Server()
+    changed = server.send("PUT", "Patient/ada", {**ADA, "active": True})
+    assert (changed.status, changed.json["meta"]["versionId"]) == (200, "2")
+    made = server.send("PUT", "Patient/zoe", {**ZOE, "id": "zoe"})
+    assert (made.status, made.headers["Location"]) == (201, f"{BASE}/Patient/zoe/_history/1")
+    assert [event.kind for event in server.events()] == [ResourceUpdated.kind, ResourceCreated.kind]
+
+
+def test_a_server_may_keep_ids_to_itself() -> None:
+    server = Server(client_ids=False)
+    assert server.send("PUT", "Patient/zoe", {**ZOE, "id": "zoe"}).status == 405
+    assert server.send("PUT", "Patient/ada", ADA).status == 200
+
+
+def test_what_was_deleted_can_come_back_and_its_versions_go_on() -> None:
+    server = Server()
+    assert server.send("DELETE", "Patient/ben").status == 204
+    again = server.send("PUT", "Patient/ben", BEN)
+    assert (again.status, again.headers["ETag"]) == (201, 'W/"3"')
+    assert server.get("Patient/ben").status == 200
+
+
+def test_deleting_what_is_not_there_is_no_error_and_leaves_its_trace() -> None:
+    server = Server()
+    for target in ("Patient/zoe", "Patient?identifier=nobody"):
+        answer = server.send("DELETE", target)
+        assert (answer.status, answer.codes) == (200, ["informational"])
+    assert server.kinds() == ["fhir.nothing.changed"] * 2
+
+
+@pytest.mark.parametrize("resource", [without(ADA, "id"), {**ADA, "id": "ben"}])
+def test_an_update_is_for_the_id_of_its_address(resource: Any) -> None:
+    server = Server()
+    with server.untouched():
+        assert server.send("PUT", "Patient/ada", resource).status == 400
+
+
+def test_only_the_version_that_was_seen_is_changed() -> None:
+    server = Server()
+    assert server.send("PUT", "Patient/ada", ADA, if_match='W/"1"').status == 200
+    with server.untouched():
+        for method, body in (("PUT", ADA), ("DELETE", None), ("PATCH", [{"op": "remove", "path": "/name"}])):
+            answer = server.send(method, "Patient/ada", body, if_match='W/"1"')
+            assert (answer.status, answer.codes) == (412, ["conflict"])
+        assert server.send("PUT", "Patient/new", {**ADA, "id": "new"}, if_match='W/"1"').status == 412
+        assert server.send("PUT", "Patient/ada", ADA, if_match="version two").status == 400
+        assert server.send("PUT", "Patient/ada", ADA, if_none_match="*").status == 412
+    assert server.send("DELETE", "Patient/ada", if_match='W/"2"').status == 204
+
+
+@pytest.mark.parametrize(
+    ("prefer", "shown"),
+    [
+        ("return=minimal", b""),
+        ("return=representation", b'{"resourceType":"Pa'),
+        ("return=OperationOutcome", b'{"resourceType":"Op'),
+    ],
+)
+def test_the_client_says_what_it_wants_to_see_of_a_write(prefer: str, shown: bytes) -> None:
+    server = Server()
+    for method, target, body in (
+        ("POST", "Patient", ZOE),
+        ("PUT", "Patient/ada", ADA),
+        ("PATCH", "Patient/ada", [{"op": "add", "path": "/active", "value": True}]),
+    ):
+        answer = server.send(method, target, body, prefer=prefer)
+        assert answer.status in (200, 201)
+        assert answer.body[: len(shown) or None] == shown
+        assert "Location" in answer.headers
+
+
+def test_a_strict_server_says_all_that_is_wrong() -> None:
+    server = Server()
+    wrong = {"resourceType": "Patient", "gender": "unknowable", "birthDate": "1965-02-30", "shoe": 42}
+    with server.untouched():
+        answer = server.send("POST", "Patient", wrong)
+    assert answer.status == 400
+    places = [issue["expression"][0] for issue in answer.json["issue"]]
+    assert {"Patient.gender", "Patient.birthDate"} <= set(places)
+    assert len(places) >= 3
+
+
+def test_a_lenient_server_keeps_it_and_takes_it_down() -> None:
+    server = Server(validation="lenient")
+    answer = server.send("POST", "Patient", {"resourceType": "Patient", "gender": "unknowable"})
+    assert (answer.status, answer.json["gender"]) == (201, "unknowable")
+    defect = server.events()[-1].payload
+    assert isinstance(defect, DefectAccepted)
+    assert [issue["expression"] for issue in defect.issues] == ["Patient.gender"]
+    with server.untouched():
+        assert server.send("POST", "Patient", ["no", "resource"]).status == 400
+        assert server.send("POST", "Patient", {"resourceType": "Practitioner"}).status == 400
+
+
+def test_references_must_lead_somewhere() -> None:
+    server = Server()
+    lost = {**without(POTASSIUM, "id"), "subject": {"reference": "Patient/zoe"}}
+    with server.untouched():
+        answer = server.send("POST", "Observation", lost)
+        assert (answer.status, answer.codes) == (422, ["not-found"])
+        assert answer.json["issue"][0]["expression"] == ["Observation.subject"]
+        for reference in ("Patient/ada/_history/9", "#nobody"):
+            assert server.send("POST", "Observation", {**lost, "subject": {"reference": reference}}).status in (
+                400,
+                422,
+            )
+    for reference in ("Patient/ada/_history/1", "https://elsewhere.example/fhir/Patient/1"):
+        assert server.send("POST", "Observation", {**lost, "subject": {"reference": reference}}).status == 201
+    assert Server(references="unchecked").send("POST", "Observation", lost).status == 201
+
+
+def test_a_reference_with_the_servers_own_address_is_kept_relative() -> None:
+    server = Server()
+    seen = {**without(POTASSIUM, "id"), "subject": {"reference": f"{BASE}/Patient/ada"}}
+    assert server.send("POST", "Observation", seen).json["subject"] == {"reference": "Patient/ada"}
+
+
+def test_digits_are_kept() -> None:
+    server = Server()
+    body = (
+        b'{"resourceType":"Observation","id":"d","status":"final","code":{"text":"x"},"valueQuantity":{"value":1.50}}'
+    )
+    assert b'"value":1.50}' in server.send("PUT", "Observation/d", body).body
+    assert b'"value":1.50}' in server.get("Observation/d").body
+    assert server.rebuilt() == server.state.dump()
+
+
+def test_a_read_only_server_refuses_the_agent_and_nobody_else() -> None:
+    server = Server(read_only=True)
+    with server.untouched():
+        for method, target, body in (
+            ("POST", "Patient", ZOE),
+            ("PUT", "Patient/ada", ADA),
+            ("PUT", "Patient?identifier=A-1", ADA),
+            ("PATCH", "Patient/ada", [{"op": "remove", "path": "/name"}]),
+            ("PATCH", "Patient?identifier=A-1", [{"op": "remove", "path": "/name"}]),
+            ("DELETE", "Patient/ada", None),
+            ("DELETE", "Patient?identifier=A-1", None),
+        ):
+            answer = server.send(method, target, body)
+            assert (answer.status, answer.codes) == (403, ["forbidden"]), target
+    act = server.rig.playground.act("box", "scenario")
+    server.state.patch(act, "Patient/ada", [{"op": "add", "path": "/active", "value": True}], "fhir.patch")
+    assert server.get("Patient/ada").json["active"] is True
+
+
+def test_the_state_for_steps_and_criteria() -> None:
+    server = Server()
+    act = server.rig.playground.act("box", "scenario")
+    key = server.state.put(act, {"resourceType": "Patient", "name": [{"family": "Zimmer"}]})
+    server.state.put(act, {**BEN, "active": True})
+    server.state.delete(act, "Observation/k1")
+    changes = server.state.changes()
+    assert set(changes) == {key, "Patient/ben", "Observation/k1"}
+    assert changes[key][0] is None
+    assert changes["Observation/k1"] == (POTASSIUM, None)
+    before, now = changes["Patient/ben"]
+    assert before == BEN
+    assert now is not None
+    assert now["active"] is True
+    assert [found["id"] for found in server.state.find("Patient", [("name", "zimmer")])] == [key.partition("/")[2]]
+    assert server.state.resource("Patient/ada") == ADA
+    assert server.rebuilt() == server.state.dump()
+
+
+def test_a_dump_has_what_differs_and_not_the_chart() -> None:
+    server = Server()
+    assert server.state.dump() == {}
+    server.send("PUT", "Patient/ben", BEN)
+    assert list(server.state.dump()) == ["Patient/ben"]
