@@ -25,6 +25,9 @@ test-live: setup ## Install Rasa under .cache/live, train and serve its bots, an
 test-model: setup ## Install a real, tiny model under .cache/model, and let it play and judge: minutes, 200 MB
 	@$(RUN) pytest -m model -p no:xdist -p no:cacheprovider -s -v tests/small_model $(ARGS)
 
+test-fhir: setup ## Fetch the official FHIR R4 package from npm to .cache/fhir, and hold what we say of R4 against it: two minutes, 200 MB
+	@$(RUN) pytest -m fhir -p no:cacheprovider -v tests/fhir $(ARGS)
+
 check: setup ## Lint, format and types, strictly
 	@$(RUN) ruff check
 	@$(RUN) ruff format --check
@@ -64,4 +67,4 @@ bench-peers: setup ## Install other harnesses under .cache/peers and measure the
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-live test-model check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-fhir bench-peers pins
+.PHONY: help setup test test-live test-model test-fhir check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-fhir bench-peers pins

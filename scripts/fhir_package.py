@@ -12,21 +12,21 @@ NAME, VERSION = "hl7.fhir.r4.examples", "4.0.1"
 CACHE = ROOT / ".cache" / "fhir"
 
 
-def package_folder() -> Path:
-    """The folder of its JSON files; 19 MB are fetched the first time, 190 MB lie there after."""
-    folder = CACHE / f"{NAME}-{VERSION}"
+def package_folder(name: str = NAME, version: str = VERSION) -> Path:
+    """The folder of its JSON files, or another package's; 19 MB are fetched the first time, 190 MB lie there after."""
+    folder = CACHE / f"{name.replace('/', '-')}-{version}"
     if not folder.is_dir():
-        _fetch(folder)
+        _fetch(f"{name}@{version}", folder)
     return folder
 
 
-def _fetch(folder: Path) -> None:
+def _fetch(package: str, folder: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
-        sys.exit(f"{NAME}@{VERSION} comes from npm, which is not installed; or unpack it into {folder} by hand")
+        sys.exit(f"{package} comes from npm, which is not installed; or unpack it into {folder} by hand")
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
-        command = [npm, "pack", "--silent", "--pack-destination", scratch, f"{NAME}@{VERSION}"]
+        command = [npm, "pack", "--silent", "--pack-destination", scratch, package]
         subprocess.run(command, check=True, timeout=600, cwd=scratch, stdout=subprocess.DEVNULL)
         with tarfile.open(next(Path(scratch).glob("*.tgz"))) as packed:
             packed.extractall(scratch, filter="data")

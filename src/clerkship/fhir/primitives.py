@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from clerkship.fhir.exact import Decimal
+from clerkship.fhir.narrative import is_narrative
 
 LONGEST = 1024 * 1024
 """Characters in a string (R4 §2.24.0.1)."""
@@ -19,9 +20,10 @@ _DAY = r"-(?:0[1-9]|[12][0-9]|3[01])"
 _HOUR = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)(?:\.[0-9]+)?"
 _ZONE = r"(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))"
 
-_is_text = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f]+").fullmatch
-_is_code = re.compile(r"\S+(?:\s\S+)*", re.ASCII).fullmatch  # white space as XML has it, which R4's patterns come from
-_is_uri = re.compile(r"\S+", re.ASCII).fullmatch
+_is_text = re.compile(rf"[^\x00-\x08\x0b\x0c\x0e-\x1f]{{1,{LONGEST}}}").fullmatch
+# White space is what XML takes for it, where R4's patterns come from.
+_is_code = re.compile(r"[^\s\x00-\x1f]+(?:\s[^\s\x00-\x1f]+)*", re.ASCII).fullmatch
+_is_uri = re.compile(r"[^\s\x00-\x1f]+", re.ASCII).fullmatch
 _is_id = re.compile(r"[A-Za-z0-9\-.]{1,64}").fullmatch
 _is_oid = re.compile(r"urn:oid:[0-2](?:\.(?:0|[1-9][0-9]*))+").fullmatch
 _is_uuid = re.compile(r"urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
@@ -36,10 +38,6 @@ def _boolean(value: Any) -> bool:
 
 
 def _string(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= LONGEST and _is_text(value) is not None
-
-
-def _xhtml(value: Any) -> bool:
     return isinstance(value, str) and _is_text(value) is not None
 
 
@@ -145,6 +143,6 @@ PRIMITIVES = MappingProxyType(
         "uri": Primitive(_uri, "string", "a URI, without spaces"),
         "url": Primitive(_uri, "string", "a URL, without spaces"),
         "uuid": Primitive(_uuid, "string", "a UUID in small letters: urn:uuid:c757873d-ec9a-4326-a141-556f43239520"),
-        "xhtml": Primitive(_xhtml, "string", 'XHTML: one <div xmlns="http://www.w3.org/1999/xhtml">, well-formed'),
+        "xhtml": Primitive(is_narrative, "string", "XHTML"),
     }
 )

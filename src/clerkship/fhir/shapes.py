@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 from clerkship.fhir.definitions import Element, is_structure, structure, value_set
+from clerkship.fhir.invariants import Invariant, invariants_of
 from clerkship.fhir.primitives import PRIMITIVES
 
 Test = Callable[[Any], bool]
@@ -13,7 +14,7 @@ Test = Callable[[Any], bool]
 class Rule:
     """What may stand under one name."""
 
-    __slots__ = ("after", "codes", "element", "label", "many", "shape", "test", "type")
+    __slots__ = ("after", "codes", "element", "label", "many", "shape", "single", "test", "type")
 
     def __init__(self, element: Element, type: str) -> None:
         self.element = element
@@ -22,6 +23,8 @@ class Rule:
         self.many = element.many
         self.codes: Mapping[str, tuple[str, ...]] | None = value_set(element.codes) if element.codes else None
         self.test: Test | None = self._test() if type in PRIMITIVES else None
+        self.single = None if element.many else self.test
+        """The same, where it is one primitive and no list: most of what a resource says."""
         self.shape: Shape | None = shape(type) if type != "Resource" and is_structure(type) else None
         """None for a primitive, and for a resource, which says itself what it is."""
         self.after = type == "Reference" or (self.codes is not None and self.shape is not None)
@@ -37,13 +40,25 @@ class Rule:
 class Shape:
     """A type, or what stands in one place of one."""
 
-    __slots__ = ("choices", "is_resource", "is_whole", "mandatory", "name", "needed", "rules")
+    __slots__ = (
+        "choices",
+        "invariants",
+        "is_demanding",
+        "is_resource",
+        "is_whole",
+        "mandatory",
+        "name",
+        "needed",
+        "rules",
+    )
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.rules: dict[str, Rule] = {}
         """Made when first asked for: types contain one another."""
         self.is_resource = False
+        self.is_demanding = False
+        """Whether anything is asked of its elements together."""
         self.is_whole = False
         """Whether all of it is in one object; what belongs to a primitive (`_birthDate`) is not."""
         self.mandatory: tuple[str, ...] = ()
@@ -51,6 +66,8 @@ class Shape:
         """Of which choice each spelling is: `valueString` of `value`."""
         self.needed: tuple[Element, ...] = ()
         """The choices that must be made."""
+
+        self.invariants: tuple[Invariant, ...] = ()
 
     def compiled(self) -> dict[str, Rule]:
         """The rules, which the shape then has."""
@@ -61,6 +78,8 @@ class Shape:
         self.mandatory = tuple(e.name for e in made.elements if e.min and not e.choice)
         self.choices = {name: rule.label for name, rule in rules.items() if rule.element.choice}
         self.needed = tuple(e for e in made.elements if e.min and e.choice)
+        self.invariants = invariants_of(made)
+        self.is_demanding = bool(self.mandatory or self.choices or self.invariants)
         self.rules = rules  # last: who sees rules sees all the rest
         return rules
 

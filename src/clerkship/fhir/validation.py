@@ -6,6 +6,7 @@ from typing import Any
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.issue import Code, Issue
+from clerkship.fhir.narrative import fault
 from clerkship.fhir.primitives import PRIMITIVES
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.shapes import Rule, Shape, shape
@@ -90,24 +91,33 @@ class _Check:
         if depth > DEEPEST:
             self.say("too-long", path, f"nested more than {DEEPEST} deep")
             return
-        rules = made.rules or made.compiled()
+        known = (made.rules or made.compiled()).get
         for name, item in value.items():
-            rule = rules.get(name)
+            rule = known(name)
             if rule is None:
                 self._unlisted(name, value, made, path, depth)
+            elif (single := rule.single) is not None:
+                if not single(item):
+                    self._wrong(item, rule, f"{path}.{rule.label}", f"{path}.{name}")
             elif rule.many:
                 self._list(item, rule, name, value, path, depth)
-            elif rule.test is None:
+            else:
                 self._one(item, rule, f"{path}.{rule.label}", depth + 1)
-            elif not rule.test(item):
-                self._wrong(item, rule, f"{path}.{rule.label}", f"{path}.{name}")
         if not value or (len(value) < 2 and "id" in value and made.is_whole):
             self.say("invariant", path, "empty; leave it out (ele-1: an element has a value or children)")
+        if made.is_demanding:
+            self._together(value, made, path)
+
+    def _together(self, value: Mapping[str, Any], made: Shape, path: str) -> None:
+        """What is asked of all elements of an object: that they are there, and fit each other."""
         for name in made.mandatory:
             if name not in value and not _is_extended(value.get("_" + name)):
-                self.say("required", f"{path}.{name}", "missing")
+                self.say("required", f"{path}.{name}", "missing, and mandatory")
         if made.choices:
             self._choices(value, made, path)
+        for key, text, held in made.invariants:
+            if not held(value):
+                self.say("invariant", path, f"{text} ({key})")
 
     def _choices(self, value: Mapping[str, Any], made: Shape, path: str) -> None:
         chosen: dict[str, str] = {}
@@ -119,7 +129,9 @@ class _Check:
                 self.say("structure", f"{path}.{choice}", f"{first} and {name}, where only one of them may be")
         for element in made.needed:
             if element.name not in chosen:
-                self.say("required", f"{path}.{element.name}", f"missing: one of {listed(element.spellings)}")
+                self.say(
+                    "required", f"{path}.{element.name}", f"missing, and mandatory: one of {listed(element.spellings)}"
+                )
 
     def _one(self, item: Any, rule: Rule, where: str, depth: int) -> None:
         if rule.shape is None:
@@ -193,6 +205,8 @@ class _Check:
             self.say(
                 "structure", where, f"{shown(item)} is {found}; {type} is written as a JSON {primitive.json}", spelled
             )
+        elif type == "xhtml" and (problem := fault(item)) is not None:
+            self.say(problem.code, where, str(problem), spelled)
         else:
             self.say("value", where, f"{shown(item)} is not {primitive.wanted}", spelled)
 

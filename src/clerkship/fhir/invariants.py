@@ -1,0 +1,263 @@
+"""Rules of R4 that hold between elements: those of its invariants that are cheap to tell and leave no doubt."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple
+
+from clerkship.fhir.definitions import Structure
+
+Held = Callable[[Mapping[str, Any]], bool]
+
+
+class Invariant(NamedTuple):
+    """One rule: the key it has in R4, what it asks in words, and whether an object keeps it."""
+
+    key: str
+    text: str
+    held: Held
+
+
+def invariants_of(made: Structure) -> tuple[Invariant, ...]:
+    """The rules for a type."""
+    return (*_generic(made), *_SPECIAL.get(made.name, ()))
+
+
+_NEEDS = (
+    ("Quantity", "qty-3", "code", "system"),
+    ("SimpleQuantity", "qty-3", "code", "system"),
+    ("Age", "qty-3", "code", "system"),
+    ("Duration", "qty-3", "code", "system"),
+    ("ContactPoint", "cpt-2", "value", "system"),
+    ("Attachment", "att-1", "data", "contentType"),
+    ("Timing.repeat", "tim-1", "duration", "durationUnit"),
+    ("Timing.repeat", "tim-2", "period", "periodUnit"),
+    ("Timing.repeat", "tim-6", "periodMax", "period"),
+    ("Timing.repeat", "tim-7", "durationMax", "duration"),
+    ("Timing.repeat", "tim-8", "countMax", "count"),
+    ("ServiceRequest", "prr-1", "orderDetail", "code"),
+    ("FamilyMemberHistory", "fhs-2", "estimatedAge", "age"),
+    ("Goal.target", "gol-1", "detail", "measure"),
+)
+"""Where there is the one, there is the other."""
+_EXCLUDE = (
+    ("Observation", "obs-6", "dataAbsentReason", "value"),
+    ("Timing.repeat", "tim-10", "timeOfDay", "when"),
+    ("List", "lst-1", "emptyReason", "entry"),
+    ("Composition.section", "cmp-2", "emptyReason", "entry"),
+    ("CarePlan.activity", "cpl-3", "detail", "reference"),
+    ("FamilyMemberHistory", "fhs-1", "age", "born"),
+    ("Questionnaire.item", "que-4", "answerOption", "answerValueSet"),
+    ("Questionnaire.item", "que-11", "answerOption", "initial"),
+    ("QuestionnaireResponse.item", "qrs-1", "answer", "item"),
+)
+"""Never both."""
+_SOME = (
+    ("Patient.contact", "pat-1", ("name", "telecom", "address", "organization")),
+    ("Condition.stage", "con-1", ("summary", "assessment")),
+    ("Condition.evidence", "con-2", ("code", "detail")),
+    ("Appointment.participant", "app-1", ("type", "actor")),
+    ("Observation.referenceRange", "obs-3", ("low", "high", "text")),
+    ("Organization", "org-1", ("identifier", "name")),
+    ("Immunization.education", "imm-1", ("documentType", "reference")),
+    ("Composition.section", "cmp-1", ("text", "entry", "section")),
+    ("Consent", "ppc-1", ("policy", "policyRule")),
+    ("Bundle.entry", "bdl-5", ("resource", "request", "response")),
+)
+"""At least one."""
+
+
+def _generic(made: Structure) -> Iterator[Invariant]:
+    for type, key, one, other in _NEEDS:
+        if type == made.name:
+            held = partial(_needs, _spelled(made, one), _spelled(made, other))
+            yield Invariant(key, f"{one} without {other}", held)
+    for type, key, one, other in _EXCLUDE:
+        if type == made.name:
+            held = partial(_exclude, _spelled(made, one), _spelled(made, other))
+            yield Invariant(key, f"{one} and {other} exclude each other", held)
+    for type, key, names in _SOME:
+        if type == made.name:
+            yield Invariant(key, f"at least one of {', '.join(names)} is due", partial(_some, _spelled(made, *names)))
+
+
+def _spelled(made: Structure, *names: str) -> frozenset[str]:
+    found = [spelling for element in made.elements if element.name in names for spelling in element.spellings]
+    return frozenset((*found, *("_" + spelling for spelling in found)))
+
+
+def _needs(one: frozenset[str], other: frozenset[str], value: Mapping[str, Any]) -> bool:
+    return one.isdisjoint(value) or not other.isdisjoint(value)
+
+
+def _exclude(one: frozenset[str], other: frozenset[str], value: Mapping[str, Any]) -> bool:
+    return one.isdisjoint(value) or other.isdisjoint(value)
+
+
+def _some(names: frozenset[str], value: Mapping[str, Any]) -> bool:
+    return not names.isdisjoint(value)
+
+
+_NO_VALUE = frozenset(("id", "url", "extension"))
+
+
+def _extension(value: Mapping[str, Any]) -> bool:
+    return ("extension" in value) != any(name not in _NO_VALUE for name in value)
+
+
+def _in_order(first: str, last: str, value: Mapping[str, Any]) -> bool:
+    one, other = value.get(first), value.get(last)
+    if not isinstance(one, str) or not isinstance(other, str):
+        return True
+    if "T" not in one or "T" not in other:
+        same = min(len(one), len(other), 10)
+        return one[:same] <= other[:same]  # as far as both say: 2024 and 2024-03 are in order either way round
+    try:
+        return datetime.fromisoformat(one).timestamp() <= datetime.fromisoformat(other).timestamp()
+    except (ValueError, OverflowError):
+        return True  # a leap second; or no moment at all, which is said elsewhere
+
+
+def _ratio(value: Mapping[str, Any]) -> bool:
+    both = ("numerator" in value) == ("denominator" in value)
+    return both and ("numerator" in value or "extension" in value)
+
+
+def _has_code(value: Mapping[str, Any], name: str, codes: tuple[str, ...]) -> bool:
+    concept = value.get(name)
+    codings = concept.get("coding") if isinstance(concept, dict) else None
+    found = codings if isinstance(codings, list) else []
+    return any(isinstance(coding, dict) and coding.get("code") in codes for coding in found)
+
+
+def _withdrawn(value: Mapping[str, Any]) -> bool:
+    return _has_code(value, "verificationStatus", ("entered-in-error",))
+
+
+def _abated(value: Mapping[str, Any]) -> bool:
+    return not any(name.lstrip("_").startswith("abatement") for name in value) or _has_code(
+        value, "clinicalStatus", ("resolved", "remission", "inactive")
+    )
+
+
+def _without_status(value: Mapping[str, Any]) -> bool:
+    return not _withdrawn(value) or "clinicalStatus" not in value
+
+
+def _with_status(value: Mapping[str, Any]) -> bool:
+    return _withdrawn(value) or "clinicalStatus" in value
+
+
+def _both_times(value: Mapping[str, Any]) -> bool:
+    return ("start" in value) == ("end" in value)
+
+
+def _timed(value: Mapping[str, Any]) -> bool:
+    return ("start" in value and "end" in value) or value.get("status") in ("proposed", "cancelled", "waitlist")
+
+
+def _cancelled(value: Mapping[str, Any]) -> bool:
+    # R4's own expression says `no-show`, which is not a code of the status; the code is `noshow`.
+    return "cancelationReason" not in value or value.get("status") in ("noshow", "cancelled")
+
+
+def _codes_of(concept: Any) -> set[tuple[Any, Any]]:
+    codings = concept.get("coding") if isinstance(concept, dict) else None
+    found = [coding for coding in codings if isinstance(coding, dict)] if isinstance(codings, list) else []
+    pairs = [(coding.get("system"), coding.get("code")) for coding in found]
+    return {pair for pair in pairs if isinstance(pair[0], str) and isinstance(pair[1], str)}
+
+
+def _not_again(value: Mapping[str, Any]) -> bool:
+    components = value.get("component")
+    if not isinstance(components, list) or not any(name.lstrip("_").startswith("value") for name in value):
+        return True
+    codes = _codes_of(value.get("code"))
+    return not any(isinstance(one, dict) and codes & _codes_of(one.get("code")) for one in components)
+
+
+def _entries(bundle: Mapping[str, Any]) -> list[dict[str, Any]]:
+    entries = bundle.get("entry")
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def _totalled(bundle: Mapping[str, Any]) -> bool:
+    return "total" not in bundle or bundle.get("type") in ("searchset", "history")
+
+
+def _searched(bundle: Mapping[str, Any]) -> bool:
+    return bundle.get("type") == "searchset" or not any("search" in entry for entry in _entries(bundle))
+
+
+def _asked(bundle: Mapping[str, Any]) -> bool:
+    due = bundle.get("type") in ("batch", "transaction", "history")
+    return all(("request" in entry) == due for entry in _entries(bundle))
+
+
+def _answered(bundle: Mapping[str, Any]) -> bool:
+    due = bundle.get("type") in ("batch-response", "transaction-response", "history")
+    return all(("response" in entry) == due for entry in _entries(bundle))
+
+
+def _distinct(bundle: Mapping[str, Any]) -> bool:
+    if bundle.get("type") == "history":
+        return True
+    urls = [(str(entry["fullUrl"]), _version(entry)) for entry in _entries(bundle) if "fullUrl" in entry]
+    return len(set(urls)) == len(urls)
+
+
+def _version(entry: Mapping[str, Any]) -> str:
+    resource = entry.get("resource")
+    meta = resource.get("meta") if isinstance(resource, dict) else None
+    return str(meta.get("versionId", "")) if isinstance(meta, dict) else ""
+
+
+def _unversioned(entry: Mapping[str, Any]) -> bool:
+    return "/_history/" not in str(entry.get("fullUrl", ""))
+
+
+def _named_and_dated(bundle: Mapping[str, Any]) -> bool:
+    if bundle.get("type") != "document":
+        return True
+    identifier = bundle.get("identifier")
+    return isinstance(identifier, dict) and {"system", "value"} <= identifier.keys() and "timestamp" in bundle
+
+
+def _headed(bundle: Mapping[str, Any]) -> bool:
+    due = {"document": "Composition", "message": "MessageHeader"}.get(str(bundle.get("type")))
+    first = (_entries(bundle) or [{}])[0].get("resource")
+    return due is None or (isinstance(first, dict) and first.get("resourceType") == due)
+
+
+_SPECIAL: Mapping[str, tuple[Invariant, ...]] = {
+    "Extension": (Invariant("ext-1", "either a value or extensions, and not both", _extension),),
+    "Period": (Invariant("per-1", "the end is before the start", partial(_in_order, "start", "end")),),
+    "Ratio": (Invariant("rat-1", "numerator and denominator are due, both", _ratio),),
+    "Condition": (
+        Invariant("con-4", "abated, so clinicalStatus is resolved, remission or inactive", _abated),
+        Invariant("con-5", "entered in error, so there is no clinicalStatus", _without_status),
+    ),
+    "AllergyIntolerance": (
+        Invariant("ait-1", "clinicalStatus is due, unless entered in error", _with_status),
+        Invariant("ait-2", "entered in error, so there is no clinicalStatus", _without_status),
+    ),
+    "Appointment": (
+        Invariant("app-2", "start and end are due together, or neither", _both_times),
+        Invariant("app-3", "only a proposed, cancelled or waitlisted one may be without start and end", _timed),
+        Invariant("app-4", "a cancelationReason is for the cancelled and noshow", _cancelled),
+    ),
+    "Observation": (Invariant("obs-7", "a component has the code that the value is already given for", _not_again),),
+    "Task": (Invariant("inv-1", "modified before it was authored", partial(_in_order, "authoredOn", "lastModified")),),
+    "Bundle": (
+        Invariant("bdl-1", "a total is for a searchset or a history", _totalled),
+        Invariant("bdl-2", "entry.search is for a searchset", _searched),
+        Invariant("bdl-3", "entry.request is due in a batch, transaction or history, and nowhere else", _asked),
+        Invariant("bdl-4", "entry.response is due in a response or history, and nowhere else", _answered),
+        Invariant("bdl-7", "two entries have the same fullUrl and version", _distinct),
+        Invariant(
+            "bdl-9", "a document has an identifier with system and value, and a timestamp (bdl-10)", _named_and_dated
+        ),
+        Invariant("bdl-11", "the first entry of a document is a Composition, of a message a MessageHeader", _headed),
+    ),
+    "Bundle.entry": (Invariant("bdl-8", "a fullUrl names no version", _unversioned),),
+}

@@ -1,0 +1,74 @@
+"""The XHTML of a narrative (R4 §2.4.0): well-formed, one div, and nothing in it that a browser would run or fetch."""
+
+from typing import Any
+from xml.parsers import expat
+
+from clerkship.fhir.issue import Code
+
+_XHTML = "http://www.w3.org/1999/xhtml"
+_ELEMENTS = """
+a abbr acronym address area b bdo big blockquote br caption cite code col colgroup dd dfn div dl dt em h1 h2 h3 h4 h5 h6
+hr i img kbd li map ol p pre q samp small span strong sub sup table tbody td tfoot th thead tr tt ul var
+"""
+_BASIC = frozenset(_ELEMENTS.split())
+"""Chapters 7 to 11 and 15 of HTML 4.0, but for 9.4; links and pictures."""
+
+
+class Fault(Exception):
+    """What is wrong with a narrative, and how wrong: unreadable ("value"), or against a rule ("invariant")."""
+
+    def __init__(self, code: Code, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def fault(text: str) -> Fault | None:
+    """What is wrong with it; None where it is as it should be."""
+    reader = _Reader()
+    try:
+        reader.parser.Parse(text, True)
+    except expat.ExpatError as problem:
+        return Fault("value", f"not well-formed XHTML: {problem}")
+    except Fault as problem:
+        return problem
+    return None if reader.says_something else Fault("invariant", "there is nothing to read in it (txt-2)")
+
+
+def is_narrative(value: Any) -> bool:
+    """Whether it is the div of a narrative."""
+    return isinstance(value, str) and fault(value) is None
+
+
+class _Reader:
+    """Looks at a text as the parser goes through it."""
+
+    def __init__(self) -> None:
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.StartElementHandler = self._first
+        self.parser.CharacterDataHandler = self._characters
+        self.parser.StartDoctypeDeclHandler = self._declared
+        self.says_something = False
+
+    def _declared(self, *_: Any) -> None:
+        raise Fault("value", "a document type, which a narrative has not")
+
+    def _first(self, name: str, attributes: dict[str, str]) -> None:
+        if name != f"{_XHTML} div":
+            raise Fault("value", f'it starts with <{name.rpartition(" ")[2]}>; <div xmlns="{_XHTML}"> is due')
+        self.parser.StartElementHandler = self._start
+        self._start(name, attributes)
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        space, _, local = name.rpartition(" ")
+        if space != _XHTML or local not in _BASIC:
+            raise Fault("invariant", f"<{local}> is not one of the basic elements of HTML (txt-1)")
+        for attribute in attributes:
+            if attribute.lower().startswith("on"):
+                raise Fault("invariant", f"the attribute {attribute} of <{local}>: narratives run nothing (txt-1)")
+        if local == "img":
+            self.says_something = True
+
+    def _characters(self, text: str) -> None:
+        if not text.isspace():
+            self.says_something = True
+            self.parser.CharacterDataHandler = None

@@ -1,0 +1,116 @@
+"""Valid resources made wrong: one thing at a time, and where it is."""
+
+import copy
+import re
+from collections.abc import Iterator
+from functools import cache
+from random import Random
+from typing import Any, NamedTuple
+
+from clerkship.fhir.definitions import RESOURCE_TYPES, mandatory_elements, structure
+from clerkship.fhir.resource import Resource
+
+GONE = object()
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+
+
+def steps(path: str) -> list[str | int]:
+    """`name[0].family` as keys and numbers."""
+    return [word or int(number) for word, number in _STEP.findall(path)]
+
+
+def changed(resource: Resource, path: str, value: Any) -> Resource:
+    """A copy of it with something else in one place, or nothing there (GONE)."""
+    made = copy.deepcopy(resource)
+    *way, last = steps(path)
+    place: Any = made
+    for step in way:
+        place = place[step]
+    if value is GONE:
+        del place[last]
+    else:
+        place[last] = value
+    return made
+
+
+class Mutation(NamedTuple):
+    """A resource that is wrong now."""
+
+    what: str
+    where: str
+    """The FHIRPath of the object that was changed, or that has what was changed."""
+    resource: Resource
+
+
+def sites(value: Any, path: str, fhirpath: str, type: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Every object in some data: its path as keys, its FHIRPath."""
+    if isinstance(value, dict):
+        yield path, fhirpath, value
+        known = _names(value["resourceType"] if type == "Resource" else type)
+        for name, item in value.items():
+            if name.removeprefix("_") in known:
+                label, below = known[name.removeprefix("_")]
+                way = f"{path}.{name}" if path else name
+                yield from sites(item, way, f"{fhirpath}.{label}", "Element" if name[0] == "_" else below)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from sites(item, f"{path}[{number}]", f"{fhirpath}[{number}]", type)
+
+
+@cache
+def _names(type: str) -> dict[str, tuple[str, str]]:
+    """By spelling, what FHIRPath calls an element and what type it has."""
+    return {name: (e.name, below) for e in structure(type).elements for name, below in e.spellings.items()}
+
+
+def mutations(resource: Resource, few: Random | None = None) -> Iterator[Mutation]:
+    """All of them; or those of a few places, drawn by somebody's dice."""
+    found = list(sites(resource, "", resource["resourceType"], "Resource"))
+    for path, fhirpath, value in found if few is None else few.sample(found, min(len(found), 4)):
+        prefix = f"{path}." if path else ""
+        yield Mutation("unknown element", fhirpath, changed(resource, f"{prefix}zzz", "x"))
+        if value.get("resourceType") in RESOURCE_TYPES:
+            yield from _resource_mutations(resource, value, prefix, fhirpath)
+        for name, item in value.items():
+            if name != "resourceType":
+                for what, wrong in wrongs(item):
+                    yield Mutation(f"{what}: {name}", fhirpath, changed(resource, prefix + name, wrong))
+
+
+def _resource_mutations(whole: Resource, value: Resource, prefix: str, fhirpath: str) -> Iterator[Mutation]:
+    yield Mutation("unknown type", fhirpath, changed(whole, f"{prefix}resourceType", "Nothing"))
+    yield Mutation("no type", fhirpath, changed(whole, f"{prefix}resourceType", GONE))
+    yield Mutation("bad id", fhirpath, changed(whole, f"{prefix}id", "a/b"))
+    for name in mandatory_elements(value["resourceType"]) & value.keys():
+        yield Mutation(f"without {name}", fhirpath, changed(whole, prefix + name, GONE))
+    for element in structure(value["resourceType"]).elements:
+        given = element.spellings.keys() & value.keys()
+        if element.choice and given and "valueBoolean" not in given:
+            other = next(name for name in element.spellings if name not in given)
+            yield Mutation(f"two of {element.name}", fhirpath, changed(whole, prefix + other, value[given.pop()]))
+
+
+def wrongs(item: Any) -> Iterator[tuple[str, Any]]:
+    """What a value is not to be replaced by."""
+    yield "null", None
+    if isinstance(item, list):
+        yield "empty list", []
+        yield "one for a list", item[0]
+        yield "nulls", [None]
+        yield "list of lists", [item]
+    elif isinstance(item, dict):
+        yield "empty object", {}
+        yield "text for an object", "x"
+        yield "list for one", [item]
+    elif isinstance(item, str):
+        yield "empty text", ""
+        yield "number for text", 5
+        yield "object for text", {"value": item}
+        yield "list for one", [item]
+        yield "control character", item + "\x07"
+    elif isinstance(item, bool):
+        yield "text for a boolean", "true"
+        yield "number for a boolean", 1
+    else:
+        yield "text for a number", str(item)
+        yield "boolean for a number", True

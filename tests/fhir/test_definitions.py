@@ -1,0 +1,106 @@
+"""The table of definitions: facts of R4 that anyone can look up."""
+
+import subprocess
+import sys
+
+import pytest
+
+from clerkship.fhir.definitions import (
+    RESOURCE_TYPES,
+    Element,
+    elements,
+    is_structure,
+    mandatory_elements,
+    structure,
+    summary_elements,
+    value_set,
+)
+from clerkship.fhir.primitives import PRIMITIVES
+from clerkship.fhir.shapes import shape
+
+
+def element(type: str, name: str) -> Element:
+    """One element of a type."""
+    return next(found for found in structure(type).elements if found.name == name)
+
+
+def test_there_are_146_types_of_resource() -> None:
+    assert len(RESOURCE_TYPES) == 146
+    assert {"Patient", "Bundle", "Binary", "Parameters", "VisionPrescription"} <= RESOURCE_TYPES
+    assert not {"Resource", "DomainResource", "Element", "NutritionIntake"} & RESOURCE_TYPES
+
+
+def test_every_type_can_be_compiled_and_names_only_types_there_are() -> None:
+    seen: set[str] = set()
+    due = set(RESOURCE_TYPES)
+    while due:
+        name = due.pop()
+        seen.add(name)
+        shape(name).compiled()
+        for found in structure(name).elements:
+            assert found.targets <= RESOURCE_TYPES
+            for type in found.spellings.values():
+                assert type in PRIMITIVES or is_structure(type), (name, found.name, type)
+                if type not in PRIMITIVES:
+                    due |= {type} - seen
+    assert len(seen) > 600
+
+
+def test_what_is_mandatory() -> None:
+    assert mandatory_elements("Patient") == frozenset()
+    assert mandatory_elements("Observation") == {"status", "code"}
+    assert mandatory_elements("MedicationRequest") == {
+        *("status", "intent", "subject", "medicationCodeableConcept", "medicationReference"),
+    }
+    assert mandatory_elements("Binary") == {"contentType"}
+
+
+def test_what_a_summary_has() -> None:
+    summary = summary_elements("Observation")
+    assert {"id", "meta", "status", "code", "subject", "valueQuantity", "effectiveDateTime", "issued"} <= summary
+    assert not {"text", "category", "note", "performer_", "interpretation", "referenceRange"} & summary
+    for type in RESOURCE_TYPES:
+        assert mandatory_elements(type) <= summary_elements(type) <= elements(type)
+
+
+def test_choices_are_spelled_out() -> None:
+    assert {"valueQuantity", "valueDateTime", "status", "id", "contained"} <= elements("Observation")
+    assert not {"value", "value[x]", "valueAddress", "resourceType"} & elements("Observation")
+    assert set(element("Patient", "deceased").spellings) == {"deceasedBoolean", "deceasedDateTime"}
+    assert len(element("Extension", "value").spellings) == 50
+    assert element("Range", "low").spellings == {"low": "SimpleQuantity"}
+    assert "doseQuantity" in element("Dosage.doseAndRate", "dose").spellings
+
+
+def test_counts_targets_and_places() -> None:
+    assert element("Patient", "name").many
+    assert not element("Patient", "birthDate").many
+    assert element("Patient", "generalPractitioner").targets == {"Organization", "Practitioner", "PractitionerRole"}
+    assert element("Observation", "focus").targets == frozenset()
+    assert element("Questionnaire.item", "item").spellings == {"item": "Questionnaire.item"}
+    assert element("Patient", "id").spellings == {"id": "id"}
+    assert element("Patient", "id").bare
+    assert element("HumanName", "id").spellings == {"id": "string"}
+    assert not element("Patient", "birthDate").bare
+
+
+def test_codes_of_required_bindings() -> None:
+    assert value_set("administrative-gender") == {
+        "http://hl7.org/fhir/administrative-gender": ("male", "female", "other", "unknown")
+    }
+    assert element("Patient", "gender").codes == "administrative-gender"
+    assert element("Patient", "language").codes is None, "preferred, not required"
+    assert element("Attachment", "contentType").codes is None, "media types are somebody else's to list"
+    assert element("Condition", "clinicalStatus").codes == "condition-clinical"
+
+
+@pytest.mark.parametrize("question", [elements, mandatory_elements, summary_elements])
+def test_what_is_no_type_has_no_elements(question: type) -> None:
+    assert question("Nothing") == frozenset()
+    assert question("HumanName") == frozenset()
+
+
+def test_the_table_is_read_by_who_asks_for_it() -> None:
+    code = "from clerkship.fhir import definitions as d; 'Patient' in d.RESOURCE_TYPES; print(d._table.cache_info().misses)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "0"

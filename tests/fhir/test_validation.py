@@ -1,0 +1,185 @@
+"""What is wrong with a resource: what is found, where, and in which words."""
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clerkship.fhir.definitions import RESOURCE_TYPES, elements
+from clerkship.fhir.resource import Resource, parse, render
+from clerkship.fhir.validation import DEEPEST, MOST, lenient, validate
+from tests.fhir.cases import CASES
+from tests.fhir.mutations import GONE, changed, mutations
+from tests.fhir.samples import BUNDLE, OBSERVATION, PATIENT, QUESTIONNAIRE, SAMPLES, to
+
+
+@pytest.mark.parametrize("resource", SAMPLES, ids=lambda sample: str(sample["resourceType"]))
+def test_what_is_valid_is_let_be(resource: Resource) -> None:
+    before = render(resource)
+    assert validate(resource) == []
+    assert validate(parse(before)) == []
+    assert render(resource) == before
+
+
+@pytest.mark.parametrize(("resource", "path", "value", "where", "code", "text"), CASES)
+def test_what_is_wrong_is_named(resource: Resource, path: str, value: Any, where: str, code: str, text: str) -> None:
+    made = changed(resource, path, value) if path else {**resource, "": value}
+    found = validate(made)
+    if not code:
+        assert found == []
+        return
+    assert any(issue.expression == where and issue.code == code and text in issue.text for issue in found), found
+    assert all(issue.severity == "error" for issue in found)
+
+
+@pytest.mark.parametrize("resource", SAMPLES, ids=lambda sample: str(sample["resourceType"]))
+def test_whatever_is_broken_is_reported_where_it_is(resource: Resource) -> None:
+    made = list(mutations(resource))
+    assert len(made) > 15
+    for what, where, broken in made:
+        found = validate(broken)
+        assert any(issue.expression.startswith(where) for issue in found if issue.expression) or (
+            what in ("unknown type", "no type") and found
+        ), (what, where, found)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda below: st.lists(below, max_size=4) | st.dictionaries(st.text(max_size=8), below, max_size=4),
+    max_leaves=12,
+)
+
+
+@st.composite
+def near_resources(draw: st.DrawFn) -> Any:
+    """A resource type with any of its elements holding anything."""
+    type = draw(st.sampled_from(sorted(RESOURCE_TYPES)))
+    names = st.sampled_from(sorted(elements(type) | {"_" + name for name in elements(type)}))
+    return {"resourceType": type, **draw(st.dictionaries(names, JSON, max_size=6))}
+
+
+@settings(max_examples=200, deadline=None)
+@given(JSON | near_resources())
+def test_nothing_makes_it_stumble(value: Any) -> None:
+    for issue in validate(value):
+        assert issue.text
+        assert len(issue.text) < 2000
+
+
+def test_everything_is_said_at_once() -> None:
+    broken = {"resourceType": "MedicationRequest", "status": "done", "priority": "soon", "note": []}
+    said = [issue.text for issue in validate(broken)]
+    assert [text.partition(":")[0].removeprefix("MedicationRequest.") for text in said] == [
+        *("status", "priority", "note", "intent", "subject", "medication"),
+    ]
+
+
+@pytest.mark.parametrize("nothing", [None, [], "Patient", 5, {}, {"id": "x"}])
+def test_what_is_no_resource_is_refused_by_everybody(nothing: Any) -> None:
+    [issue] = validate(nothing)
+    assert lenient([issue]) == ([issue], [])
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("zzz", 1),
+        ("gender", "girl"),
+        ("link[0].other", GONE),
+        ("generalPractitioner[0]", to("Patient/1")),
+        ("name", []),
+        ("contact[0].name", GONE),
+    ],
+)
+def test_what_a_lenient_server_lets_through(path: str, value: Any) -> None:
+    found = validate(changed(PATIENT, path, value))
+    assert found
+    assert lenient(found) == ([], found)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("id", "a b"),
+        ("name", "Ada"),
+        ("birthDate", "yesterday"),
+        ("multipleBirthBoolean", True),
+        ("active", "yes"),
+        ("contact[0].gender", None),
+        ("generalPractitioner[0].reference", "nobody"),
+    ],
+)
+def test_what_no_server_can_keep(path: str, value: Any) -> None:
+    found = validate(changed(PATIENT, path, value))
+    assert found
+    assert lenient(found) == (found, [])
+
+
+def nested(deep: int) -> Resource:
+    """Questions within questions."""
+    item: dict[str, Any] = {"linkId": "last", "type": "boolean"}
+    for number in range(deep):
+        item = {"linkId": str(number), "type": "group", "item": [item]}
+    return {**QUESTIONNAIRE, "item": [item]}
+
+
+def test_depth_has_a_bound() -> None:
+    assert validate(nested(DEEPEST - 2)) == []
+    [issue] = validate(nested(5000))
+    assert issue.code == "too-long"
+    assert f"nested more than {DEEPEST} deep" in issue.text
+    assert lenient([issue]) == ([issue], [])
+
+
+@pytest.mark.parametrize("within", ["extension", "contained", "bundle"])
+def test_depth_has_a_bound_whatever_is_nested(within: str) -> None:
+    made: Any = {"url": "last", "valueString": "x"} if within == "extension" else {"resourceType": "Basic"}
+    for _ in range(5000):
+        if within == "extension":
+            made = {"url": "more", "extension": [made]}
+        elif within == "contained":
+            made = {"resourceType": "Patient", "contained": [made]}
+        else:
+            made = {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": made}]}
+    found = validate({"resourceType": "Patient", "extension": [made]} if within == "extension" else made)
+    assert any(issue.code == "too-long" for issue in found)
+
+
+def test_many_mistakes_are_counted_and_not_all_listed() -> None:
+    found = validate({**PATIENT, **{f"element{number}": 1 for number in range(50_000)}})
+    assert len(found) == MOST + 1
+    assert "more than 1000 things are wrong" in found[-1].text
+
+
+def test_long_values_are_quoted_short() -> None:
+    for issue in validate({**PATIENT, "gender": "x" * 1_000_000, "y" * 1_000_000: 1, "birthDate": "1" * 1_000_000}):
+        assert len(issue.text) < 300
+        assert len(issue.expression) < 200
+
+
+HOSTILE = {
+    "code": ("gender", "a " * 100_000 + " "),
+    "reference": ("managingOrganization", to("http://" + "A/" * 100_000 + "?")),
+    "base64": ("photo", [{"data": " " * 200_000 + "!", "contentType": "x"}]),
+    "date": ("birthDate", "9" * 200_000),
+    "div": ("text", {"status": "generated", "div": "<b>" * 200_000}),
+    "list": ("name", [{"text": "x"}] * 20_000),
+    "extensions": ("_birthDate", {"extension": [{"url": "u", "valueString": "x"}] * 20_000}),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_input_takes_more_than_its_share_of_time(kind: str) -> None:
+    name, value = HOSTILE[kind]
+    started = time.perf_counter()
+    validate({**PATIENT, name: value})
+    assert time.perf_counter() - started < 2  # quadratic ones would take minutes
+
+
+def test_a_bundle_of_many_takes_as_long_as_its_entries() -> None:
+    entry = {"resource": OBSERVATION, "request": {"method": "POST", "url": "Observation"}}
+    started = time.perf_counter()
+    assert validate({**BUNDLE, "entry": [entry] * 2000}) == []
+    assert time.perf_counter() - started < 5
