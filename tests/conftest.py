@@ -11,6 +11,15 @@ from tests.workbench import Workbench
 os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # whoever starts the tests, messages name the command alike
 
 
+@pytest.fixture(autouse=True, scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What datasets come to is kept among the tests' own files, not among the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("CLERKSHIP_CACHE", str(folder))
+        yield folder
+
+
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Workbench]:
     """A folder to write files in and run them."""

@@ -16,6 +16,10 @@ class Settings:
     """Every setting there is; each can be given as CLERKSHIP_ and its name."""
 
     store: Path = field(default=Path(".clerkship/store.db"), metadata={"about": "file that runs are kept in"})
+    cache: Path | None = field(
+        default=None,
+        metadata={"about": "folder for what datasets come to, checked once; by default `clerkship` in the user's own"},
+    )
     timeout: float = field(default=300.0, metadata={"about": "wall seconds per task that sets no timeout"})
     turn_timeout: float = field(
         default=TURN_TIMEOUT, metadata={"about": "wall seconds per answer in a conversation that sets no limit"}
@@ -98,6 +102,7 @@ class Settings:
 
 _EXPECTED = {
     "store": "a path",
+    "cache": "a path",
     "timeout": "seconds, more than 0 and at most 86400",
     "turn_timeout": "seconds, more than 0 and at most 86400",
     "max_turns": "a whole number, at least 1",
@@ -149,6 +154,7 @@ _POSITIVE = ("timeout", "turn_timeout", "max_turns", "concurrency", "endpoint_ca
 _ADDRESSES = ("openai_base_url", "anthropic_base_url", "azure_api_base")
 _SORTS: dict[str, type[Path] | type[float] | type[int]] = {
     "store": Path,
+    "cache": Path,
     "timeout": float,
     "turn_timeout": float,
     "max_turns": int,
@@ -183,7 +189,21 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
             raise InputError.of(
                 f"CLERKSHIP_{setting.name.upper()} is {text!r}", hint=f"expected {_EXPECTED[setting.name]}"
             ) from None
+    given["cache"] = _cache(given.get("cache"), environ)
     return Settings(**given)  # type: ignore[arg-type]
+
+
+def _cache(given: object, environ: Mapping[str, str]) -> Path | None:
+    """The folder that is named, or that of this user for such things; none where there is no home."""
+    if isinstance(given, Path):
+        return given
+    above = environ.get("XDG_CACHE_HOME", "")
+    if Path(above).is_absolute():  # a relative one is to be ignored, says the specification
+        return Path(above) / "clerkship"
+    try:
+        return Path("~/.cache/clerkship").expanduser()
+    except RuntimeError:
+        return None
 
 
 def _secret(name: str, text: str) -> str:

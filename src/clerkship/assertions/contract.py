@@ -71,6 +71,10 @@ class Assertion(Frozen):
     aliases: ClassVar[tuple[str, ...]] = ()
     simulator: ClassVar[str | None] = None
     """The kind of sandbox whose final state it reads; `sandbox` names which, unless there is only one."""
+    scoped: ClassVar[bool] = False
+    """Whether a criterion's `input_entity_id` narrows what it looks at; where it does not, it is a label alone."""
+    entity_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields of it that name entities of the task."""
     judged: ClassVar[bool] = False
     """Whether a model is asked; without one it can be skipped, and is never taken for passed."""
     events: ClassVar[tuple[type[Payload], ...]] = ()

@@ -102,7 +102,7 @@ def _only_task(store: Store, run: str) -> str:
 def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> None:
     if json:
         found = {"run": view.run, "counts": view.counts, "repeats": view.repeats(), "judged": view.judged_data()}
-        print_json(found | {"tasks": view.task_runs})
+        print_json(found | {"templates": view.templates_data(), "tasks": view.task_runs})
         return
     made = f"  [quiet]{view.run.descent}[/]" if view.run.descent else ""
     out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{made}")

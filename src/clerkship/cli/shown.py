@@ -112,6 +112,7 @@ class RunShown:
         code = 2 if problems else result.exit_code()
         found = {"run": view.run, "counts": view.counts, "exit_code": code, "report": written["html"]}
         found |= {"reports": written, "repeats": view.repeats(), "judged": view.judged_data()}
+        found |= {"templates": view.templates_data()}
         found |= {"tasks": view.task_runs, "warnings": self.warnings}
         found |= {"tape": result.tape} if result.tape is not None else {}
         print_json(found | ({"problems": problems} if problems else {}))

@@ -54,6 +54,10 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
         console.print(f"\n[quiet]… and {more}: {program()} show {run.id} --failed{escape(elsewhere)}[/]")
     console.print()
     console.print(summary(run, counts))
+    templates = view.templates()
+    if templates is not None and templates.rates():
+        console.print()
+        _print_rates(console, templates.rates(), "template")
     if whole and run.trials > 1:
         _print_repeats(console, repeats(found.values()))
     if whole and run.until_sure is not None:
@@ -82,12 +86,12 @@ def _first_of_each(task_runs: Sequence[TaskRun]) -> list[TaskRun]:
     return list(found.values())
 
 
-def _print_rates(console: Console, found: Sequence[TaskRate]) -> None:
-    """Tasks that were repeated: how often each passed."""
+def _print_rates(console: Console, found: Sequence[TaskRate], of: str = "task") -> None:
+    """Tasks that were repeated, or templates that were done for many records: how often each passed."""
     table = Table(box=None, pad_edge=False, header_style="quiet")
     for title in ("passed", "rate", "95 % interval"):
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("task", overflow="fold")
+    table.add_column(of, overflow="fold")
     table.add_column("", no_wrap=True)
     # With many tasks the unhappy ones are what anybody wants to see.
     shown = sorted(found, key=_all_passed)[:MOST_ROWS] if len(found) > MOST_ROWS else found

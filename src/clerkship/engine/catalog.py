@@ -127,6 +127,14 @@ class Registered:
         """The kind of sandbox a step acts on, or an assertion reads; it must be named, or be the only one."""
         return self.steps.get(name).simulator if sort == "step" else self.assertions.get(name).simulator
 
+    def is_scoped(self, name: str) -> bool:
+        """Whether a criterion's `input_entity_id` narrows what an assertion looks at."""
+        return self.assertions.get(name).scoped
+
+    def entity_fields(self, name: str) -> Collection[str]:
+        """The fields of an assertion that name entities of the task."""
+        return self.assertions.get(name).entity_fields
+
     def reads(self, name: str) -> frozenset[str]:
         """The agent's own events that an assertion of this name looks for; none if there is no such assertion."""
         return self.assertions.get(name).reads() if name in self.assertions else frozenset()

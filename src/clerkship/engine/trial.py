@@ -406,6 +406,7 @@ class Trial:
             head=log.head,
             events=len(log.events),
             snapshot=snapshot.hash,
+            template=snapshot.template,
             tags=snapshot.task.tags,
             models=self._tally.used(),
             quality=self._quality,
@@ -452,6 +453,7 @@ def stillborn(job: Job, error: str, ending: Literal["errored", "cancelled"] = "e
         head=Log().head,
         events=0,
         snapshot=snapshot.hash,
+        template=snapshot.template,
         tags=snapshot.task.tags,
     )
     return Finished(task_run, b"", {}, b"{}")

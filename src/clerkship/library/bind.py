@@ -1,4 +1,4 @@
-"""Entities to records, and their values into templates."""
+"""The values of a task's entities into its templates."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -6,45 +6,12 @@ from typing import Any
 
 import orjson
 
+from clerkship.fhir import exact
+from clerkship.fhir.record import Charted
 from clerkship.library.template import BadTemplate, render
-from clerkship.model.dataset import Dataset, Record
-from clerkship.model.matcher import describe, holds
-from clerkship.model.path import lookup
-from clerkship.model.pattern import PatternTooSlow
-from clerkship.model.task import Entity
 
 MOST_WRITTEN = 10_000_000
 Path = list[int | str]
-
-
-class BadBinding(Exception):
-    """A query that finds no record, or more than one."""
-
-
-def bind(entity: Entity, dataset: Dataset) -> Record:
-    """The one record an entity means."""
-    try:
-        found = [record for record in dataset.records if _fits(entity, record)]
-    except PatternTooSlow as slow:
-        raise BadBinding(f"`{entity.id}`: {slow}") from None
-    if len(found) == 1:
-        return found[0]
-    asked = ", ".join(f"{path} {describe(expected)}" for path, expected in entity.where.items())
-    query = f"{entity.type or 'record'}{f' with {asked}' if asked else ''}"
-    if not found:
-        there = f"it has {len(dataset.records)} records" if dataset.type == "records" else "it holds files, not records"
-        raise BadBinding(f"`{entity.id}` finds no {query} in {dataset.name}; {there}")
-    names = ", ".join(str(record.get("id") or record)[:40] for record in found[:5])
-    more = ", …" if len(found) > 5 else ""
-    raise BadBinding(
-        f"`{entity.id}` must find one record, but {len(found)} of {dataset.name} fit {query}: {names}{more}"
-    )
-
-
-def _fits(entity: Entity, record: Record) -> bool:
-    return entity.type in (None, record.get("type"), record.get("resourceType")) and all(
-        holds(expected, lookup(record, path)) for path, expected in entity.where.items()
-    )
 
 
 @dataclass
@@ -57,6 +24,8 @@ class Filler:
     complain: Callable[[Path, str, str], None]
     pass_over: Callable[[Path], None]
     room: int = MOST_WRITTEN
+    failed: bool = False
+    """Whether something could not be filled in."""
 
     def fill(self, data: Any, path: Path) -> Any:
         """The same data with every template filled in."""
@@ -70,11 +39,13 @@ class Filler:
 
     def _fill_text(self, text: str, path: Path) -> Any:
         if self.room < 0:
+            self.failed = True
             self.pass_over(path)
             return text
         try:
-            value = render(text, self.values)
+            value = _plain(render(text, self.values))
         except BadTemplate as bad:
+            self.failed = True
             if bad.unknown and bad.unknown in self.unbound:
                 self.pass_over(path)
             else:
@@ -84,3 +55,10 @@ class Filler:
         if self.room < 0:
             self.complain(path, f"the task's templates write more than {MOST_WRITTEN:,} characters in all", "")
         return value
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: a resource without what it knows besides, and numbers as any reader has them."""
+    if isinstance(value, Charted) or exact.is_exact(value):
+        return orjson.loads(exact.dumps(value))
+    return value

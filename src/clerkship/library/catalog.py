@@ -49,6 +49,14 @@ class Catalog(Protocol):
         """The kind of sandbox a step acts on, or an assertion reads; it must be named, or be the only one."""
         ...
 
+    def is_scoped(self, name: str) -> bool:
+        """Whether a criterion's `input_entity_id` narrows what an assertion looks at."""
+        ...
+
+    def entity_fields(self, name: str) -> Collection[str]:
+        """The fields of an assertion that name entities of the task."""
+        ...
+
     def reads(self, name: str) -> frozenset[str]:
         """The agent's own events that an assertion of this name looks for; none if there is no such assertion."""
         ...

@@ -4,6 +4,7 @@ Each part of a file is read by itself here, so that a mistake in one does not hi
 that is not of the right shape is passed over: the model it belongs to has complained of it.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -106,9 +107,17 @@ class Checker:
             return False
         return True
 
+    def _is_assertion(self, name: str) -> bool:
+        try:
+            self.catalog.assertion(name)
+        except UnknownName:
+            return False
+        return True
+
     def check_task(self, data: Mapping[str, Any], place: Surroundings | None) -> None:
         """Criteria, steps and the person; without a place, what can be said without one."""
-        entities = [entity.get("id") for entity in as_list(data.get("entities")) if isinstance(entity, dict)]
+        written = [data.get("for_each"), *as_list(data.get("entities"))]
+        entities = [entity.get("id") for entity in written if isinstance(entity, dict)]
         for number, criterion in enumerate(as_list(data.get("criteria"))):
             self._check_criterion(as_map(criterion), ["criteria", number], entities, place)
         scenario = data.get("scenario")
@@ -158,10 +167,33 @@ class Checker:
         call = _read(AssertionCall, data.get("assertion"))
         if call is not None:
             self._check_call("assertion", call.name, call.args, [*path, "assertion"], place)
-        wanted = data.get("input_entity_id")
+            self._check_entity_fields(call, [*path, "assertion", call.name], entities)
+        self._check_entity(data.get("input_entity_id"), [*path, "input_entity_id"], entities)
+
+    def _check_entity(self, wanted: Any, path: Path, entities: list[Any]) -> None:
         if isinstance(wanted, str) and wanted not in entities:
             hint = did_you_mean(wanted, [name for name in entities if isinstance(name, str)])
-            self.note([*path, "input_entity_id"], f"no entity `{wanted}`", hint or "the task has no entities")
+            self.note(path, f"no entity `{wanted}`", hint or "the task has no entities")
+
+    def _check_entity_fields(self, call: AssertionCall, path: Path, entities: list[Any]) -> None:
+        known = isinstance(call.args, dict) and self._is_assertion(call.name)
+        for field in self.catalog.entity_fields(call.name) if known else ():
+            named = as_map(call.args).get(field)
+            for number, name in enumerate(as_list(named)):
+                self._check_entity(name, [*path, field, number], entities)
+            self._check_entity(named, [*path, field], entities)
+
+    def check_scopes(self, written: Mapping[str, Any]) -> None:
+        """Of a task as it is written: an `input_entity_id` that narrows nothing, and whose record the assertion does not
+        speak of either, is not what its author takes it for."""
+        for number, criterion in enumerate(map(as_map, as_list(written.get("criteria")))):
+            call, entity = _read(AssertionCall, criterion.get("assertion")), criterion.get("input_entity_id")
+            if call is None or not isinstance(entity, str) or not self._is_assertion(call.name):
+                continue
+            if not self.catalog.is_scoped(call.name) and not _mentions(call.args, entity):
+                message = f"`input_entity_id` does not narrow `{call.name}`, which looks at everything"
+                hint = f"put the record in by template, {{{{ {entity}.… }}}}"
+                self.warn(["criteria", number, "input_entity_id"], message, hint)
 
     def _check_call(self, sort: str, name: str, args: JsonValue, path: Path, place: Surroundings | None) -> None:
         try:
@@ -252,6 +284,15 @@ def _maps(data: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     elif isinstance(data, list | tuple):
         for number, value in enumerate(data):
             yield from _maps(value, [*path, number])
+
+
+def _mentions(data: Any, name: str) -> bool:
+    """Whether a template somewhere in it has this name."""
+    if isinstance(data, Mapping):
+        return any(_mentions(value, name) for value in data.values())
+    if isinstance(data, list | tuple):
+        return any(_mentions(value, name) for value in data)
+    return isinstance(data, str) and re.search(rf"\{{[{{%].*\b{re.escape(name)}\b", data, re.DOTALL) is not None
 
 
 def _read(model: type[M], data: Any) -> M | None:

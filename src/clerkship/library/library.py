@@ -28,6 +28,8 @@ class LoadedTask:
     line: int = 0
     column: int = 0
     """Where in the file, of one that has several."""
+    template: str = ""
+    """The task that it was made from, of one that is done for each of many records."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,13 @@ class Library:
         )
 
     def _named(self, pattern: str) -> list[str]:
-        """The tasks of this name or pattern; else those in files of this name; else those with this in their names."""
-        found = [name for name in self.tasks if _is_named(name, pattern)]
+        """The tasks of this name or pattern, or made from one so named; else those in files of this name; else those with
+        this in their names."""
+        found = [
+            name
+            for name, loaded in self.tasks.items()
+            if _is_named(name, pattern) or (loaded.template and _is_named(loaded.template, pattern))
+        ]
         found = found or [name for name, loaded in self.tasks.items() if _is_named(Path(loaded.file).stem, pattern)]
         found = found or fitting(pattern, self.tasks)
         if not found:
@@ -100,6 +107,7 @@ class Library:
             solution=loaded.solution,
             timeout=loaded.task.timeout or timeout,
             source=self._place(loaded.file),
+            template=loaded.template,
         )
 
     def _place(self, file: str) -> str:

@@ -3,40 +3,43 @@
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from clerkship.kit.memory import uncollected
 from clerkship.library import rasa
-from clerkship.library.bind import BadBinding, Filler, bind
+from clerkship.library.bind import Filler
 from clerkship.library.catalog import Catalog
 from clerkship.library.check import Checker, Surroundings, surroundings
 from clerkship.library.complaint import complain, dotted
 from clerkship.library.conftest import STEM, TRIALS, above, check_template, is_conftest, read_template
+from clerkship.library.datasets import BUILT_IN, Datasets, Disagreement, instead_of, named_built_in
 from clerkship.library.e2e import KEYS, E2eFiles, is_e2e
+from clerkship.library.entities import FOR_EACH, Binder, Bound
 from clerkship.library.known import Known
 from clerkship.library.labelled import KEY, is_labelled
 from clerkship.library.library import Library, LoadedTask
+from clerkship.library.piece import Piece
 from clerkship.library.rasa import is_of_a_project
+from clerkship.library.resources.cache import Cache
 from clerkship.library.source import (
     SUFFIXES,
     Folder,
     Report,
     Unreadable,
     personas_above,
-    read_folder,
     read_text,
 )
-from clerkship.library.yaml import Spot, Tree
+from clerkship.library.yaml import Tree
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.conftest import Conftest
-from clerkship.model.dataset import Dataset, DatasetFile, Record
+from clerkship.model.dataset import Dataset, DatasetFile
 from clerkship.model.domain import Abilities
 from clerkship.model.environment import CONVERSATION, Environment
 from clerkship.model.labelled import LabelledFile
@@ -44,56 +47,16 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.persona import Persona
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.scenario_file import ScenarioFile
-from clerkship.model.task import Entity, Task
+from clerkship.model.task import LONGEST_NAME, Entity, Task
 from clerkship.model.variables import UnknownVariable, expand
 
 M = TypeVar("M", bound=BaseModel)
-_ENTITY = TypeAdapter(Entity)
 _TEMPLATED = ("task_item", "scenario", "criteria")
 _SINGLE = ("scenario",)
 """What a file has one of, and which goes by the file's name."""
 _OF_SCENARIOS = ("simulation_context", "setup", "goals")
 _SORTS = ("task", "environment", "dataset", "benchmark", "persona")
 _PLURALS = {f"{sort}s": sort for sort in _SORTS}
-
-
-@dataclass(frozen=True)
-class Piece:
-    """One thing a file defines, and where."""
-
-    sort: str
-    tree: Tree
-    path: list[int | str]
-    data: Any
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """Its keys and values, whatever they are; none if it is no map."""
-        return self.data if isinstance(self.data, dict) else {}
-
-    @property
-    def name_key(self) -> str:
-        """The key it is known by."""
-        return "slug" if self.sort == "benchmark" else "name"
-
-    @property
-    def name(self) -> str:
-        """What it is known by; empty if it says nothing that can be one."""
-        name = self.fields.get(self.name_key)
-        return name if isinstance(name, str) else ""
-
-    @property
-    def slug(self) -> str:
-        """The name of its file, without folder and ending."""
-        return Path(self.tree.file).stem
-
-    def spot(self, *path: int | str) -> Spot:
-        """Where something in it is written."""
-        return self.tree.locate([*self.path, *path])
-
-    def file(self, *path: int | str) -> Path:
-        """The file something in it is written in: other files are named from there."""
-        return Path(self.spot(*path).file)
 
 
 @dataclass
@@ -106,6 +69,8 @@ class Loader:
     known: Known
     only: Path | None = None
     """The one file that is asked for, if it is one: mistakes elsewhere are not its own."""
+    cache: Path | None = None
+    """Where what was made of datasets is kept, if it is."""
     passed_over: list[str] = field(default_factory=list)
     environments: dict[str, Environment] = field(default_factory=dict)
     datasets: dict[str, Dataset] = field(default_factory=dict)
@@ -124,14 +89,33 @@ class Loader:
         self._warnings = Report(spoiled=self.folder.report.spoiled)
         self._variables = self.catalog.variables()
 
+        def take(report: Report) -> Callable[[Problem], None]:
+            return lambda problem: report.add(problem.file, lambda: problem)
+
+        self._datasets = Datasets(
+            self.folder,
+            Cache(self.cache),
+            take(self.folder.report),
+            take(self._warnings),
+            self.environments.values(),
+        )
+        self._binder = Binder(
+            self.datasets,
+            lambda: self._names("dataset"),
+            lambda name: self._is_unknown("dataset", name),
+            lambda piece, path, *words: self.problem(piece.tree, [*piece.path, *path], *words),
+            self._filler,
+        )
+
     def load(self) -> Library:
         """Everything, or every problem."""
         pieces = self._pieces()
         self._conftest(pieces)
         for piece in pieces:
             self._define(piece)
-        self._each(pieces, "dataset", self._dataset)
         self._each(pieces, "environment", self._environment)
+        self._each(pieces, "dataset", self._dataset)
+        self._built_in([piece for piece in pieces if piece.sort in ("environment", "task")])
         self._each(pieces, "benchmark", self._benchmark)
         self._each(pieces, "persona", self._persona)
         self._each(pieces, "task", self._task)
@@ -279,7 +263,8 @@ class Loader:
 
     def _names(self, sort: str) -> list[str]:
         """All that is defined, well or badly."""
-        return [name for name in self._defined.get(sort, {}) if name]
+        built_in = BUILT_IN if sort == "dataset" else ()
+        return [name for name in dict.fromkeys((*self._defined.get(sort, {}), *built_in)) if name]
 
     def _is_unknown(self, sort: str, name: str) -> bool:
         """Whether nothing of this name is defined, nor is it in a file that could not be read."""
@@ -305,15 +290,21 @@ class Loader:
         written = self._model(piece, DatasetFile, piece.data)
         if written is None:
             return
-        files = {path: text.encode() for path, text in written.files.items()}
-        if written.folder is not None:
+        dataset = self._datasets.load(piece, written)
+        if dataset is not None:
+            self.datasets.setdefault(written.name, dataset)
+
+    def _built_in(self, pieces: list[Piece]) -> None:
+        """Datasets that are known without a file, as far as something names them."""
+        for name, (piece, path) in named_built_in(pieces).items():
+            if name in self._defined.get("dataset", {}):
+                continue
             try:
-                files = read_folder(self.folder.beside(piece.file("folder"), written.folder)) | files
-            except Unreadable as unreadable:
-                message = f"{written.folder}: {unreadable.message}"
-                self.problem(piece.tree, [*piece.path, "folder"], message, unreadable.hint)
-        dataset = Dataset(name=written.name, type=written.type, records=written.records, files=files)
-        self.datasets.setdefault(written.name, dataset)
+                made = self._datasets.built_in(name)
+            except Disagreement as bad:
+                self.problem(piece.tree, [*piece.path, *path], str(bad), instead_of(name))
+            else:
+                self.datasets |= {name: made} if made is not None else {}
 
     def _environment(self, piece: Piece) -> None:
         environment = self._model(piece, Environment, piece.data)
@@ -367,17 +358,56 @@ class Loader:
         return task.model_copy(update={"scenario": scenario.model_copy(update={"person": person})})
 
     def _task(self, piece: Piece) -> None:
+        """One task, or with `for_each` one for each record: then mistakes in the first are those of all."""
         name = self._environment_name(piece)
         environment = CONVERSATION if name is None else self.environments.get(name)
-        bound, unbound = self._bind(piece)
-        now = (environment or CONVERSATION).now.isoformat()
-        data = self._render(piece, {**bound, "now": now}, unbound)
-        task = self._model(piece, Task, data)
-        self._checker(piece).check_task(self._expanded(piece, data), self._surroundings(name))
         solution = self._solution(piece)
-        task = self._cast(piece, task, ("scenario", "person", "persona")) if task is not None else None
-        if task is not None and environment is not None:
-            self.tasks.setdefault(task.name, LoadedTask(task, environment, bound, solution, piece.tree.file))
+        self._checker(piece).check_scopes(piece.fields)
+        for bound in self._binder.bound(piece, (environment or CONVERSATION).now):
+            before = len(self.folder.report.problems)
+            task = self._filled(piece, bound, self._surroundings(name))
+            if len(self.folder.report.problems) > before:
+                break
+            if task is None or environment is None:
+                continue
+            written = task.name
+            if bound.subject is not None:
+                task = self._one_of_many(piece, task, bound.name, bound.subject)
+            template = written if bound.subject is not None else ""
+            loaded = LoadedTask(task, environment, bound.kept(), solution, piece.tree.file, template=template)
+            self.tasks.setdefault(task.name, loaded)
+
+    def _filled(self, piece: Piece, bound: Bound, place: Surroundings | None) -> Task | None:
+        """The task with its templates filled in, checked."""
+        data = self._render(piece, bound)
+        task = self._model(piece, Task, data)
+        self._checker(piece).check_task(self._expanded(piece, data), place)
+        if task is None:
+            return None
+        task = self._cast(piece, task, ("scenario", "person", "persona"))
+        return self._filled_persona(piece, task, bound)
+
+    def _one_of_many(self, piece: Piece, task: Task, name: str, subject: Entity) -> Task:
+        """The task of one record, with a name of its own."""
+        own = f"{task.name} [{name}]"
+        if len(own) > LONGEST_NAME:
+            message = f"with the id of its record the name has {len(own)} characters, and may have {LONGEST_NAME}"
+            self.problem(piece.tree, [*piece.path, "name"], message, "make it shorter")
+        elif own in self.tasks:
+            self.problem(piece.tree, [*piece.path, FOR_EACH], f"two tasks would be called {own!r}")
+        return task.model_copy(update={"name": own, "entities": (subject, *task.entities), "for_each": None})
+
+    def _filled_persona(self, piece: Piece, task: Task, bound: Bound) -> Task:
+        """What is said of the person in a file of their own has templates too."""
+        person = task.scenario.person if task.scenario is not None else None
+        if task.scenario is None or person is None or not isinstance(person.persona, Persona):
+            return task
+        written = person.persona.model_dump(mode="json", exclude_unset=True)
+        path = [*piece.path, "scenario", "person", "persona"]
+        filler = self._filler(piece, bound.values(), bound.unbound)
+        filled = Persona.model_validate({key: filler.fill(value, path) for key, value in written.items()})
+        person = person.model_copy(update={"persona": filled})
+        return task.model_copy(update={"scenario": task.scenario.model_copy(update={"person": person})})
 
     def _scenario(self, piece: Piece) -> None:
         """A scenario file is a task; what it says is checked where it says it."""
@@ -429,38 +459,6 @@ class Loader:
 
         return Checker(self.catalog, note, note_all, warn, self.known)
 
-    def _bind(self, piece: Piece) -> tuple[dict[str, Record], set[str]]:
-        """The records of a task's entities, and the ids of those that could not be had."""
-        bound: dict[str, Record] = {}
-        unbound: set[str] = set()
-        written = piece.fields.get("entities")
-        for number, item in enumerate(written if isinstance(written, list) else ()):
-            path = [*piece.path, "entities", number]
-            try:
-                entity = _ENTITY.validate_python(item)
-            except ValidationError:  # said when the task itself is read
-                unbound.add(str(item.get("id")) if isinstance(item, dict) else "")
-                continue
-            if entity.id in bound or entity.id in unbound or entity.id == "now":
-                self.problem(piece.tree, [*path, "id"], f"the id `{entity.id}` is taken")
-            elif (record := self._find(piece, entity, path)) is not None:
-                bound[entity.id] = record
-            else:
-                unbound.add(entity.id)
-        return bound, unbound
-
-    def _find(self, piece: Piece, entity: Entity, path: list[int | str]) -> Record | None:
-        if self._is_unknown("dataset", entity.dataset):
-            hint = did_you_mean(entity.dataset, self._names("dataset"))
-            self.problem(piece.tree, [*path, "dataset"], f"unknown dataset `{entity.dataset}`", hint)
-        if entity.dataset not in self.datasets:
-            return None
-        try:
-            return bind(entity, self.datasets[entity.dataset])
-        except BadBinding as bad:
-            self.problem(piece.tree, path, str(bad))
-            return None
-
     def _check_environment_name(self, piece: Piece, name: str) -> None:
         if self._is_unknown("environment", name):
             hint = did_you_mean(name, self._names("environment"))
@@ -490,7 +488,17 @@ class Loader:
         piece = self._defined.get("environment", {}).get(name) if name else None
         return surroundings(piece.fields) if piece is not None else None
 
-    def _render(self, piece: Piece, values: dict[str, Any], unbound: set[str]) -> Any:
+    def _render(self, piece: Piece, bound: Bound) -> Any:
+        if not isinstance(piece.data, dict):
+            return piece.data
+        filler = self._filler(piece, bound.values(), bound.unbound)
+        filled = {
+            key: filler.fill(value, [*piece.path, key]) if key in _TEMPLATED else value
+            for key, value in piece.data.items()
+        }
+        return filled | ({"entities": bound.entities} if bound.entities else {})
+
+    def _filler(self, piece: Piece, values: Mapping[str, Any], unbound: set[str]) -> Filler:
         def note(path: list[int | str], message: str, hint: str) -> None:
             self.problem(piece.tree, path, message, hint, spoils=True)
 
@@ -498,13 +506,7 @@ class Loader:
             spot = piece.tree.locate(path)
             self.folder.report.spoiled.add((spot.file, spot.line, spot.column))
 
-        filler = Filler(values, unbound, note, pass_over)
-        if not isinstance(piece.data, dict):
-            return piece.data
-        return {
-            key: filler.fill(value, [*piece.path, key]) if key in _TEMPLATED else value
-            for key, value in piece.data.items()
-        }
+        return Filler(values, unbound, note, pass_over)
 
     def _solution(self, piece: Piece) -> str | None:
         name = piece.fields.get("solution")
@@ -538,10 +540,18 @@ def _words(error: ValidationError) -> str:
     return "the person has nothing to begin with" if said.startswith("`starts: person`") else said
 
 
-def load(path: Path, catalog: Catalog, *, needs_task: bool = True, abilities: Abilities | None = None) -> Library:
+def load(
+    path: Path,
+    catalog: Catalog,
+    *,
+    needs_task: bool = True,
+    abilities: Abilities | None = None,
+    cache: Path | None = None,
+) -> Library:
     """The library in a folder, or around a file; a folder without a task is a mistake where tasks are wanted.
 
-    What the files say of the agent (its slots, actions, responses and flows) is checked against its abilities.
+    What the files say of the agent (its slots, actions, responses and flows) is checked against its abilities. What
+    large datasets come to is kept in the cache, if there is one, and taken from there the next time.
     """
     try:
         if not path.exists():
@@ -554,7 +564,7 @@ def load(path: Path, catalog: Catalog, *, needs_task: bool = True, abilities: Ab
     folder = Folder(root_of(path))
     only = None if is_folder else path
     with uncollected():
-        return Loader(folder, catalog, needs_task, Known(abilities, catalog.reads), only).load()
+        return Loader(folder, catalog, needs_task, Known(abilities, catalog.reads), only, cache).load()
 
 
 def root_of(path: Path) -> Path:

@@ -1,16 +1,20 @@
 """Templates: `{{ patient.name }}`, with a few filters. A language too small to run away.
 
 No loops, no calls, no arithmetic: an expression is a path into the values at hand and some filters, so it
-ends, and its output is capped. What is not such an expression is refused when the file is read.
+ends, and its output is capped. What is not such an expression is refused when the file is read. A FHIR resource is
+written in words: `{{ patient.name }}` in the middle of a text is `Maria Lopez`, not a list of HumanNames.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import orjson
 
+from clerkship.fhir.record import Charted
+from clerkship.fhir.wording import words
 from clerkship.model.duration import parse_duration
 from clerkship.model.matcher import as_instant
 from clerkship.model.names import did_you_mean
@@ -38,15 +42,20 @@ class BadTemplate(Exception):
         self.message, self.hint, self.unknown = message, hint, unknown
 
 
-def _shift(sign: int) -> Callable[[Any, Any], str]:
-    def shift(value: Any, by: Any) -> str:
+Text = Callable[[Any], str]
+Filter = Callable[[Any, Any, Text], Any]
+"""From a value and an argument, with the way that such values are written as text."""
+
+
+def _shift(sign: int) -> Filter:
+    def shift(value: Any, by: Any, _: Text) -> str:
         moved = _instant(value) + sign * parse_duration(by)
         return moved.date().isoformat() if len(str(value)) == 10 else moved.isoformat()
 
     return shift
 
 
-def _date(value: Any, form: Any) -> str:
+def _date(value: Any, form: Any, _: Text) -> str:
     if len(str(form)) > LONGEST_FORM:
         raise ValueError(f"a form may have {LONGEST_FORM} characters")
     return _instant(value).strftime(str(form) or "%Y-%m-%d")
@@ -59,15 +68,15 @@ def _instant(value: Any) -> datetime:
     return instant
 
 
-def _join(value: Any, by: Any) -> str:
-    parts = [_as_text(item) for item in value]
+def _join(value: Any, by: Any, text: Text) -> str:
+    parts = [text(item) for item in value]
     if sum(map(len, parts)) + len(str(by)) * len(parts) > OUTPUT_LIMIT:
         raise ValueError(f"it writes more than {OUTPUT_LIMIT:,} characters")
     return str(by).join(parts)
 
 
-def _end(number: int) -> Callable[[Any, Any], Any]:
-    def end(value: Any, _: Any) -> Any:
+def _end(number: int) -> Filter:
+    def end(value: Any, _: Any, __: Text) -> Any:
         if not isinstance(value, list | tuple | str):
             raise ValueError("it is not a list")
         return value[number] if value else None
@@ -75,16 +84,17 @@ def _end(number: int) -> Callable[[Any, Any], Any]:
     return end
 
 
-FILTERS: dict[str, Callable[[Any, Any], Any]] = {
-    "upper": lambda value, _: _as_text(value).upper(),
-    "lower": lambda value, _: _as_text(value).lower(),
-    "title": lambda value, _: _as_text(value).title(),
-    "trim": lambda value, _: _as_text(value).strip(),
+FILTERS: dict[str, Filter] = {
+    "upper": lambda value, _, text: text(value).upper(),
+    "lower": lambda value, _, text: text(value).lower(),
+    "title": lambda value, _, text: text(value).title(),
+    "trim": lambda value, _, text: text(value).strip(),
+    "words": lambda value, _, text: text(value),
     "first": _end(0),
     "last": _end(-1),
-    "length": lambda value, _: len(value),
+    "length": lambda value, _, __: len(value),
     "join": _join,
-    "default": lambda value, other: other if value is None else value,
+    "default": lambda value, other, _: other if value is None else value,
     "date": _date,
     "plus": _shift(1),
     "minus": _shift(-1),
@@ -102,10 +112,10 @@ def render(text: str, values: Mapping[str, Any]) -> Any:
         if start < 0:
             return "".join([*parts, text[end:]])
         expression, after = _expression(text, start + 2)
-        value = _evaluate(expression, values)
+        value, as_text = _evaluate(expression, values)
         if count == 0 and not text[:start].strip() and not text[after:].strip():
             return value
-        parts += [text[end:start], _as_text(value)]
+        parts += [text[end:start], as_text(value)]
         size += len(parts[-1]) + len(parts[-2])
         if size > OUTPUT_LIMIT:
             raise BadTemplate(f"writes more than {OUTPUT_LIMIT:,} characters")
@@ -131,7 +141,7 @@ def _as_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _evaluate(expression: str, values: Mapping[str, Any]) -> Any:
+def _evaluate(expression: str, values: Mapping[str, Any]) -> tuple[Any, Text]:
     text = expression.strip()
     path = _PATH.match(text)
     if path is None or not re.match(r"\s*+(\||$)", text[path.end() :]):
@@ -139,18 +149,26 @@ def _evaluate(expression: str, values: Mapping[str, Any]) -> Any:
             f"`{_short(text)}` is not an expression" if text else "nothing stands between `{{` and `}}`",
             "write a name with dots and filters, such as {{ patient.name | upper }}",
         )
-    value = _find(path[0], values)
+    value, as_text = _find(path[0], values), _text_of(path[0], values)
     end = path.end()
     for _ in range(MOST_FILTERS):
         if end == len(text):
-            return value
+            return value, as_text
         found = _FILTER.match(text, end)
         if found is None:
             bad = text[end:].lstrip(" \n\t|")
             raise BadTemplate(f"`{_short(bad)}` is not a filter", 'write a name, or a name with one "text" or number')
-        value = _apply(found, value)
+        value = _apply(found, value, as_text)
         end = found.end()
     raise BadTemplate(f"more than {MOST_FILTERS} filters in one expression")
+
+
+def _text_of(path: str, values: Mapping[str, Any]) -> Text:
+    """How what a path leads to is written: of a resource in words."""
+    first, *rest = split(path)
+    if not isinstance(values.get(first), Charted):
+        return _as_text
+    return partial(words, name=next((part for part in reversed(rest) if not part.isdigit()), ""))
 
 
 def _find(path: str, values: Mapping[str, Any]) -> Any:
@@ -161,7 +179,7 @@ def _find(path: str, values: Mapping[str, Any]) -> Any:
     for number, part in enumerate(split(path)):
         inner = lookup(here, part)
         if inner is MISSING:
-            known = here.keys() if isinstance(here, Mapping) else ()
+            known = here.names() if isinstance(here, Charted) else here.keys() if isinstance(here, Mapping) else ()
             within = f" in `{_short(path)}`" if part != path else ""
             unknown = part if number == 0 else ""
             raise BadTemplate(f"unknown name `{_short(part)}`{within}", did_you_mean(part, known), unknown=unknown)
@@ -169,13 +187,13 @@ def _find(path: str, values: Mapping[str, Any]) -> Any:
     raise AssertionError(path)
 
 
-def _apply(found: "re.Match[str]", value: Any) -> Any:
+def _apply(found: "re.Match[str]", value: Any, text: Text) -> Any:
     name, double, single, number = found.groups()
     if name not in FILTERS:
         raise BadTemplate(f"unknown filter `{_short(name)}`", did_you_mean(name, FILTERS))
     argument = int(number) if number is not None else double or single or ""
     try:
-        return FILTERS[name](value, argument)
+        return FILTERS[name](value, argument, text)
     except (TypeError, ValueError, KeyError, OverflowError) as error:
         raise BadTemplate(f"`{name}` does not fit {_short(repr(value))}: {error}") from None
 

@@ -37,6 +37,9 @@ class DatasetFile(Frozen):
         AwareDatetime | None,
         Field(description="when these records were current: their dates are moved from there to the environment's now"),
     ] = None
+    validation: Annotated[
+        Literal["strict", "lenient"], Field(description="whether what R4 does not allow is refused, or a warning")
+    ] = "strict"
 
     @model_validator(mode="after")
     def _fits_its_type(self) -> "DatasetFile":
@@ -48,6 +51,10 @@ class DatasetFile(Frozen):
             raise ValueError("`file`, `generate` and `as_of` are for datasets of type fhir")
         if self.type == "fhir" and self.files:
             raise ValueError("a dataset of type fhir has `records`, `file`, `folder` or `generate`, not `files`")
+        if self.type != "fhir" and self.validation != "strict":
+            raise ValueError("`validation` is for datasets of type fhir")
+        if self.type == "fhir" and not (self.records or self.file or self.folder or self.generate):
+            raise ValueError("a dataset of type fhir needs `records`, `file`, `folder` or `generate`")
         return self
 
 
@@ -82,7 +89,8 @@ class Dataset(Frozen):
     def parse(cls, name: str, data: bytes) -> Self:
         """Read it back from its bytes."""
         if data.startswith(_FHIR):
-            return cls(name=name, type="fhir", lines=tuple(data[len(_FHIR) :].splitlines()))
+            _, *lines = data.split(b"\n")  # not cut first: there may be hundreds of megabytes
+            return cls(name=name, type="fhir", lines=tuple(lines if lines != [b""] else ()))
         content = orjson.loads(data)
         content["files"] = {path: text.encode("latin-1") for path, text in content["files"].items()}
         return cls(name=name, **content)

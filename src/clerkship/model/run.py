@@ -105,6 +105,8 @@ class TaskRun(Frozen):
     head: str
     events: int
     snapshot: str
+    template: str = ""
+    """The task as it is written, of one that is done for each of many records."""
     tags: tuple[str, ...] = ()
     models: dict[Role, Usage] = {}
     """What was asked of models, by what for."""

@@ -24,12 +24,15 @@ class Snapshot(Addressed):
     solution: str | None = None
     timeout: float
     source: str = ""
+    template: str = ""
+    """The name of the task as it is written, of one that is done for each of many records."""
     grading: str = GRADING
 
     @property
     def content(self) -> str:
         """A hash of the task itself: not of the limits a run puts on it, nor of where its file was found."""
-        told = self.model_dump(mode="json", exclude={"source", "timeout", "grading"})
+        told = self.model_dump(mode="json", exclude={"source", "timeout", "grading", "template"})
+        told["task"].pop("for_each")  # never in one that is run
         for limit in ("max_turns", "turn_timeout"):
             (told["task"]["scenario"] or {}).pop(limit, None)
         return hashlib.sha256(orjson.dumps(told)).hexdigest()

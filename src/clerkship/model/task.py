@@ -5,11 +5,12 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from clerkship.model.criterion import Criterion
-from clerkship.model.frozen import Frozen, Number
+from clerkship.model.frozen import Frozen, Number, Whole
 from clerkship.model.quality import Metrics
 from clerkship.model.scenario import Expected, Scenario
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+LONGEST_NAME = 200
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 EntityId = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="the name templates use")]
 
 
@@ -19,7 +20,18 @@ class Entity(Frozen):
     id: EntityId
     dataset: str
     type: Annotated[str | None, Field(description="the record's type, such as Patient")] = None
-    where: Annotated[dict[str, Expected], Field(description="dotted path in the record -> literal or matcher")] = {}
+    where: Annotated[
+        dict[str, Expected],
+        Field(description="dotted path in the record, or search parameter of its type -> literal or matcher"),
+    ] = {}
+
+
+class ForEach(Entity):
+    """Records of a dataset, found by query: the task is done once for each, and knows it by `id`."""
+
+    limit: Annotated[Whole | None, Field(ge=1, le=10_000, description="how many at most, in the dataset's order")] = (
+        None
+    )
 
 
 class Task(Frozen):
@@ -32,6 +44,7 @@ class Task(Frozen):
     ] = None
     scenario: Annotated[Scenario | None, Field(description="what happens before, and while, the agent works")] = None
     entities: Annotated[tuple[Entity, ...], Field(description="records the task is about")] = ()
+    for_each: Annotated[ForEach | None, Field(description="records to make one task of each from")] = None
     tags: Annotated[tuple[str, ...], Field(description="labels to select and group by")] = ()
     timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds")] = None
     criteria: Annotated[tuple[Criterion, ...], Field(description="typed assertions, checked after the run")] = ()

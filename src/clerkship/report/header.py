@@ -11,6 +11,7 @@ from clerkship.report.judged import NOT_IN_VERDICT, Judged
 from clerkship.report.outcome import GRADED, OUTCOMES, ended, outcome, tally
 from clerkship.report.percent import percent
 from clerkship.report.repeats import Repeats, curves
+from clerkship.report.templates import Templates
 
 ROWS_WITHOUT_SCRIPT = 2_000
 MOST_NAMED = 12
@@ -21,14 +22,18 @@ _ABOUT |= {"quality": "Quality", "models": "Models"}
 
 
 def render_header(
-    run: BenchmarkRun, counts: Counts, repeated: Repeats | None = None, judged: Judged | None = None
+    run: BenchmarkRun,
+    counts: Counts,
+    repeated: Repeats | None = None,
+    judged: Judged | None = None,
+    templates: Templates | None = None,
 ) -> str:
     """The run, its verdicts and its facts."""
     return f"""<header>
 <div class="title"><p class="kicker">Run report</p><h1>{escape(run.name)}</h1>
 <p class="agent">Agent <code>{escape(run.solver)}</code></p></div>
 <section class="summary" aria-label="Verdicts">
-{_rate(counts)}{_bar(counts)}{_tally(counts)}{_repeated(repeated)}{_notes(run, counts)}{_judged(judged)}
+{_rate(counts)}{_bar(counts)}{_tally(counts)}{_repeated(repeated)}{_notes(run, counts)}{_templates(templates)}{_judged(judged)}
 </section>
 {_facts(run)}
 </header>"""
@@ -84,6 +89,18 @@ def _repeated(found: Repeats | None) -> str:
     more = f" and {len(found.flaky) - MOST_NAMED:,} more" if len(found.flaky) > MOST_NAMED else ""
     flaky = f"<span><b>Flaky</b> {named}{more}</span>" if found.flaky else ""
     return f'<p class="repeats">{told} {flaky}</p>' if told or flaky else ""
+
+
+def _templates(found: Templates | None) -> str:
+    """How often each template was done right, over its records."""
+    rates = found.rates() if found is not None else []
+    rows = "".join(
+        f'<tr><th scope="row">{escape(rate.task)}</th><td>{escape(rate.words())}</td></tr>'
+        for rate in rates[:MOST_RATED]
+    )
+    more = f"<p>{len(rates) - MOST_RATED:,} more templates are left out.</p>" if len(rates) > MOST_RATED else ""
+    head = f"<summary>{len(rates):,} template{'s' * (len(rates) != 1)}, by their records</summary>"
+    return f'<details class="rated" open>{head}<table>{rows}</table>{more}</details>' if rates else ""
 
 
 def _judged(found: Judged | None) -> str:

@@ -16,6 +16,7 @@ from clerkship.report.header import render_header, render_table
 from clerkship.report.judged import Judged
 from clerkship.report.outcome import OUTCOMES, urgency
 from clerkship.report.repeats import Repeats, rates, repeats
+from clerkship.report.templates import Templates
 
 _PARTS = Path(__file__).parent / "page"
 _SCRIPTS = ("dom", "value", "list", "criteria", "conversation", "timeline", "trial", "start")
@@ -34,7 +35,7 @@ def render_html(run: BenchmarkRun, counts: Counts, details: Iterable[TaskDetail]
         title=escape(f"{run.name}: {run.solver}"),
         style=style,
         icons=_read("icons.svg"),
-        header=render_header(run, counts, _repeats(run, urgent_first), judged),
+        header=render_header(run, counts, _repeats(run, urgent_first), judged, _templates(urgent_first)),
         table=render_table([detail.task_run for detail in urgent_first]),
         data=render_json(data).decode(),
         script=script,
@@ -43,6 +44,10 @@ def render_html(run: BenchmarkRun, counts: Counts, details: Iterable[TaskDetail]
 
 def _repeats(run: BenchmarkRun, details: list[TaskDetail]) -> Repeats | None:
     return repeats(rates(detail.task_run for detail in details).values()) if run.trials > 1 else None
+
+
+def _templates(details: list[TaskDetail]) -> Templates:
+    return Templates(detail.task_run for detail in details)
 
 
 def _policy(style: str, script: str) -> str:

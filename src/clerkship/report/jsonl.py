@@ -15,6 +15,7 @@ from clerkship.model.frozen import plain
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.report.judged import Judged
 from clerkship.report.repeats import TaskRate, repeats
+from clerkship.report.templates import Templates
 
 FORMAT = 1
 """Raised when a line changes its meaning; a new key or a new type of line does not."""
@@ -38,11 +39,13 @@ def render_jsonl(
     """The file, line by line; no more than one trial is held at a time."""
     judged = judged or Judged.of(run)
     rates: dict[str, TaskRate] = {}
+    templates = Templates()
 
     def count(last: TaskRun) -> None:
         """The last attempt at a trial."""
         judged.add(last)
         rates.setdefault(last.task, TaskRate(last.task)).add(last)
+        templates.add(last)
 
     before: TaskRun | None = None
     yield _line("run", format=FORMAT, **run.model_dump(mode="json"))
@@ -65,6 +68,7 @@ def render_jsonl(
         counts=counts.model_dump(mode="json"),
         pass_rate=None if rate is None else rate._asdict(),
         repeats=repeats(rates.values()).data() if run.trials > 1 else None,
+        templates=templates.data(),
         judged=judged.data(),
         exit_code=run.exit_code(counts),
         task_runs=done,

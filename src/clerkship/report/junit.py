@@ -7,7 +7,7 @@ cases of the same class and name (GitLab keeps the first alone).
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -20,7 +20,8 @@ from clerkship.report.costs import per_verdict
 from clerkship.report.judged import Judged
 from clerkship.report.outcome import Standing, ended, is_missed, outcome, standing
 from clerkship.report.plain import explain, headline, on_one_line, skipped
-from clerkship.report.repeats import Curve, TaskRate, curves, repeats
+from clerkship.report.repeats import TaskRate, curves, repeats
+from clerkship.report.templates import Templates
 
 BUDGET = 20_000_000
 """Bytes of explanation in one file: GitLab takes no more than 30 MB."""
@@ -49,8 +50,10 @@ def render_junit(
     seconds = 0.0
     judged = judged or Judged.of(run)
     rates: dict[str, TaskRate] = {}
+    templates = Templates()
     for case in cases():
         judged.add(case.task_run)
+        templates.add(case.task_run)
         rates.setdefault(case.task_run.task, TaskRate(case.task_run.task)).add(case.task_run)
         tally[standing(case.task_run)] += 1
         seconds += case.seconds
@@ -61,9 +64,10 @@ def render_junit(
         f'skipped="{tally["skipped"]}" time="{seconds:.3f}"'
     )
     name = _attribute(run.name)
-    repeated = curves(repeats(rates.values())) if run.trials > 1 else []
+    about = {curve.name: curve.words() for curve in (curves(repeats(rates.values())) if run.trials > 1 else ())}
+    about |= {f"template: {rate.task}": rate.words() for rate in templates.rates()}
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={name} {sums}>\n'
-    yield f"<testsuite name={name} {sums}{_timestamp(run.started_at)}>\n{_properties(run, counts, judged, repeated)}"
+    yield f"<testsuite name={name} {sums}{_timestamp(run.started_at)}>\n{_properties(run, counts, judged, about)}"
     room = min(LONGEST, max(SHORTEST, BUDGET // max(tally.total() - tally["passed"], 1)))
     seen: Counter[tuple[str, str]] = Counter()
     for case in cases():
@@ -81,7 +85,7 @@ def _timestamp(text: str) -> str:
         return ""
 
 
-def _properties(run: BenchmarkRun, counts: Counts, judged: Judged, repeated: Iterable[Curve]) -> str:
+def _properties(run: BenchmarkRun, counts: Counts, judged: Judged, about: Mapping[str, str]) -> str:
     rate = wilson(counts.passed, counts.graded)
     facts = {
         "run": run.id,
@@ -93,7 +97,7 @@ def _properties(run: BenchmarkRun, counts: Counts, judged: Judged, repeated: Ite
         "clerkship": run.clerkship,
         "pass_rate": "none" if rate is None else f"{rate.rate:.4f}",
         "pass_rate_interval": "none" if rate is None else f"{rate.low:.4f} to {rate.high:.4f}",
-        **{curve.name: curve.words() for curve in repeated},
+        **about,
         "not_run": run.missing(counts),
         **({"judge": run.judge.who} if run.judge is not None else {}),
         **({"person": run.person.who} if run.person is not None else {}),
@@ -118,7 +122,7 @@ def _judged(found: Judged) -> dict[str, object]:
 
 def _case(run: BenchmarkRun, case: Case, room: int, seen: Counter[tuple[str, str]]) -> str:
     task_run = case.task_run
-    classname, name = _unique(_classname(run, case.source), _name(run, task_run), seen)
+    classname, name = _unique(_classname(run, case.source, task_run.template), _name(run, task_run), seen)
     file = f" file={_attribute(_file(run, case.source))}" if case.source else ""
     head = f'<testcase classname={_attribute(classname)} name={_attribute(name)}{file} time="{case.seconds:.3f}"'
     found = standing(task_run)
@@ -149,10 +153,10 @@ def _not_run(run: BenchmarkRun, missing: int, seen: Counter[tuple[str, str]]) ->
     return f'{head} time="0.000">\n<error type="not_run" message={told}></error>\n</testcase>\n'
 
 
-def _classname(run: BenchmarkRun, source: str) -> str:
-    """Suite and file, dotted: Jenkins and GitLab make groups of it."""
+def _classname(run: BenchmarkRun, source: str, template: str = "") -> str:
+    """Suite, file and template, dotted: Jenkins and GitLab make groups of it."""
     parts = (run.name, *PurePosixPath(source).with_suffix("").parts) if source else (run.name,)
-    return ".".join(parts)
+    return ".".join((*parts, template.replace(".", " ").strip()) if template else parts)
 
 
 def _name(run: BenchmarkRun, task_run: TaskRun) -> str:

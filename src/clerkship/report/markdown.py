@@ -16,6 +16,7 @@ from clerkship.report.percent import percent
 from clerkship.report.plain import blame, in_words, shown_evidence, skipped, unmet, word, wrong
 from clerkship.report.reliance import reliance
 from clerkship.report.repeats import TaskRate, curves, repeats
+from clerkship.report.templates import Templates
 
 SUMMARY = 1_000_000
 """Bytes that a job's summary may have: GitHub takes 1 MiB."""
@@ -38,6 +39,7 @@ class _Seen:
     urgent: list[tuple[tuple[int, bool], int]] = field(default_factory=list)
     """How urgent, and the how-manieth: those that did not pass."""
     rates: dict[str, TaskRate] = field(default_factory=dict)
+    templates: Templates = field(default_factory=Templates)
     skipped: dict[str, int] = field(default_factory=dict)
     """Criteria that nobody was asked about, and in how many trials."""
 
@@ -55,6 +57,7 @@ def render_markdown(
     ending = _again(run)
     page = _Page(max(limit, LEAST) - len(ending.encode()))
     page.add(_headline(run, counts), needed=True)
+    page.add(_templates(seen))
     page.add(_repeated(run, seen))
     page.add(_judged(judged))
     page.add(_flaky(seen))
@@ -109,6 +112,7 @@ def _look(trials: Iterable[TaskRun], judged: Judged) -> _Seen:
     seen = _Seen()
     for place, task_run in enumerate(trials):
         judged.add(task_run)
+        seen.templates.add(task_run)
         seen.rates.setdefault(task_run.task, TaskRate(task_run.task)).add(task_run)
         for criterion in skipped(task_run):
             seen.skipped[criterion.label] = seen.skipped.get(criterion.label, 0) + 1
@@ -159,6 +163,21 @@ def _judged(found: Judged) -> str:
     )
     folded = f"\n<details><summary>Quality by task</summary>\n<ul>\n{tasks}</ul>\n</details>\n" if tasks else ""
     return f"\n### Models\n\n{rows}{folded}" if rows else ""
+
+
+def _templates(seen: _Seen) -> str:
+    """How often each template was done right, over its records."""
+    found = seen.templates.rates()
+    rows = "".join(f"| {foreign(rate.task, 200)} | {len(rate.tasks):,} | {_rated(rate)} |\n" for rate in found[:100])
+    more = f"\n… and {len(found) - 100:,} more\n" if len(found) > 100 else ""
+    head = "| template | tasks | passed | rate | 95 % interval |\n|---|---|---|---|---|\n"
+    return f"\n### Templates\n\n{head}{rows}{more}" if rows else ""
+
+
+def _rated(rate: TaskRate) -> str:
+    found = rate.interval
+    sure = (percent(found.rate), f"{percent(found.low)} to {percent(found.high)}") if found is not None else ("", "")
+    return " | ".join((f"{rate.passed:,} of {rate.graded:,}", *sure))
 
 
 def _repeated(run: BenchmarkRun, seen: _Seen) -> str:

@@ -71,7 +71,7 @@ def load_checked(
         names = _tried(problems, lambda: _read(domain or find_domain(path)))
     known = (abilities or Abilities(engine="")).model_copy(update={"domain": names})
     try:
-        library = load(path, catalog, abilities=known)
+        library = load(path, catalog, abilities=known, cache=settings.cache)
     except InputError as error:
         raise InputError([*error.problems, *problems]) from None
     if problems:

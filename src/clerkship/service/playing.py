@@ -92,7 +92,7 @@ def open_play(
     """Set the scene, open the doors, and let others find it; at the end nothing is left of it."""
     if request.name is not None:
         check_name(request.name)
-    library = load(request.path, catalog, needs_task=request.task is not None)
+    library = load(request.path, catalog, needs_task=request.task is not None, cache=settings.cache)
     loaded, environment = pick_place(library, request)
     seed = settings.seed if request.seed is None else request.seed
     snapshot = library.snapshot(loaded, settings.timeout) if loaded else None

@@ -16,6 +16,7 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.report.comparison import Comparison, compare
 from clerkship.report.judged import Judged
 from clerkship.report.repeats import Repeats, rates, repeats
+from clerkship.report.templates import Templates
 from clerkship.store.contract import Store, UnknownRun
 from clerkship.store.sqlite import SqliteStore
 
@@ -53,6 +54,15 @@ class RunView:
     def repeats(self) -> Repeats | None:
         """What repetition tells, where there was any."""
         return repeats(rates(self.task_runs).values()) if self.run.trials > 1 else None
+
+    def templates(self) -> Templates | None:
+        """What the tasks of one template came to together; nothing where not all trials are here."""
+        return Templates(self.task_runs) if len(self.task_runs) == self.counts.done else None
+
+    def templates_data(self) -> dict[str, Any] | None:
+        """The same for machines."""
+        found = self.templates()
+        return found.data() if found is not None else None
 
 
 @dataclass(frozen=True)

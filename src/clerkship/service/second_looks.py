@@ -215,7 +215,7 @@ def rescore(
     What comes of it is a run of its own; the first verdicts stay where they are.
     """
     run, watchers = store.run(reference), tuple(watch)
-    library = load(path, catalog) if path is not None else None
+    library = load(path, catalog, cache=judging.settings.cache) if path is not None else None
     criteria = {name: loaded.task for name, loaded in library.tasks.items()} if library is not None else None
     ran = store.task_runs(run.id)
     trials = [task_run for task_run in ran if criteria is None or task_run.task in criteria]

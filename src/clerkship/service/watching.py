@@ -92,7 +92,7 @@ def check_now(
     answer: Answer | None = None,
 ) -> Checked:
     """Grade what has happened so far, by a task's criteria as the files have them now."""
-    library = load(path or Path(where.path), catalog)
+    library = load(path or Path(where.path), catalog, cache=settings.cache)
     with Remote(where.url, where.token) as remote:
         about = remote.about()
         loaded = pick_task(library, _named(task, about["task"]))

@@ -1,0 +1,50 @@
+"""What is expected of a path that may lead to several values.
+
+A literal or a map of matchers holds if it holds for one of them; `not` holds if what it denies holds for none; `exists`
+asks whether there are any. A list, and `equals` with a list, is compared with all of them together. `null` is nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clerkship.fhir.fhirpath import values_at
+from clerkship.fhir.resource import Resource
+from clerkship.model.matcher import equals, holds, is_matcher
+
+_OF_ALL = ("exists", "not")
+
+
+def fits(expected: Any, values: Sequence[Any]) -> bool:
+    """Whether what was found is what was expected."""
+    if expected is None:
+        return not values
+    if not is_matcher(expected):
+        return _equal(expected, values)
+    one = {name: argument for name, argument in expected.items() if name not in _OF_ALL}
+    return (
+        ("exists" not in expected or bool(values) == expected["exists"])
+        and ("not" not in expected or not fits(expected["not"], values))
+        and (not one or _one_fits(one, values))
+    )
+
+
+def _equal(expected: Any, values: Sequence[Any]) -> bool:
+    if isinstance(expected, list | tuple):
+        return equals(expected, values)
+    return any(equals(expected, value) for value in values)
+
+
+def _one_fits(expected: Mapping[str, Any], values: Sequence[Any]) -> bool:
+    """All of these matchers, for one and the same value."""
+    whole = expected.get("equals")
+    if "equals" in expected and (whole is None or isinstance(whole, list | tuple)):
+        rest = {name: argument for name, argument in expected.items() if name != "equals"}
+        return fits(whole, values) and (not rest or _one_fits(rest, values))
+    return any(holds(expected, value) for value in values) or (
+        expected.keys() == {"contains"} and holds(expected, values)
+    )
+
+
+def all_fit(resource: Resource, where: Mapping[str, Any]) -> bool:
+    """Whether every path leads to what is expected there."""
+    return all(fits(expected, values_at(resource, path)) for path, expected in where.items())

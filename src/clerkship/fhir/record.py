@@ -1,0 +1,96 @@
+"""A resource as a template reads it: its own elements, and what people ask for that no element says outright."""
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Any
+
+from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.wording import choice, preferred, title, words
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class Charted(Resource):
+    """A resource whose `get` also knows derived fields; as data it is the resource and nothing more."""
+
+    def __init__(self, resource: Resource, now: datetime) -> None:
+        super().__init__(resource)
+        self.now = now
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """An element; else of a choice the one that is there (`value` of `valueQuantity`); else a derived field."""
+        if key in self:
+            return self[key]
+        found = choice(self, key)
+        if found is None and key in DERIVED:
+            found = DERIVED[key][1](self)
+        return default if found is None else found
+
+    def names(self) -> list[str]:
+        """What can be asked of it."""
+        return [*self, *(name for name, (_, find) in DERIVED.items() if find(self) is not None)]
+
+
+def _mrn(resource: Charted) -> str | None:
+    """The medical record number: the identifier of type MR, else one whose system says so."""
+    found = [item for item in _maps(resource, "identifier") if isinstance(item.get("value"), str)]
+    by_type = [item for item in found if any(c.get("code") == "MR" for c in _maps(item.get("type"), "coding"))]
+    by_system = [item for item in found if "mrn" in str(item.get("system")).lower()]
+    usual = [item for item in found if item.get("use") == "usual"]
+    best = next(iter([*by_type, *by_system, *usual]), None)
+    return best["value"] if best is not None else None
+
+
+def _maps(data: Any, name: str) -> list[dict[str, Any]]:
+    items = data.get(name) if isinstance(data, dict) else None
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _age(resource: Charted) -> int | None:
+    """Whole years, on the environment's day."""
+    born = resource.get("birthDate")
+    if not isinstance(born, str) or _DAY.fullmatch(born) is None:
+        return None
+    first, today = date.fromisoformat(born), resource.now.date()
+    return today.year - first.year - ((today.month, today.day) < (first.month, first.day))
+
+
+def _contact(system: str) -> Callable[[Charted], str | None]:
+    def find(resource: Charted) -> str | None:
+        found = [item for item in _maps(resource, "telecom") if item.get("system") == system and item.get("value")]
+        return words(preferred(found, ("home", "mobile", None, "work", "temp", "old"))) if found else None
+
+    return find
+
+
+def _of_name(element: str) -> Callable[[Charted], str | None]:
+    def find(resource: Charted) -> str | None:
+        names = _maps(resource, "name")
+        best = preferred(names, ("official", "usual", None)) if names else {}
+        return words(best.get(element), "given") or None
+
+    return find
+
+
+def _full_name(resource: Charted) -> str | None:
+    return words(resource["name"]) if _maps(resource, "name") else None
+
+
+def _full_address(resource: Charted) -> str | None:
+    return words(resource["address"]) or None if "address" in resource else None
+
+
+DERIVED: dict[str, tuple[str, Callable[[Charted], Any]]] = {
+    "reference": ("`Patient/42`, as others refer to it", key_of),
+    "title": ("what it is, on one line", title),
+    "full_name": ("the name that holds, in words", _full_name),
+    "given": ("given names of it", _of_name("given")),
+    "family": ("family name of it", _of_name("family")),
+    "full_address": ("the address that holds, on one line", _full_address),
+    "mrn": ("the medical record number: the identifier of type MR", _mrn),
+    "age": ("whole years, on the environment's day", _age),
+    "phone": ("a telephone number, that at home first", _contact("phone")),
+    "email": ("an email address", _contact("email")),
+}
+"""What a template may ask of a resource besides its elements: what it gives, and how it is found."""

@@ -1,0 +1,76 @@
+"""Dates moved: every date, dateTime and instant of a resource by the same number of days, at the precision it has.
+
+What is a date is said by R4's definitions, not by how a value looks: a year in an identifier or in a narrative stays.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import date, timedelta
+from functools import cache
+from typing import Any
+
+from clerkship.fhir.definitions import RESOURCE_TYPES, is_structure, structure
+from clerkship.fhir.issue import invalid
+from clerkship.fhir.resource import Resource
+
+_DATES = ("date", "dateTime", "instant")
+_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(T.*)?)?)?", re.DOTALL)
+_YEAR = 365.2425
+_MONTH = _YEAR / 12
+
+
+def moved(resource: Resource, days: int) -> Resource:
+    """The same resource so many days later; what is not a date that can be moved stays as it is written."""
+    found: Resource = _moved(resource, str(resource.get("resourceType")), days) if days else resource
+    return found
+
+
+@cache
+def _parts(type: str) -> Mapping[str, str]:
+    """The elements of a type that are dates or may have some inside them, with their own types."""
+    found = {name: kind for element in structure(type).elements for name, kind in element.spellings.items()}
+    return {name: kind for name, kind in found.items() if kind in _DATES or kind == "Resource" or is_structure(kind)}
+
+
+def _moved(data: Any, type: str, days: int) -> Any:
+    if isinstance(data, list):
+        return [_moved(item, type, days) for item in data]
+    if type in _DATES:
+        return moved_date(data, days) if isinstance(data, str) else data
+    if not isinstance(data, dict):
+        return data
+    if type == "Resource" or type in RESOURCE_TYPES:
+        type = str(data.get("resourceType"))
+    if type != "Element" and not is_structure(type):
+        return data
+    parts = _parts(type)
+    return {name: _moved(value, kind, days) if (kind := _kind(parts, name)) else value for name, value in data.items()}
+
+
+def _kind(parts: Mapping[str, str], name: str) -> str | None:
+    """What type an element has; beside a primitive `_name` are its extensions (R4 §2.6.2)."""
+    return "Element" if name.startswith("_") else parts.get(name)
+
+
+def moved_date(text: str, days: int) -> str:
+    """One date: a whole one by days, a month or a year by as many months or years as come nearest to them."""
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return text
+    year, month, day, rest = found.groups()
+    try:
+        if day is not None:
+            moved_on = date(int(year), int(month), int(day)) + timedelta(days=days)
+            return moved_on.isoformat() + (rest or "")
+        if month is not None:
+            months = int(year) * 12 + int(month) - 1 + round(days / _MONTH)
+            return f"{_checked(months // 12):04d}-{months % 12 + 1:02d}"
+        return f"{_checked(int(year) + round(days / _YEAR)):04d}"
+    except (ValueError, OverflowError):
+        raise invalid("value", f"{text!r} cannot be moved by {days:,} days") from None
+
+
+def _checked(year: int) -> int:
+    if not 1 <= year <= 9999:
+        raise ValueError(year)
+    return year

@@ -1,0 +1,151 @@
+"""The records that a task is about: one for each of its entities, and one for each task that `for_each` makes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import ValidationError
+
+from clerkship.fhir.record import Charted
+from clerkship.fhir.resource import plain
+from clerkship.library.bind import Filler, Path
+from clerkship.library.finding import BadBinding, Finder, name_of
+from clerkship.library.piece import Piece
+from clerkship.model.dataset import Dataset, Record
+from clerkship.model.names import did_you_mean
+from clerkship.model.task import Entity, ForEach
+
+E = TypeVar("E", bound=Entity)
+NOW = "now"
+FOR_EACH = "for_each"
+
+
+class Subject(NamedTuple):
+    """One record that `for_each` found."""
+
+    name: str
+    record: Record
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a task's templates may name."""
+
+    now: datetime
+    records: dict[str, Record] = field(default_factory=dict)
+    unbound: set[str] = field(default_factory=set)
+    """Ids of entities that could not be had: their own mistake has been reported."""
+    entities: list[Any] = field(default_factory=list)
+    """As they are written, their templates filled in."""
+    name: str = ""
+    """Which of the tasks of one template it is."""
+    subject: Entity | None = None
+    """The record that it was made for, as an entity."""
+
+    def values(self) -> dict[str, Any]:
+        """What stands for each name in a template."""
+        return {**self.records, NOW: self.now.isoformat()}
+
+    def kept(self) -> dict[str, Record]:
+        """The records as a snapshot keeps them."""
+        return {id: plain(record) if isinstance(record, Charted) else record for id, record in self.records.items()}
+
+
+@dataclass
+class Binder:
+    """Finds the records of tasks, one piece of a file after another."""
+
+    datasets: Mapping[str, Dataset]
+    names: Callable[[], list[str]]
+    """Of every dataset there is, well written or badly."""
+    is_unknown: Callable[[str], bool]
+    note: Callable[..., None]
+    """What is wrong: piece, path, message, hint."""
+    filler: Callable[[Piece, Mapping[str, Any], set[str]], Filler]
+    finder: Finder = field(default_factory=Finder)
+
+    def bound(self, piece: Piece, now: datetime) -> list[Bound]:
+        """What each task that a piece makes is about: one task, or as many as `for_each` finds."""
+        written = piece.fields.get(FOR_EACH)
+        if written is None:
+            return [self._bind(piece, Bound(now))]
+        query = self._read(piece, ForEach, written, [FOR_EACH], Bound(now))
+        subjects = self._subjects(piece, query, now) if query is not None else []
+        if query is None or not subjects:
+            id = written.get("id") if isinstance(written, dict) else None
+            return [self._bind(piece, Bound(now, unbound={str(id)}, name="?"))]
+        return [self._bind(piece, _about(query, subject, now)) for subject in subjects]
+
+    def _subjects(self, piece: Piece, query: ForEach, now: datetime) -> list[Subject]:
+        if query.id == NOW:
+            self.note(piece, [FOR_EACH, "id"], f"the id `{NOW}` is taken")
+            return []
+        dataset = self._dataset(piece, query, [FOR_EACH])
+        if dataset is None:
+            return []
+        try:
+            found = self.finder.find(query, dataset)
+            if not found:
+                self.finder.find_one(query, dataset)  # says what there is instead
+        except BadBinding as bad:
+            self.note(piece, [FOR_EACH], str(bad))
+            return []
+        is_fhir = dataset.type == "fhir"
+        return [
+            Subject(name_of(record, number), Charted(record, now) if is_fhir else record)
+            for number, record in enumerate(found[: query.limit])
+        ]
+
+    def _bind(self, piece: Piece, bound: Bound) -> Bound:
+        """With the records of the task's own entities, each of which may name those before it."""
+        written = piece.fields.get("entities")
+        for number, item in enumerate(written if isinstance(written, list) else ()):
+            path: Path = ["entities", number]
+            entity = self._read(piece, Entity, item, path, bound)
+            bound.entities.append(item if entity is None else entity.model_dump(exclude_unset=True))
+            if entity is None:
+                bound.unbound.add(str(item.get("id")) if isinstance(item, dict) else "")
+                continue
+            if entity.id in bound.records or entity.id in bound.unbound or entity.id == NOW:
+                self.note(piece, [*path, "id"], f"the id `{entity.id}` is taken")
+            elif (record := self._find(piece, entity, path, bound.now)) is not None:
+                bound.records[entity.id] = record
+            else:
+                bound.unbound.add(entity.id)
+        return bound
+
+    def _read(self, piece: Piece, model: type[E], item: Any, path: Path, bound: Bound) -> E | None:
+        """A query with the templates in it filled in; None where it is none, which is said when the task is read."""
+        if isinstance(item, dict) and isinstance(item.get("where"), dict):
+            filler = self.filler(piece, bound.values(), bound.unbound)
+            item = {**item, "where": filler.fill(item["where"], [*piece.path, *path, "where"])}
+            if filler.failed:
+                return None
+        try:
+            return model.model_validate(item)
+        except ValidationError:
+            return None
+
+    def _find(self, piece: Piece, entity: Entity, path: Path, now: datetime) -> Record | None:
+        dataset = self._dataset(piece, entity, path)
+        if dataset is None:
+            return None
+        try:
+            record = self.finder.find_one(entity, dataset)
+        except BadBinding as bad:
+            self.note(piece, path, str(bad))
+            return None
+        return Charted(record, now) if dataset.type == "fhir" else record
+
+    def _dataset(self, piece: Piece, query: Entity, path: Path) -> Dataset | None:
+        if self.is_unknown(query.dataset):
+            hint = did_you_mean(query.dataset, self.names())
+            self.note(piece, [*path, "dataset"], f"unknown dataset `{query.dataset}`", hint)
+        return self.datasets.get(query.dataset)
+
+
+def _about(query: ForEach, subject: Subject, now: datetime) -> Bound:
+    where = {"id": subject.record["id"]} if "id" in subject.record else dict(query.where)
+    entity = Entity(id=query.id, dataset=query.dataset, type=query.type, where=where)
+    return Bound(now, {query.id: subject.record}, name=subject.name, subject=entity)

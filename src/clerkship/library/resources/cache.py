@@ -1,0 +1,90 @@
+"""What has been made of a dataset's files, kept on disk by what they say: read and checked once, not for every run.
+
+An entry is two lines and then the dataset's own byte form. Whoever writes one writes it aside and renames it, so many
+may at once; one that is damaged, or of another version, is as good as none; where nothing can be written nothing is.
+"""
+
+import contextlib
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from clerkship.kit.secrets import new_name
+from clerkship.model.dataset import Dataset
+from clerkship.model.problem import Problem
+
+FORMAT = "1"
+"""Raised whenever the same files would give another dataset, for a reason that is in none of the parts of a key."""
+MOST_ENTRIES = 64
+_MARK = b"clerkship dataset " + FORMAT.encode()
+
+
+class Kept(NamedTuple):
+    """A dataset, and what was odd about its files: file by number, since they may have been moved since."""
+
+    dataset: Dataset
+    warnings: tuple[tuple[int, Problem], ...]
+
+
+def key_of(parts: Sequence[bytes]) -> str:
+    """An address for what comes of some parts: each with its length, so that none runs into the next."""
+    digest = hashlib.sha256(_MARK)
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+class Cache:
+    """A folder of entries; without a folder nothing is kept."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder / "datasets" if folder is not None else None
+
+    def load(self, key: str, name: str) -> Kept | None:
+        """What was made before, if it is whole."""
+        if self._folder is None:
+            return None
+        try:
+            with (self._folder / key).open("rb") as opened:
+                mark, head, body = opened.readline().rstrip(b"\n"), opened.readline().rstrip(b"\n"), opened.read()
+            if mark != _MARK + b" " + hashlib.sha256(head).hexdigest().encode():
+                return None
+            told = orjson.loads(head)
+            dataset = Dataset.parse(name, body)
+            if hashlib.sha256(body).hexdigest() != told["hash"] or dataset.type != "fhir":
+                return None
+            warnings = tuple((number, Problem(**problem)) for number, problem in told["warnings"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        dataset.__dict__["hash"] = told["hash"]  # worked out just now; once is enough
+        return Kept(dataset, warnings)
+
+    def save(self, key: str, kept: Kept) -> None:
+        """Keep it, if that can be done."""
+        if self._folder is None:
+            return
+        warnings = [(number, problem.model_dump()) for number, problem in kept.warnings]
+        head = orjson.dumps({"hash": kept.dataset.hash, "warnings": warnings})
+        beside = self._folder / f".{new_name(key[:16])}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            beside.write_bytes(
+                b"\n".join((_MARK + b" " + hashlib.sha256(head).hexdigest().encode(), head, kept.dataset.data))
+            )
+            beside.replace(self._folder / key)
+            self._prune()
+        except OSError:
+            with contextlib.suppress(OSError):
+                beside.unlink()
+
+    def _prune(self) -> None:
+        """The oldest go; who reads one that is just going makes it anew."""
+        assert self._folder is not None
+        entries = [path for path in self._folder.iterdir() if not path.name.startswith(".")]
+        if len(entries) > MOST_ENTRIES:
+            for path in sorted(entries, key=lambda path: path.stat().st_mtime)[:-MOST_ENTRIES]:
+                path.unlink(missing_ok=True)

@@ -1,0 +1,169 @@
+"""Texts of resources to the lines of a dataset: linked, moved in time, stamped, checked, each once, in order."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.issue import Invalid, Issue
+from clerkship.fhir.resource import Resource, key_in, render
+from clerkship.fhir.shift import moved
+from clerkship.fhir.validation import lenient, validate
+from clerkship.library.resources.document import Document, Steps
+from clerkship.library.resources.entries import Entry, Reader
+from clerkship.library.resources.links import Links
+from clerkship.model.problem import Problem
+
+LONG_AGO = "2000-01-01T00:00:00.000Z"
+"""When a resource was last written that does not say so, in a dataset that does not say when it was current."""
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_REFERENCE = re.compile(rb'"reference":"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/[^"\\]*)?"')
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a dataset is read."""
+
+    validation: Literal["strict", "lenient"] = "strict"
+    days: int = 0
+    """How far its dates are moved."""
+    updated: str = LONG_AGO
+    """When those were written that do not say."""
+
+
+@dataclass
+class Compiled:
+    """What came of it. Where there are problems the lines are not to be used."""
+
+    lines: tuple[bytes, ...] = ()
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+
+
+class NotValid(Exception):
+    """A resource of which nothing can be made."""
+
+
+def compile_all(documents: Iterable[Document], options: Options, beside: Sequence[bytes] = ()) -> Compiled:
+    """Everything, or every problem; `beside` are lines that are in their form already."""
+    return _Compiler(options).run(documents, beside)
+
+
+class _Compiler:
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._out = Compiled()
+        self._lines: dict[str, bytes] = {}
+        self._places: dict[str, Entry] = {}
+
+    def run(self, documents: Iterable[Document], beside: Sequence[bytes]) -> Compiled:
+        reader = Reader(self._out.problems.append)
+        links = Links(entry for document in documents for entry in reader.read(document))
+        for entry in links.entries:
+            try:
+                self._take(links, entry)
+            except NotValid:
+                continue
+            except RecursionError:
+                self._out.problems.append(entry.problem((), f"{entry.key} is nested too deeply"))
+        for line in beside:
+            self._lines.setdefault(key_in(line), line)
+        self._out.lines = tuple(line for _, line in sorted(self._lines.items(), key=lambda item: item[0].split("/")))
+        if not self._out.problems:
+            self._out.warnings += _dangling(self._out.lines, self._places)
+        return self._out
+
+    def _take(self, links: Links, entry: Entry) -> None:
+        resource, wrong = links.resolved(entry)
+        for told in wrong:
+            report = self._out.problems if self._options.validation == "strict" else self._out.warnings
+            report.append(entry.problem((), f"{entry.key}: {told}", _hint(told)))
+        resource = self._stamped(resource)
+        self._check(entry, resource)
+        if self._options.days:
+            try:
+                resource = moved(resource, self._options.days)
+            except Invalid as invalid:
+                self._out.problems += [self._worded(entry, issue) for issue in invalid.issues]
+                return
+        line = render(resource)
+        first = self._lines.setdefault(entry.key, line)
+        if first is line:
+            self._places[entry.key] = entry
+        elif first != line:
+            hint = f"the other is at {self._places[entry.key].place()}"
+            self._out.problems.append(entry.problem(("id",), f"two resources are called {entry.key}, and differ", hint))
+
+    def _stamped(self, resource: Resource) -> Resource:
+        """With a version and the time it was written, where it does not say (R4 §2.1.0.2)."""
+        meta = resource.get("meta", {})
+        if not isinstance(meta, dict):
+            return resource
+        return {**resource, "meta": {"versionId": "1", "lastUpdated": self._options.updated, **meta}}
+
+    def _check(self, entry: Entry, resource: Resource) -> None:
+        issues = validate(resource)
+        if not issues:
+            return
+        errors = [issue for issue in issues if issue.severity in ("fatal", "error")]
+        odd = [issue for issue in issues if issue.severity not in ("fatal", "error")]
+        if self._options.validation == "lenient":
+            refused, let_through = lenient(errors)
+            errors, odd = list(refused), [*odd, *let_through]
+        self._out.problems += [self._worded(entry, issue) for issue in errors]
+        self._out.warnings += [self._worded(entry, issue) for issue in odd]
+        if errors:
+            raise NotValid
+
+    def _worded(self, entry: Entry, issue: Issue) -> Problem:
+        told = issue.text.removeprefix(f"{issue.expression}: ")  # where is said before it
+        return entry.problem(_steps(issue.expression), f"{entry.key}: {told}")
+
+
+def _hint(told: str) -> str:
+    """Synthea refers by query to what it writes into files of their own."""
+    if "nothing" not in told or not told.startswith(("`Practitioner?", "`Organization?", "`Location?")):
+        return ""
+    return (
+        "Synthea writes those to hospitalInformation….json and practitionerInformation….json: keep them beside the rest"
+    )
+
+
+def _steps(expression: str) -> Steps:
+    """`Patient.name[0].family` as a path; the first part is the type."""
+    parts = [int(number) if number else name for name, number in _STEP.findall(expression)]
+    return tuple(parts[1:] if parts and parts[0] in RESOURCE_TYPES else parts)
+
+
+def _dangling(lines: Sequence[bytes], places: dict[str, Entry]) -> list[Problem]:
+    """References to what is not in the dataset: it may be in another, so one warning for each sort of thing missing."""
+    known = {key.encode() for key in map(key_in, lines)}
+    missing: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for line in lines:
+        for found in _REFERENCE.finditer(line):
+            if b"%b/%b" % found.groups() not in known:
+                type, id = found[1].decode(), found[2].decode()
+                missing[type].append((key_in(line), f"{type}/{id}"))
+    return [_told(type, pairs, places) for type, pairs in sorted(missing.items())]
+
+
+def _told(type: str, pairs: list[tuple[str, str]], places: dict[str, Entry]) -> Problem:
+    shown = ", ".join(f"{source} to {target}" for source, target in pairs[:_SHOWN])
+    more = ", …" if len(pairs) > _SHOWN else ""
+    count = f"{len(pairs):,} reference{'s' * (len(pairs) != 1)}"
+    first = places.get(pairs[0][0])
+    message = f"{count} to {type} lead nowhere: {shown}{more}"
+    return first.problem((), message) if first is not None else Problem(message=message)
+
+
+def when(as_of: datetime | None, now: datetime) -> Options:
+    """How far dates are moved that were right at one time, to be right at another: whole days, in the former's zone."""
+    if as_of is None:
+        return Options()
+    days = (now.astimezone(as_of.tzinfo).date() - as_of.date()).days
+    morning = as_of.replace(hour=0, minute=0, second=0, microsecond=0)  # once moved it must not lie after the now
+    return Options(days=days, updated=morning.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"))

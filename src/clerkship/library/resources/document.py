@@ -1,0 +1,141 @@
+"""Texts that resources are read from: a file of JSON, of NDJSON, or what a YAML file says inline."""
+
+import gzip
+import os
+import zlib
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import orjson
+
+from clerkship.library.piece import Piece
+from clerkship.library.resources.position import Positions
+from clerkship.library.source import Unreadable
+from clerkship.model.problem import Problem
+
+MOST_BYTES = 2_000_000_000
+_LINES = (".ndjson", ".jsonl")
+SUFFIXES = (".json", *_LINES)
+Steps = tuple[int | str, ...]
+
+
+class Document(Protocol):
+    """Something to read resources from."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in a sentence."""
+        ...
+
+    @property
+    def data(self) -> bytes:
+        """What is in it."""
+        ...
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether each line is a text of its own."""
+        ...
+
+    def problem(self, line: int, path: Steps, message: str, hint: str = "") -> Problem:
+        """Something wrong at a line, or at a path in the whole."""
+        ...
+
+
+class FileDocument:
+    """A file, unpacked if it was packed."""
+
+    def __init__(self, file: Path, name: str) -> None:
+        self.file, self.name = str(file), name
+        plain = name.removesuffix(".gz")
+        self.is_lines = plain.endswith(_LINES)
+        self.data = _read(file, packed=plain != name)
+
+    def problem(self, line: int, path: Steps, message: str, hint: str = "") -> Problem:
+        """Something wrong at a line, or at a path in the whole."""
+        row, column = (line, 0) if line else self._positions.locate(path)
+        return Problem(file=self.file, line=row, column=column, key=dotted(path), message=message, hint=hint)
+
+    @cached_property
+    def _positions(self) -> Positions:
+        return Positions(self.data)
+
+
+class InlineDocument:
+    """The `records` of a dataset's own file."""
+
+    def __init__(self, piece: Piece, number: int, record: object) -> None:
+        self._piece, self._number = piece, number
+        self.name = f"records[{number}]"
+        self.is_lines = False
+        self.data = orjson.dumps(record)
+
+    def problem(self, line: int, path: Steps, message: str, hint: str = "") -> Problem:
+        """Something wrong at a path in the record."""
+        spot = self._piece.spot("records", self._number, *path)
+        key = dotted(("records", self._number, *path))
+        return Problem(file=spot.file, line=spot.line, column=spot.column, key=key, message=message, hint=hint)
+
+
+def dotted(path: Steps) -> str:
+    """`entry[3].resource.birthDate`."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+
+
+def _read(file: Path, *, packed: bool) -> bytes:
+    try:
+        if not packed:
+            if file.stat().st_size > MOST_BYTES:
+                raise Unreadable(f"it has more than {MOST_BYTES // 1_000_000:,} MB", "split it")
+            return file.read_bytes()
+        with gzip.open(file) as opened:
+            data = opened.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:  # gzip raises BadGzipFile, an OSError without a strerror
+        why = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"
+        raise Unreadable(f"it cannot be read: {why}") from None
+    if len(data) > MOST_BYTES:
+        raise Unreadable(f"it unpacks to more than {MOST_BYTES // 1_000_000:,} MB", "split it")
+    return data
+
+
+def read_file(file: Path) -> FileDocument:
+    """One file that is named as what it holds."""
+    if not file.is_file():
+        raise Unreadable("it is not a file", "a folder is named by `folder`" if file.is_dir() else "")
+    if not file.name.removesuffix(".gz").endswith(SUFFIXES):
+        raise Unreadable(
+            "it is not known what is in it", f"its name should end in {_listed(SUFFIXES)}, or that and .gz"
+        )
+    return FileDocument(file, file.name)
+
+
+def read_tree(folder: Path) -> list[FileDocument]:
+    """Every such file in a folder and those below it, in order of name; others are left alone."""
+    if not folder.is_dir():
+        raise Unreadable("it is not a folder", "a file is named by `file`")
+    root, found = folder.resolve(), list[FileDocument]()
+    for place, folders, names in os.walk(folder, onerror=_refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(place, name)
+            if name.startswith(".") or not name.removesuffix(".gz").endswith(SUFFIXES):
+                continue
+            if not path.resolve().is_relative_to(root):
+                raise Unreadable(f"{name} is a link that leads outside the folder")
+            found.append(FileDocument(path, path.relative_to(folder).as_posix()))
+    if not found:
+        raise Unreadable(
+            "no FHIR is in it", f"files whose names end in {_listed(SUFFIXES)} are read, packed with .gz or not"
+        )
+    if sum(len(document.data) for document in found) > MOST_BYTES:
+        raise Unreadable(f"it has more than {MOST_BYTES // 1_000_000:,} MB")
+    return found
+
+
+def _refuse(error: OSError) -> None:
+    raise Unreadable(f"{Path(str(error.filename)).name} cannot be read: {error.strerror}")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"

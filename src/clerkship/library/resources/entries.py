@@ -1,0 +1,170 @@
+"""Resources as they stand in their texts: alone, one a line, or in Bundles of any sort."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import orjson
+
+from clerkship.fhir import exact
+from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.resource import ID, Resource
+from clerkship.library.resources.document import Document, Steps
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import Problem
+
+Note = Callable[[Problem], None]
+_PUT = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})")
+_NO_DATASET = ("history", "transaction-response", "batch-response")
+
+
+@dataclass(slots=True)
+class Entry:
+    """One resource, where it stands, and what its Bundle says of it."""
+
+    document: Document
+    line: int
+    path: Steps
+    resource: Resource
+    scope: int
+    """Which Bundle it is in: addresses there mean what is in the same one first."""
+    url: str = ""
+    """What the others in its Bundle call it."""
+    condition: str = ""
+    """`identifier=…`: it is only meant if nothing like that is there (R4 §3.1.0.8.1)."""
+    id: str = ""
+
+    @property
+    def key(self) -> str:
+        """`Patient/42`."""
+        return f"{self.resource['resourceType']}/{self.id}"
+
+    def problem(self, path: Steps, message: str, hint: str = "") -> Problem:
+        """Something wrong inside it."""
+        return self.document.problem(self.line, (*self.path, *path), message, hint)
+
+    def place(self) -> str:
+        """Where it is, for a sentence about another."""
+        found = self.problem((), "")
+        return f"{found.place()}" + (f" ({found.key})" if found.key else "")
+
+
+class Reader:
+    """Texts to entries. What is wrong is noted, and the rest is read."""
+
+    def __init__(self, note: Note) -> None:
+        self._note = note
+        self._scopes = count(1)
+
+    def read(self, document: Document) -> Iterator[Entry]:
+        """All of one text."""
+        data = document.data.removeprefix(b"\xef\xbb\xbf")
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:1000]:
+            self._note(document.problem(0, (), "it is not UTF-8 text", "save it as UTF-8"))
+        elif document.is_lines:
+            for number, line in enumerate(data.split(b"\n"), 1):
+                if line and not line.isspace():
+                    yield from self._text(document, line, number)
+        else:
+            yield from self._text(document, data, 0)
+
+    def _text(self, document: Document, data: bytes, line: int) -> Iterator[Entry]:
+        try:
+            found = exact.loads(data)
+        except orjson.JSONDecodeError as error:
+            self._note(_not_json(document, data, line, error))
+        except (ValueError, RecursionError) as error:
+            self._note(document.problem(line, (), f"it is not JSON: {error}"))
+        else:
+            yield from self._whole(document, line, found)
+
+    def _whole(self, document: Document, line: int, data: Any) -> Iterator[Entry]:
+        if isinstance(data, dict) and data.get("resourceType") == "Bundle":
+            yield from self._bundle(document, line, data)
+        elif isinstance(data, list):
+            hint = "put one resource on a line of an .ndjson file, or all into a Bundle"
+            self._note(document.problem(line, (), "it is a list, not a resource", hint))
+        elif self._is_resource(document, line, (), data):
+            yield from self._entry(Entry(document, line, (), data, next(self._scopes)), None)
+
+    def _bundle(self, document: Document, line: int, bundle: Resource) -> Iterator[Entry]:
+        entries, scope = bundle.get("entry", []), next(self._scopes)
+        if bundle.get("type") in _NO_DATASET:
+            message = f"a Bundle of type {bundle['type']} says what happened, not what is there"
+            self._note(document.problem(line, ("type",), message, "export a collection, a searchset or a transaction"))
+        elif not isinstance(entries, list):
+            self._note(document.problem(line, ("entry",), "expected a list of entries"))
+        else:
+            for number, item in enumerate(entries):
+                yield from self._item(document, line, number, item, scope)
+
+    def _item(self, document: Document, line: int, number: int, item: Any, scope: int) -> Iterator[Entry]:
+        path: Steps = ("entry", number)
+        if not isinstance(item, dict):
+            self._note(document.problem(line, path, "expected an entry with a `resource`"))
+            return
+        search, request = item.get("search"), item.get("request")
+        if isinstance(search, dict) and search.get("mode") == "outcome":
+            return  # what a server said about the search
+        method = request.get("method") if isinstance(request, dict) else None
+        if method not in (None, "PUT", "POST"):
+            message = f"a dataset cannot do a {str(method)[:20]}"
+            self._note(document.problem(line, (*path, "request"), message, "only PUT and POST say what is there"))
+        elif self._is_resource(document, line, (*path, "resource"), item.get("resource")):
+            url = item.get("fullUrl")
+            made = Entry(
+                document, line, (*path, "resource"), item["resource"], scope, url if isinstance(url, str) else ""
+            )
+            yield from self._entry(made, request if isinstance(request, dict) else None)
+
+    def _entry(self, entry: Entry, request: dict[str, Any] | None) -> Iterator[Entry]:
+        """With the id it is to have, if anything says which; one without gets one when all is known."""
+        if _is_too_deep(entry.resource):
+            self._note(entry.problem((), "it is nested too deeply"))
+            return
+        condition, target = ((request or {}).get(name) for name in ("ifNoneExist", "url"))
+        entry.condition = condition if isinstance(condition, str) else ""
+        written = entry.resource.get("id")
+        if written is not None and not (isinstance(written, str) and ID.fullmatch(written)):
+            message = f"{str(written)[:80]!r} is not an id"
+            self._note(entry.problem(("id",), message, "an id has 1 to 64 letters, digits, - and ."))
+            return
+        named = _PUT.fullmatch(target) if isinstance(target, str) else None
+        urn = entry.url.rpartition(":")[2] if entry.url.startswith(("urn:uuid:", "urn:oid:")) else ""
+        last = entry.url.rpartition("/")[2] if entry.url.startswith(("http://", "https://")) else ""
+        entry.id = written or (named[2] if named is not None else "") or urn or last
+        entry.id = entry.id if ID.fullmatch(entry.id) else ""
+        yield entry
+
+    def _is_resource(self, document: Document, line: int, path: Steps, data: Any) -> bool:
+        if not isinstance(data, dict):
+            self._note(document.problem(line, path, "expected a resource, a map with `resourceType`"))
+            return False
+        type = data.get("resourceType")
+        if isinstance(type, str) and type in RESOURCE_TYPES:
+            return True
+        message = "it does not say its `resourceType`" if type is None else f"R4 has no resource {str(type)[:60]!r}"
+        hint = did_you_mean(type, RESOURCE_TYPES) if isinstance(type, str) and len(type) < 60 else ""
+        self._note(document.problem(line, (*path, "resourceType"), message, hint))
+        return False
+
+
+def _is_too_deep(resource: Resource) -> bool:
+    """More than can be written again; nothing in R4 comes near it."""
+    try:
+        exact.dumps(resource)
+    except (TypeError, RecursionError):
+        return True
+    return False
+
+
+def _not_json(document: Document, data: bytes, line: int, error: orjson.JSONDecodeError) -> Problem:
+    told = document.problem(line or error.lineno, (), f"it is not JSON: {_why(error.msg)}")
+    return told.model_copy(update={"column": error.colno})
+
+
+def _why(message: str) -> str:
+    """The parser's own words, without where it was: that is said before them."""
+    return message.partition(":")[0].strip() or "it ends too early"

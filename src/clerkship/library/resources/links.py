@@ -1,0 +1,136 @@
+"""Who is meant by whom: ids for those without, and references by address or by query made `Patient/42`.
+
+A transaction calls its resources by `urn:uuid:…` and those of other Bundles by query (R4 §3.1.0.11.2): here all of the
+dataset is known at once, so it does not matter which file comes first.
+"""
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from urllib.parse import parse_qsl, unquote
+
+from clerkship.fhir.chart import Chart, Untouched
+from clerkship.fhir.issue import Invalid
+from clerkship.fhir.resource import Resource, parse, render
+from clerkship.fhir.search import find_keys
+from clerkship.library.resources.entries import Entry
+
+_LINK = re.compile(
+    rb'"reference":"((?:urn:|https?://|[A-Z][A-Za-z]+\?)[^"\\]*)"'
+    rb'|"(?:url|valueUri|valueUrl)":"(urn:(?:uuid|oid):[^"\\]*)"'
+    rb'|(?:href|src)=\\"(urn:(?:uuid|oid):[^"\\]*)\\"'
+)
+"""Where an address may stand in a resource's byte form: quotes inside a text have a backslash before them there."""
+_SIGNS = (b"urn:", b'"reference":"http', b"?")
+"""Without one of these there is no such address in it, which is sooner seen."""
+_VERSION = re.compile(r"(.*)(/_history/[A-Za-z0-9\-.]{1,64})")
+
+
+class NotOne(Exception):
+    """A reference by query that finds nothing, or several."""
+
+
+class Links:
+    """All entries of a dataset, each with its id, and what their addresses mean."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        found = list(entries)
+        for entry in found:
+            entry.id = entry.id or _stable(entry.resource)
+        kept = _merged(found)
+        self.entries = [entry for entry in found if kept.get(id(entry), entry) is entry]
+        self._near: dict[tuple[int, str], str] = {}
+        self._far: dict[str, set[str]] = defaultdict(set)
+        for entry in found:
+            key = kept.get(id(entry), entry).key
+            if entry.url:
+                self._near[(entry.scope, entry.url)] = key
+                self._far[entry.url].add(key)
+        self._queries: dict[str, str | NotOne] = {}
+        self._view: Untouched | None = None
+
+    def resolved(self, entry: Entry) -> tuple[Resource, list[str]]:
+        """A resource with its id and its references made ours, and what is wrong with those that could not be."""
+        resource = {**entry.resource, "id": entry.id}
+        line = render(resource)
+        wrong: list[str] = []
+        if not any(sign in line for sign in _SIGNS):
+            return resource, wrong
+
+        def meant(found: "re.Match[bytes]") -> bytes:
+            address = next(group for group in found.groups() if group is not None)
+            try:
+                ours = self._meaning(entry.scope, address.decode())
+            except NotOne as bad:
+                wrong.append(str(bad))
+                return found[0]
+            return found[0] if ours is None else found[0].replace(address, ours.encode())
+
+        changed = _LINK.sub(meant, line)
+        return (resource if changed == line else parse(changed)), wrong
+
+    def _meaning(self, scope: int, address: str) -> str | None:
+        if not address.startswith(("urn:", "http://", "https://")):
+            return self._queried(address)
+        versioned = _VERSION.fullmatch(address)
+        plain, version = (versioned[1], versioned[2]) if versioned is not None else (address, "")
+        key = self._near.get((scope, plain))
+        elsewhere = self._far.get(plain, ())
+        if key is None and len(elsewhere) == 1:
+            key = next(iter(elsewhere))
+        return None if key is None else key + version
+
+    def _queried(self, address: str) -> str:
+        if address not in self._queries:
+            self._queries[address] = self._search(address)
+        found = self._queries[address]
+        if isinstance(found, NotOne):
+            raise found
+        return found
+
+    def _search(self, address: str) -> str | NotOne:
+        if self._view is None:
+            self._view = Untouched(Chart(render({**entry.resource, "id": entry.id}) for entry in self.entries))
+        type, _, query = address.partition("?")
+        try:
+            keys = find_keys(self._view, type, parse_qsl(query, keep_blank_values=True))
+        except Invalid as invalid:
+            return NotOne(f"`{address}` is not a query: {invalid}")
+        if len(keys) == 1:
+            return keys[0]
+        there = f"{len(keys)} fit: {', '.join(sorted(keys)[:3])}" if keys else "nothing in this dataset fits"
+        return NotOne(f"`{address}` must find one, but {there}")
+
+
+def _stable(resource: Resource) -> str:
+    """An id made of what the resource says: the same one whenever and in whatever order it is read."""
+    return hashlib.sha256(render(resource)).hexdigest()[:32]
+
+
+def _merged(entries: Sequence[Entry]) -> dict[int, Entry]:
+    """For each that is only meant if nothing like it is there, the one that stands for it."""
+    groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        if entry.condition:
+            groups[(entry.resource["resourceType"], unquote(entry.condition))].append(entry)
+    if not groups:
+        return {}
+    types = {type for type, _ in groups}
+    there: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        if not entry.condition and entry.resource["resourceType"] in types:
+            for query in _identities(entry.resource):
+                there[(entry.resource["resourceType"], query)].append(entry)
+    kept: dict[int, Entry] = {}
+    for group, members in groups.items():
+        first = min(there.get(group) or members, key=lambda entry: (entry.key, render(entry.resource)))
+        kept |= {id(entry): first for entry in members}
+    return kept
+
+
+def _identities(resource: Resource) -> list[str]:
+    """The queries by identifier that would find it."""
+    written = resource.get("identifier")
+    items = written if isinstance(written, list) else [written]
+    return [f"identifier={i.get('system', '')}|{i.get('value', '')}" for i in items if isinstance(i, dict)]

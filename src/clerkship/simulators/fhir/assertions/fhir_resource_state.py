@@ -1,0 +1,136 @@
+"""`fhir_resource_state`: the chart is as it should be at the end."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.events.evidence import Evidence
+from clerkship.fhir.resource import Resource, key_of
+from clerkship.model.frozen import Flag
+from clerkship.model.matcher import describe, holds
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+from clerkship.simulators.fhir.assertions.field import FhirField
+from clerkship.simulators.fhir.assertions.misplaced import misplaced
+from clerkship.simulators.fhir.assertions.query import Search, TypeName, mistakes, pairs
+from clerkship.simulators.fhir.assertions.subject import Subject, subject_of
+from clerkship.simulators.fhir.state import FhirState
+
+Rows = tuple[FieldCheck, ...]
+MOST_ROWS = 100
+"""Of many resources, how many comparisons are kept as evidence; those that failed come first."""
+
+
+class FhirResourceState(Assertion):
+    """The resources that a search finds at the end have these fields: the first of them, any, or all; or there are so
+    many, or none. `input_entity_id` narrows it to that record, or to what refers to it."""
+
+    name: ClassVar[str] = "fhir_resource_state"
+    simulator: ClassVar[str | None] = "fhir"
+    scoped: ClassVar[bool] = True
+    resource_type: TypeName
+    search: Search = {}
+    fields: Annotated[tuple[FhirField, ...], Field(description="paths in the resource, and what must be there")] = ()
+    which: Annotated[
+        Literal["first", "any", "all"],
+        Field(description="which of those found must have the fields; first is by the search's own order: give _sort"),
+    ] = "first"
+    count: Annotated[Expected | None, Field(description="how many must be found that have all the fields")] = None
+    none: Annotated[Flag, Field(description="none may be found that has all the fields")] = False
+    sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        found = list(mistakes(self.resource_type, self.search, ("search",)))
+        if found:
+            raise misplaced(found)
+        counted = [key for key in ("count", "none", "which") if key in self.model_fields_set]
+        if len(counted) > 1:
+            raise ValueError(f"`{counted[0]}` and `{counted[1]}` do not go together")
+        return self
+
+    def check(self, evidence: Evidence) -> Check:
+        """Search the final chart, and compare."""
+        subject = subject_of(evidence)
+        found = self._found(evidence.state(FhirState, self.sandbox), subject)
+        looked_at = {key_of(resource): self._compare(resource) for resource in found}
+        if self.none or self.count is not None:
+            return self._by_number(looked_at, subject)
+        if not looked_at:
+            rows = (
+                FieldCheck(path=f.path, expected=f.expected, actual="(no resource)", passed=False) for f in self.fields
+            )
+            missing = FieldCheck(path=self.resource_type, expected={"gte": 1}, actual=0, passed=False)
+            return Check.of(False, f"no {self._asked(subject)}", missing, *rows)
+        return self._of_all(looked_at, subject) if self.which == "all" else self._of_one(looked_at, subject)
+
+    def _found(self, state: FhirState, subject: Subject | None) -> Sequence[Resource]:
+        found = state.find(self.resource_type, pairs(self.search))
+        if subject is None:
+            return found
+        keys = subject.keys(state, self.resource_type)
+        return [resource for resource in found if key_of(resource) in keys]
+
+    def _compare(self, resource: Resource) -> Rows:
+        return tuple(field.compare(resource) for field in self.fields)
+
+    def _asked(self, subject: Subject | None) -> str:
+        """What was looked for, in words."""
+        query = "&".join(f"{name}={value}" for name, value in pairs(self.search))
+        return self.resource_type + (f" with {query}" if query else "") + (f" about {subject}" if subject else "")
+
+    def _by_number(self, looked_at: dict[str, Rows], subject: Subject | None) -> Check:
+        expected: Any = 0 if self.none else self.count
+        good = [key for key, rows in looked_at.items() if _good(rows)]
+        passed = holds(expected, len(good))
+        fields = (
+            " that has " + ", ".join(f"{f.path} {describe(f.expected)}" for f in self.fields) if self.fields else ""
+        )
+        row = FieldCheck(path="count", expected=expected, actual=len(good), passed=passed)
+        detail = f"{self._asked(subject)}{fields}: {_listed(good)} (expected {describe(expected)})"
+        if passed or not self.fields or self.none:
+            return Check.of(passed, detail, row)
+        rest = [check for key, rows in looked_at.items() if not _good(rows) for check in _of(key, rows)]
+        return Check.of(passed, detail, row, *rest[:MOST_ROWS])
+
+    def _of_one(self, looked_at: dict[str, Rows], subject: Subject | None) -> Check:
+        keys = list(looked_at)
+        key = keys[0] if self.which == "first" else max(keys, key=lambda key: _share(looked_at[key]))
+        number = f" (of {len(keys)} {self._asked(subject)})" if len(keys) > 1 else ""
+        return Check.of_fields(looked_at[key], f"{_told(key, looked_at[key])}{number}")
+
+    def _of_all(self, looked_at: dict[str, Rows], subject: Subject | None) -> Check:
+        wrong = [key for key, rows in looked_at.items() if not _good(rows)]
+        rows = tuple(row for key, checks in looked_at.items() for row in _of(key, checks))
+        number = f"{len(looked_at) - len(wrong)} of {len(looked_at)} {self._asked(subject)} are as expected"
+        detail = number if not wrong else f"{number}; not {_listed(wrong)}"
+        told = tuple(sorted(rows, key=lambda row: row.passed))[:MOST_ROWS]
+        return Check(passed=not wrong, score=_share(rows), detail=detail, evidence=told)
+
+
+def _good(rows: Rows) -> bool:
+    return all(row.passed for row in rows)
+
+
+def _share(rows: Rows) -> float:
+    return sum(row.passed for row in rows) / len(rows) if rows else 1.0
+
+
+def _of(key: str, rows: Rows) -> Rows:
+    """With whose they are."""
+    return tuple(row.model_copy(update={"path": f"{key}: {row.path}"}) for row in rows)
+
+
+def _told(key: str, rows: Rows) -> str:
+    if not rows:
+        return f"{key} is there"
+    wrong = [row.path for row in rows if not row.passed]
+    return f"{key} is as expected" if not wrong else f"{key} is there, but not as expected: {', '.join(wrong)}"
+
+
+def _listed(keys: Sequence[str]) -> str:
+    """The first few, and how many more."""
+    more = f" and {len(keys) - 10} more" if len(keys) > 10 else ""
+    return ", ".join(keys[:10]) + more if keys else "none"

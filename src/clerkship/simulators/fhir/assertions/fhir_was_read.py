@@ -1,0 +1,38 @@
+"""`fhir_was_read`: the agent looked at what it had to look at."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from clerkship.assertions.contract import Check
+from clerkship.events.evidence import Evidence
+from clerkship.model.matcher import describe, holds
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+from clerkship.simulators.fhir.assertions.sight import Sight, listed
+
+
+class FhirWasRead(Sight):
+    """The agent was shown such a resource: by a read, a search, a history or `$everything`. `input_entity_id` narrows it
+    to that record, or to what refers to it."""
+
+    name: ClassVar[str] = "fhir_was_read"
+    shorthand: ClassVar[str | None] = "resource_type"
+    count: Annotated[Expected | None, Field(description="how many different resources; one or more if not given")] = (
+        None
+    )
+
+    def check(self, evidence: Evidence) -> Check:
+        """Look for it in the log."""
+        found, expected = list(self.meant(evidence)), self.count if self.count is not None else {"gte": 1}
+        number = len({look.key for look in found})
+        passed, asked = holds(expected, number), self.asked(evidence)
+        seq = found[0].event.seq if found else None
+        row = FieldCheck(path="read", expected=expected, actual=number, passed=passed, seq=seq)
+        wanted = f" (expected {describe(expected)})" if self.count is not None else ""
+        if found:
+            first = f", first {evidence.when(found[0].event)}" if passed else ""
+            return Check.of(passed, f"the agent read {listed(found)}{first}: {asked}{wanted}", row)
+        every = self.every(evidence)
+        instead = f"; it read {listed(every)}" if every else "; it read nothing"
+        return Check.of(passed, f"the agent read no {asked}{wanted}{instead}", row)

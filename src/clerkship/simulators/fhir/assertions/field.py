@@ -1,0 +1,31 @@
+"""A path in a resource, and what must be there."""
+
+from typing import Any
+
+from clerkship.events.query import shown
+from clerkship.fhir.expectation import fits
+from clerkship.fhir.fhirpath import PathText, values_at
+from clerkship.fhir.resource import Resource
+from clerkship.model.frozen import Frozen
+from clerkship.model.path import MISSING
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+
+
+class FhirField(Frozen):
+    """A dotted path or FHIRPath, and a literal or a matcher for what it leads to."""
+
+    path: PathText
+    expected: Expected
+
+    def compare(self, resource: Resource) -> FieldCheck:
+        """What is there beside it."""
+        values = values_at(resource, self.path)
+        return FieldCheck(
+            path=self.path, expected=self.expected, actual=as_found(values), passed=fits(self.expected, values)
+        )
+
+
+def as_found(values: list[Any]) -> Any:
+    """One value as it is, several as a list, none as absent."""
+    return shown(values if len(values) > 1 else values[0] if values else MISSING)

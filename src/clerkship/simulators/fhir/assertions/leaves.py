@@ -1,0 +1,48 @@
+"""A resource taken apart into its values, each at its path: what two states of it are compared by."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from clerkship.fhir import choice
+from clerkship.fhir.fhirpath import Steps
+from clerkship.fhir.resource import Resource
+
+_SERVERS = frozenset({"meta.versionId", "meta.lastUpdated"})
+"""What a server writes at every turn, and nobody else."""
+_PART = re.compile(r"[^.\[\]]+")
+NOTHING: Mapping[str, Any] = {}
+
+
+def leaves(resource: Resource | None) -> dict[str, Any]:
+    """`name[0].given[1]` -> `Maria`; but for what the server writes at every turn."""
+    found = dict(_leaves(resource, "")) if resource is not None else {}
+    return {path: value for path, value in found.items() if path not in _SERVERS}
+
+
+def _leaves(data: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(data, dict) and data:
+        for name, value in data.items():
+            yield from _leaves(value, f"{path}.{name}" if path else name)
+    elif isinstance(data, list) and data:
+        for number, value in enumerate(data):
+            yield from _leaves(value, f"{path}[{number}]")
+    else:
+        yield path, data
+
+
+def covers(field: Steps, leaf: str) -> bool:
+    """Whether a value is at a path or below it. A path without an index means every item; `value` is `valueQuantity` too."""
+    parts = [int(part) if part.isdigit() else part for part in _PART.findall(leaf)]
+    place = 0
+    for step in field:
+        while isinstance(step, str) and place < len(parts) and isinstance(parts[place], int):
+            place += 1
+        if place == len(parts) or not _same(step, parts[place]):
+            return False
+        place += 1
+    return True
+
+
+def _same(step: str | int, part: str | int) -> bool:
+    return step == part or (isinstance(step, str) and part in choice.spellings(step)) or part == f"_{step}"

@@ -1,0 +1,90 @@
+"""What the agent has looked at: every resource it was shown, as it was then."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from clerkship.events.event import Event
+from clerkship.events.evidence import Evidence
+from clerkship.fhir.chart import Chart
+from clerkship.fhir.resource import Resource, parse
+from clerkship.simulators.fhir.assertions.footprint import content
+from clerkship.simulators.fhir.events import (
+    HistoryRead,
+    ResourceDeleted,
+    ResourceRead,
+    ResourcesSearched,
+    ResourceWritten,
+)
+from clerkship.simulators.fhir.state import FhirState
+
+
+class Look(NamedTuple):
+    """One resource that was shown once."""
+
+    event: Event
+    key: str
+    resource: Resource | None
+    """As it was when it was shown; None where the log does not say."""
+
+
+class _Shelf:
+    """Every version of every resource, as the log goes by."""
+
+    def __init__(self, chart: Chart) -> None:
+        self.chart = chart
+        self.now: dict[str, Resource | None] = {}
+        self.versions: dict[tuple[str, str], Resource] = {}
+
+    def take_in(self, written: ResourceWritten | ResourceDeleted) -> None:
+        key = f"{written.type}/{written.id}"
+        self.now[key] = content(written) if isinstance(written, ResourceWritten) else None
+        if isinstance(written, ResourceWritten):
+            self.versions[key, written.version] = content(written)
+
+    def resource(self, key: str, version: str | None = None) -> Resource | None:
+        if version is not None and (key, version) in self.versions:
+            return self.versions[key, version]
+        if version is None and key in self.now:
+            return self.now[key]
+        line = self.chart.get(key)
+        return parse(line) if line is not None else None
+
+
+def _shown(event: Event) -> Iterator[tuple[str, str | None]]:
+    """Keys, and versions where older ones may be meant."""
+    match event.payload:
+        case ResourceRead(type=type, id=id, version=version):
+            yield f"{type}/{id}", version
+        case ResourcesSearched(found=found, included=included):
+            yield from ((key, None) for key in (*found, *included))
+        case HistoryRead(found=found):
+            yield from ((key, version) for key, _, version in (entry.partition("/_history/") for entry in found))
+
+
+def _follow(chart: Chart, events: Sequence[Event]) -> Iterator[Look]:
+    shelf = _Shelf(chart)
+    for event in sorted(events, key=lambda event: event.seq):
+        if isinstance(event.payload, ResourceWritten | ResourceDeleted):
+            shelf.take_in(event.payload)
+        elif event.actor == "agent":
+            for key, version in _shown(event):
+                yield Look(event, key, shelf.resource(key, version))
+
+
+def _all_looks(evidence: Evidence) -> Mapping[str, Sequence[Look]]:
+    """By sandbox: read out of the log once, for all criteria."""
+    charts = {name: state.chart for name, state in evidence.states.items() if isinstance(state, FhirState)}
+    return {
+        name: list(_follow(chart, [event for event in evidence.events if event.source == name]))
+        for name, chart in charts.items()
+    }
+
+
+def looks(evidence: Evidence, sandbox: str) -> Sequence[Look]:
+    """Everything that the agent was shown on a sandbox, in order."""
+    return evidence.once(_all_looks)[sandbox]
+
+
+def name_of(evidence: Evidence, state: FhirState) -> str:
+    """What a sandbox is called."""
+    return next(name for name, other in evidence.states.items() if other is state)

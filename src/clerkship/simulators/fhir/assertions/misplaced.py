@@ -1,0 +1,28 @@
+"""A mistake in an assertion or step, told where it stands in the file: below the field that it is in."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+Place = tuple[int | str, ...]
+
+
+def misplaced(mistakes: Iterable[tuple[Place, str]]) -> ValidationError:
+    """What a validator raises so that each mistake keeps its own line."""
+    details = [
+        InitErrorDetails(type=PydanticCustomError("fhir", "{text}", {"text": text}), loc=place, input=None)
+        for place, text in mistakes
+    ]
+    return ValidationError.from_exception_data("fhir", details)
+
+
+def within(data: Any, place: Place) -> Place:
+    """As much of a place as there is in some data: what is missing is told where it is missing from."""
+    for depth, step in enumerate(place):
+        there = isinstance(data, dict) and step in data
+        if not there and not (isinstance(data, list) and isinstance(step, int) and step < len(data)):
+            return place[:depth]
+        data = data[step]
+    return place

@@ -1,0 +1,99 @@
+"""Which of the agent's looks are meant: by type, id, content, whose they are, and when."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from clerkship.assertions.contract import Assertion
+from clerkship.events.evidence import Evidence
+from clerkship.events.query import phrase, select
+from clerkship.fhir.expectation import all_fit
+from clerkship.fhir.fhirpath import PathText
+from clerkship.fhir.search import matches
+from clerkship.model.matcher import describe
+from clerkship.model.scenario import EventMatch, Expected
+from clerkship.simulators.fhir.assertions.looks import Look, looks, name_of
+from clerkship.simulators.fhir.assertions.misplaced import misplaced
+from clerkship.simulators.fhir.assertions.query import Search, TypeName, mistakes, pairs
+from clerkship.simulators.fhir.assertions.subject import Subject, subject_of
+from clerkship.simulators.fhir.state import FhirState
+
+
+class Sight(Assertion):
+    """The agent's looks at resources: reads, what searches showed and brought along, histories, `$everything`."""
+
+    simulator: ClassVar[str | None] = "fhir"
+    scoped: ClassVar[bool] = True
+    resource_type: Annotated[TypeName | None, Field(description="resources of this type; of any if not given")] = None
+    id: Annotated[str | tuple[str, ...] | None, Field(description="one id, or several; `Patient/42` says both")] = None
+    search: Search = {}
+    where: Annotated[
+        dict[PathText, Expected], Field(description="path -> literal or matcher, on the resource as it was shown")
+    ] = {}
+    before: Annotated[
+        EventMatch | None,
+        Field(description="looks before the first such event alone; all of them if it never happened"),
+    ] = None
+    sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.search and self.resource_type is None:
+            raise ValueError("`search` needs a `resource_type`: its parameters are those of a type")
+        found = list(mistakes(self.resource_type, self.search, ("search",))) if self.resource_type is not None else []
+        if found:
+            raise misplaced(found)
+        return self
+
+    def every(self, evidence: Evidence) -> Sequence[Look]:
+        """All that the agent looked at, in time."""
+        state = evidence.state(FhirState, self.sandbox)
+        found = looks(evidence, name_of(evidence, state))
+        first = next(select(evidence.events, self.before), None) if self.before is not None else None
+        if first is None:
+            return found
+        return [look for look in found if (look.event.at, look.event.seq) < (first.at, first.seq)]
+
+    def meant(self, evidence: Evidence) -> Iterator[Look]:
+        """Those that this is about."""
+        state, subject = evidence.state(FhirState, self.sandbox), subject_of(evidence)
+        return (look for look in self.every(evidence) if self._is_meant(look, state, subject))
+
+    def _is_meant(self, look: Look, state: FhirState, subject: Subject | None) -> bool:
+        type, _, id = look.key.partition("/")
+        if self.resource_type not in (None, type) or not self._has_id(look.key, id):
+            return False
+        if not (self.where or self.search or subject is not None):
+            return True
+        if look.resource is None:
+            return False
+        return (
+            all_fit(look.resource, self.where)
+            and (not self.search or matches(state, type, pairs(self.search), look.resource))
+            and (subject is None or subject.concerns(state, look.key, look.resource))
+        )
+
+    def _has_id(self, key: str, id: str) -> bool:
+        wanted = self.id if isinstance(self.id, tuple) else (self.id,) if self.id is not None else ()
+        return not wanted or id in wanted or key in wanted
+
+    def asked(self, evidence: Evidence) -> str:
+        """What is meant, in words."""
+        subject = subject_of(evidence)
+        words = [self.resource_type or "resource"]
+        if self.id is not None:
+            words.append(self.id if isinstance(self.id, str) else " or ".join(self.id))
+        query = "&".join(f"{name}={value}" for name, value in pairs(self.search))
+        words += [f"with {query}"] if query else []
+        words += ["where " + ", ".join(f"{path} {describe(e)}" for path, e in self.where.items())] if self.where else []
+        words += [f"about {subject}"] if subject is not None else []
+        words += [f"before {phrase(self.before)}"] if self.before is not None else []
+        return " ".join(words)
+
+
+def listed(found: Sequence[Look]) -> str:
+    """The first few resources, each once, and how many more."""
+    keys = list(dict.fromkeys(look.key for look in found))
+    more = f" and {len(keys) - 10} more" if len(keys) > 10 else ""
+    return ", ".join(keys[:10]) + more if keys else "nothing"

@@ -1,0 +1,61 @@
+"""What a criterion's `input_entity_id` narrows a check to: that record, or what refers to it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clerkship.events.evidence import Evidence
+from clerkship.fhir.chart import View
+from clerkship.fhir.parameters import parameters_of
+from clerkship.fhir.resource import Resource
+from clerkship.fhir.search import find_keys, matches
+from clerkship.model.problem import InputError
+
+
+class Subject:
+    """The record that a criterion is about."""
+
+    def __init__(self, name: str, record: Mapping[str, Any]) -> None:
+        self.name = name
+        self.type, self.id = str(record.get("resourceType", "")), str(record.get("id", ""))
+        if not self.type or not self.id:
+            raise InputError.of(f"the entity `{name}` is no FHIR resource", hint="leave out `input_entity_id`")
+
+    @property
+    def key(self) -> str:
+        """`Patient/42`."""
+        return f"{self.type}/{self.id}"
+
+    def __str__(self) -> str:
+        """As a sentence of detail has it."""
+        return f"{self.name} ({self.key})"
+
+    def keys(self, view: View, type: str) -> set[str]:
+        """The resources of a type that are this record, or refer to it."""
+        if type == self.type:
+            return {self.key} if view.resource(self.key) is not None else set()
+        names = self._parameters(type)
+        if not names:
+            message = f"{type} has no reference to a {self.type}, so nothing of it is about {self}"
+            raise InputError.of(message, hint="leave out `input_entity_id`, and say what is meant in `search`")
+        return {key for name in names for key in find_keys(view, type, [(name, self.key)])}
+
+    def concerns(self, view: View, key: str, resource: Resource) -> bool:
+        """Whether a resource, as it was at some time, is this record or refers to it."""
+        type = key.partition("/")[0]
+        if type == self.type:
+            return key == self.key
+        return any(matches(view, type, [(name, self.key)], resource) for name in self._parameters(type))
+
+    def _parameters(self, type: str) -> Sequence[str]:
+        """By which search parameters a type refers to it: of a patient the one that is called so, where there is one."""
+        known = parameters_of(type)
+        if self.type == "Patient" and "patient" in known:
+            return ("patient",)
+        return tuple(name for name, found in known.items() if found.type == "reference" and self.type in found.targets)
+
+
+def subject_of(evidence: Evidence) -> Subject | None:
+    """The record that the criterion at hand is about, if it is about one."""
+    if evidence.subject is None:
+        return None
+    return Subject(evidence.subject, evidence.record or {})

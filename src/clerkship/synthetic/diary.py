@@ -1,0 +1,64 @@
+"""A team's diary: who is with whom when, so that nobody sees two patients at once."""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+
+from clerkship.synthetic.dice import Dice
+from clerkship.synthetic.staff import Clinician
+from clerkship.synthetic.times import at, local, weekday_before
+
+TIMES = tuple((hour, minute) for hour in (9, 10, 11, 13, 14, 15) for minute in (0, 30))
+"""When visits begin."""
+LENGTH = timedelta(minutes=30)
+WEEKS = 4
+
+
+class Diary:
+    """What is taken."""
+
+    def __init__(self) -> None:
+        self._taken: dict[tuple[str, datetime], str] = {}
+
+    def past(self, dice: Dice, clinician: Clinician, day: date, earliest: date) -> datetime | None:
+        """A free time on that day or on an earlier one, if there is any."""
+        first = dice.whole(0, len(TIMES) - 1)
+        day = weekday_before(day)
+        while day >= earliest:
+            for step in range(len(TIMES)):
+                start = at(day, *TIMES[(first + step) % len(TIMES)])
+                if self._take(clinician, start, "past"):
+                    return start
+            day = weekday_before(day - timedelta(days=1))
+        return None
+
+    def future(self, dice: Dice, clinician: Clinician, now: datetime, who: str) -> datetime | None:
+        """A free time of the next four weeks, if there is any."""
+        times = list(openings(now))
+        first = dice.whole(0, max(0, len(times) - 1))
+        for step in range(len(times)):
+            start = times[(first + step) % len(times)]
+            if self._take(clinician, start, who):
+                return start
+        return None
+
+    def _take(self, clinician: Clinician, start: datetime, who: str) -> bool:
+        at = (clinician.tag, start)
+        if at in self._taken:
+            return False
+        self._taken[at] = who
+        return True
+
+    def holder(self, clinician: Clinician, start: datetime) -> str:
+        """Whose time it is: the id of an appointment, or nothing."""
+        return self._taken.get((clinician.tag, start), "")
+
+
+def openings(now: datetime) -> Iterator[datetime]:
+    """Every time of the next four weeks, from now on, on weekdays."""
+    today = local(now).date()
+    for days in range(WEEKS * 7):
+        day = today + timedelta(days=days)
+        if day.weekday() < 5:
+            for time in TIMES:
+                if (start := at(day, *time)) > now:
+                    yield start

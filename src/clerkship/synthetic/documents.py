@@ -1,0 +1,246 @@
+"""Notes that people can read, written from the same facts as the rest of the chart."""
+
+import base64
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from clerkship.fhir.resource import Resource
+from clerkship.synthetic.labs import PANELS, told
+from clerkship.synthetic.orders import referral_id
+from clerkship.synthetic.places import CLINIC
+from clerkship.synthetic.story import Referral, Story, Visit, encounter_ref
+from clerkship.synthetic.terms import Term, concept, loinc, made, reference
+from clerkship.synthetic.times import clock, instant, local, months, spoken, written
+from clerkship.synthetic.visit_kinds import ADMISSION, CHECKUP, CHILD
+
+PROGRESS = loinc("11506-3", "Progress note")
+LETTER = loinc("57133-1", "Referral note")
+DISCHARGE = loinc("18842-5", "Discharge summary")
+NOTED = 2
+"""How many of the last visits have a note on record."""
+
+
+def document_resources(story: Story) -> Iterator[Resource]:
+    """A note of the last visits, a letter of each referral, a summary of each stay."""
+    for visit in story.visits:
+        if visit.kind is ADMISSION:
+            text = _discharge(story, visit)
+            yield _document(
+                story, f"doc-{story.tag}-discharge-{visit.number}", DISCHARGE, "Discharge summary", text, visit
+            )
+        elif visit.number > len(story.visits) - NOTED:
+            text = _progress(story, visit)
+            yield _document(story, f"doc-{story.tag}-note-{visit.number}", PROGRESS, "Progress note", text, visit)
+    for referral in story.referrals:
+        name = f"doc-{referral_id(story, referral)}"
+        title = f"Referral letter to {referral.specialist.post.specialty.display.lower()}"
+        more = {"related": [reference(f"ServiceRequest/{referral_id(story, referral)}")]}
+        yield _document(story, name, LETTER, title, _letter(story, referral), referral.visit, **more)
+
+
+def _document(story: Story, id: str, type: Term, title: str, text: str, visit: Visit, **context: Any) -> Resource:
+    body = text.encode()
+    house = visit.kind.place.house
+    return made(
+        "DocumentReference",
+        id,
+        instant(visit.end),
+        status="current",
+        docStatus="final",
+        type=concept(type),
+        subject=story.subject(),
+        date=instant(visit.end),
+        author=[reference(visit.clinician.key, visit.clinician.name)],
+        custodian=reference(house.key, house.name),
+        description=f"{title}, {spoken(visit.day)}",
+        content=[
+            {
+                "attachment": {
+                    "contentType": "text/plain",
+                    "language": "en",
+                    "data": base64.b64encode(body).decode(),
+                    "size": len(body),
+                    "title": title,
+                    "creation": written(visit.end),
+                }
+            }
+        ],
+        context={
+            "encounter": [encounter_ref(story, visit)],
+            "period": {"start": written(visit.start), "end": written(visit.end)},
+            **context,
+        },
+    )
+
+
+def aged(story: Story, moment: datetime) -> str:
+    """`57-year-old woman`, `4-month-old boy`."""
+    person, day = story.person, local(moment).date()
+    old, few = person.age(day), months(person.born, day)
+    if few < 1:
+        return f"{(day - person.born).days}-day-old {'girl' if person.sex == 'female' else 'boy'}"
+    if old < 2:
+        return f"{few}-month-old {'girl' if person.sex == 'female' else 'boy'}"
+    grown = {"female": "woman", "male": "man"} if old >= 18 else {"female": "girl", "male": "boy"}
+    return f"{old}-year-old {grown[person.sex]}"
+
+
+def _head(story: Story, visit: Visit, title: str) -> list[str]:
+    person = story.person
+    return [
+        visit.kind.place.house.name,
+        title,
+        "",
+        f"Patient: {person.name}",
+        f"Date of birth: {spoken(person.born)}",
+        f"MRN: {person.mrn}",
+        f"Date: {spoken(visit.day)}, {clock(visit.start)}",
+        f"Clinician: {visit.clinician.name}",
+        "",
+    ]
+
+
+def _progress(story: Story, visit: Visit) -> str:
+    lines = _head(story, visit, f"PROGRESS NOTE: {visit.kind.name}")
+    lines += ["Subjective", _subjective(story, visit), "", "Objective", *_objective(visit), "", "Assessment and plan"]
+    lines += _plan(story, visit)
+    return "\n".join(
+        [*lines, "", f"Signed by {visit.clinician.name} on {spoken(visit.day)} at {clock(visit.end)}.", ""]
+    )
+
+
+def _subjective(story: Story, visit: Visit) -> str:
+    who = f"{story.person.given} {story.person.family} is a {aged(story, visit.start)}"
+    allergies = ", ".join(allergen.name.lower() for allergen in story.allergies) or "no known allergies"
+    if visit.problems and visit.problems[0].illness.complaint:
+        why = f"who comes with {visit.problems[0].illness.complaint}."
+    elif visit.kind in (CHECKUP, CHILD):
+        why = f"here for a {visit.kind.name}. No new concerns."
+    else:
+        why = f"seen for {_listed([problem.illness.name for problem in visit.problems])}. No new complaints."
+    taking = [given.drug.name for given in story.taking(visit.day) if given.visit.day < visit.day]
+    drugs = f" Takes {_listed(taking)}." if taking else " Takes no regular medication."
+    return f"{who} {why}{drugs} Allergies: {allergies}."
+
+
+def _listed(names: list[str]) -> str:
+    plain = [name if name.isupper() or "'" in name else name[0].lower() + name[1:] for name in names]
+    return plain[0] if len(plain) == 1 else f"{', '.join(plain[:-1])} and {plain[-1]}" if plain else ""
+
+
+def _objective(visit: Visit) -> list[str]:
+    if visit.vitals is None:
+        return ["Video visit: no vital signs taken."]
+    vitals = visit.vitals
+    signs = [f"BP {vitals.systolic}/{vitals.diastolic} mmHg"] if vitals.systolic is not None else []
+    signs += [f"pulse {vitals.pulse}", f"temperature {vitals.temperature} C", f"SpO2 {vitals.oxygen}%"]
+    signs += [f"weight {vitals.weight} kg", f"BMI {vitals.bmi:.1f}"]
+    return [f"Vital signs: {', '.join(signs)}."]
+
+
+def _plan(story: Story, visit: Visit) -> list[str]:
+    lines = []
+    for place, problem in enumerate(visit.problems, 1):
+        begun = [f"Start {given.drug.name}: {given.drug.sig}" for given in visit.given if given.problem is problem]
+        stopped = [
+            f"Stop {given.drug.name} ({given.why.lower()})."
+            for given in story.prescriptions
+            if given.problem is problem and given.status == "stopped" and given.ended == visit.day
+        ]
+        lines.append(
+            " ".join(
+                [
+                    f"{place}. {problem.illness.name} ({problem.illness.icd.code}).",
+                    problem.illness.plan,
+                    *stopped,
+                    *begun,
+                ]
+            )
+        )
+    if not visit.problems:
+        lines.append(
+            "1. Healthy. Age-appropriate screening and vaccines reviewed. Return in one year, or sooner if needed."
+        )
+    ordered = [PANELS[panel].name for panel in (*visit.panels, *visit.awaited) if panel != "phq9"]
+    if ordered:
+        lines.append(f"Ordered today: {', '.join(ordered)}. Results to follow.")
+    sent = [referral.specialist for referral in story.referrals if referral.visit is visit]
+    lines += [f"Referred to {who.post.specialty.display.lower()} ({who.called})." for who in sent]
+    return lines
+
+
+def _findings(visit: Visit) -> list[str]:
+    return [
+        f"{PANELS[panel].name}: {'; '.join(told(results)) or 'within reference ranges'}."
+        for panel, results in visit.panels.items()
+    ]
+
+
+def _letter(story: Story, referral: Referral) -> str:
+    person, visit, problem = story.person, referral.visit, referral.problem
+    others = [other.illness.name for other in visit.problems if other is not problem]
+    taking = [f"{given.drug.name}: {given.drug.sig}" for given in story.taking(visit.day)]
+    before = [seen for seen in story.visits if seen.start < visit.start and seen.panels]
+    recent = _findings(before[-1]) if before else []
+    lines = [
+        CLINIC.name,
+        f"{CLINIC.line}, {CLINIC.town} · {CLINIC.phone}",
+        "",
+        spoken(visit.day),
+        "",
+        f"To: {referral.specialist.name}, {referral.specialist.post.specialty.display}",
+        f"Re: {person.name}, born {spoken(person.born)}, MRN {person.mrn}",
+        f"Phone: {person.phone} · Address: {person.address.text}",
+        "",
+        f"Dear {referral.specialist.called},",
+        "",
+        f"Thank you for seeing this {aged(story, visit.start)} with {_listed([problem.illness.name])} "
+        f"({problem.illness.icd.code}), known since {spoken(problem.onset)}.",
+    ]
+    lines += [f"Other problems: {_listed(others)}."] if others else []
+    lines += ["Current medication:", *(f"- {line}" for line in taking)] if taking else ["No regular medication."]
+    allergies = ", ".join(allergen.name.lower() for allergen in story.allergies) or "none known"
+    lines += [f"Allergies: {allergies}.", *_objective(visit)]
+    lines += [f"Results of {spoken(before[-1].day)}:", *recent] if recent else []
+    lines += [
+        "",
+        "Please advise on further management. The next routine opening is fine.",
+        "",
+        visit.clinician.name,
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _discharge(story: Story, visit: Visit) -> str:
+    problem = visit.problems[0]
+    left = local(visit.end).date()
+    known = [
+        p.illness.name
+        for p in story.problems
+        if p.recorded < visit.day and not p.illness.complaint and p.abated is None
+    ]
+    taking = [f"- {given.drug.name}: {given.drug.sig}" for given in story.taking(left)]
+    lines = _head(story, visit, "DISCHARGE SUMMARY")
+    lines += [
+        f"Admitted: {spoken(visit.day)}",
+        f"Discharged: {spoken(left)}, home",
+        f"Principal diagnosis: {problem.illness.name} ({problem.illness.icd.code})",
+        *([f"Other diagnoses: {_listed(known)}"] if known else []),
+        "",
+        "Hospital course",
+        f"{story.person.given} {story.person.family}, a {aged(story, visit.start)}, was admitted with "
+        f"{problem.illness.complaint}. Treated on the ward and improved over {(left - visit.day).days} days.",
+        *_objective(visit),
+        *_findings(visit),
+        "",
+        "Medication at discharge",
+        *(taking or ["- none"]),
+        "",
+        f"Plan: {problem.illness.plan} Follow-up with {story.doctor.name} at {CLINIC.name}.",
+        "",
+        f"Signed by {visit.clinician.name} on {spoken(left)}.",
+        "",
+    ]
+    return "\n".join(lines)

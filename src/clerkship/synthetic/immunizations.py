@@ -1,0 +1,146 @@
+"""What people are vaccinated with, by age and season."""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from clerkship.fhir.resource import Resource
+from clerkship.synthetic.places import CLINIC, ROOMS
+from clerkship.synthetic.story import Story
+from clerkship.synthetic.terms import CVX, UCUM, Term, concept, hl7, made, reference, snomed
+from clerkship.synthetic.times import at, instant, months_after, weekday_before
+
+
+class Dose(NamedTuple):
+    """One dose of a series."""
+
+    key: str
+    term: Term
+    name: str
+    months: int
+    """At which age it is due."""
+    number: int
+    since: int = 1990
+    """The year from which it was given."""
+    share: float = 0.93
+
+
+def _cvx(code: str, display: str) -> Term:
+    return Term(CVX, code, display)
+
+
+_HEPB = _cvx("08", "Hep B, adolescent or pediatric")
+_DTAP = _cvx("20", "DTaP")
+_IPV = _cvx("10", "IPV")
+_HIB = _cvx("49", "Hib (PRP-OMP)")
+_PCV = _cvx("133", "Pneumococcal conjugate PCV 13")
+_ROTA = _cvx("116", "rotavirus, pentavalent")
+_MMR = _cvx("03", "MMR")
+_VARICELLA = _cvx("21", "varicella")
+_HEPA = _cvx("83", "Hep A, ped/adol, 2 dose")
+SERIES = (
+    Dose("hepb", _HEPB, "Hepatitis B", 0, 1), Dose("hepb", _HEPB, "Hepatitis B", 1, 2), Dose("hepb", _HEPB, "Hepatitis B", 6, 3),
+    Dose("rota", _ROTA, "Rotavirus", 2, 1, 2006), Dose("rota", _ROTA, "Rotavirus", 4, 2, 2006),
+    Dose("dtap", _DTAP, "DTaP", 2, 1), Dose("dtap", _DTAP, "DTaP", 4, 2), Dose("dtap", _DTAP, "DTaP", 6, 3),
+    Dose("dtap", _DTAP, "DTaP", 15, 4), Dose("dtap", _DTAP, "DTaP", 48, 5),
+    Dose("hib", _HIB, "Hib", 2, 1), Dose("hib", _HIB, "Hib", 4, 2), Dose("hib", _HIB, "Hib", 12, 3),
+    Dose("pcv", _PCV, "Pneumococcal conjugate", 2, 1, 2010), Dose("pcv", _PCV, "Pneumococcal conjugate", 4, 2, 2010),
+    Dose("pcv", _PCV, "Pneumococcal conjugate", 12, 3, 2010),
+    Dose("ipv", _IPV, "Polio", 2, 1), Dose("ipv", _IPV, "Polio", 4, 2), Dose("ipv", _IPV, "Polio", 6, 3), Dose("ipv", _IPV, "Polio", 48, 4),
+    Dose("mmr", _MMR, "MMR", 12, 1), Dose("mmr", _MMR, "MMR", 48, 2),
+    Dose("varicella", _VARICELLA, "Varicella", 12, 1, 1996), Dose("varicella", _VARICELLA, "Varicella", 48, 2, 2006),
+    Dose("hepa", _HEPA, "Hepatitis A", 12, 1, 2006), Dose("hepa", _HEPA, "Hepatitis A", 18, 2, 2006),
+    Dose("tdap", _cvx("115", "Tdap"), "Tdap", 132, 1, 2006),
+    Dose("hpv", _cvx("165", "HPV9"), "HPV", 132, 1, 2015, 0.7), Dose("hpv", _cvx("165", "HPV9"), "HPV", 138, 2, 2015, 0.6),
+    Dose("mening", _cvx("114", "meningococcal MCV4P"), "Meningococcal", 132, 1, 2006, 0.85),
+)  # fmt: skip
+ADULT = (
+    Dose("zoster", _cvx("187", "zoster recombinant"), "Shingles", 50 * 12, 1, 2018, 0.55),
+    Dose("zoster", _cvx("187", "zoster recombinant"), "Shingles", 50 * 12 + 4, 2, 2018, 0.45),
+    Dose("pcv20", _cvx("216", "Pneumococcal conjugate PCV20, polysaccharide CRM197 conjugate, adjuvant, PF"),
+         "Pneumococcal conjugate", 65 * 12, 1, 2021, 0.7),
+)  # fmt: skip
+FLU = _cvx("140", "Influenza, split virus, trivalent, preservative free")
+STRONG_FLU = _cvx("135", "Influenza, high-dose, trivalent, preservative free")
+COVID = _cvx("309", "COVID-19, mRNA, LNP-S, PF, 30 mcg/0.3 mL dose")
+BOOSTER = _cvx("113", "Td (adult), 5 Lf tetanus toxoid, preservative free, adsorbed")
+_ARM = snomed("368208006", "Left upper arm structure")
+_THIGH = snomed("61396006", "Left thigh structure")
+_MUSCLE = hl7("v3-RouteOfAdministration", "IM", "Injection, intramuscular")
+_MOUTH = hl7("v3-RouteOfAdministration", "PO", "Swallow, oral")
+
+
+def immunization_resources(story: Story) -> Iterator[Resource]:
+    """Children by the schedule, adults what they had lately, everybody by season."""
+    if story.person.age(story.last_day) < 18:
+        yield from _scheduled(story)
+    else:
+        yield from _adult(story)
+    yield from _seasonal(story)
+
+
+def _scheduled(story: Story) -> Iterator[Resource]:
+    for dose in SERIES:
+        due = months_after(story.person.born, dose.months) + timedelta(
+            days=story.dice.whole(0, 12) if dose.months else 0
+        )
+        due = weekday_before(due) if dose.months else due
+        if due < story.last_day and due.year >= dose.since and story.dice.chance(dose.share):
+            yield _given(story, dose, due, f"{dose.key}-{dose.number}")
+
+
+def _adult(story: Story) -> Iterator[Resource]:
+    """Doses for their age, some time after they were due; and tetanus within ten years."""
+    dice, had = story.dice, set()
+    for dose in ADULT:
+        due = months_after(story.person.born, dose.months)
+        first = max(due, date(dose.since, 3, 1))
+        days = (story.last_day - first).days
+        if days < 200 or not dice.chance(dose.share) or (dose.number > 1 and dose.key not in had):
+            continue
+        had.add(dose.key)
+        span = (min(days, 1500) - 190) // 2
+        back = dice.whole(0, span) + (190 + span if dose.number == 1 else 5)
+        yield _given(story, dose, weekday_before(story.last_day - timedelta(days=back)), f"{dose.key}-{dose.number}")
+    if dice.chance(0.6):
+        back = dice.whole(30, min(3400, max(40, (story.last_day - story.person.born).days - 6700)))
+        day = weekday_before(story.last_day - timedelta(days=back))
+        yield _given(story, Dose("td", BOOSTER, "Tetanus and diphtheria", 0, 1), day, "td-1")
+
+
+def _seasonal(story: Story) -> Iterator[Resource]:
+    """Influenza in the last two autumns, and from 2023 on COVID-19 with it."""
+    for back in (1, 0):
+        year = story.last_day.year - back
+        if not story.dice.chance(0.55):
+            continue
+        day = weekday_before(date(year, 10, 1) + timedelta(days=story.dice.whole(3, 50)))
+        old_enough = months_after(story.person.born, 7) <= day
+        if not old_enough or day >= story.last_day:
+            continue
+        term = STRONG_FLU if story.person.age(day) >= 65 else FLU
+        yield _given(story, Dose("flu", term, "Influenza", 0, 1), day, f"flu-{year}")
+        if year >= 2023 and story.person.age(day) >= 12 and story.dice.chance(0.4):
+            yield _given(story, Dose("covid", COVID, "COVID-19", 0, 1), day, f"covid-{year}")
+
+
+def _given(story: Story, dose: Dose, day: date, name: str) -> Resource:
+    small = story.person.age(day) < 3
+    volume = {"value": 2 if dose.key == "rota" else 0.5, "unit": "mL", "system": UCUM, "code": "mL"}
+    return made(
+        "Immunization",
+        f"imm-{story.tag}-{name}",
+        instant(min(at(day, 16, 45), story.end)),
+        status="completed",
+        vaccineCode=concept(dose.term, text=dose.name),
+        patient=story.subject(),
+        occurrenceDateTime=day.isoformat(),
+        primarySource=True,
+        location=reference(ROOMS.key, ROOMS.name),
+        lotNumber=f"{dose.key[:3].upper()}{story.dice.whole(1000, 9999)}",
+        site=concept(_THIGH if small else _ARM) if dose.key != "rota" else None,
+        route=concept(_MOUTH if dose.key == "rota" else _MUSCLE),
+        doseQuantity=volume,
+        performer=[{"actor": reference(CLINIC.key, CLINIC.name)}],
+        protocolApplied=[{"doseNumberPositiveInt": dose.number}],
+    )

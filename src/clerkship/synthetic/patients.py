@@ -1,0 +1,113 @@
+"""The Patient resource."""
+
+from typing import Any
+
+from clerkship.fhir.resource import Resource
+from clerkship.synthetic.places import CLINIC, IDS
+from clerkship.synthetic.story import Story
+from clerkship.synthetic.terms import Term, concept, hl7, made, reference
+from clerkship.synthetic.times import at, instant, written
+
+MRN = f"{IDS}mrn"
+_RECORD = hl7("v2-0203", "MR", "Medical record number")
+_MEMBER = hl7("v2-0203", "MB", "Member Number")
+_MARITAL = {
+    code: hl7("v3-MaritalStatus", code, display)
+    for code, display in {"S": "Never Married", "M": "Married", "D": "Divorced", "W": "Widowed"}.items()
+}
+_KIN = {
+    code: hl7("v3-RoleCode", code, display)
+    for code, display in {
+        "MTH": "mother",
+        "FTH": "father",
+        "SPS": "spouse",
+        "DAU": "natural daughter",
+        "SON": "natural son",
+        "FRND": "unrelated friend",
+    }.items()
+}
+
+
+def patient_resource(story: Story) -> Resource:
+    """Who they are, as the front desk has it."""
+    person = story.person
+    died = person.died
+    known = story.visits[-1].end if story.visits else min(at(person.born, 23), story.end)
+    updated = at(died, 18) if died is not None else known
+    return made(
+        "Patient",
+        f"pat-{story.tag}",
+        instant(min(updated, story.now)),
+        identifier=_identifiers(story),
+        active=died is None,
+        name=_names(story),
+        telecom=_telecom(story),
+        gender=person.sex,
+        birthDate=person.born.isoformat(),
+        deceasedDateTime=written(at(died, 6, 15)) if died is not None else None,
+        address=_addresses(story),
+        maritalStatus=concept(_MARITAL[person.marital]) if person.age(story.last_day) >= 18 else None,
+        contact=[_contact(story)],
+        communication=[_language(story)],
+        generalPractitioner=[reference(story.doctor.key, story.doctor.name)],
+        managingOrganization=reference(CLINIC.key, CLINIC.name),
+    )
+
+
+def _identifiers(story: Story) -> list[dict[str, Any]]:
+    record = {"use": "usual", "type": concept(_RECORD, text="MRN"), "system": MRN, "value": story.person.mrn}
+    members = [
+        {
+            "use": "secondary",
+            "type": concept(_MEMBER, text="Member number"),
+            "system": f"{IDS}member/{insurance.payer.number}",
+            "value": insurance.member,
+        }
+        for insurance in story.insurance
+        if insurance.covers(story.last_day)
+    ]
+    return [record, *members]
+
+
+def _names(story: Story) -> list[dict[str, Any]]:
+    person = story.person
+    given = [person.given, person.middle] if person.middle else [person.given]
+    name = {"use": "official", "text": " ".join(filter(None, (*given, person.family, person.suffix)))}
+    official: dict[str, Any] = {**name, "family": person.family, "given": given}
+    if person.suffix:
+        official["suffix"] = [person.suffix]
+    if not person.maiden:
+        return [official]
+    former = " ".join((*given, person.maiden))
+    return [official, {"use": "maiden", "text": former, "family": person.maiden, "given": given}]
+
+
+def _telecom(story: Story) -> list[dict[str, Any]]:
+    person = story.person
+    ways = (("phone", person.phone, "home"), ("phone", person.mobile, "mobile"), ("email", person.email, "home"))
+    return [{"system": system, "value": value, "use": use} for system, value, use in ways if value]
+
+
+def _addresses(story: Story) -> list[dict[str, Any]]:
+    """Where they live; of some, where they lived."""
+    person = story.person
+    if person.moved is None:
+        return [person.address.rendered()]
+    year = max(person.born.year, story.last_day.year - 2)
+    old = person.moved.rendered()
+    return [person.address.rendered(since=f"{year}"), old | {"use": "old", "period": {"end": f"{year}"}}]
+
+
+def _contact(story: Story) -> dict[str, Any]:
+    relation, name, phone = story.person.kin
+    given, _, family = name.partition(" ")
+    return {
+        "relationship": [concept(_KIN[relation])],
+        "name": {"text": name, "family": family, "given": [given]},
+        "telecom": [{"system": "phone", "value": phone, "use": "home"}],
+    }
+
+
+def _language(story: Story) -> dict[str, Any]:
+    code, name = story.person.language
+    return {"language": concept(Term("urn:ietf:bcp:47", code, name)), "preferred": True}

@@ -1,0 +1,104 @@
+"""What was measured, as Observations, DiagnosticReports and the orders they answer."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from clerkship.fhir.resource import Resource
+from clerkship.synthetic.labs import PANELS, RETURNED, SECTION, Result, result_resource, told
+from clerkship.synthetic.places import LAB
+from clerkship.synthetic.story import Story, Visit, encounter_ref
+from clerkship.synthetic.terms import Term, concept, made, reference, snomed
+from clerkship.synthetic.times import instant, written
+from clerkship.synthetic.vitals import DAILY, FORMER, NEVER, smoking_resource, vital_resources
+
+_LABORATORY = snomed("108252007", "Laboratory procedure")
+_MEASURED = timedelta(minutes=8)
+_DRAWN = timedelta(minutes=22)
+
+
+def result_resources(story: Story) -> Iterator[Resource]:
+    """Visit by visit."""
+    for visit in story.visits:
+        common = {"subject": story.subject(), "encounter": encounter_ref(story, visit)}
+        seen = {**common, "performer": [reference(visit.clinician.key, visit.clinician.name)]}
+        if visit.vitals is not None:
+            whole = visit.number == 1 or story.person.age(visit.day) < 18
+            moment = visit.start + _MEASURED
+            yield from vital_resources(visit.vitals, story.tag, visit.number, moment, seen, all_signs=whole)
+        if visit.number == 1 and story.person.age(visit.day) >= 14:
+            yield smoking_resource(_smoking(story), story.tag, visit.start + _MEASURED, seen)
+        for panel, results in visit.panels.items():
+            yield from _reported(story, visit, panel, results, common)
+        for panel in visit.awaited:
+            yield _order(story, visit, panel, "active", visit.end)
+
+
+def _smoking(story: Story) -> Term:
+    ill = {problem.illness.key for problem in story.problems}
+    if "copd" in ill:
+        return story.dice.pick((FORMER, DAILY))
+    if story.person.age(story.last_day) < 18:
+        return NEVER
+    return story.dice.weighted((NEVER, FORMER, DAILY), (6, 3, 1))
+
+
+def _reported(
+    story: Story, visit: Visit, panel: str, results: list[Result], common: dict[str, Any]
+) -> Iterator[Resource]:
+    """One panel: what was ordered, each value, and the report that has them together."""
+    tag, sex = story.tag, story.person.sex
+    drawn = visit.start + _DRAWN
+    if panel == "phq9":
+        asked = {**common, "performer": [reference(visit.clinician.key, visit.clinician.name)]}
+        yield result_resource(results[0], sex, f"obs-{tag}-phq9-{visit.number}", drawn, visit.end, asked)
+        return
+    issued = visit.end + RETURNED
+    yield _order(story, visit, panel, "completed", issued)
+    order = reference(f"ServiceRequest/{_order_id(story, visit, panel)}")
+    by_lab = {**common, "performer": [reference(LAB.key, LAB.name)], "basedOn": [order]}
+    ids = [f"obs-{tag}-{result.analyte.key}-{visit.number}" for result in results]
+    for id, result in zip(ids, results, strict=True):
+        yield result_resource(result, sex, id, drawn, issued, by_lab)
+    if len(results) > 1:
+        yield made(
+            "DiagnosticReport",
+            f"rep-{tag}-{panel}-{visit.number}",
+            instant(issued),
+            basedOn=[order],
+            status="final",
+            category=[concept(SECTION)],
+            code=concept(PANELS[panel].term, text=PANELS[panel].name),
+            **common,
+            effectiveDateTime=written(drawn),
+            issued=instant(issued),
+            performer=[reference(LAB.key, LAB.name)],
+            result=[
+                reference(f"Observation/{id}", result.analyte.name) for id, result in zip(ids, results, strict=True)
+            ],
+            conclusion="; ".join(told(results)) or "All values within reference ranges.",
+        )
+
+
+def _order_id(story: Story, visit: Visit, panel: str) -> str:
+    return f"order-{story.tag}-{panel}-{visit.number}"
+
+
+def _order(story: Story, visit: Visit, panel: str, status: str, updated: datetime) -> Resource:
+    return made(
+        "ServiceRequest",
+        _order_id(story, visit, panel),
+        instant(updated),
+        status=status,
+        intent="order",
+        category=[concept(_LABORATORY)],
+        priority="routine",
+        code=concept(PANELS[panel].term, text=PANELS[panel].name),
+        subject=story.subject(),
+        encounter=encounter_ref(story, visit),
+        occurrenceDateTime=written(visit.start + _DRAWN),
+        authoredOn=written(visit.start + timedelta(minutes=15)),
+        requester=reference(visit.clinician.key, visit.clinician.name),
+        performer=[reference(LAB.key, LAB.name)],
+        reasonCode=[concept(problem.illness.snomed, text=problem.illness.name) for problem in visit.problems[:2]],
+    )

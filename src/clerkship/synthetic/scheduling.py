@@ -1,0 +1,157 @@
+"""Schedules, slots and appointments: what was kept and missed, what is booked, what is still free."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from clerkship.fhir.resource import Resource
+from clerkship.synthetic.diary import LENGTH, WEEKS, Diary, openings
+from clerkship.synthetic.dice import Dice
+from clerkship.synthetic.encounters import condition_id
+from clerkship.synthetic.staff import Clinician
+from clerkship.synthetic.story import Story, Visit
+from clerkship.synthetic.terms import Term, concept, hl7, made, reference, snomed
+from clerkship.synthetic.times import at, instant, local, weekday_before, written
+
+ROUTINE = hl7("v2-0276", "ROUTINE", "Routine appointment - default if not valued")
+CHECKUP = hl7("v2-0276", "CHECKUP", "A routine check-up, such as an annual physical")
+FOLLOWUP = hl7("v2-0276", "FOLLOWUP", "A follow up visit from a previous appointment")
+WALKIN = hl7("v2-0276", "WALKIN", "A previously unscheduled walk-in visit")
+_TYPES = {"checkup": CHECKUP, "child": CHECKUP, "followup": FOLLOWUP, "symptom": WALKIN, "video": FOLLOWUP}
+_CANCELLED = hl7("appointment-cancellation-reason", "pat", "Patient")
+_PRACTICE = snomed("394802001", "General medicine")
+RECENT = 3
+"""How many of the last visits still have their appointment on record."""
+
+
+def book(story: Story, diary: Diary) -> tuple[list[Resource], dict[int, str]]:
+    """A patient's appointments, and by visit the one it came of."""
+    made_ones: list[Resource] = []
+    booked: dict[int, str] = {}
+    for visit in story.visits[-RECENT:]:
+        if visit.kind.booked:
+            booked[visit.number] = f"appt-{story.tag}-{visit.number}"
+            made_ones.append(_kept(story, visit, booked[visit.number]))
+    made_ones += _missed(story)
+    if story.person.died is None:
+        made_ones += _coming(story, diary)
+    return made_ones, booked
+
+
+def _kept(story: Story, visit: Visit, id: str) -> Resource:
+    type = _TYPES[visit.kind.key]
+    agreed = visit.start - timedelta(days=story.dice.whole(3, 40) if type is not WALKIN else 0, hours=1)
+    agreed = max(agreed, at(story.person.born, 8))
+    more = {"description": visit.kind.name[0].upper() + visit.kind.name[1:], "reasonCode": _reasons(visit)}
+    return _appointment(story, id, "fulfilled", visit.start, type, (agreed, visit.end), **more)
+
+
+def _reasons(visit: Visit) -> list[dict[str, Any]]:
+    return [concept(problem.illness.snomed, text=problem.illness.name) for problem in visit.problems[:1]]
+
+
+def _missed(story: Story) -> Iterator[Resource]:
+    """Some did not come, some called it off."""
+    dice = story.dice
+    for status, often in (("noshow", 0.16), ("cancelled", 0.14)):
+        if not dice.chance(often):
+            continue
+        day = weekday_before(story.last_day - timedelta(days=dice.whole(8, 300)))
+        start = at(day, dice.pick((8, 16)), 30)
+        agreed = start - timedelta(days=dice.whole(7, 30))
+        if local(agreed).date() <= story.person.born or start >= story.end:
+            continue
+        told = start + timedelta(hours=1) if status == "noshow" else start - timedelta(days=2)
+        more = {"cancelationReason": concept(_CANCELLED)} if status == "cancelled" else {}
+        id = f"appt-{story.tag}-{status}"
+        yield _appointment(story, id, status, start, ROUTINE, (agreed, told), description="Office visit", **more)
+
+
+def _coming(story: Story, diary: Diary) -> Iterator[Resource]:
+    """What is booked, on a slot that is busy because of it."""
+    dice = story.dice
+    if not dice.chance(0.5):
+        return
+    id = f"appt-{story.tag}-next"
+    start = diary.future(dice, story.doctor, story.now, id)
+    if start is None:
+        return
+    agreed = max(story.now - timedelta(days=dice.whole(1, 25), hours=dice.whole(0, 5)), at(story.person.born, 8))
+    active = [problem for problem in story.active if not problem.illness.complaint]
+    more: dict[str, Any] = {"description": "Follow-up visit" if active else "Annual wellness visit"}
+    if active:
+        problem = active[0]
+        condition = condition_id(story, problem.illness.key, problem.onset.isoformat())
+        more["reasonCode"] = [concept(problem.illness.snomed, text=problem.illness.name)]
+        more["reasonReference"] = [reference(f"Condition/{condition}", problem.illness.name)]
+    slot = [reference(f"Slot/{slot_id(story.doctor, start)}")]
+    type = FOLLOWUP if active else CHECKUP
+    told = (min(agreed, story.now), min(agreed, story.now))
+    yield _appointment(story, id, "booked", start, type, told, slot=slot, **more)
+
+
+def _appointment(
+    story: Story, id: str, status: str, start: datetime, type: Term, told: tuple[datetime, datetime], **more: Any
+) -> Resource:
+    """`told` is when it was agreed, and when something about it was last written down."""
+    doctor = story.doctor
+    answer = {"noshow": "accepted", "cancelled": "declined"}.get(status, "accepted")
+    return made(
+        "Appointment",
+        id,
+        instant(told[1]),
+        status=status,
+        serviceType=[concept(_PRACTICE)],
+        specialty=[concept(doctor.post.specialty)],
+        appointmentType=concept(type),
+        start=written(start),
+        end=written(start + LENGTH),
+        minutesDuration=LENGTH.seconds // 60,
+        created=written(told[0]),
+        participant=[
+            {"actor": story.subject(), "required": "required", "status": answer},
+            {"actor": reference(doctor.key, doctor.name), "required": "required", "status": "accepted"},
+            {"actor": reference(doctor.place.key, doctor.place.name), "required": "required", "status": "accepted"},
+        ],
+        **more,
+    )
+
+
+def slot_id(clinician: Clinician, start: datetime) -> str:
+    """`slot-01-family-20260303-0900`."""
+    return f"slot-{clinician.tag}-{local(start).strftime('%Y%m%d-%H%M')}"
+
+
+def schedule_resources(clinician: Clinician, diary: Diary, dice: Dice, now: datetime) -> Iterator[Resource]:
+    """One clinician's book for the next four weeks; specialists have two afternoons a week in it."""
+    times = list(openings(now))
+    if clinician.house is not clinician.place.house or clinician.place.id != "loc-clinic":
+        times = [start for start in times if local(start).weekday() in (1, 3) and local(start).hour >= 13]
+    opened = now - timedelta(days=14)
+    first = local(now).date()
+    yield made(
+        "Schedule",
+        f"sched-{clinician.tag}",
+        instant(opened),
+        active=True,
+        serviceType=[concept(_PRACTICE)] if clinician.place.id == "loc-clinic" else None,
+        specialty=[concept(clinician.post.specialty)],
+        actor=[reference(clinician.key, clinician.name), reference(clinician.place.key, clinician.place.name)],
+        planningHorizon={"start": first.isoformat(), "end": (first + timedelta(days=WEEKS * 7 - 1)).isoformat()},
+        comment="30-minute visits on weekdays, 9:00 to 12:00 and 13:00 to 16:00",
+    )
+    for start in times:
+        blocked = dice.chance(0.12)
+        status = "busy" if diary.holder(clinician, start) else "busy-unavailable" if blocked else "free"
+        yield made(
+            "Slot",
+            slot_id(clinician, start),
+            instant(opened),
+            serviceType=[concept(_PRACTICE)] if clinician.place.id == "loc-clinic" else None,
+            specialty=[concept(clinician.post.specialty)],
+            schedule=reference(f"Schedule/sched-{clinician.tag}"),
+            status=status,
+            start=written(start),
+            end=written(start + LENGTH),
+            comment="Meeting" if status == "busy-unavailable" else None,
+        )

@@ -1,0 +1,150 @@
+"""Who works there: a team of four for every hundred patients, and the specialists whom all share."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from clerkship.fhir.resource import Resource
+from clerkship.synthetic.dice import Dice
+from clerkship.synthetic.names import ORIGINS, WEIGHTS
+from clerkship.synthetic.places import CLINIC, HOSPITAL, IDS, ROOMS, SPECIALTY, House, Place
+from clerkship.synthetic.terms import NPI, Term, concept, hl7, made, reference, snomed
+from clerkship.synthetic.times import instant
+
+TEAM_SIZE = 100
+"""Patients of one team. A team's book fills up with its own patients alone, so that more teams change nothing in it."""
+
+
+class Post(NamedTuple):
+    """What somebody does."""
+
+    key: str
+    role: Term
+    specialty: Term
+    title: str
+    degree: Term
+
+
+_MD = hl7("v2-0360", "MD", "Doctor of Medicine")
+_NP = Term(_MD.system, "NP", "Nurse Practitioner")
+_DOCTOR = hl7("practitioner-role", "doctor", "Doctor")
+_NURSE = hl7("practitioner-role", "nurse", "Nurse")
+TEAM = (
+    Post("family", _DOCTOR, snomed("419772000", "Family practice"), "MD", _MD),
+    Post("internal", _DOCTOR, snomed("419192003", "Internal medicine"), "MD", _MD),
+    Post("pediatrics", _DOCTOR, snomed("394537008", "Pediatric specialty"), "MD", _MD),
+    Post("nurse", _NURSE, snomed("419772000", "Family practice"), "NP", _NP),
+)
+SPECIALISTS = (
+    Post("cardiology", _DOCTOR, snomed("394579002", "Cardiology"), "MD", _MD),
+    Post("endocrinology", _DOCTOR, snomed("394583002", "Endocrinology"), "MD", _MD),
+    Post("nephrology", _DOCTOR, snomed("394589003", "Nephrology"), "MD", _MD),
+    Post("pulmonology", _DOCTOR, snomed("418112009", "Pulmonary medicine"), "MD", _MD),
+    Post("neurology", _DOCTOR, snomed("394591006", "Neurology"), "MD", _MD),
+    Post("psychiatry", _DOCTOR, snomed("394587001", "Psychiatry"), "MD", _MD),
+    Post("orthopedics", _DOCTOR, snomed("394801008", "Trauma and orthopedics"), "MD", _MD),
+    Post("hospital", _DOCTOR, snomed("419192003", "Internal medicine"), "MD", _MD),
+    Post("emergency", _DOCTOR, snomed("773568002", "Emergency medicine"), "MD", _MD),
+)
+
+
+class Clinician(NamedTuple):
+    """Somebody who works there."""
+
+    tag: str
+    post: Post
+    given: str
+    family: str
+    gender: str
+    house: House
+    place: Place
+    npi: str
+
+    @property
+    def key(self) -> str:
+        """`Practitioner/prac-01-family`."""
+        return f"Practitioner/prac-{self.tag}"
+
+    @property
+    def name(self) -> str:
+        """`Grace Fenwick, MD`."""
+        return f"{self.given} {self.family}, {self.post.title}"
+
+    @property
+    def called(self) -> str:
+        """`Dr. Fenwick`."""
+        return f"{'Dr. ' if self.post.title == 'MD' else f'{self.given} '}{self.family}"
+
+
+def registration(digits: int) -> str:
+    """Ten digits that end in the right check digit and begin as no real one does: with 9."""
+    body = f"99999{digits:04}"
+    total = 24 + sum(value // 10 + value % 10 for value in _luhn(body))  # 24 stands for the prefix 80840
+    return f"{body}{-total % 10}"
+
+
+def _luhn(body: str) -> list[int]:
+    """Every other digit from the right doubled."""
+    return [int(sign) * (2 if place % 2 == 0 else 1) for place, sign in enumerate(reversed(body))]
+
+
+def _clinician(dice: Dice, tag: str, post: Post, house: House, place: Place, digits: int) -> Clinician:
+    origin = dice.weighted(ORIGINS, WEIGHTS)
+    gender = dice.pick(("female", "male"))
+    given = dice.pick(origin.female if gender == "female" else origin.male)
+    return Clinician(tag, post, given, dice.pick(origin.family), gender, house, place, registration(digits))
+
+
+def draw_team(seed: int, team: int) -> tuple[Clinician, ...]:
+    """Those who look after one hundred patients; teams are counted from 1."""
+    dice = Dice(seed, "team", team)
+    first = 996 + team * len(TEAM)
+    return tuple(
+        _clinician(dice, f"{team:02}-{post.key}", post, CLINIC, ROOMS, first + place) for place, post in enumerate(TEAM)
+    )
+
+
+def draw_specialists(seed: int) -> dict[str, Clinician]:
+    """By their specialty."""
+    dice = Dice(seed, "specialists")
+    return {
+        post.key: _clinician(dice, post.key, post, HOSPITAL, SPECIALTY, 51 + place)
+        for place, post in enumerate(SPECIALISTS)
+    }
+
+
+def staff_resources(clinician: Clinician, since: datetime) -> Iterator[Resource]:
+    """Who somebody is, and what they do where."""
+    updated = instant(since)
+    digits = int(clinician.npi[5:9])
+    yield made(
+        "Practitioner",
+        f"prac-{clinician.tag}",
+        updated,
+        identifier=[{"system": NPI, "value": clinician.npi}, {"system": f"{IDS}staff", "value": f"S{digits:04}"}],
+        active=True,
+        name=[
+            {
+                "use": "official",
+                "text": clinician.name,
+                "family": clinician.family,
+                "given": [clinician.given],
+                "suffix": [clinician.post.title],
+            }
+        ],
+        telecom=[{"system": "phone", "value": clinician.house.phone, "use": "work"}],
+        gender=clinician.gender,
+        qualification=[{"code": concept(clinician.post.degree)}],
+    )
+    yield made(
+        "PractitionerRole",
+        f"role-{clinician.tag}",
+        updated,
+        active=True,
+        practitioner=reference(clinician.key, clinician.name),
+        organization=reference(clinician.house.key, clinician.house.name),
+        code=[concept(clinician.post.role)],
+        specialty=[concept(clinician.post.specialty)],
+        location=[reference(clinician.place.key, clinician.place.name)],
+        telecom=[{"system": "phone", "value": clinician.house.phone, "use": "work"}],
+    )

@@ -1,0 +1,143 @@
+"""What has happened to one patient: facts, from which every resource and every note of theirs is written."""
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import NamedTuple
+
+from clerkship.synthetic.allergies import Allergen
+from clerkship.synthetic.conditions import Illness
+from clerkship.synthetic.dice import Dice
+from clerkship.synthetic.drugs import Drug
+from clerkship.synthetic.visit_kinds import Kind
+from clerkship.synthetic.labs import Result
+from clerkship.synthetic.people import Person
+from clerkship.synthetic.places import House
+from clerkship.synthetic.staff import Clinician
+from clerkship.synthetic.times import local
+from clerkship.synthetic.vitals import Vitals
+
+
+@dataclass(slots=True)
+class Visit:
+    """One time they were seen."""
+
+    number: int
+    kind: Kind
+    start: datetime
+    end: datetime
+    clinician: Clinician
+    problems: "list[Problem]" = field(default_factory=list)
+    vitals: Vitals | None = None
+    panels: dict[str, list[Result]] = field(default_factory=dict)
+    """What came back, by panel."""
+    awaited: list[str] = field(default_factory=list)
+    """Panels that were ordered and have not come back."""
+    given: "list[Prescription]" = field(default_factory=list)
+
+    @property
+    def day(self) -> date:
+        """On the clinic's calendar."""
+        return local(self.start).date()
+
+
+@dataclass(slots=True)
+class Problem:
+    """An illness they have, or had."""
+
+    illness: Illness
+    onset: date
+    recorded: date
+    abated: date | None = None
+    visit: Visit | None = None
+    status: str = "active"
+
+
+@dataclass(slots=True)
+class Prescription:
+    """A drug they take, or took."""
+
+    drug: Drug
+    problem: Problem
+    visit: Visit
+    status: str
+    ended: date | None = None
+    why: str = ""
+
+
+class Referral(NamedTuple):
+    """Somebody else was asked to see them."""
+
+    problem: Problem
+    visit: Visit
+    specialist: Clinician
+    status: str
+
+
+class Insurance(NamedTuple):
+    """Who pays, from when until when."""
+
+    id: str
+    payer: House
+    member: str
+    group: str
+    plan: str
+    start: date
+    end: date | None
+    order: int
+    relationship: str
+
+    def covers(self, day: date) -> bool:
+        """Whether it held on a day."""
+        return self.start <= day and (self.end is None or day <= self.end)
+
+
+@dataclass(slots=True)
+class Story:
+    """One patient."""
+
+    person: Person
+    dice: Dice
+    now: datetime
+    today: date
+    end: datetime
+    """Now, or when they died."""
+    doctor: Clinician
+    specialists: dict[str, Clinician]
+    allergies: list[Allergen] = field(default_factory=list)
+    visits: list[Visit] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    prescriptions: list[Prescription] = field(default_factory=list)
+    referrals: list[Referral] = field(default_factory=list)
+    insurance: list[Insurance] = field(default_factory=list)
+
+    @property
+    def tag(self) -> str:
+        """What all ids of theirs have in them."""
+        return self.person.tag
+
+    @property
+    def last_day(self) -> date:
+        """Today, or the day they died."""
+        return self.person.died or self.today
+
+    @property
+    def active(self) -> list[Problem]:
+        """What they have now."""
+        return [problem for problem in self.problems if problem.status == "active"]
+
+    def subject(self) -> dict[str, str]:
+        """Them, as a reference."""
+        return {"reference": self.person.key, "display": self.person.name}
+
+    def taking(self, day: date) -> list[Prescription]:
+        """What they were taking on a day."""
+        return [
+            given
+            for given in self.prescriptions
+            if given.visit.day <= day and (given.status == "active" or (given.ended or day) > day)
+        ]
+
+
+def encounter_ref(story: Story, visit: Visit) -> dict[str, str]:
+    """A visit, as a reference."""
+    return {"reference": f"Encounter/enc-{story.tag}-{visit.number}"}

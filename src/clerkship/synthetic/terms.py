@@ -1,0 +1,72 @@
+"""Coded terms, and the few FHIR datatypes that are made of them."""
+
+from typing import Any, NamedTuple
+
+from clerkship.fhir.exact import Decimal
+from clerkship.fhir.resource import Resource
+
+SNOMED = "http://snomed.info/sct"
+ICD10 = "http://hl7.org/fhir/sid/icd-10-cm"
+LOINC = "http://loinc.org"
+RXNORM = "http://www.nlm.nih.gov/research/umls/rxnorm"
+CVX = "http://hl7.org/fhir/sid/cvx"
+UCUM = "http://unitsofmeasure.org"
+NPI = "http://hl7.org/fhir/sid/us-npi"
+HL7 = "http://terminology.hl7.org/CodeSystem/"
+
+
+class Term(NamedTuple):
+    """One code of one system."""
+
+    system: str
+    code: str
+    display: str
+
+    def coding(self) -> dict[str, str]:
+        """As a Coding."""
+        return {"system": self.system, "code": self.code, "display": self.display}
+
+
+def snomed(code: str, display: str) -> Term:
+    """A term of SNOMED CT."""
+    return Term(SNOMED, code, display)
+
+
+def loinc(code: str, display: str) -> Term:
+    """A term of LOINC."""
+    return Term(LOINC, code, display)
+
+
+def hl7(system: str, code: str, display: str) -> Term:
+    """A term of one of HL7's own code systems."""
+    return Term(HL7 + system, code, display)
+
+
+def concept(*terms: Term, text: str = "") -> dict[str, Any]:
+    """A CodeableConcept of terms that mean the same."""
+    return {"coding": [term.coding() for term in terms], "text": text or terms[0].display}
+
+
+def number(value: float, digits: int) -> float | int:
+    """A value with as many digits as it is reported with; `1.20` is not `1.2`."""
+    if digits == 0:
+        return round(value)
+    text = f"{value:.{digits}f}"
+    return Decimal(text) if digits > 1 and text.endswith("0") else float(text)
+
+
+def quantity(value: float, unit: str, ucum: str) -> dict[str, Any]:
+    """A Quantity in a unit of UCUM."""
+    return {"value": value, "unit": unit, "system": UCUM, "code": ucum}
+
+
+def reference(key: str, display: str = "") -> dict[str, str]:
+    """A Reference to one of ours."""
+    return {"reference": key, "display": display} if display else {"reference": key}
+
+
+def made(type: str, id: str, updated: str, /, **fields: Any) -> Resource:
+    """A resource as a server keeps it; what is None or empty is left out."""
+    resource: Resource = {"resourceType": type, "id": id, "meta": {"versionId": "1", "lastUpdated": updated}}
+    resource.update((name, value) for name, value in fields.items() if value is not None and value != [])
+    return resource

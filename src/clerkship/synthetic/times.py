@@ -1,0 +1,78 @@
+"""The clinic's clock: US Eastern time by its rule of today, so that no machine's table of zones is asked."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from functools import lru_cache
+
+WINTER, SUMMER = timezone(timedelta(hours=-5)), timezone(timedelta(hours=-4))
+MONTHS = (
+    "January February March April May June July August September October November December"  # no locale has a say
+).split()
+DAY = timedelta(days=1)
+FRIDAY = 4
+
+
+@lru_cache(maxsize=512)
+def _summer(year: int) -> tuple[datetime, datetime]:
+    """From the second Sunday of March to the first of November, each at two in the morning."""
+    march, november = date(year, 3, 8), date(year, 11, 1)
+    begins = march + timedelta(days=6 - march.weekday())
+    ends = november + timedelta(days=6 - november.weekday())
+    return datetime(begins.year, begins.month, begins.day, 7, tzinfo=UTC), datetime(
+        ends.year, ends.month, ends.day, 6, tzinfo=UTC
+    )
+
+
+def local(moment: datetime) -> datetime:
+    """What the clock on the clinic's wall shows."""
+    begins, ends = _summer(moment.year)
+    return moment.astimezone(SUMMER if begins <= moment < ends else WINTER)
+
+
+def at(day: date, hour: int, minute: int = 0) -> datetime:
+    """The moment at which that clock shows this; it is put forward on Sunday nights, when nobody is there."""
+    begins, ends = _summer(day.year)
+    zone = SUMMER if begins.date() <= day < ends.date() else WINTER
+    return datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone)
+
+
+def written(moment: datetime) -> str:
+    """A dateTime as the clinic writes it."""
+    return local(moment).isoformat(timespec="seconds")
+
+
+def instant(moment: datetime) -> str:
+    """When a server kept something."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def spoken(day: date) -> str:
+    """`March 2, 2026`."""
+    return f"{MONTHS[day.month - 1]} {day.day}, {day.year}"
+
+
+def clock(moment: datetime) -> str:
+    """`9:30 AM`."""
+    here = local(moment)
+    return f"{(here.hour - 1) % 12 + 1}:{here.minute:02} {'AM' if here.hour < 12 else 'PM'}"
+
+
+def weekday_before(day: date) -> date:
+    """That day, or the Friday before it."""
+    return day - timedelta(days=max(0, day.weekday() - FRIDAY))
+
+
+def years(born: date, day: date) -> int:
+    """How old somebody is, as people count."""
+    return day.year - born.year - ((day.month, day.day) < (born.month, born.day))
+
+
+def months(born: date, day: date) -> int:
+    """The same in months, for the small."""
+    return (day.year - born.year) * 12 + day.month - born.month - (day.day < born.day)
+
+
+def months_after(born: date, count: int) -> date:
+    """The day on which somebody has so many months."""
+    year, month = divmod(born.year * 12 + born.month - 1 + count, 12)
+    last = 28 if month == 1 else 30
+    return date(year, month + 1, min(born.day, last))

@@ -1,0 +1,165 @@
+"""What a nurse measures: growth of children, weight and pressure of adults, fever of the infected."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from clerkship.fhir.resource import Resource
+from clerkship.synthetic.dice import Dice
+from clerkship.synthetic.terms import Term, concept, hl7, loinc, made, number, quantity, snomed
+from clerkship.synthetic.times import instant, written
+
+GROWTH = {
+    "male": (
+        (0, 3.4, 50.0), (1, 4.4, 54.7), (2, 5.5, 58.4), (4, 7.0, 63.9), (6, 7.9, 67.6), (9, 8.9, 72.0),
+        (12, 9.7, 75.7), (18, 10.9, 82.3), (24, 12.2, 87.1), (36, 14.3, 96.0), (48, 16.3, 103.0), (60, 18.4, 110.0),
+        (72, 20.7, 116.0), (84, 23.0, 122.0), (96, 25.6, 128.0), (108, 28.6, 133.5), (120, 32.0, 138.5),
+        (132, 36.0, 143.5), (144, 40.5, 149.0), (156, 45.5, 156.0), (168, 51.0, 164.0), (180, 56.0, 170.0),
+        (192, 61.0, 173.5), (204, 65.0, 175.5), (216, 67.0, 176.0),
+    ),
+    "female": (
+        (0, 3.3, 49.3), (1, 4.1, 53.6), (2, 5.1, 57.0), (4, 6.4, 62.0), (6, 7.3, 65.8), (9, 8.2, 70.2),
+        (12, 9.0, 74.0), (18, 10.2, 80.8), (24, 11.6, 86.0), (36, 13.9, 95.0), (48, 16.0, 102.5), (60, 18.0, 109.0),
+        (72, 20.2, 115.0), (84, 22.5, 121.0), (96, 25.3, 127.0), (108, 28.6, 132.5), (120, 32.5, 138.0),
+        (132, 37.0, 144.5), (144, 41.5, 151.0), (156, 46.0, 157.0), (168, 49.5, 160.0), (180, 52.0, 161.8),
+        (192, 54.0, 162.5), (204, 55.5, 163.0), (216, 57.0, 163.2),
+    ),
+}  # fmt: skip
+"""Months, and the weight (kg) and length (cm) of half the children of that age."""
+PULSE = ((1, 140), (12, 125), (36, 108), (72, 96), (144, 84), (10_000, 74))
+BREATHS = ((12, 36), (36, 28), (72, 24), (144, 20), (10_000, 16))
+"""Below which age in months, how fast."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vitals:
+    """What was measured at one visit; what is not done at that age is None."""
+
+    weight: float
+    height: float
+    temperature: float
+    pulse: int
+    breaths: int
+    oxygen: int
+    systolic: int | None
+    diastolic: int | None
+
+    @property
+    def bmi(self) -> float:
+        """Weight over height squared, of the very numbers that are written down."""
+        return self.weight / (self.height / 100) ** 2
+
+
+class Build(NamedTuple):
+    """How somebody is built."""
+
+    height: float
+    bmi: float
+    pressure: float
+    pulse: float
+    size: float
+    """Of a child: how far from the middle, in tenths."""
+
+
+def draw_build(dice: Dice, sex: str, illnesses: set[str]) -> Build:
+    """Once for a patient."""
+    height = dice.around(162, 6) if sex == "female" else dice.around(176, 6.5)
+    bmi = dice.between(31, 39) if "obesity" in illnesses else dice.between(20, 29)
+    pressure = dice.between(126, 146) if "hypertension" in illnesses else dice.between(104, 126)
+    return Build(height, bmi, pressure, dice.around(0, 5), dice.around(0, 1))
+
+
+def _grown(sex: str, months: int, size: float) -> tuple[float, float]:
+    """Weight and length of a child."""
+    rows = GROWTH[sex]
+    place = min(bisect_right(rows, (months, 1e9, 0.0)), len(rows) - 1)
+    (before, weight, length), (after, heavier, longer) = rows[place - 1], rows[place]
+    share = min(1.0, (months - before) / (after - before))
+    near = 1 + 0.09 * size
+    return (weight + (heavier - weight) * share) * near, (length + (longer - length) * share) * (1 + 0.028 * size)
+
+
+def measure(dice: Dice, build: Build, sex: str, months: int, illnesses: set[str], fever: bool) -> Vitals:
+    """One visit's."""
+    if months < 216:
+        weight, height = _grown(sex, months, build.size)
+        weight *= 1.5 if "obesity" in illnesses else 1
+    else:
+        height = build.height
+        weight = build.bmi * (height / 100) ** 2 + dice.around(0, 0.9)
+    systolic = diastolic = None
+    if months >= 36:
+        usual = build.pressure if months >= 216 else 88 + months / 12 * 1.6
+        systolic = round(dice.around(usual, 5))
+        diastolic = round(systolic * 0.62 + dice.around(0, 3))
+    oxygen = (
+        dice.whole(89, 94)
+        if "copd" in illnesses
+        else dice.whole(92, 97)
+        if "failure" in illnesses
+        else dice.whole(96, 100)
+    )
+    return Vitals(
+        weight=round(weight, 1),
+        height=round(height, 1),
+        temperature=round(dice.between(38.1, 39.3) if fever else dice.between(36.4, 37.2), 1),
+        pulse=round(_by_age(PULSE, months) + build.pulse + dice.around(0, 3) + (14 if fever else 0)),
+        breaths=round(_by_age(BREATHS, months) + dice.around(0, 1) + (4 if oxygen < 93 else 0)),
+        oxygen=oxygen,
+        systolic=systolic,
+        diastolic=diastolic,
+    )
+
+
+def _by_age(rows: tuple[tuple[int, int], ...], months: int) -> int:
+    return next(value for below, value in rows if months < below)
+
+
+VITAL = hl7("observation-category", "vital-signs", "Vital Signs")
+SOCIAL = hl7("observation-category", "social-history", "Social History")
+PRESSURE = loinc("85354-9", "Blood pressure panel with all children optional")
+SYSTOLIC, DIASTOLIC = loinc("8480-6", "Systolic blood pressure"), loinc("8462-4", "Diastolic blood pressure")
+SIGNS = (
+    ("weight", loinc("29463-7", "Body weight"), "kg", "kg", 1),
+    ("height", loinc("8302-2", "Body height"), "cm", "cm", 1),
+    ("bmi", loinc("39156-5", "Body mass index (BMI) [Ratio]"), "kg/m2", "kg/m2", 1),
+    ("temperature", loinc("8310-5", "Body temperature"), "Cel", "Cel", 1),
+    ("pulse", loinc("8867-4", "Heart rate"), "/min", "/min", 0),
+    ("breaths", loinc("9279-1", "Respiratory rate"), "/min", "/min", 0),
+    ("oxygen", loinc("59408-5", "Oxygen saturation in Arterial blood by Pulse oximetry"), "%", "%", 0),
+)
+SMOKING = loinc("72166-2", "Tobacco smoking status")
+NEVER = snomed("266919005", "Never smoked tobacco")
+FORMER = snomed("8517006", "Ex-smoker")
+DAILY = snomed("449868002", "Smokes tobacco daily")
+
+
+def vital_resources(
+    vitals: Vitals, tag: str, visit: int, moment: datetime, common: dict[str, Any], *, all_signs: bool
+) -> Iterator[Resource]:
+    """A visit's measurements; height is left out where nobody grows, unless all are wanted."""
+    told = {"status": "final", "category": [concept(VITAL)], **common, "effectiveDateTime": written(moment)}
+    told["issued"] = updated = instant(moment)
+    if vitals.systolic is not None and vitals.diastolic is not None:
+        components = [
+            {"code": concept(SYSTOLIC), "valueQuantity": quantity(vitals.systolic, "mmHg", "mm[Hg]")},
+            {"code": concept(DIASTOLIC), "valueQuantity": quantity(vitals.diastolic, "mmHg", "mm[Hg]")},
+        ]
+        name = f"obs-{tag}-bp-{visit}"
+        yield made(
+            "Observation", name, updated, **told, code=concept(PRESSURE, text="Blood pressure"), component=components
+        )
+    for key, term, unit, ucum, digits in SIGNS:
+        if key in ("height", "breaths") and not all_signs:
+            continue
+        value = quantity(number(getattr(vitals, key), digits), unit, ucum)
+        yield made("Observation", f"obs-{tag}-{key}-{visit}", updated, **told, code=concept(term), valueQuantity=value)
+
+
+def smoking_resource(status: Term, tag: str, moment: datetime, common: dict[str, Any]) -> Resource:
+    """Whether they smoke."""
+    told = {"status": "final", "category": [concept(SOCIAL)], "code": concept(SMOKING), **common}
+    told |= {"effectiveDateTime": written(moment), "issued": instant(moment)}
+    return made("Observation", f"obs-{tag}-smoking-1", instant(moment), **told, valueCodeableConcept=concept(status))

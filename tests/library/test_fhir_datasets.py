@@ -1,0 +1,381 @@
+"""Datasets of FHIR: what is read, what is made of it, and what is said of what is wrong."""
+
+import gzip
+import shutil
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from clerkship.fhir.resource import parse
+from clerkship.library.load import load
+from clerkship.model.dataset import Dataset
+from clerkship.model.problem import InputError
+from tests.library.shelf import CATALOG, Shelf
+
+SYNTHEA = Path(__file__).parent / "synthea"
+PLACE = "environment: {name: clinic, now: 2026-03-02T09:00:00-05:00, datasets: [d]}\ntask: {name: T}\n"
+ROSA = "Patient/c0ffee00-1111-4222-8333-000000000010"
+OKAFOR = "Practitioner/5e2f4d3c-0001-3a77-9b6e-77c0aa120002"
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    """A folder with an environment and a task, and no dataset yet."""
+    shelf = Shelf(tmp_path)
+    shelf.write("place.yml", PLACE)
+    return shelf
+
+
+def dataset(shelf: Shelf, text: str, **files: Any) -> Dataset:
+    """What a dataset with these keys comes to."""
+    write(shelf, text, **files)
+    return shelf.load().datasets["d"]
+
+
+def wrong(shelf: Shelf, text: str, **files: Any) -> list[str]:
+    """What is wrong with it."""
+    write(shelf, text, **files)
+    return shelf.lines()
+
+
+def write(shelf: Shelf, text: str, **files: Any) -> None:
+    """A dataset, and files beside it; `__` is a dot."""
+    shelf.write("d.yml", f"dataset: {{name: d, type: fhir, {text}}}\n")
+    for name, content in files.items():
+        path = shelf.root / name.replace("__", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else orjson.dumps(content))
+
+
+def resources(dataset: Dataset) -> dict[str, Any]:
+    """By key."""
+    found = [parse(line) for line in dataset.lines]
+    return {f"{resource['resourceType']}/{resource['id']}": resource for resource in found}
+
+
+def patient(id: str, **more: Any) -> dict[str, Any]:
+    """A patient."""
+    return {"resourceType": "Patient", "id": id, **more}
+
+
+def bundle(type: str, *entries: Any) -> dict[str, Any]:
+    """A Bundle."""
+    return {"resourceType": "Bundle", "type": type, "entry": list(entries)}
+
+
+def test_resources_written_inline_are_stamped_and_in_order(shelf: Shelf) -> None:
+    found = dataset(shelf, "records: [{resourceType: Patient, id: b}, {resourceType: Patient, id: a, active: true}]")
+    assert found.lines == (
+        b'{"resourceType":"Patient","id":"a","meta":{"lastUpdated":"2000-01-01T00:00:00.000Z","versionId":"1"},'
+        b'"active":true}',
+        b'{"resourceType":"Patient","id":"b","meta":{"lastUpdated":"2000-01-01T00:00:00.000Z","versionId":"1"}}',
+    )
+    again = Dataset.parse("d", found.data)
+    assert again == found and again.hash == found.hash
+
+
+def test_a_version_and_a_time_that_are_said_are_kept(shelf: Shelf) -> None:
+    meta = {"versionId": "7", "lastUpdated": "2025-01-01T00:00:00Z", "tag": [{"code": "x"}]}
+    found = dataset(shelf, "file: p.json", p__json=patient("a", meta=meta))
+    assert resources(found)["Patient/a"]["meta"] == meta
+
+
+@pytest.mark.parametrize("type", ["collection", "searchset", "transaction", "batch", "document", "message"])
+def test_bundles_of_every_sort_are_unpacked(shelf: Shelf, type: str) -> None:
+    entries = [{"fullUrl": "http://x/Patient/a", "resource": patient("a")}, {"resource": patient("b")}]
+    assert list(resources(dataset(shelf, "file: b.json", b__json=bundle(type, *entries)))) == ["Patient/a", "Patient/b"]
+
+
+def test_what_a_server_said_about_a_search_is_no_resource(shelf: Shelf) -> None:
+    said = {"search": {"mode": "outcome"}, "resource": {"resourceType": "OperationOutcome"}}
+    found = dataset(shelf, "file: b.json", b__json=bundle("searchset", {"resource": patient("a")}, said))
+    assert list(resources(found)) == ["Patient/a"]
+
+
+def test_a_folder_may_mix_everything_and_leaves_the_rest_alone(shelf: Shelf) -> None:
+    write(shelf, "folder: data")
+    files = {
+        "a.json": orjson.dumps(patient("a")),
+        "deep/er/b.ndjson": b'{"resourceType":"Patient","id":"b"}\r\n\n  \n{"resourceType":"Patient","id":"c"}',
+        "d.json.gz": gzip.compress(orjson.dumps(bundle("collection", {"resource": patient("d")}))),
+        "e.ndjson.gz": gzip.compress(b'{"resourceType":"Patient","id":"e"}\n'),
+        "f.json": b"\xef\xbb\xbf" + orjson.dumps(patient("f")),
+        "README.md": b"not FHIR",
+        ".hidden/x.json": b"not JSON",
+    }
+    for name, data in files.items():
+        path = shelf.root / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    assert list(resources(shelf.load().datasets["d"])) == [f"Patient/{id}" for id in "abcdef"]
+
+
+def test_syntheas_bundles_load_unchanged(shelf: Shelf) -> None:
+    shutil.copytree(SYNTHEA, shelf.root / "data")
+    found = resources(dataset(shelf, "folder: data"))
+    assert len(found) == 8
+    encounter = found["Encounter/c0ffee00-1111-4222-8333-000000000011"]
+    assert encounter["subject"] == {"reference": ROSA, "display": "Mrs. Rosa Delgado"}
+    assert encounter["participant"][0]["individual"]["reference"] == OKAFOR
+    assert encounter["serviceProvider"]["reference"].startswith("Organization/0a1b7c2e")
+    document = found["DocumentReference/c0ffee00-1111-4222-8333-000000000013"]
+    assert document["masterIdentifier"]["value"] == "urn:uuid:c0ffee00-1111-4222-8333-000000000013"  # no reference
+    assert b'"value":71.50' in b"".join(shelf.load().datasets["d"].lines)
+    assert shelf.load().warnings == ()
+
+
+def test_it_does_not_matter_which_file_comes_first(tmp_path: Path) -> None:
+    names = sorted(path.name for path in SYNTHEA.glob("*.json"))
+    hashes = set()
+    for number, order in enumerate(permutations(names)):
+        shelf = Shelf(tmp_path / str(number))
+        shelf.write("place.yml", PLACE)
+        (shelf.root / "data").mkdir()
+        for place, name in enumerate(order):
+            shutil.copy(SYNTHEA / name, shelf.root / "data" / f"{place}.json")
+        hashes.add(dataset(shelf, "folder: data").hash)
+    assert len(hashes) == 1
+
+
+def test_patients_of_synthea_without_those_who_treat_them_say_what_is_missing(shelf: Shelf) -> None:
+    (shelf.root / "data").mkdir()
+    shutil.copy(SYNTHEA / "Rosa_Delgado.json", shelf.root / "data")
+    first = wrong(shelf, "folder: data")[0]
+    assert first.startswith("data/Rosa_Delgado.json:")
+    assert "`Practitioner?identifier=" in first and "nothing in this dataset fits" in first
+    assert "keep them beside the rest" in first
+    shelf.write("d.yml", "dataset: {name: d, type: fhir, folder: data, validation: lenient}\n")
+    assert len(resources(shelf.load().datasets["d"])) == 4
+
+
+def test_a_resource_that_is_only_meant_if_it_is_not_there_is_there_once(shelf: Shelf) -> None:
+    def entry(id: str, **more: Any) -> dict[str, Any]:
+        resource = {"resourceType": "Organization", "id": id, "identifier": [{"system": "s", "value": "1"}], **more}
+        request = {"method": "POST", "url": "Organization", "ifNoneExist": "identifier=s%7C1"}
+        return {"fullUrl": f"urn:uuid:{id}", "resource": resource, "request": request}
+
+    visit = {"resourceType": "Patient", "id": "p", "managingOrganization": {"reference": "urn:uuid:o2"}}
+    one = bundle("transaction", entry("o1", name="One"))
+    two = bundle("transaction", entry("o2", name="Two"), {"fullUrl": "urn:uuid:p", "resource": visit})
+    found = resources(dataset(shelf, "folder: data", data__x=b"", **{"data/1__json": one, "data/2__json": two}))
+    assert list(found) == ["Organization/o1", "Patient/p"]
+    assert found["Patient/p"]["managingOrganization"]["reference"] == "Organization/o1"
+
+
+def test_addresses_of_a_bundle_become_references(shelf: Shelf) -> None:
+    base = "https://ehr.example/fhir"
+    seen = {"resourceType": "Observation", "id": "o", "status": "final", "code": {"text": "x"}}
+    seen |= {"subject": {"reference": f"{base}/Patient/a"}, "focus": [{"reference": f"{base}/Patient/a/_history/2"}]}
+    seen |= {"performer": [{"reference": "https://elsewhere.example/Practitioner/z"}]}
+    entries = [{"fullUrl": f"{base}/Patient/a", "resource": patient("a")}, {"resource": seen}]
+    found = resources(dataset(shelf, "file: b.json", b__json=bundle("collection", *entries)))["Observation/o"]
+    assert found["subject"]["reference"] == "Patient/a"
+    assert found["focus"][0]["reference"] == "Patient/a/_history/2"
+    assert found["performer"][0]["reference"] == "https://elsewhere.example/Practitioner/z"
+
+
+def test_the_same_urn_means_what_is_in_the_same_bundle(shelf: Shelf) -> None:
+    def part(name: str) -> dict[str, Any]:
+        person = {"fullUrl": "urn:uuid:1", "resource": patient(f"p-{name}")}
+        seen = {"resourceType": "Observation", "id": f"o-{name}", "status": "final", "code": {"text": "x"}}
+        return bundle("transaction", person, {"resource": {**seen, "subject": {"reference": "urn:uuid:1"}}})
+
+    files = {"data/1__json": part("a"), "data/2__json": part("b")}
+    found = resources(dataset(shelf, "folder: data", **files))
+    assert {found[f"Observation/o-{n}"]["subject"]["reference"] for n in "ab"} == {"Patient/p-a", "Patient/p-b"}
+
+
+def test_who_has_no_id_gets_one_from_the_bundle_or_from_what_it_says(shelf: Shelf) -> None:
+    nameless = {"resourceType": "Patient", "gender": "female"}
+    entries = [
+        {"fullUrl": "urn:uuid:0f9d4b3e-0000-4000-8000-00000000000a", "resource": {"resourceType": "Patient"}},
+        {"resource": {"resourceType": "Patient"}, "request": {"method": "PUT", "url": "Patient/put-1"}},
+        {"fullUrl": "https://x/fhir/Patient/from-url", "resource": {"resourceType": "Patient"}},
+        {"resource": nameless},
+        {"resource": nameless},
+    ]
+    found = dataset(shelf, "file: b.json", b__json=bundle("transaction", *entries))
+    ids = [key.partition("/")[2] for key in resources(found)]
+    assert {"0f9d4b3e-0000-4000-8000-00000000000a", "put-1", "from-url"} < set(ids)
+    assert len(ids) == 4
+    assert dataset(shelf, "file: b.json", b__json=bundle("batch", *reversed(entries))).hash == found.hash
+
+
+def test_two_that_are_the_same_are_one_and_two_that_differ_are_a_mistake(shelf: Shelf) -> None:
+    same = bundle("collection", {"resource": patient("a")}, {"resource": patient("a")})
+    assert len(dataset(shelf, "file: b.json", b__json=same).lines) == 1
+    other = b'{"resourceType":"Bundle","type":"collection","entry":[\n'
+    other += b'{"resource":{"resourceType":"Patient","id":"a"}},\n'
+    other += b'{"resource":{"resourceType":"Patient","id":"a","active":true}}\n]}'
+    assert wrong(shelf, "file: b.json", b__json=other) == [
+        "b.json:3:44: entry[1].resource.id: two resources are called Patient/a, and differ; "
+        "the other is at b.json:2:13 (entry[0].resource)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'{"resourceType":"Patient",\n "id": }', "x.json:2:8: it is not JSON: unexpected character"),
+        (b"", "x.json:1:1: it is not JSON: Input is a zero-length, empty document"),
+        (b"[{}]", "x.json:1:1: it is a list, not a resource; put one resource on a line of an .ndjson file"),
+        (b"7", "x.json:1:1: expected a resource, a map with `resourceType`"),
+        (b'{"id":"a"}', "x.json:1:1: resourceType: it does not say its `resourceType`"),
+        (b'{"resourceType":"Pateint"}', "resourceType: R4 has no resource 'Pateint'; did you mean `Patient`?"),
+        (b'{"resourceType":"Patient","id":"a b"}', "id: 'a b' is not an id; an id has 1 to 64"),
+        (b'{"resourceType":"Patient","id":7}', "id: '7' is not an id"),
+        (b'{"resourceType":"Patient","birthDate":"2021-02-30"}', "x.json:1:39: birthDate: Patient/"),
+        (b"\xff\xfe{\x00}\x00", "it is not UTF-8 text; save it as UTF-8"),
+        (b'{"resourceType":"Patient","id":"\xe9"}', "it is not JSON"),
+        (b'{"resourceType":"Bundle","type":"history"}', "type: a Bundle of type history says what happened"),
+        (b'{"resourceType":"Bundle","type":"batch","entry":{}}', "entry: expected a list of entries"),
+        (b'{"resourceType":"Bundle","type":"batch","entry":[7]}', "entry[0]: expected an entry with a `resource`"),
+        (b'{"resourceType":"Bundle","type":"batch","entry":[{}]}', "entry[0].resource: expected a resource"),
+        (
+            b'{"resourceType":"Bundle","type":"batch","entry":[{"request":{"method":"DELETE","url":"Patient/1"}}]}',
+            "entry[0].request: a dataset cannot do a DELETE; only PUT and POST say what is there",
+        ),
+        (b'{"resourceType":"Patient","extension":' + b'[{"extension":' * 400 + b"[]" + b"}]" * 400 + b"}", "deep"),
+        (b"[" * 100_000, "it is not JSON"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_place(shelf: Shelf, data: bytes, message: str) -> None:
+    [line, *_] = wrong(shelf, "file: x.json", x__json=data)
+    assert line.startswith("x.json:") and message in line
+
+
+def test_of_lines_each_is_named_by_its_number(shelf: Shelf) -> None:
+    data = b'{"resourceType":"Patient","id":"a"}\n\nnope\n{"resourceType":"Patient","id":"b","gender":"f"}\n'
+    first, second = wrong(shelf, "file: x.ndjson", x__ndjson=data)
+    assert first.startswith("x.ndjson:3:1: it is not JSON")
+    assert second.startswith("x.ndjson:4:0: gender: Patient/b: ") or second.startswith("x.ndjson:4")
+
+
+def test_what_is_wrong_inline_is_said_where_it_is_written(shelf: Shelf) -> None:
+    shelf.write(
+        "d.yml",
+        """
+        dataset:
+          name: d
+          type: fhir
+          records:
+            - {resourceType: Patient, id: a}
+            - resourceType: Patient
+              id: b
+              birthDate: yesterday
+        """,
+    )
+    [line] = shelf.lines()
+    assert line.startswith("d.yml:9:18: records[1].birthDate: Patient/b: ")
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("file: none.json", "dataset.file: none.json: there is no such file"),
+        ("file: d.yml", "dataset.file: d.yml: it is not known what is in it; its name should end in .json, .ndjson"),
+        ("file: /etc/passwd", "dataset.file: /etc/passwd: it is outside the folder"),
+        ("file: data", "dataset.file: data: it is not a file; a folder is named by `folder`"),
+        ("folder: d.yml", "dataset.folder: d.yml: it is not a folder"),
+        ("folder: data", "dataset.folder: data: no FHIR is in it; files whose names end in"),
+        ("file: bad.json.gz", "dataset.file: bad.json.gz: it cannot be read: not a whole gzip file"),
+        ("file: cut.json.gz", "dataset.file: cut.json.gz: it cannot be read: not a whole gzip file"),
+        ("description: x", "dataset: a dataset of type fhir needs `records`, `file`, `folder` or `generate`"),
+        ("files: {a: b}, file: x.json", "dataset: a dataset of type fhir has `records`, `file`, `folder` or"),
+        ("file: x.json, as_of: 2026-01-01", "dataset.as_of: expected a time with its zone"),
+        ("file: x.json, validation: loose", "dataset.validation: expected strict or lenient"),
+        ("generate: {patients: 0}", "dataset.generate.patients: expected at least 1"),
+    ],
+)
+def test_a_dataset_that_cannot_be_had_is_refused(shelf: Shelf, keys: str, message: str) -> None:
+    packed = gzip.compress(orjson.dumps(patient("a")) * 100)
+    (shelf.root / "data").mkdir()
+    files = {"bad__json__gz": b"not gzip", "cut__json__gz": packed[: len(packed) // 2]}
+    assert any(message in line for line in wrong(shelf, keys, **files))
+
+
+def test_a_lenient_dataset_warns_of_what_r4_does_not_allow(shelf: Shelf) -> None:
+    odd = patient("a", favouriteColour="blue", gender="f")
+    assert len(wrong(shelf, "file: x.json", x__json=odd)) == 2
+    write(shelf, "file: x.json, validation: lenient", x__json=odd)
+    assert len(shelf.warnings()) == 2
+    assert resources(shelf.load().datasets["d"])["Patient/a"]["favouriteColour"] == "blue"
+
+
+def test_a_reference_that_leads_nowhere_is_a_warning(shelf: Shelf) -> None:
+    seen = [
+        {"resourceType": "Observation", "id": f"o{n}", "status": "final", "code": {"text": "x"}, "subject": who}
+        for n, who in enumerate([{"reference": "Patient/a"}, *[{"reference": f"Patient/{n}"} for n in range(5)]])
+    ]
+    data = b"\n".join(map(orjson.dumps, [patient("a"), *seen]))
+    write(shelf, "file: x.ndjson", x__ndjson=data)
+    [warning] = shelf.warnings()
+    assert "5 references to Patient lead nowhere: Observation/o1 to Patient/0, " in warning
+    assert warning.endswith(", …")
+
+
+def test_dates_are_moved_from_when_they_were_current_to_now(shelf: Shelf) -> None:
+    shutil.copytree(SYNTHEA, shelf.root / "data")
+    found = resources(dataset(shelf, "folder: data, as_of: 2021-05-05T12:00:00-05:00"))
+    assert found[ROSA]["birthDate"] == "1976-02-29"  # as many days before now as before then
+    encounter = found["Encounter/c0ffee00-1111-4222-8333-000000000011"]
+    assert encounter["period"] == {"start": "2026-03-01T09:15:00-04:00", "end": "2026-03-01T09:45:00-04:00"}
+    document = found["DocumentReference/c0ffee00-1111-4222-8333-000000000013"]
+    assert document["context"]["period"] == {"start": "2026-03", "end": "2026"}
+    assert "2021-05-04." in found[ROSA]["text"]["div"]
+    assert found[ROSA]["identifier"][1]["value"] == "MRN-2021"
+    assert all(resource["meta"]["lastUpdated"] <= "2026-03-02T14:00:00Z" for resource in found.values())
+
+
+def test_environments_that_do_not_agree_when_it_is_cannot_share_moved_dates(shelf: Shelf) -> None:
+    shelf.write("other.yml", "environment: {name: ward, now: 2026-04-01T09:00:00Z, datasets: [d]}\n")
+    shelf.write("place.yml", PLACE.replace("name: T", "name: T, environment: clinic"))
+    lines = wrong(shelf, "file: x.json, as_of: 2026-01-01T00:00:00Z", x__json=patient("a"))
+    assert lines == [
+        "d.yml:1:53: dataset.as_of: the dates of `d` are around the now of its environments, and they differ: "
+        "ward at 2026-04-01 09:00Z, clinic at 2026-03-02 14:00Z; "
+        "give them the same `now`, or each a dataset of its own"
+    ]
+    assert len(dataset(shelf, "file: x.json", x__json=patient("a")).lines) == 1
+
+
+def test_the_datasets_that_ship_are_known_without_a_file(shelf: Shelf) -> None:
+    shelf.write("place.yml", PLACE.replace("[d]", "[clinic-100]"))
+    found = shelf.load().datasets["clinic-100"]
+    assert sum(line.startswith(b'{"resourceType":"Patient"') for line in found.lines) >= 100
+    assert shelf.load().datasets["clinic-100"].hash == found.hash
+    shelf.write("other.yml", "environment: {name: ward, now: 2026-04-01T09:00:00Z, datasets: [clinic-100]}\n")
+    shelf.write("place.yml", PLACE.replace("[d]", "[clinic-100]").replace("name: T", "name: T, environment: clinic"))
+    [line] = shelf.lines()
+    assert "the dates of `clinic-100` are around the now" in line
+    assert "with `generate: {patients: 100, seed: 7}`" in line
+
+
+def test_what_a_run_keeps_of_a_dataset_is_read_back(shelf: Shelf) -> None:
+    library = (write(shelf, "file: x.json", x__json=patient("a")), shelf.load())[1]
+    snapshot = library.snapshot(library.tasks["T"], 60)
+    found = library.datasets["d"]
+    assert snapshot.datasets == {"d": found.hash}
+    assert Dataset.parse("d", found.data).lines == found.lines
+
+
+def test_a_folder_of_tasks_is_not_spoiled_by_a_dataset_in_it(shelf: Shelf) -> None:
+    """One mistake in a dataset is said once, not again by each task that binds to it."""
+    shelf.write("t.yml", "task: {name: U, entities: [{id: p, dataset: d}], task_item: {a: '{{ p.id }}'}}\n")
+    assert len(wrong(shelf, "file: x.json", x__json={"resourceType": "Patient", "id": "a", "gender": "f"})) == 1
+
+
+def test_loading_without_a_cache_writes_nothing(shelf: Shelf, cache: Path) -> None:
+    before = sorted(cache.rglob("*"))
+    write(shelf, "file: x.json", x__json=patient("a"))
+    load(shelf.root, CATALOG)
+    assert sorted(cache.rglob("*")) == before
+
+
+def test_an_unknown_dataset_still_is_one(shelf: Shelf) -> None:
+    shelf.write("place.yml", PLACE.replace("[d]", "[clinic-10]"))
+    with pytest.raises(InputError, match="unknown dataset `clinic-10`; did you mean `clinic-100`"):
+        shelf.load()
