@@ -6,7 +6,7 @@ the reason.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -107,26 +107,30 @@ def _arm(text: str) -> Arm:
     return Arm(steps, kind, tuple(_table()["systems"][int(number)]) if number else ())
 
 
-def elements(arm: Arm, node: Any, resource: Resource) -> Iterator[Any]:
+def elements(arm: Arm, node: Any, resource: Resource) -> list[Any]:
     """What is at the end of an arm, from a node of a resource on."""
-    if arm.steps and arm.steps[0].name == "%resource":
-        return _walk(resource, arm.steps, 1, resource)
-    return _walk(node, arm.steps, 0, resource)
+    here = [node]
+    for step in arm.steps:
+        if step.name == "%resource":
+            here = [resource]
+            continue
+        here = _further(here, step.name)
+        if step.key:
+            here = [item for item in here if _holds(step, item, resource)]
+        if not here:
+            break
+    return here
 
 
-def _walk(node: Any, steps: tuple[Step, ...], at: int, resource: Resource) -> Iterator[Any]:
-    if at == len(steps):
-        yield node
-        return
-    if not isinstance(node, dict):
-        return
-    step = steps[at]
-    found = node.get(step.name)
-    if found is None:
-        return
-    for item in found if isinstance(found, list) else (found,):
-        if item is not None and (not step.key or _holds(step, item, resource)):
-            yield from _walk(item, steps, at + 1, resource)
+def _further(nodes: list[Any], name: str) -> list[Any]:
+    found: list[Any] = []
+    for node in nodes:
+        value = node.get(name) if isinstance(node, dict) else None
+        if isinstance(value, list):
+            found.extend(item for item in value if item is not None)
+        elif value is not None:
+            found.append(value)
+    return found
 
 
 def _holds(step: Step, item: Any, resource: Resource) -> bool:

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from clerkship.fhir.parameters import Arm
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.search.query import Address, Aspect, Code, Link, Measure, Moment, Value, Word
+from clerkship.fhir.search.spans import Span
 from clerkship.fhir.search.terms import (
-    NO_UNIT,
+    Amount,
+    System,
     amounts,
     dates,
     is_present,
@@ -92,6 +94,10 @@ class Words:
             if rows:
                 yield Part(rows)
 
+    def sortable(self) -> Iterator[tuple[str, Rows]]:
+        """The values in order, with their rows."""
+        return ((text, rows_of(self.postings[text])) for text in self.sorted)
+
     def starting(self, text: str) -> list[str]:
         """The values that begin so."""
         return self.sorted[bisect_left(self.sorted, text) : bisect_left(self.sorted, text + LAST)]
@@ -109,96 +115,101 @@ def _above(text: str) -> Iterator[str]:
 class Codes:
     """Codes with their systems."""
 
-    def __init__(self, said: Iterable[tuple[int, tuple[str, str]]]) -> None:
-        self.postings: dict[tuple[str, str], Posting] = {}
+    def __init__(self, said: Iterable[tuple[int, tuple[System, str]]]) -> None:
+        self.postings: dict[tuple[System, str], Posting] = {}
         for row, pair in said:
             add(self.postings, pair, row)
-        self.systems: dict[str, list[str]] = {}
-        self.codes: dict[str, list[str]] = {}
+        self.systems: dict[str, list[System]] = {}
         for system, code in self.postings:
             self.systems.setdefault(code, []).append(system)
-            self.codes.setdefault(system, []).append(code)
 
     def look(self, value: Value) -> Iterator[Part]:
         """The rows of `system|code`, `|code`, `system|` or `code`."""
         assert isinstance(value, Code)
         if value.code is None:
-            pairs = [(value.system or "", code) for code in self.codes.get(value.system or "", ())]
-        elif value.system is None:
-            pairs = [(system, value.code) for system in self.systems.get(value.code, ())]
+            pairs = [pair for pair in self.postings if _of_system(pair[0], value.system)]
         else:
-            pairs = [(value.system, value.code)]
+            systems = self.systems.get(value.code, ())
+            pairs = [(system, value.code) for system in systems if _of_system(system, value.system)]
         for pair in pairs:
-            rows = rows_of(self.postings.get(pair))
-            if rows:
-                yield Part(rows)
+            yield Part(rows_of(self.postings[pair]))
+
+    def sortable(self) -> Iterator[tuple[str, Rows]]:
+        """The codes in order, with their rows; systems do not count."""
+        for code in sorted(self.systems):
+            for system in self.systems[code]:
+                yield code, rows_of(self.postings[system, code])
+
+
+def _of_system(said: System, asked: str | None) -> bool:
+    """Whether an element is of a system; a primitive is of those it implies, and of none as far as it says."""
+    return asked is None or (said == asked if isinstance(said, str) else asked in said or not asked)
+
+
+class Edges(NamedTuple):
+    """Spans in order of one of their ends: that end, whose they are, and their units."""
+
+    at: "array[Any]"
+    rows: "array[int]"
+    units: list[tuple[str, str, str]]
 
 
 class Spans:
     """Stretches of time, or amounts with their unit, sorted by where they begin and by where they end."""
 
-    def __init__(self, said: Iterable[tuple[int, tuple[Any, Any, Any]]], kind: str, closed: bool) -> None:
-        entries = sorted((low, high, row, unit) for row, (low, high, unit) in said)
+    def __init__(self, said: Iterable[tuple[int, Span | Amount]], closed: bool) -> None:
         self.closed = closed
         """Whether the end belongs to it: an amount's does, a time's is the first moment after it."""
-        self.lows = array(kind, (entry[0] for entry in entries))
-        self.highs = array(kind, (entry[1] for entry in entries))
-        self.rows = array("I", (entry[2] for entry in entries))
-        self.units = [entry[3] for entry in entries] if closed else []
-        order = sorted(range(len(entries)), key=self.highs.__getitem__)
-        self.ends = array(kind, (self.highs[at] for at in order))
-        self.end_order = array("I", order)
+        entries = sorted(said, key=lambda entry: entry[1][0])
+        kind = "d" if closed else "q"
+        self.highs = array(kind, (entry[1][1] for entry in entries))
+        """Where those end that are in order of where they begin."""
+        self.starts = _edges(kind, entries, 0)
+        self.ends = _edges(kind, sorted(entries, key=lambda entry: entry[1][1]), 1)
 
     def look(self, value: Value) -> Iterator[Part]:
-        """The rows that a date or number with its prefix is about (R4 §3.1.1.4.5)."""
-        if isinstance(value, Measure):
-            places: Sequence[int] = self.compared(value, value.value, value.value)
-            if value.system is not None or value.code is not None:
-                places = [at for at in places if _same_unit(self.units[at], value.system, value.code)]
-        else:
-            assert isinstance(value, Moment)
-            places = self.compared(value, value.low, value.high)
-        if places:
-            yield Part([self.rows[at] for at in places], sorted=False)
+        """The rows that a date or number with its prefix is about."""
+        assert isinstance(value, Moment | Measure)
+        by_unit = isinstance(value, Measure) and (value.system is not None or value.code is not None)
+        for edges, places in self.compared(value):
+            if by_unit:
+                rows: Rows = [edges.rows[at] for at in places if _same_unit(edges.units[at], value)]
+            elif isinstance(places, range):
+                rows = edges.rows[places.start : places.stop]
+            else:
+                rows = [edges.rows[at] for at in places]
+            if rows:
+                yield Part(rows, sorted=False)
 
-    def compared(self, value: Moment | Measure, low: Any, high: Any) -> Sequence[int]:
-        """The places where a comparison holds."""
-        prefix = value.prefix
-        if prefix == "eq":
-            return self.within(value.low, value.high)
+    def compared(self, value: Moment | Measure) -> Iterator[tuple[Edges, Sequence[int]]]:
+        """Where a comparison holds (R4 §3.1.1.4.5); numbers compare as themselves, not as what rounds to them."""
+        prefix, size = value.prefix, len(self.highs)
+        low, high = (value.value, value.value) if isinstance(value, Measure) else (value.low, value.high)
+        starts, ends = self.starts, self.ends
+        if prefix == "eq" or (prefix in {"ge", "le"} and not self.closed):
+            yield starts, self.within(value.low, value.high)
         if prefix == "ne":
-            return sorted({*range(len(self.rows))} - {*self.within(value.low, value.high)})
-        if prefix == "ap":
-            return self.touching(value.low, value.high)
-        if prefix == "sa":
-            return range(self._after(self.lows, high), len(self.rows))
-        if prefix == "eb":
-            return self.end_order[: self._before(self.ends, low)]
-        strictly = self._over(high) if prefix in {"gt", "ge"} else self._under(low)
-        if prefix in {"gt", "lt"}:
-            return strictly
-        return sorted({*strictly, *(self.exactly(low) if self.closed else self.within(value.low, value.high))})
+            inside = {*self.within(value.low, value.high)}
+            yield starts, [at for at in range(size) if at not in inside]
+        elif prefix == "ap":
+            yield starts, self.touching(value.low, value.high)
+        elif prefix == "sa":
+            yield starts, range((bisect_right if self.closed else bisect_left)(starts.at, high), size)
+        elif prefix == "eb":
+            yield ends, range((bisect_left if self.closed else bisect_right)(ends.at, low))
+        elif prefix in {"gt", "ge"}:
+            yield ends, range((bisect_left if self.closed and prefix == "ge" else bisect_right)(ends.at, high), size)
+        elif prefix in {"lt", "le"}:
+            yield starts, range((bisect_right if self.closed and prefix == "le" else bisect_left)(starts.at, low))
 
-    def _over(self, high: Any) -> Sequence[int]:
-        return self.end_order[bisect_right(self.ends, high) :]
-
-    def _under(self, low: Any) -> Sequence[int]:
-        return range(bisect_left(self.lows, low))
-
-    def _after(self, lows: "array[Any]", high: Any) -> int:
-        return bisect_right(lows, high) if self.closed else bisect_left(lows, high)
-
-    def _before(self, ends: "array[Any]", low: Any) -> int:
-        return bisect_left(ends, low) if self.closed else bisect_right(ends, low)
-
-    def exactly(self, value: Any) -> Sequence[int]:
-        """Amounts that reach just to a number, or start just there."""
-        ends = self.end_order[bisect_left(self.ends, value) : bisect_right(self.ends, value)]
-        return [*ends, *range(bisect_left(self.lows, value), bisect_right(self.lows, value))]
+    def sortable(self, descending: bool) -> Iterator[tuple[Any, Rows]]:
+        """Where they begin in order, or where they end, with their rows."""
+        edges = self.ends if descending else self.starts
+        return ((at, (row,)) for at, row in zip(edges.at, edges.rows, strict=True))
 
     def within(self, low: Any, high: Any) -> Sequence[int]:
         """Those that lie in a stretch from start to end."""
-        between = range(bisect_left(self.lows, low), bisect_left(self.lows, high))
+        between = range(bisect_left(self.starts.at, low), bisect_left(self.starts.at, high))
         if self.closed:
             return [at for at in between if self.highs[at] < high]
         return [at for at in between if self.highs[at] <= high]
@@ -206,14 +217,20 @@ class Spans:
     def touching(self, low: Any, high: Any) -> Sequence[int]:
         """Those that share something with a stretch."""
         if self.closed:
-            return [at for at in range(bisect_right(self.lows, high)) if self.highs[at] >= low]
-        return [at for at in range(bisect_left(self.lows, high)) if self.highs[at] > low]
+            return [at for at in range(bisect_right(self.starts.at, high)) if self.highs[at] >= low]
+        return [at for at in range(bisect_left(self.starts.at, high)) if self.highs[at] > low]
 
 
-def _same_unit(unit: tuple[str, str, str], system: str | None, code: str | None) -> bool:
-    if system is not None:
-        return unit[0] == system and (code is None or unit[1] == code)
-    return code in {unit[1], unit[2]}  # without a system, what people read counts too (R4 §3.1.1.4.11)
+def _edges(kind: str, entries: Sequence[tuple[int, Span | Amount]], end: int) -> Edges:
+    units = [said.unit for _, said in entries if isinstance(said, Amount)]
+    return Edges(array(kind, (said[end] for _, said in entries)), array("I", (row for row, _ in entries)), units)
+
+
+def _same_unit(unit: tuple[str, str, str], value: Moment | Measure) -> bool:
+    assert isinstance(value, Measure)
+    if value.system is not None:
+        return unit[0] == value.system and (value.code is None or unit[1] == value.code)
+    return value.code in {unit[1], unit[2]}  # without a system, what people read counts too (R4 §3.1.1.4.11)
 
 
 class Present:
@@ -233,14 +250,16 @@ def build_index(aspect: Aspect, arms: tuple[Arm, ...], resources: Numbered, zone
     return _BUILDERS[aspect](arms, resources, zone)
 
 
-Said = Callable[[Arm, Resource, Any], Iterator[Any]]
+Said = Callable[[Arm, Resource, Any], Iterable[Any]]
 
 
 def _each(arms: tuple[Arm, ...], resources: Numbered, said: Said) -> Iterator[tuple[int, Any]]:
+    firsts = [(arm, arm.steps[0].name if arm.steps else "") for arm in arms]
     for row, resource, node in resources:
-        for arm in arms:
-            for value in said(arm, resource, node):
-                yield row, value
+        for arm, first in firsts:
+            if first in node or not first or first == "%resource":  # most choices are not there: no need to walk
+                for value in said(arm, resource, node):
+                    yield row, value
 
 
 def _links(arm: Arm, resource: Resource, node: Any) -> Iterator[str]:
@@ -267,14 +286,11 @@ def _codes(said: Said) -> Callable[[tuple[Arm, ...], Numbered, int], Index]:
 
 
 def _dates(arms: tuple[Arm, ...], resources: Numbered, zone: int) -> Index:
-    def said(arm: Arm, resource: Resource, node: Any) -> Iterator[Any]:
-        return ((span.low, span.high, NO_UNIT) for span in dates(arm, resource, node, zone))
-
-    return Spans(_each(arms, resources, said), "q", closed=False)
+    return Spans(_each(arms, resources, lambda arm, resource, node: dates(arm, resource, node, zone)), closed=False)
 
 
 def _amounts(arms: tuple[Arm, ...], resources: Numbered, zone: int) -> Index:
-    return Spans(_each(arms, resources, amounts), "d", closed=True)
+    return Spans(_each(arms, resources, amounts), closed=True)
 
 
 def _present(arms: tuple[Arm, ...], resources: Numbered, zone: int) -> Index:

@@ -1,7 +1,9 @@
 """Which resources of a view meet some criteria: a chart's by indexes, those that changed since by a look at each."""
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from typing import NamedTuple
 
 from clerkship.fhir.chart import View
@@ -9,9 +11,8 @@ from clerkship.fhir.search.index import Index, Part, Present, Rows, Words, rows_
 from clerkship.fhir.search.query import AnyOf, Chain, Criterion, Ids, Missing, Reverse, Term, Together
 from clerkship.fhir.search.shelf import Forward, Kept, Loose, Shelf
 
-FEW = 32
-"""So few candidates are looked at one by one sooner than met with a long list."""
-MANY = 1000
+SLOWER = 200
+"""How many times longer it takes to read a resource than to put a row in a set."""
 
 
 class Hits(NamedTuple):
@@ -28,8 +29,15 @@ class Hits(NamedTuple):
 
     def take(self) -> set[int]:
         """All of them."""
-        found: set[int] = set().union(*(part.rows for part in self.parts))
-        return set(range(self.universe)) - found if self.negated else found
+        return set(self.others()) if self.negated else set().union(*(part.rows for part in self.parts))
+
+    def others(self) -> list[int]:
+        """All that are in no part, in order."""
+        mask = bytearray(b"\x01") * self.universe
+        for part in self.parts:
+            for row in part.rows:
+                mask[row] = 0
+        return list(compress(range(self.universe), mask))
 
     def among(self, rows: set[int]) -> set[int]:
         """Those of some rows that are in it."""
@@ -90,10 +98,8 @@ class Search:
         """What of a type meets all of some criteria."""
         kept, loose = self.kept(type), self.loose(type)
         rows = self.meeting(criteria, kept)
-        shadowed = {kept.row(key) for key in self.view.changed(type)} - {None}
-        if shadowed and rows:
-            rows = [row for row in rows if row not in shadowed]
-        return Matched(kept, rows, loose, self.meeting(criteria, loose))
+        shadowed = [row for row in map(kept.row, self.view.changed(type)) if row is not None]
+        return Matched(kept, _without(rows, shadowed), loose, self.meeting(criteria, loose))
 
     def meeting(self, criteria: Sequence[Criterion], shelf: Shelf) -> Rows:
         """The rows of a shelf that meet all of some criteria, in order."""
@@ -101,7 +107,9 @@ class Search:
             return range(shelf.size)
         planned = sorted(((self.hits(each, shelf), each) for each in criteria), key=lambda pair: pair[0].size)
         first = planned[0][0]
-        if len(planned) == 1 and len(first.parts) == 1 and first.parts[0].sorted and not first.negated:
+        if len(planned) == 1 and first.negated:
+            return first.others()
+        if len(planned) == 1 and len(first.parts) == 1 and first.parts[0].sorted:
             return first.parts[0].rows
         rows = first.take()
         for hits, criterion in planned[1:]:
@@ -112,7 +120,7 @@ class Search:
 
     def _narrowed(self, rows: set[int], hits: Hits, criterion: Criterion, shelf: Shelf) -> set[int]:
         unsorted = any(not part.sorted for part in hits.parts)
-        if unsorted and len(rows) <= FEW and hits.size > MANY and isinstance(shelf, Kept):
+        if unsorted and len(rows) * SLOWER < hits.size and isinstance(shelf, Kept):
             few = sorted(rows)
             return {few[at] for at in self.meeting([criterion], shelf.pick(few))}
         return hits.among(rows)
@@ -179,6 +187,17 @@ class Search:
     def local(self, text: str) -> str:
         """A reference without this server's address."""
         return text[len(self.base) + 1 :] if self.base and text.startswith(self.base + "/") else text
+
+
+def _without(rows: Rows, others: Sequence[int]) -> Rows:
+    """Sorted rows but for some others: what lies between them is copied in pieces."""
+    holes = [(at, row) for row in others for at in [bisect_left(rows, row)] if at < len(rows) and rows[at] == row]
+    if not holes:
+        return rows
+    left = array("I", rows)
+    for at, _ in sorted(holes, reverse=True):
+        del left[at]
+    return left
 
 
 def _texts(said: Forward) -> tuple[str, ...]:

@@ -12,12 +12,15 @@ from typing import NamedTuple
 import orjson
 
 from clerkship.fhir.issue import invalid
-from clerkship.fhir.search.find import Found, Place, SortValue
+from clerkship.fhir.search.find import Found
+from clerkship.fhir.search.order import Place, position
 from clerkship.fhir.search.query import Query
 
 MARK = 8
 _SHOWING = ("_count", "_total", "_summary", "_elements", "_include", "_revinclude")
 """What changes how a page looks, not what is on it."""
+
+BAD = invalid("invalid", "_cursor is not of this search: follow the links of a page as they are")
 
 
 class Page(NamedTuple):
@@ -32,10 +35,10 @@ class Page(NamedTuple):
 def page(found: Found, query: Query, default_count: int) -> Page:
     """The page that a query asks for."""
     count = default_count if query.count is None else query.count
-    start = _after(found, query, _place(query)) if query.cursor else 0
+    start = _start(found, query) if query.cursor else 0
     keys = list(found.keys[start : start + count])
     more = bool(count) and start + count < found.total
-    return Page(keys, _cursor(query, found.place(start + count - 1)) if more else "", found.total)
+    return Page(keys, _cursor(query, found.places.place(start + count - 1)) if more else "", found.total)
 
 
 def _mark(query: Query, said: bytes) -> bytes:
@@ -48,6 +51,13 @@ def _cursor(query: Query, place: Place) -> str:
     return base64.urlsafe_b64encode(_mark(query, said) + said).rstrip(b"=").decode()
 
 
+def _start(found: Found, query: Query) -> int:
+    try:
+        return position(found.total, found.places.place, _place(query), [rule.descending for rule in query.sort])
+    except (TypeError, ValueError):
+        raise BAD from None
+
+
 def _place(query: Query) -> Place:
     try:
         data = base64.urlsafe_b64decode(query.cursor.encode("ascii") + b"=" * (-len(query.cursor) % 4))
@@ -55,31 +65,5 @@ def _place(query: Query) -> Place:
         data = b""
     mark, said = data[:MARK], data[MARK:]
     if not said or mark != _mark(query, said):
-        raise invalid("invalid", "_cursor is not of this search: follow the links of a page as they are")
+        raise BAD
     return tuple(orjson.loads(said))
-
-
-def _after(found: Found, query: Query, place: Place) -> int:
-    """How many come before what follows a place."""
-    downs = [rule.descending for rule in query.sort]
-    low, high = 0, found.total
-    while low < high:
-        middle = (low + high) // 2
-        if _follows(found.place(middle), place, downs):
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def _follows(one: Place, other: Place, downs: list[bool]) -> bool:
-    for mine, theirs, down in zip(one, other, [*downs, False], strict=True):
-        if mine != theirs:
-            return _later(mine, theirs, down)
-    return False
-
-
-def _later(mine: SortValue, theirs: SortValue, down: bool) -> bool:
-    if mine is None or theirs is None:
-        return mine is None
-    return (mine < theirs) if down else (mine > theirs)  # type: ignore[operator]

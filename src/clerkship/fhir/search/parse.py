@@ -10,13 +10,13 @@ from clerkship.fhir.parameters import searchable_types
 from clerkship.fhir.search.compartment import compartment_parameters
 from clerkship.fhir.search.criteria import Unknown, compartment_criterion, known, linking, parse_criterion
 from clerkship.fhir.search.query import Criterion, Include, Meaning, Query, SortBy, Summary, Total
+from clerkship.fhir.search.show import spellings
 
 MOST_PAIRS = 200
 RESULTS = ("_sort", "_count", "_total", "_summary", "_elements", "_include", "_revinclude", "_cursor", "_type")
 """What is said about the answer, not about resources."""
 ELSEWHERE = ("_format", "_pretty")
 """What the server looks at before a search begins."""
-_ELEMENT = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 
 
 @dataclass
@@ -116,9 +116,11 @@ def _once(reading: _Reading, label: str, modifier: str, value: Any) -> None:
 def _sort(reading: _Reading, modifier: str, text: str) -> None:
     rules = [SortBy(part.lstrip("-"), part.startswith("-")) for part in text.split(",")]
     for rule in rules:
-        for type in reading.types:
-            if known(type, rule.name).type == "composite":
-                raise invalid("not-supported", f"_sort: {rule.name} is a composite, which has no order")
+        sorts = {known(type, rule.name).type for type in reading.types}
+        if "composite" in sorts:
+            raise invalid("not-supported", f"_sort: {rule.name} is a composite, which has no order")
+        if len(sorts) > 1:
+            raise invalid("not-supported", f"_sort: {rule.name} is not of one sort in the types that are searched")
     _once(reading, "_sort", modifier, tuple(rules))
 
 
@@ -140,8 +142,9 @@ def _one_of(label: str, allowed: Sequence[str]) -> Callable[[_Reading, str, str]
 def _elements(reading: _Reading, modifier: str, text: str) -> None:
     names = tuple(text.split(","))
     for name in names:
-        if not _ELEMENT.fullmatch(name):
-            raise invalid("value", f"_elements: {name!r} is not the name of an element")
+        if not any(spellings(type, name) for type in reading.types):
+            where = reading.type or "the types searched"
+            raise invalid("value", f"_elements: {name!r} is not the name of an element at the top of {where}")
     _once(reading, "_elements", modifier, names)
 
 

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -15,6 +15,8 @@ MOST = sys.float_info.max
 _DATE = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,12}))?)?(Z|[+-]\d\d:\d\d)?)?)?)?", re.ASCII
 )
+_COMMON = {20: "Z", 25: "+-"}
+_FIRST = datetime(1, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"[+-]?(\d{1,30})(?:\.(\d{1,30}))?(?:[eE]([+-]?\d{1,2}))?", re.ASCII)
 
 
@@ -35,6 +37,8 @@ class Figure(NamedTuple):
 
 def date_span(text: str, zone: int = 0) -> Span:
     """What a date covers, by its precision; without a zone of its own it is in one `zone` minutes ahead of UTC."""
+    if len(text) in _COMMON and text[19] in _COMMON[len(text)] and text[7] == "-" and text[10] == "T":
+        return _second(text)
     found = _DATE.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is not a date: write YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+zz:zz")
@@ -55,6 +59,22 @@ def date_span(text: str, zone: int = 0) -> Span:
         return Span(start, start + SECOND)
     start += int(fraction[:6].ljust(6, "0"))
     return Span(start, start + 10 ** max(0, 6 - len(fraction)))
+
+
+def _second(text: str) -> Span:
+    """A time to the second with its zone: what most resources say, so read without ado."""
+    try:
+        since = datetime.fromisoformat(text) - _FIRST
+    except ValueError:
+        raise ValueError(f"{text!r} is not a moment of the calendar") from None
+    start = (since.days + 1) * DAY + since.seconds * SECOND
+    return Span(start, start + SECOND)
+
+
+def moment(when: datetime) -> int:
+    """A moment with its zone as spans count it."""
+    since = when - _FIRST
+    return (since.days + 1) * DAY + since.seconds * SECOND + since.microseconds
 
 
 def _days(text: str, year: int, month: str | None, day: str | None) -> tuple[int, int]:

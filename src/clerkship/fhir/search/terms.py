@@ -8,7 +8,9 @@ from clerkship.fhir.parameters import Arm, elements
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.search.spans import FOREVER, MOST, Span, date_span
 
-SPECIAL = "http://hl7.org/fhir/special-values"
+System = str | tuple[str, ...]
+"""What an element says of its system; of what says nothing itself, those that its definition implies."""
+SPECIAL = ("http://hl7.org/fhir/special-values",)
 CURRENCY = "urn:iso:std:iso:4217"
 _NAME = ("family", "given", "prefix", "suffix", "text")
 _ADDRESS = ("text", "line", "city", "district", "state", "postalCode", "country")
@@ -36,28 +38,22 @@ def normal(text: str) -> str:
     return " ".join(kept.split())
 
 
-def tokens(arm: Arm, resource: Resource, node: Any) -> Iterator[tuple[str, str]]:
-    """System and code of everything there; a primitive has its implied systems, and none."""
+def tokens(arm: Arm, resource: Resource, node: Any) -> Iterator[tuple[System, str]]:
+    """System and code of everything there; for a primitive, all systems that are implied, for it says none itself."""
     if arm.kind == "deceased":
-        yield from _primitive("true" if _deceased(resource) else "false", (SPECIAL,))
+        yield SPECIAL, "true" if _deceased(resource) else "false"
         return
     for value in elements(arm, node, resource):
         if isinstance(value, bool):
-            yield from _primitive("true" if value else "false", (SPECIAL,))
+            yield SPECIAL, "true" if value else "false"
         elif isinstance(value, str):
-            yield from _primitive(value, arm.systems)
+            yield arm.systems, value.lower()
         elif isinstance(value, dict):
             yield from _coded(arm.kind, value)
 
 
 def _deceased(resource: Resource) -> bool:
     return resource.get("deceasedBoolean") is True or "deceasedDateTime" in resource
-
-
-def _primitive(code: str, systems: Iterable[str]) -> Iterator[tuple[str, str]]:
-    yield "", code.lower()
-    for system in systems:
-        yield system, code.lower()
 
 
 def _coded(kind: str, value: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -123,12 +119,10 @@ def _dicts(value: Any) -> Iterator[dict[str, Any]]:
             yield item
 
 
-def dates(arm: Arm, resource: Resource, node: Any, zone: int) -> Iterator[Span]:
+def dates(arm: Arm, resource: Resource, node: Any, zone: int) -> list[Span]:
     """The time everything there covers."""
-    for value in elements(arm, node, resource):
-        span = _covered(arm.kind, value, zone)
-        if span is not None:
-            yield span
+    spans = [_covered(arm.kind, value, zone) for value in elements(arm, node, resource)]
+    return [span for span in spans if span is not None]
 
 
 def _covered(kind: str, value: Any, zone: int) -> Span | None:
@@ -163,12 +157,10 @@ def _moment(text: Any, zone: int) -> Span | None:
         return None  # a lenient server keeps such; no search by date can find it
 
 
-def amounts(arm: Arm, resource: Resource, node: Any) -> Iterator[Amount]:
+def amounts(arm: Arm, resource: Resource, node: Any) -> list[Amount]:
     """Every number or quantity there."""
-    for value in elements(arm, node, resource):
-        found = _amount(arm.kind, value)
-        if found is not None:
-            yield found
+    found = [_amount(arm.kind, value) for value in elements(arm, node, resource)]
+    return [amount for amount in found if amount is not None]
 
 
 def _amount(kind: str, value: Any) -> Amount | None:

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 from clerkship.fhir.issue import Issue, outcome
-from clerkship.fhir.resource import ID, render
+from clerkship.fhir.resource import render
 from clerkship.sandbox.exchange import Refusal
 from clerkship.simulators.fhir import interactions, splice, writing
 from clerkship.simulators.fhir.conditional import meant, parse_condition
@@ -138,8 +138,7 @@ class Processor:
         entry.key = found or f"{type}/{self.draft.new_id(type)}"
         if operation == "conditional_update" and isinstance(entry.resource, dict):
             entry.resource = {**entry.resource, "id": entry.key.partition("/")[2]}
-        if ID.fullmatch(entry.key.partition("/")[2]) is None:
-            raise refusal(400, "value", "an id has 1 to 64 letters, digits, `-` and `.`")
+        writing.usable_id(entry.key.partition("/")[2])
         self._claim(entry)
         self._hold(entry)
 
@@ -177,7 +176,7 @@ class Processor:
 
     def _rendered(self, answer: Answer) -> bytes:
         fields = {"status": _status(answer.status)}
-        version = answer.version
+        version = answer.version or (self.draft.version(answer.key) if answer.key else None)
         if version is not None and answer.key:
             fields["location"] = f"{answer.key}/_history/{version.id}"
         if version is not None:

@@ -79,7 +79,7 @@ def parse_entry(number: int, data: Any, draft: Draft) -> Entry:
 
 def _local(url: str, base: str) -> str:
     """Relative to this server, as entries have it."""
-    return url.removeprefix(base).lstrip("/")
+    return url.removeprefix(base).removeprefix("/")
 
 
 def _headers(request: dict[str, Any], place: str) -> dict[str, str]:

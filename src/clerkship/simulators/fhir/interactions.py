@@ -53,7 +53,10 @@ def target_of_update(ask: Ask, type: str, resource: Any) -> str | None:
     """Which resource a conditional update is for; None for one the server has to name (R4 §3.1.0.5.2)."""
     if not isinstance(resource, dict):
         raise refusal(400, "structure", "a resource is a JSON object with a `resourceType`")
-    found, id = meant(ask.draft, type, ask.pairs), resource.get("id")
+    id = resource.get("id")
+    if id is not None and not isinstance(id, str):
+        raise refusal(400, "value", "an id is text", f"{type}.id")
+    found = meant(ask.draft, type, ask.pairs)
     if found is None:
         return f"{type}/{id}" if id is not None else None
     if id is not None and found != f"{type}/{id}":

@@ -101,7 +101,7 @@ def check_content(headers: Mapping[str, str], *allowed: str) -> None:
     """Whether a body is said to be something that can be read here."""
     said = headers.get("content-type", "")
     name = said.partition(";")[0].strip().lower()
-    if name not in allowed and not (name in _JSON and FHIR_JSON in allowed and _is_json(said)):
+    if not (_is_json(said) if name in _JSON and FHIR_JSON in allowed else name in allowed):
         what = f"it is {name[:80]}" if name else "nothing is said of what it is"
         raise refusal(415, "not-supported", f"the body must be {' or '.join(allowed)}; {what}")
 

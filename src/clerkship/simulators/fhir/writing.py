@@ -28,6 +28,12 @@ def known_type(type: str) -> str:
     return type
 
 
+def usable_id(id: str) -> None:
+    """R4 §2.24.0.1; and not what every path goes up by, for nobody could ask for it."""
+    if ID.fullmatch(id) is None or id in (".", ".."):
+        raise refusal(400, "value", "an id has 1 to 64 letters, digits, `-` and `.`")
+
+
 def checked(draft: Draft, resource: Any, type: str = "") -> list[Issue]:
     """What is wrong with a resource and yet let through; refuses one that cannot be kept."""
     if not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
@@ -63,8 +69,7 @@ def update(
     """A resource is now this; made, where there was none and the server lets clients choose ids."""
     may_write(draft)
     type, _, id = key.partition("/")
-    if ID.fullmatch(id) is None:
-        raise refusal(400, "value", "an id has 1 to 64 letters, digits, `-` and `.`")
+    usable_id(id)
     defects = checked(draft, resource, type)
     if resource.get("id") != id:
         has = f"`{str(resource['id'])[:80]}`" if "id" in resource else "none"

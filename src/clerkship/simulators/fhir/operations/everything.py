@@ -31,18 +31,10 @@ CURSOR = "_cursor"
 _KNOWN = frozenset(GENERAL | PARAMETERS.keys() | {CURSOR})
 
 
-_DATES: tuple[str, ...] = (
-    "date",
-    "period",
-    "onset-date",
-    "authoredon",
-    "effective-time",
-    "created",
-    "recorded",
-    "started",
-    "issued",
-)
-_DATES += ("whenhandedover", "whenprepared", "sent", "authored", "start-date", "request-date", "created-date")
+_DATES = """
+    authoredon authored authored-on date onset-date effective-time effective whenhandedover started collected
+    occurrence sent created recorded identified datetime datewritten start-date period
+""".split()
 """Search parameters that say when care was given, the first that a type has; others are not dated."""
 
 

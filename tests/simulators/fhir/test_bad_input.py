@@ -1,0 +1,234 @@
+"""What must not be: the right status, an OperationOutcome, and nothing written."""
+
+from typing import Any
+
+import pytest
+
+from clerkship.playground.gateway import BODY_LIMIT
+from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, without
+
+NEW = without(ADA, "id")
+ZONELESS = "2026-02-20T09:30:00"
+"""A search may say it; a resource may not."""
+
+
+def deep(levels: int) -> bytes:
+    """Extensions within extensions."""
+    return (
+        b'{"resourceType":"Patient","extension":'
+        + b'[{"url":"x:y","extension":' * levels
+        + b"[]"
+        + b"}]" * levels
+        + b"}"
+    )
+
+
+def lossy_and_deep(levels: int) -> bytes:
+    """The same with a number that takes the slower reader."""
+    return b'{"resourceType":"Patient","x":1.50,"extension":' + b"[" * levels + b"]" * levels + b"}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"17",
+        b'"Patient"',
+        b"[]",
+        b"{}",
+        b'{"resourceType":null}',
+        b'{"resourceType":["Patient"]}',
+        b'{"resourceType":"Patient",}',
+        b'{"resourceType":"Patient","active":NaN}',
+        b'{"resourceType":"Patient","active":tru}',
+        b'{"resourceType":"Patient","name":"\xff\xfe"}',
+        b'{"resourceType":"Patient","language":"\\ud800"}',
+        bytes(range(256)),
+        deep(150),
+        deep(100_000),
+        b"[" * 1_000_000,
+        lossy_and_deep(900),
+        lossy_and_deep(500_000),
+    ],
+    ids=repr and (lambda body: repr(body[:40])),
+)
+@pytest.mark.parametrize(("method", "target"), [("POST", "Patient"), ("PUT", "Patient/ada"), ("POST", "")])
+def test_bodies_that_are_no_resource(method: str, target: str, body: bytes) -> None:
+    server = Server()
+    with server.untouched():
+        answer = server.send(method, target, body, content_type="application/fhir+json")
+        assert answer.status == 400, answer.body[:200]
+        assert answer.codes
+
+
+def test_nesting_has_a_limit_that_can_be_reached() -> None:
+    server = Server(max_depth=200)
+    with server.untouched():
+        answer = server.send("POST", "Patient", deep(99))
+        assert answer.status == 400, "an extension without a value is invalid, and too deep is another matter"
+        assert "too-costly" not in answer.codes
+        assert server.send("POST", "Patient", deep(100)).codes == ["too-costly"]
+
+
+def test_a_body_that_is_too_large() -> None:
+    server = Server()
+    with server.untouched():
+        answer = server.send("POST", "Patient", b" " * (BODY_LIMIT + 1))
+        assert (answer.status, answer.codes) == (413, ["too-long"])
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "..",
+        "../../etc/passwd",
+        "a b",
+        "a_b",
+        "x" * 65,
+        "ada%2f..",
+        "ada\x00",
+        "ädä",
+        "a/../ada",
+        "$everything",
+        "_history",
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+def test_ids_with_tricks(method: str, id: str) -> None:
+    server = Server()
+    body: Any = {"PUT": {**ADA, "id": id}, "PATCH": [{"op": "remove", "path": "/name"}]}.get(method)
+    before = server.state.dump()
+    answer = server.send(method, f"Patient/{id}", body)
+    assert answer.status in (400, 404, 405) or (method, answer.status) in {("DELETE", 200), ("GET", 200)}, answer.body
+    assert answer.json["resourceType"] in ("OperationOutcome", "Bundle")
+    assert server.state.dump() == before
+    assert server.rig.playground.broken is None
+
+
+@pytest.mark.parametrize(
+    "type", ["patient", "Patients", "Resource", "DomainResource", "Patient ", "%", "metadata2", "../Patient"]
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_types_that_are_none(method: str, type: str) -> None:
+    server = Server()
+    with server.untouched():
+        answer = server.send(method, type, NEW if method == "POST" else None)
+        assert answer.status in (404, 405), answer.body
+        assert answer.codes[0] in ("not-supported", "not-found")
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["2026-02-30", "2026-13-01", "01/02/2026", "2026-1-1", "", "today", "2026-02-20T25:00:00Z", ZONELESS],
+)
+def test_bad_dates(date: str) -> None:
+    server = Server()
+    with server.untouched():
+        answer = server.send("POST", "Observation", {**without(POTASSIUM, "id"), "effectiveDateTime": date})
+        assert answer.status == 400
+        assert answer.json["issue"][0]["expression"][0].startswith("Observation.effective")
+        if date not in ("", ZONELESS):
+            assert server.get(f"Observation?value-date={date}").status == 400
+
+
+def test_modifiers_and_prefixes_that_are_none() -> None:
+    server = Server()
+    with server.untouched():
+        for query in ("name:fuzzy=a", "birthdate:exact=2026", "gender:contains=f", "birthdate=zz2026", "_id:above=x"):
+            answer = server.get(f"Patient?{query}")
+            assert answer.status == 400, query
+            assert answer.codes
+
+
+def test_ten_thousand_search_values() -> None:
+    server = Server()
+    with server.untouched():
+        answer = server.get(f"Patient?_id={','.join(f'p{number}' for number in range(10_000))}")
+        assert (answer.status, answer.codes) == (400, ["too-costly"])
+        answer = server.get("Patient?" + "&".join(f"name=p{number}" for number in range(10_000)))
+        assert (answer.status, answer.codes) == (400, ["too-costly"])
+        form = "application/x-www-form-urlencoded"
+        body = ("name=" + ",".join("x" for _ in range(10_000))).encode()
+        assert server.send("POST", "Patient/_search", body, content_type=form).status == 400
+        assert server.send("POST", "Patient", NEW, if_none_exist="_id=" + ",".join(["a"] * 10_000)).status == 400
+
+
+def test_forms_that_are_not_text() -> None:
+    server = Server()
+    with server.untouched():
+        form = "application/x-www-form-urlencoded"
+        assert server.send("POST", "Patient/_search", b"name=\xff", content_type=form).status == 400
+        assert server.send("POST", "Patient/_search", b"name=%ff", content_type=form).status == 400
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "../Patient/ada",
+        "//Patient/ada",
+        "http://elsewhere.example/Patient",
+        "Patient/ada/../ben",
+        "",
+        "?",
+        "Patient?name",
+    ],
+)
+def test_entries_with_tricks_in_their_url(url: str) -> None:
+    server = Server()
+    with server.untouched():
+        answer = server.send("POST", "", bundle("transaction", entry("DELETE", url), entry("POST", "Patient", NEW)))
+        assert answer.status in (400, 404, 405, 412), answer.body
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"request": {"method": "POST", "url": "Patient", "ifNoneExist": 5}, "resource": NEW},
+        {"request": {"method": "POST", "url": ["Patient"]}, "resource": NEW},
+        {"request": {"method": ["POST"], "url": "Patient"}, "resource": NEW},
+        {"request": {"method": "POST", "url": "Patient"}, "resource": NEW, "fullUrl": 5},
+        {"request": {"method": "POST", "url": "Patient"}, "resource": "NEW"},
+        {"request": {"method": "PUT", "url": "Patient?identifier=A-1"}, "resource": []},
+        {
+            "request": {"method": "PUT", "url": "Patient?identifier=none"},
+            "resource": {"resourceType": "Patient", "id": 5},
+        },
+        {
+            "request": {"method": "PUT", "url": "Patient?identifier=none"},
+            "resource": {"resourceType": "Patient", "id": "../x"},
+        },
+        {"request": "POST Patient"},
+        {
+            "request": {"method": "PATCH", "url": "Patient/ada"},
+            "resource": {"resourceType": "Binary", "contentType": "application/json-patch+json", "data": "%%%"},
+        },
+        {
+            "request": {"method": "PATCH", "url": "Patient/ada"},
+            "resource": {"resourceType": "Binary", "contentType": "application/json-patch+json", "data": "ew=="},
+        },
+        None,
+        7,
+    ],
+)
+def test_entries_that_make_no_sense(data: Any) -> None:
+    server = Server()
+    with server.untouched():
+        answer = server.send(
+            "POST",
+            "",
+            {"resourceType": "Bundle", "type": "transaction", "entry": [entry("POST", "Patient", NEW), data]},
+        )
+        assert 400 <= answer.status < 500, answer.body
+    batch = server.send("POST", "", {"resourceType": "Bundle", "type": "batch", "entry": [data]})
+    assert batch.entries[0]["response"]["status"][0] == "4"
+
+
+def test_headers_that_make_no_sense() -> None:
+    server = Server()
+    with server.untouched():
+        assert server.get("Patient/ada", if_none_match="x").status == 400
+        assert server.send("DELETE", "Patient/ada", if_match='W/"').status == 400
+        assert server.send("POST", "Patient", NEW, if_none_exist="identifier:odd=1").status == 400
+        assert server.send("POST", "Patient", NEW, if_none_exist="").status == 412

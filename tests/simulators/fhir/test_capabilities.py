@@ -1,0 +1,51 @@
+"""What the server says of itself is so."""
+
+from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.parameters import parameters_of
+from clerkship.fhir.validation import validate
+from clerkship.simulators.fhir.capabilities import OPERATIONS, SYSTEM_LEVEL, TYPE_LEVEL, WRITES
+from clerkship.simulators.fhir.routes import INTERACTIONS, ROUTES
+from tests.simulators.fhir.server import BASE, Server
+
+
+def test_the_statement_is_valid_and_says_what_is_routed() -> None:
+    statement = Server().get("metadata").json
+    assert [issue for issue in validate(statement) if issue.severity == "error"] == []
+    assert statement["implementation"]["url"] == BASE
+    [rest] = statement["rest"]
+    assert {resource["type"] for resource in rest["resource"]} == RESOURCE_TYPES
+    assert {code["code"] for code in rest["interaction"]} == {"transaction", "batch", "search-system", "history-system"}
+    patient = next(resource for resource in rest["resource"] if resource["type"] == "Patient")
+    assert {code["code"] for code in patient["interaction"]} == set(TYPE_LEVEL.values())
+    assert {found["name"] for found in patient["searchParam"]} == set(parameters_of("Patient"))
+    assert {found["name"] for found in patient["operation"]} == {"everything", "validate"}
+    assert "Patient:general-practitioner" in patient["searchInclude"]
+
+
+def test_a_read_only_server_says_so() -> None:
+    [rest] = Server(read_only=True).get("metadata").json["rest"]
+    codes = {code["code"] for resource in rest["resource"] for code in resource["interaction"]}
+    assert codes == {"read", "vread", "history-instance", "history-type", "search-type"}
+    assert not {"transaction"} & {code["code"] for code in rest["interaction"]}
+
+
+def test_no_route_is_forgotten() -> None:
+    operations = {route.operation for route in ROUTES}
+    told = TYPE_LEVEL.keys() | SYSTEM_LEVEL.keys() | OPERATIONS.keys()
+    variants = {name for name in operations if name.startswith("conditional_") or name.endswith("_by_post")}
+    assert told <= operations
+    assert operations - told - variants == {"capabilities", "head", "search_compartment", "validate_instance"}
+    assert INTERACTIONS.keys() == operations - {
+        "capabilities",
+        "bundle",
+        "search_type_by_post",
+        "search_system_by_post",
+    }
+    assert WRITES <= operations
+
+
+def test_asking_is_taken_down() -> None:
+    server = Server()
+    server.get("metadata")
+    assert server.kinds() == ["fhir.capabilities.read"]
+    assert server.get("metadata?colour=red").status == 400

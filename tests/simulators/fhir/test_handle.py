@@ -1,0 +1,54 @@
+"""The server as an agent written in Python holds it."""
+
+import pytest
+
+from clerkship.playground.doors import open_doors
+from clerkship.playground.gateway import Gateway
+from clerkship.sandbox.door import Refused
+from clerkship.simulators.fhir.handle import Fhir
+from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, without
+from tests.simulators.fhir.test_searching import MANY
+
+
+def handle_of(server: Server) -> Fhir:
+    """Through the in-process door."""
+    playground = server.rig.playground
+    playground.id = ""
+    return open_doors(Gateway(), playground, server.rig.url).get_as(Fhir)
+
+
+def test_every_verb() -> None:
+    ehr = handle_of(Server())
+    assert ehr.read("Patient", "ada") == ADA
+    made = ehr.create({"resourceType": "Patient", "name": [{"family": "Zimmer"}]})
+    assert ehr.create(made, if_none_exist=f"_id={made['id']}")["id"] == made["id"]
+    changed = ehr.update({**made, "active": True}, if_match="1")
+    assert changed["meta"]["versionId"] == "2"
+    assert ehr.patch("Patient", made["id"], [{"op": "remove", "path": "/active"}], if_match='W/"2"')["id"] == made["id"]
+    assert "active" in ehr.vread("Patient", made["id"], "2")
+    ehr.delete("Patient", made["id"])
+    assert ["resource" in entry for entry in ehr.history("Patient", made["id"])] == [False, True, True, True]
+    assert ehr.search("Patient", {"name": "okafor"}) == [ADA]
+    assert ehr.search("Patient", birthdate=["ge1960", "le1970"], name__exact="Okafor") == [ADA]
+    assert ehr.search("Observation", [("subject", "Patient/ada")], _include="Observation:subject") == [POTASSIUM]
+    assert ehr.bundle("Observation", _include="Observation:subject")["total"] == 1
+    assert {found["resourceType"] for found in ehr.everything("ada")} == {"Patient", "Observation", "Practitioner"}
+    assert ehr.validate(ADA) == []
+    assert ehr.validate({**ADA, "gender": "x"})[0]["code"] == "code-invalid"
+    response = ehr.transaction(bundle("transaction", entry("POST", "Observation", without(POTASSIUM, "id"))))
+    assert response["entry"][0]["response"]["status"] == "201 Created"
+    assert ehr.capabilities()["fhirVersion"] == "4.0.1"
+    assert ehr.search("", _type="Practitioner")[0]["id"] == "may"
+
+
+def test_all_pages_are_read() -> None:
+    ehr = handle_of(Server(*MANY, page_size=10))
+    assert [found["id"] for found in ehr.search("Patient", name="same")] == [patient["id"] for patient in MANY]
+
+
+def test_a_refusal_is_raised_in_the_servers_words() -> None:
+    ehr = handle_of(Server())
+    with pytest.raises(Refused, match=r"404: .*there is no Patient/zoe"):
+        ehr.read("Patient", "zoe")
+    with pytest.raises(Refused, match="412"):
+        ehr.update(ADA, if_match="7")

@@ -1,0 +1,83 @@
+"""How things were: of one, of a type, of everything."""
+
+import pytest
+
+from tests.simulators.fhir.server import ADA, BASE, BEN, Answer, Server
+
+
+def followed(server: Server, answer: Answer) -> list[Answer]:
+    """A page and all that follow it."""
+    pages = [answer]
+    while links := [link["url"] for link in pages[-1].json["link"] if link["relation"] == "next"]:
+        pages.append(server.get(links[0].removeprefix(f"{BASE}/")))
+    return pages
+
+
+def changed() -> Server:
+    """One on which things have happened."""
+    server = Server()
+    server.send("PUT", "Patient/ada", {**ADA, "active": True})
+    server.send("DELETE", "Patient/ada")
+    server.send("PUT", "Patient/ada", ADA)
+    server.send("PATCH", "Patient/ben", [{"op": "add", "path": "/active", "value": True}])
+    return server
+
+
+def test_the_history_of_one_has_every_version_the_newest_first() -> None:
+    answer = changed().get("Patient/ada/_history")
+    asked = [(entry["request"]["method"], entry["request"]["url"]) for entry in answer.entries]
+    assert asked == [("PUT", "Patient/ada"), ("DELETE", "Patient/ada"), ("PUT", "Patient/ada"), ("POST", "Patient")]
+    assert [entry["response"]["status"] for entry in answer.entries] == ["201", "204", "200", "201"]
+    assert [entry["response"]["etag"] for entry in answer.entries] == ['W/"4"', 'W/"3"', 'W/"2"', 'W/"1"']
+    assert ["resource" in entry for entry in answer.entries] == [True, False, True, True]
+    assert answer.json["type"] == "history"
+    assert answer.json["total"] == 4
+    assert {entry["fullUrl"] for entry in answer.entries} == {f"{BASE}/Patient/ada"}
+
+
+def test_nobodys_history_is_not_found() -> None:
+    assert Server().get("Patient/zoe/_history").status == 404
+
+
+@pytest.mark.parametrize(("target", "total"), [("Patient/_history", 6), ("_history", 8), ("Observation/_history", 1)])
+def test_history_of_a_type_and_of_all_goes_in_pages_that_stay(target: str, total: int) -> None:
+    server = changed()
+    whole = server.get(target)
+    assert whole.json["total"] == total
+    assert len(whole.entries) == total
+    first = server.get(f"{target}?_count=2")
+    server.send("PATCH", "Patient/ben", [{"op": "replace", "path": "/active", "value": False}])
+    pages = followed(server, first)
+    paged = [entry for page in pages for entry in page.entries]
+    assert [len(page.entries) for page in pages][:-1] == [2] * (len(pages) - 1)
+    assert paged == whole.entries
+
+
+def test_since_and_at() -> None:
+    server = changed()
+    moments = [entry["response"]["lastModified"] for entry in server.get("Patient/ada/_history").entries]
+    latest = server.get(f"Patient/ada/_history?_since={moments[0]}")
+    assert [entry["response"]["etag"] for entry in latest.entries] == ['W/"4"']
+    current = server.get("Patient/ada/_history?_at=2026-02")
+    assert [entry["response"]["etag"] for entry in current.entries] == ['W/"1"']
+    both = server.get("Patient/_history?_at=2026-01-01")
+    assert [entry["resource"]["id"] for entry in both.entries] == ["ada"]
+    assert server.get("Patient/_history?_since=2026-03&_count=1").json["total"] == 4
+    assert len(followed(server, server.get("Patient/_history?_since=2026-03&_count=1"))) == 4
+
+
+@pytest.mark.parametrize(
+    "query", ["_since=yesterday", "_count=many", "_at=2026-13", "_cursor=x", "_sort=_id", "_since=2026-02-30"]
+)
+def test_what_a_history_cannot_be_asked(query: str) -> None:
+    server = Server()
+    with server.untouched():
+        assert server.get(f"Patient/ada/_history?{query}").status == 400
+
+
+def test_what_was_looked_at_is_taken_down() -> None:
+    server = Server(BEN)
+    server.send("DELETE", "Patient/ben")
+    server.get("Patient/_history?_count=1")
+    event = server.events()[-1]
+    assert (event.kind, event.payload.model_dump()["found"]) == ("fhir.history.read", ("Patient/ben/_history/2",))

@@ -1,0 +1,149 @@
+"""`$everything` and `$validate`."""
+
+from typing import Any
+
+import pytest
+
+from clerkship.fhir.resource import Resource
+from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, MAY, POTASSIUM, Server, without
+from tests.simulators.fhir.test_history import followed
+
+MED: Resource = {"resourceType": "Medication", "id": "kcl", "code": {"text": "potassium chloride"}}
+ORDER: Resource = {
+    "resourceType": "MedicationRequest",
+    "id": "m1",
+    "status": "active",
+    "intent": "order",
+    "medicationReference": {"reference": "Medication/kcl"},
+    "subject": {"reference": "Patient/ada"},
+    "authoredOn": "2026-02-21",
+}
+BENS: Resource = {**POTASSIUM, "id": "k2", "subject": {"reference": "Patient/ben"}}
+
+
+def server_of(**config: Any) -> Server:
+    """One with two patients' records."""
+    return Server(*CHART, MED, ORDER, BENS, **config)
+
+
+def test_everything_is_what_belongs_to_a_patient_and_what_that_needs() -> None:
+    answer = server_of().get("Patient/ada/$everything")
+    modes = {entry["fullUrl"].removeprefix(f"{BASE}/"): entry["search"]["mode"] for entry in answer.entries}
+    assert modes == {
+        "Patient/ada": "match",
+        "MedicationRequest/m1": "match",
+        "Observation/k1": "match",
+        "Medication/kcl": "include",
+        "Practitioner/may": "include",
+    }
+    assert answer.entries[0]["resource"] == ADA
+    assert answer.json["total"] == 5
+
+
+def test_everything_in_pages_by_type_by_time_and_by_change() -> None:
+    server = server_of()
+    whole = server.get("Patient/ada/$everything").keys
+    pages = followed(server, server.get("Patient/ada/$everything?_count=2"))
+    assert [len(page.entries) for page in pages] == [2, 2, 1]
+    assert [key for page in pages for key in page.keys] == whole
+    assert server.get("Patient/ada/$everything?_type=Observation").keys == ["Observation/k1"]
+    assert "Observation/k1" not in server.get("Patient/ada/$everything?start=2026-02-21").keys
+    assert "MedicationRequest/m1" not in server.get("Patient/ada/$everything?end=2026-02-20").keys
+    assert server.get("Patient/ada/$everything?_since=2026-03-01").keys == []
+    server.send("PUT", "Observation/k1", POTASSIUM)
+    assert server.get("Patient/ada/$everything?_since=2026-03-01").keys == ["Observation/k1"]
+
+
+def test_everything_is_taken_down_as_what_was_shown() -> None:
+    server = server_of()
+    server.get("Patient/ada/$everything?_type=Observation,Practitioner")
+    said = server.events()[-1].payload.model_dump()
+    assert said["operation"] == "$everything"
+    assert said["within"] == "Patient/ada"
+    assert (said["found"], said["included"]) == (("Observation/k1",), ("Practitioner/may",))
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("Patient/zoe/$everything", 404),
+        ("Patient/$everything", 404),
+        ("Practitioner/may/$everything", 404),
+        ("Patient/ada/$everything?_type=Nonsense", 404),
+        ("Patient/ada/$everything?start=soon", 400),
+        ("Patient/ada/$everything?colour=red", 400),
+        ("Patient/ada/$everything?_cursor=x", 400),
+        ("Patient/ada/$everything?_count=x", 400),
+    ],
+)
+def test_what_everything_cannot_be(target: str, status: int) -> None:
+    server = server_of()
+    with server.untouched():
+        assert server.get(target).status == status
+
+
+def parameters(resource: Any, **more: str) -> Resource:
+    """As operations take them."""
+    listed: list[dict[str, Any]] = [{"name": "resource", "resource": resource}] if resource is not None else []
+    listed += [{"name": name, "valueCode" if name == "mode" else "valueUri": value} for name, value in more.items()]
+    return {"resourceType": "Parameters", "parameter": listed}
+
+
+@pytest.mark.parametrize(
+    ("target", "body", "errors"),
+    [
+        ("Patient/$validate", ADA, 0),
+        ("Patient/$validate", {**ADA, "birthDate": "soon", "gender": "x"}, 2),
+        ("Patient/$validate", parameters(BEN), 0),
+        ("Patient/$validate", parameters({**BEN, "gender": "x"}, mode="create"), 1),
+        ("Patient/$validate", MAY, 1),
+        ("Patient/$validate?mode=delete", None, 0),
+        ("Patient/ada/$validate", ADA, 0),
+        ("Patient/ada/$validate", BEN, 1),
+        ("Patient/ada/$validate?mode=update", ADA, 0),
+        ("Patient/ada/$validate?mode=create", ADA, 1),
+        ("Patient/ada/$validate?mode=delete", None, 0),
+        ("Patient/zoe/$validate?mode=delete", None, 1),
+        ("Observation/$validate", {**POTASSIUM, "subject": {"reference": "Patient/zoe"}}, 1),
+    ],
+)
+def test_validate_says_what_is_wrong_and_keeps_nothing(target: str, body: Any, errors: int) -> None:
+    server = Server()
+    before = server.state.dump()
+    answer = server.send("POST", target, body)
+    assert answer.status == 200, answer.body
+    assert [issue["severity"] for issue in answer.json["issue"]].count("error") == errors
+    assert server.state.dump() == before
+    assert server.events()[-1].payload.model_dump()["errors"] == errors
+
+
+def test_a_profile_is_not_silently_passed_over() -> None:
+    answer = Server().send("POST", "Patient/$validate", parameters(ADA, profile="http://example.org/p"))
+    assert answer.codes == ["not-supported"]
+
+
+@pytest.mark.parametrize(
+    ("target", "body", "status"),
+    [
+        ("Patient/$validate", None, 400),
+        ("Patient/$validate", parameters(None), 400),
+        ("Patient/$validate", b"{", 400),
+        ("Patient/$validate?mode=dream", ADA, 400),
+        ("Patents/$validate", ADA, 404),
+        ("Patient/$frobnicate", ADA, 405),
+    ],
+)
+def test_what_validate_cannot_answer(target: str, body: Any, status: int) -> None:
+    server = Server()
+    with server.untouched():
+        assert server.send("POST", target, body).status == status
+
+
+def test_validate_in_a_batch() -> None:
+    server = Server()
+    asked = {
+        "resourceType": "Bundle",
+        "type": "batch",
+        "entry": [{"request": {"method": "POST", "url": "Patient/$validate"}, "resource": without(ADA, "id")}],
+    }
+    assert server.send("POST", "", asked).entries[0]["resource"]["issue"][0]["severity"] == "information"

@@ -1,0 +1,136 @@
+"""JSON Patch: the examples of RFC 6902's appendix, what R4 adds, and what is refused."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from clerkship.fhir.issue import Invalid
+from clerkship.simulators.fhir.patch import apply, check
+from tests.simulators.fhir.server import Server
+
+
+def patched(document: Any, *operations: dict[str, Any]) -> Any:
+    """What a document becomes."""
+    check(list(operations))
+    return apply(copy.deepcopy(document), list(operations))
+
+
+@pytest.mark.parametrize(
+    ("document", "operation", "after"),
+    [
+        ({"foo": "bar"}, {"op": "add", "path": "/baz", "value": "qux"}, {"baz": "qux", "foo": "bar"}),
+        ({"foo": ["bar", "baz"]}, {"op": "add", "path": "/foo/1", "value": "qux"}, {"foo": ["bar", "qux", "baz"]}),
+        ({"foo": ["bar"]}, {"op": "add", "path": "/foo/-", "value": ["abc", "def"]}, {"foo": ["bar", ["abc", "def"]]}),
+        ({"foo": "bar"}, {"op": "add", "path": "/foo", "value": None}, {"foo": None}),
+        ({"foo": 1}, {"op": "add", "path": "", "value": [2]}, [2]),
+        ({"baz": "qux", "foo": "bar"}, {"op": "remove", "path": "/baz"}, {"foo": "bar"}),
+        ({"foo": ["bar", "qux", "baz"]}, {"op": "remove", "path": "/foo/1"}, {"foo": ["bar", "baz"]}),
+        ({"baz": "qux", "foo": "bar"}, {"op": "replace", "path": "/baz", "value": "boo"}, {"baz": "boo", "foo": "bar"}),
+        ({"foo": [1, 2]}, {"op": "replace", "path": "/foo/0", "value": 3}, {"foo": [3, 2]}),
+        (
+            {"foo": {"bar": "baz", "waldo": "fred"}, "qux": {"corge": "grault"}},
+            {"op": "move", "from": "/foo/waldo", "path": "/qux/thud"},
+            {"foo": {"bar": "baz"}, "qux": {"corge": "grault", "thud": "fred"}},
+        ),
+        (
+            {"foo": ["all", "grass", "cows", "eat"]},
+            {"op": "move", "from": "/foo/1", "path": "/foo/3"},
+            {"foo": ["all", "cows", "eat", "grass"]},
+        ),
+        ({"a": 1}, {"op": "move", "from": "/a", "path": "/a"}, {"a": 1}),
+        ({"a": {"b": 1}}, {"op": "copy", "from": "/a", "path": "/c"}, {"a": {"b": 1}, "c": {"b": 1}}),
+        (
+            {"baz": "qux", "foo": ["a", 2, "c"]},
+            {"op": "test", "path": "/foo/1", "value": 2.0},
+            {"baz": "qux", "foo": ["a", 2, "c"]},
+        ),
+        ({"/": 9, "~1": 10}, {"op": "test", "path": "/~01", "value": 10}, {"/": 9, "~1": 10}),
+        ({"/": 9}, {"op": "replace", "path": "/~1", "value": 8}, {"/": 8}),
+    ],
+)
+def test_each_operation_does_what_its_rfc_says(document: Any, operation: dict[str, Any], after: Any) -> None:
+    assert patched(document, operation) == after
+
+
+@pytest.mark.parametrize(
+    ("document", "operation"),
+    [
+        ({"a": 1}, {"op": "remove", "path": "/b"}),
+        ({"a": 1}, {"op": "replace", "path": "/b", "value": 1}),
+        ({"a": 1}, {"op": "add", "path": "/b/c", "value": 1}),
+        ({"a": [1]}, {"op": "add", "path": "/a/2", "value": 1}),
+        ({"a": [1]}, {"op": "add", "path": "/a/01", "value": 1}),
+        ({"a": [1]}, {"op": "remove", "path": "/a/-"}),
+        ({"a": [1]}, {"op": "replace", "path": "/a/x", "value": 1}),
+        ({"a": 1}, {"op": "add", "path": "/a/b", "value": 1}),
+        ({"a": {"b": 1}}, {"op": "move", "from": "/a", "path": "/a/b"}),
+        ({"a": 1}, {"op": "copy", "from": "/b", "path": "/c"}),
+        ({"a": True}, {"op": "test", "path": "/a", "value": 1}),
+        ({"a": "10"}, {"op": "test", "path": "/a", "value": 10}),
+        ({"a": {"b": [1]}}, {"op": "test", "path": "/a", "value": {"b": [2]}}),
+        ({"a": 1}, {"op": "remove", "path": ""}),
+    ],
+)
+def test_what_cannot_be_done_is_refused(document: Any, operation: dict[str, Any]) -> None:
+    with pytest.raises(Invalid, match="operation 0"):
+        patched(document, operation)
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        {},
+        [],
+        ["add"],
+        [{"op": "spam", "path": "/a"}],
+        [{"op": ["add"], "path": "/a"}],
+        [{"op": "add", "path": "/a"}],
+        [{"op": "add", "path": "a", "value": 1}],
+        [{"op": "add", "path": 5, "value": 1}],
+        [{"op": "move", "path": "/a"}],
+        [{"op": "remove", "path": "/a"}] * 1001,
+    ],
+)
+def test_what_is_no_patch(operations: Any) -> None:
+    server = Server()
+    with server.untouched():
+        assert server.send("PATCH", "Patient/ada", operations).status in (400, 415)
+
+
+def test_copies_of_copies_come_to_an_end() -> None:
+    doubling = [{"op": "copy", "from": "", "path": f"/a{number}"} for number in range(40)]
+    with pytest.raises(Invalid, match="copies too much"):
+        apply({"a": [1, 2, 3]}, doubling)
+
+
+def test_a_patch_is_done_whole_or_not_at_all() -> None:
+    server = Server()
+    good = {"op": "replace", "path": "/birthDate", "value": "1965-03-16"}
+    for bad in (
+        {"op": "test", "path": "/name/0/family", "value": "Other"},
+        {"op": "remove", "path": "/deceasedBoolean"},
+        {"op": "replace", "path": "/id", "value": "eve"},
+        {"op": "replace", "path": "/resourceType", "value": "Person"},
+        {"op": "replace", "path": "", "value": []},
+    ):
+        with server.untouched():
+            answer = server.send("PATCH", "Patient/ada", [good, bad])
+            assert answer.status == 422, bad
+    with server.untouched():
+        unfit = server.send("PATCH", "Patient/ada", [good, {"op": "add", "path": "/gender", "value": "x"}])
+        assert unfit.status == 400
+        lost = {"op": "add", "path": "/managingOrganization", "value": {"reference": "Organization/none"}}
+        assert server.send("PATCH", "Patient/ada", [good, lost]).status == 422
+    assert server.send("PATCH", "Patient/ada", [good]).json["birthDate"] == "1965-03-16"
+
+
+def test_what_a_patch_cannot_be_for() -> None:
+    server = Server()
+    operations = [{"op": "add", "path": "/active", "value": True}]
+    with server.untouched():
+        assert server.send("PATCH", "Patient/zoe", operations).status == 404
+        assert server.send("PATCH", "Patents/ada", operations).status == 404
+        assert server.send("PATCH", "Patient/ada", operations, content_type="application/xml-patch+xml").status == 415
+        parameters = {"resourceType": "Parameters"}
+        assert server.send("PATCH", "Patient/ada", parameters, content_type="application/fhir+json").status == 415

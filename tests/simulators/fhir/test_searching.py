@@ -1,0 +1,140 @@
+"""Searching: pages, links, what comes along, and what is said of what was left out."""
+
+import pytest
+
+from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, POTASSIUM, Server
+from tests.simulators.fhir.test_history import followed
+
+MANY = [{"resourceType": "Patient", "id": f"p{number:02}", "name": [{"family": "Same"}]} for number in range(25)]
+
+
+def test_a_searchset_has_what_matches_as_it_is_stored() -> None:
+    answer = Server().get("Patient?birthdate=lt1970")
+    assert answer.json["type"] == "searchset"
+    assert answer.json["total"] == 1
+    assert answer.entries == [{"fullUrl": f"{BASE}/Patient/ada", "resource": ADA, "search": {"mode": "match"}}]
+    assert answer.json["link"] == [{"relation": "self", "url": f"{BASE}/Patient?birthdate=lt1970"}]
+
+
+def test_a_search_sees_what_was_just_written_and_not_what_was_deleted() -> None:
+    server = Server()
+    made = server.send("POST", "Patient", {"resourceType": "Patient", "name": [{"family": "Okafor"}]}).json["id"]
+    assert set(server.get("Patient?name=okafor").keys) == {"Patient/ada", f"Patient/{made}"}
+    server.send("DELETE", "Patient/ada")
+    assert server.get("Patient?name=okafor").keys == [f"Patient/{made}"]
+    server.send("PATCH", f"Patient/{made}", [{"op": "replace", "path": "/name/0/family", "value": "Berg"}])
+    assert server.get("Patient?name=okafor").keys == []
+    assert server.get("Patient?name=berg").keys == [f"Patient/{made}"]
+
+
+def test_pages_are_followed_to_the_end_whoever_writes_meanwhile() -> None:
+    server = Server(*MANY)
+    first = server.get("Patient?name=same&_count=10")
+    assert [link["relation"] for link in first.json["link"]] == ["self", "first", "next"]
+    server.send("PUT", "Patient/p00x", {"resourceType": "Patient", "id": "p00x", "name": [{"family": "Same"}]})
+    server.send("DELETE", "Patient/p15")
+    keys = [key for page in followed(server, first) for key in page.keys]
+    assert keys == [f"Patient/p{number:02}" for number in range(25) if number != 15]
+
+
+def test_a_page_is_as_large_as_the_server_says_and_no_larger() -> None:
+    server = Server(*MANY, page_size=7, max_page_size=9)
+    assert len(server.get("Patient").entries) == 7
+    assert len(server.get("Patient?_count=1000").entries) == 9
+    for counted in ("Patient?_count=0", "Patient?_summary=count"):
+        answer = server.get(counted)
+        assert (answer.json["total"], answer.entries) == (25, [])
+
+
+def test_what_comes_along_is_marked_as_that() -> None:
+    answer = Server().get("Observation?_include=Observation:subject&_include=Observation:performer")
+    modes = {entry["fullUrl"].removeprefix(f"{BASE}/"): entry["search"]["mode"] for entry in answer.entries}
+    assert modes == {"Observation/k1": "match", "Patient/ada": "include", "Practitioner/may": "include"}
+    assert answer.json["total"] == 1
+
+
+def test_the_total_can_be_left_out() -> None:
+    assert "total" not in Server().get("Patient?_total=none").json
+
+
+def test_a_search_by_post_is_the_same_search() -> None:
+    server = Server()
+    form = "application/x-www-form-urlencoded"
+    posted = server.send("POST", "Patient/_search", b"birthdate=lt1970", content_type=form)
+    assert posted.body == server.get("Patient?birthdate=lt1970").body
+    both = server.send("POST", "Patient/_search?birthdate=lt1970", b"name=okafor", content_type=form)
+    assert both.keys == ["Patient/ada"]
+    assert server.send("POST", "_search", b"_type=Patient&_id=ben", content_type=form).keys == ["Patient/ben"]
+    assert server.send("POST", "Patient/_search", b'{"name":"x"}').status == 415
+
+
+def test_a_search_of_everything_names_types() -> None:
+    server = Server()
+    assert set(server.get("?_type=Patient,Practitioner").keys) == {"Patient/ada", "Patient/ben", "Practitioner/may"}
+
+
+def test_a_compartment_is_what_belongs_to_somebody() -> None:
+    server = Server()
+    assert server.get("Patient/ada/Observation?code=2823-3").keys == ["Observation/k1"]
+    assert server.get("Patient/ben/Observation").keys == []
+    assert "Observation/k1" in server.get("Patient/ada/*").keys
+    assert server.get("Patient/zoe/Observation").status == 404
+    assert server.get("Organization/x/Patient").status == 404
+    assert server.get("Patient/ada/Nonsense").codes == ["not-supported"]
+
+
+@pytest.mark.parametrize(
+    "query", ["colour=red", "name:loudly=ada", "birthdate=soon", "_sort=colour", "_include=x", "_count=-1"]
+)
+def test_what_cannot_be_searched_is_refused(query: str) -> None:
+    server = Server()
+    with server.untouched():
+        answer = server.get(f"Patient?{query}")
+        assert answer.status == 400
+        assert answer.codes
+
+
+def test_what_is_left_out_of_account_is_said() -> None:
+    answer = Server().get("Patient?colour=red&name=okafor", prefer="handling=lenient")
+    assert [entry["search"]["mode"] for entry in answer.entries] == ["match", "outcome"]
+    assert answer.entries[1]["resource"]["issue"][0]["severity"] == "warning"
+    assert answer.json["link"][0]["url"] == f"{BASE}/Patient?name=okafor"
+
+
+def test_only_some_elements_are_shown_where_that_is_asked() -> None:
+    server = Server()
+    shown = server.get("Patient?_elements=birthDate&_id=ada").entries[0]["resource"]
+    assert shown["birthDate"] == "1965-03-15"
+    assert "name" not in shown
+    assert shown["meta"]["tag"][0]["code"] == "SUBSETTED"
+    assert server.get("Patient/ada?_elements=birthDate").json == shown
+    assert "name" in server.get("Patient/ada?_summary=true").json
+    assert server.get("Patient/ada?_summary=nonsense").status == 400
+
+
+def test_what_was_found_is_taken_down_and_the_address_is_not() -> None:
+    server = Server()
+    server.get(f"Observation?subject={BASE}/Patient/ada&_include=Observation:subject&_count=5")
+    said = server.events()[-1].payload.model_dump()
+    assert said == {
+        "type": "Observation",
+        "query": "subject=Patient/ada&_include=Observation:subject&_count=5",
+        "total": 1,
+        "found": ("Observation/k1",),
+        "included": ("Patient/ada",),
+        "within": "",
+        "operation": "search",
+        "status": 200,
+    }
+    server.get("Patient/ada/Observation")
+    assert server.events()[-1].payload.model_dump()["within"] == "Patient/ada"
+
+
+def test_the_dataset_is_not_touched() -> None:
+    server = Server()
+    chart = dict(server.state.chart)
+    server.send("PUT", "Patient/ben", {**BEN, "active": True})
+    server.get("Patient?name=x")
+    assert dict(server.state.chart) == chart
+    assert len(chart) == len(CHART)
+    assert chart[f"Observation/{POTASSIUM['id']}"]

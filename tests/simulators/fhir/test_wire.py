@@ -1,0 +1,121 @@
+"""HTTP as FHIR uses it: media types, forms of the answer, and whose words a refusal has."""
+
+import http.client
+from urllib.parse import urlsplit
+
+import orjson
+import pytest
+
+from clerkship.sandbox.exchange import Request
+from clerkship.simulators.fhir.outcome import FHIR_JSON
+from tests.simulators.fhir.server import ADA, Server
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "*/*",
+        FHIR_JSON,
+        "application/json",
+        "text/html, application/json;q=0.9",
+        "application/fhir+json; fhirVersion=4.0",
+        "application/*",
+    ],
+)
+def test_json_is_answered_in_json(accept: str) -> None:
+    assert Server().get("Patient/ada", accept=accept).status == 200
+
+
+@pytest.mark.parametrize(
+    "accept", ["application/fhir+xml", "text/turtle", "application/fhir+json; fhirVersion=5.0", "text/html"]
+)
+def test_what_cannot_be_written_is_not_acceptable(accept: str) -> None:
+    server = Server()
+    with server.untouched():
+        answer = server.get("Patient/ada", accept=accept)
+        assert (answer.status, answer.codes) == (406, ["not-supported"])
+        assert server.send("PUT", "Patient/ada", ADA, accept=accept).status == 406
+
+
+def test_the_format_parameter_overrides_the_header() -> None:
+    server = Server()
+    for format in ("json", "application/json", "application/fhir%2Bjson", "application/fhir+json"):
+        assert server.get(f"Patient/ada?_format={format}", accept="application/fhir+xml").status == 200
+    assert server.get("Patient/ada?_format=xml").status == 406
+    assert server.get("Patient?_format=xml").status == 406
+
+
+@pytest.mark.parametrize(
+    "media",
+    [
+        "application/fhir+xml",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/fhir+json; fhirVersion=3.0",
+    ],
+)
+def test_bodies_that_cannot_be_read_are_unsupported(media: str) -> None:
+    server = Server()
+    with server.untouched():
+        for method, target in (
+            ("POST", "Patient"),
+            ("PUT", "Patient/ada"),
+            ("POST", ""),
+            ("POST", "Patient/$validate"),
+        ):
+            answer = server.send(method, target, ADA, content_type=media)
+            assert (answer.status, answer.codes) == (415, ["not-supported"])
+
+
+def test_people_can_ask_for_more_space() -> None:
+    answer = Server().get("Patient/ada?_pretty=true")
+    assert answer.body.startswith(b'{\n  "resourceType": "Patient",\n  "id": "ada",')
+    assert answer.json == ADA
+
+
+def test_the_gateways_refusals_are_in_fhirs_words() -> None:
+    server = Server()
+    assert server.send("DELETE", "metadata").codes == ["not-supported"] or server.send("PUT", "_history").status == 405
+    assert server.get("a/b/c/d/e/f").codes == ["not-found"]
+
+
+def test_over_http_everything_is_at_the_address_the_client_used() -> None:
+    server = Server()
+    address = urlsplit(server.rig.url())
+    connection = http.client.HTTPConnection("localhost", address.port, timeout=10)
+    headers = {"Authorization": f"Bearer {server.rig.token}", "Content-Type": FHIR_JSON}
+    base = f"http://localhost:{address.port}{address.path}"
+    seen = {"resourceType": "Basic", "code": {"text": "x"}, "subject": {"reference": f"{base}/Patient/ada"}}
+    connection.request("POST", f"{address.path}/Basic", orjson.dumps(seen), headers)
+    answer = connection.getresponse()
+    made = orjson.loads(answer.read())
+    assert made["subject"]["reference"] == "Patient/ada"
+    assert answer.headers["Location"] == f"{base}/Basic/{made['id']}/_history/1"
+    assert answer.headers["Content-Type"] == FHIR_JSON
+    connection.request("GET", f"{address.path}?_type=Patient", headers=headers)
+    found = orjson.loads(connection.getresponse().read())
+    assert found["entry"][0]["fullUrl"] == f"{base}/Patient/ada"
+    assert found["link"][0]["url"] == f"{base}/?_type=Patient"
+    connection.close()
+    assert base.encode() not in server.rig.playground.log.data()
+
+
+def test_a_host_that_is_none_is_not_repeated() -> None:
+    server = Server()
+    address = urlsplit(server.rig.url())
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
+    connection.putrequest("GET", f"{address.path}/Patient", skip_host=True)
+    connection.putheader("Host", 'evil"host')
+    connection.putheader("Authorization", f"Bearer {server.rig.token}")
+    connection.endheaders()
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    assert b"evil" not in body
+
+
+def test_a_reply_goes_the_same_way_through_both_doors() -> None:
+    server = Server()
+    request = Request("GET", "/Patient", {"_count": "1"})
+    near = server.rig.send(request, base=server.rig.url())
+    assert near.body == server.rig.send_http(request).body
