@@ -57,12 +57,12 @@ def _ask(
         asked += 1
     while done < asked:
         for key, _ in waiting.select(timeout=60):
-            line = key.fileobj
-            assert isinstance(line, socket.socket)
-            sample = _read(line)
+            answered = key.fileobj
+            assert isinstance(answered, socket.socket)
+            sample = _read(answered)
             done += 1
             if asked < most and time.perf_counter() - began < seconds:
-                line.sendall(request)
+                answered.sendall(request)
                 asked += 1
     return Load(done, time.perf_counter() - began, sample)
 

@@ -83,6 +83,7 @@ def test_fhirclients_errors_are_outcomes(ehr: Ehr, server: Any) -> None:
     assert missing.value.response.json()["issue"][0]["code"] == "not-found"
     with pytest.raises(requests.HTTPError) as wrong:
         server.post_json("Patient", {"resourceType": "Patient", "birthDate": "1970-02-30"})
+    assert wrong.value.response is not None
     assert wrong.value.response.json()["resourceType"] == "OperationOutcome"
     stranger = FHIRServer(None, base_uri=ehr.url)
     with pytest.raises(FHIRUnauthorizedException) as unknown:

@@ -54,7 +54,7 @@ def test_fhirpy_creates_reads_updates_and_deletes(ehr: Ehr) -> None:
     made.save()
     assert made["meta"]["versionId"] == "2"
     assert dict(client.get("Patient", "p1")) == patient(1)
-    made.delete()
+    client.delete(made)
     with pytest.raises(ResourceNotFound, match="deleted"):
         client.get("Patient", str(made["id"]))
     assert [kind for kind in ehr.kinds() if "read" not in kind][:3] == [
@@ -159,7 +159,7 @@ def test_fhirpy_without_waiting(ehr: Ehr) -> None:
             await async_client(ehr, **{"If-Match": 'W/"1"'}).execute("Patient/p2", method="put", data=patched)
         answer = await client.execute("", data=TOGETHER)
         assert len(answer["entry"]) == 2
-        await found[0].delete()
+        await client.delete(found[0])
         with pytest.raises(ResourceNotFound):
             await client.get("Patient", str(found[0]["id"]))
         assert dict(await client.get("Observation", "o1")) == observation(1)
