@@ -72,6 +72,8 @@ async function serve() {
       response.end(text);
     });
   });
+  server.keepAliveTimeout = 0; // some of its searches take longer than a connection may be idle
+  server.requestTimeout = 0;
   server.listen(0, '127.0.0.1', () => console.log(JSON.stringify({ url: `http://127.0.0.1:${server.address().port}` })));
   process.stdin.on('end', () => process.exit(0)).resume();
 }
