@@ -233,12 +233,14 @@ class Peer(NamedTuple):
         return [self.node, str(SCRIPT), str(PEER), str(data), mode]
 
 
-def find_peer() -> Peer:
+def find_peer(*, install: bool = True) -> Peer:
     """Installed once."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         return Peer("", "no Node.js")
     if not (PEER / "node_modules" / "@medplum" / "fhir-router").is_dir():
+        if not install:
+            return Peer("", "not installed: `make bench-fhir` does that")
         PEER.mkdir(parents=True, exist_ok=True)
         (PEER / "package.json").write_text(json.dumps({"private": True, "dependencies": PACKAGES}))
         done = subprocess.run(
