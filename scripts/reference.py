@@ -54,6 +54,7 @@ from clerkship.simulators.spec import Spec
 sys.path.insert(0, str(Path(__file__).parent.parent))  # it is run as a script, and imported by a test
 from scripts.reference_assertions import differences, which_are_whose
 from scripts.reference_e2e import E2E, RESULTS
+from scripts.reference_fhir import fhir_page
 from scripts.reference_plugins import plugins_page
 from scripts.reference_prompts import prompts_page
 
@@ -264,6 +265,7 @@ def pages() -> dict[str, str]:
         "steps.md": _steps(catalog),
         "events.md": _events(catalog),
         "simulators.md": _simulators(catalog),
+        "fhir.md": fhir_page(HEAD),
         "agents.md": _agents(),
         "commands.md": _commands(),
         "settings.md": _settings(),
@@ -287,6 +289,7 @@ def _index() -> str:
 | [steps](steps.md) | what a scenario can do, faults included |
 | [events](events.md) | what can be in a log |
 | [simulators](simulators.md) | what can be simulated, and how it is reached |
+| [FHIR](fhir.md) | what of FHIR R4 is simulated, and what is refused |
 | [agents](agents.md) | the sorts of agent there are, what each gets, and what it may return |
 | [commands](commands.md) | the command line |
 | [settings](settings.md) | environment variables |
@@ -510,6 +513,7 @@ Config:
 def _what(route: Route) -> str:
     """What an operation does, and what a request for it may have beside its path."""
     query = [f"`?{name}=`: {about}" for name, about in route.query.items()]
+    query += [f"`?…`: {route.open_query}"] if route.open_query else []
     body = [] if route.body is None else [f"body: {route.body}" if isinstance(route.body, str) else "body: JSON"]
     takes = f" ({'; '.join(query + body)})" if query or body else ""
     return (inspect.getdoc(route.handler) or "") + takes

@@ -28,6 +28,7 @@ SPEC_WORDS = {
     "exercise": "required: requests that touch every operation, for the conformance suite",
     "config": "what may be set in the environment's file",
     "dataset": "the type of dataset it is loaded from",
+    "prepare": "what it makes of its datasets, once, for every playground to lay its changes over",
     "refuse": "how a `Refusal` is said in its protocol; JSON if not given",
     "assertions": "checks on its state: `prefix.name`",
     "steps": "what a scenario may do to it, `prefix.kind.verb`",

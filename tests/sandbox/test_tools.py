@@ -94,3 +94,26 @@ def test_names_are_short_plain_and_different() -> None:
     assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in (*long, tool_name("a", "$every.thing")))
     twins: list[Tool] = [*tools_of("a.b", ROUTES[:1]), *tools_of("a$b", ROUTES[:1])]
     assert list(table(twins)) == ["a_b__read_special", "a_b__read_special_2"]
+
+
+def test_where_any_name_may_stand_in_a_query_it_is_written_as_text() -> None:
+    routes = (Route("GET", "/{type}", "search", handler, open_query="name=smith&date=ge2026"),)
+    [tool] = tools_of("ehr", routes)
+    assert tool.parameters["properties"]["query"] == {"type": "string", "description": "name=smith&date=ge2026"}
+    asked = tool.request({"type": "Patient", "query": "?name=a%20b&name=c&_count=2"})
+    assert asked.pairs == (("name", "a b"), ("name", "c"), ("_count", "2"))
+    assert tool.request({"type": "Patient"}).pairs == ()
+    with pytest.raises(BadArguments, match="must be text"):
+        tool.request({"type": "Patient", "query": ["name=x"]})
+
+
+def test_a_body_is_called_what_its_route_says() -> None:
+    routes = (Route("POST", "/search", "search", handler, body="text", media="application/x-www-form-urlencoded"),)
+    [tool] = tools_of("ehr", routes)
+    assert tool.request({"body": "a=1"}).headers == {"content-type": "application/x-www-form-urlencoded"}
+
+
+def test_a_path_may_have_signs_that_patterns_are_made_of() -> None:
+    route = Route("GET", "/{type}/$every.thing", "everything", handler)
+    assert route.pattern.fullmatch("/Patient/$every.thing") is not None
+    assert route.pattern.fullmatch("/Patient/$everything") is None

@@ -52,7 +52,7 @@ def lossy_and_deep(levels: int) -> bytes:
         lossy_and_deep(900),
         lossy_and_deep(500_000),
     ],
-    ids=repr and (lambda body: repr(body[:40])),
+    ids=lambda body: repr(body[:40]),
 )
 @pytest.mark.parametrize(("method", "target"), [("POST", "Patient"), ("PUT", "Patient/ada"), ("POST", "")])
 def test_bodies_that_are_no_resource(method: str, target: str, body: bytes) -> None:

@@ -1,9 +1,12 @@
 """What the server says of itself is so."""
 
+import pytest
+
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.parameters import parameters_of
 from clerkship.fhir.validation import validate
 from clerkship.simulators.fhir.capabilities import OPERATIONS, SYSTEM_LEVEL, TYPE_LEVEL, WRITES
+from clerkship.simulators.fhir.limits import NOT_DONE, NotDone
 from clerkship.simulators.fhir.routes import INTERACTIONS, ROUTES
 from tests.simulators.fhir.server import BASE, Server
 
@@ -41,7 +44,7 @@ def test_no_route_is_forgotten() -> None:
         "search_type_by_post",
         "search_system_by_post",
     }
-    assert WRITES <= operations
+    assert operations >= WRITES
 
 
 def test_asking_is_taken_down() -> None:
@@ -49,3 +52,12 @@ def test_asking_is_taken_down() -> None:
     server.get("metadata")
     assert server.kinds() == ["fhir.capabilities.read"]
     assert server.get("metadata?colour=red").status == 400
+
+
+@pytest.mark.parametrize("one", NOT_DONE, ids=lambda one: one.what)
+def test_what_is_not_simulated_is_refused_as_the_reference_says(one: NotDone) -> None:
+    server = Server({"resourceType": "Patient", "id": "p1"}, {"resourceType": "Patient", "id": "p2"})
+    with server.untouched():
+        reply = server.rig.send(one.request)
+        assert reply.status == one.status, reply.body
+        assert b'"resourceType":"OperationOutcome"' in reply.body

@@ -120,6 +120,8 @@ def test_validate_says_what_is_wrong_and_keeps_nothing(target: str, body: Any, e
 def test_a_profile_is_not_silently_passed_over() -> None:
     answer = Server().send("POST", "Patient/$validate", parameters(ADA, profile="http://example.org/p"))
     assert answer.codes == ["not-supported"]
+    claiming = {**ADA, "meta": {"profile": ["http://example.org/p"]}}
+    assert Server().send("POST", "Patient/$validate", claiming).codes == ["not-supported"]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def meant(draft: Draft, type: str, pairs: Pairs) -> str | None:
     if not asked:
         raise refusal(412, "required", f"a condition is needed that says which {type} is meant")
     try:
-        found = find_keys(draft, type, asked)
+        found = find_keys(draft, type, asked, base=draft.base)
     except Invalid as wrong:
         raise refused(wrong) from None
     if len(found) > 1:

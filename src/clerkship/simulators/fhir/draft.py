@@ -93,11 +93,14 @@ class Draft:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Do it, or, if anything was wrong with it, nothing."""
-        try:
-            if error is None:
-                self.keep()
-        finally:
+        if error is not None:
             self.drop()
+            return
+        try:
+            self.keep()
+        except BaseException:
+            self.drop()
+            raise
 
     @property
     def chart(self) -> Chart:

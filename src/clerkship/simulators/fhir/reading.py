@@ -1,13 +1,17 @@
 """Reading a resource as it is, and as it was (R4 §3.1.0.2, §3.1.0.3)."""
 
+from clerkship.fhir.issue import Invalid
+from clerkship.fhir.resource import parse, render
+from clerkship.fhir.search import parse_query, shown
 from clerkship.simulators.fhir.draft import Draft
 from clerkship.simulators.fhir.events import ResourceRead
-from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.outcome import refusal, refused
 from clerkship.simulators.fhir.versions import Version, moment_of
 from clerkship.simulators.fhir.wire import GENERAL, Answer, Ask, if_none_match, modified_since
 from clerkship.simulators.fhir.writing import existing, known_type
 
-SHOWN = GENERAL | {"_summary", "_elements"}
+PARTS = frozenset({"_summary", "_elements"})
+SHOWN = GENERAL | PARTS
 """What a read can be told about the form of its answer."""
 
 
@@ -40,8 +44,22 @@ def find_version(draft: Draft, key: str, id: str) -> Version | None:
 
 def _shown(ask: Ask, version: Version, operation: str, status: int) -> Answer:
     type, id = ask.params["type"], ask.params["id"]
+    data = (version.data or b"") if status == 200 else b""
+    if data and ask.pairs:
+        data = _in_part(ask, type, data)
     ask.draft.note(ResourceRead(type=type, id=id, version=version.id, operation=operation, status=status))
-    return Answer(status, (version.data or b"") if status == 200 else b"", version)
+    return Answer(status, data, version)
+
+
+def _in_part(ask: Ask, type: str, data: bytes) -> bytes:
+    """As much of it as is asked for (R4 §3.1.0.2, summary and elements)."""
+    asked = [pair for pair in ask.pairs if pair[0] in PARTS]
+    if not asked:
+        return data
+    try:
+        return render(shown(parse(data), parse_query(type, asked)))
+    except Invalid as wrong:
+        raise refused(wrong) from None
 
 
 def _has_it(ask: Ask, version: Version) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Protocol
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
@@ -26,10 +27,17 @@ class Known(Protocol):
         ...
 
 
+@lru_cache(maxsize=64)
+def _spelled(base: str) -> tuple[bytes, bytes]:
+    """An address as bytes, and the longest part of it: what stands in a body if it does, with whatever slashes."""
+    here = base.encode()
+    return here, max(here.split(b"/"), key=len)
+
+
 def relative(body: bytes, base: str) -> bytes:
     """The same body, with nothing in it that says where this server is: that differs between machines."""
-    here = base.encode()
-    if not base or max(here.split(b"/"), key=len) not in body:  # the usual case, and cheap to see
+    here, part = _spelled(base)
+    if not base or part not in body:  # the usual case, and cheap to see
         return body
     for spelled in (here, here.replace(b"/", b"\\/")):
         slash = b"\\/" if spelled is not here else b"/"

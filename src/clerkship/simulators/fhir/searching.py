@@ -49,7 +49,7 @@ def query_of(ask: Ask, type: str, compartment: tuple[str, str] | None = None) ->
     draft, now = ask.draft, ask.draft.act.now
     offset = now.utcoffset()
     zone = 0 if offset is None else int(offset.total_seconds() // 60)
-    meaning = engine.Meaning(draft.base, zone)
+    meaning = engine.Meaning(draft.base, zone, engine.moment(now))
     pairs = [pair for pair in ask.pairs if pair[0] not in GENERAL]
     try:
         query = engine.parse_query(type, pairs, strict=ask.strict, meaning=meaning, compartment=compartment)

@@ -31,10 +31,11 @@ CURSOR = "_cursor"
 _KNOWN = frozenset(GENERAL | PARAMETERS.keys() | {CURSOR})
 
 
-_DATES = """
-    authoredon authored authored-on date onset-date effective-time effective whenhandedover started collected
-    occurrence sent created recorded identified datetime datewritten start-date period
-""".split()
+_DATES = (
+    *("authoredon", "authored", "authored-on", "date", "onset-date", "effective-time", "effective"),
+    *("whenhandedover", "started", "collected", "occurrence", "sent", "created", "recorded", "identified"),
+    *("datetime", "datewritten", "start-date", "period"),
+)
 """Search parameters that say when care was given, the first that a type has; others are not dated."""
 
 

@@ -26,8 +26,8 @@ def validate(ask: Ask) -> Answer:
     issues = _about_place(ask, type, id, mode, resource)
     if mode != "delete" and isinstance(resource, dict):
         issues += _about_content(ask, type, resource)
-    if profile:
-        issues.append(Issue("warning", "not-supported", f"profiles are not checked here: {profile[:200]}"))
+    if named := [*([profile] if profile else ()), *_profiles(resource)]:
+        issues.append(Issue("warning", "not-supported", f"profiles are not checked here: {', '.join(named)[:200]}"))
     errors = sum(issue.severity in ("error", "fatal") for issue in issues)
     ask.draft.note(ResourceValidated(type=type, id=id, errors=errors))
     return Answer(200, render(outcome(issues or [Issue("information", "informational", "nothing is wrong with it")])))
@@ -63,6 +63,13 @@ def _about_place(ask: Ask, type: str, id: str, mode: str, resource: Any) -> list
             Issue("error", "invalid", f"the id of the resource must be that of its address, `{id[:80]}`", f"{type}.id")
         ]
     return []
+
+
+def _profiles(resource: Any) -> list[str]:
+    """Those it says it fits."""
+    meta = resource.get("meta") if isinstance(resource, dict) else None
+    named = meta.get("profile") if isinstance(meta, dict) else None
+    return [text for text in named if isinstance(text, str)] if isinstance(named, list) else []
 
 
 def _about_content(ask: Ask, type: str, resource: dict[str, Any]) -> list[Issue]:

@@ -1,0 +1,145 @@
+"""The page of the reference about the FHIR server: what is simulated, and what is refused."""
+
+import inspect
+from collections import Counter
+from collections.abc import Iterable
+
+from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.parameters import parameters_of, refused_parameters
+from clerkship.fhir.search.criteria import MODIFIERS
+from clerkship.fhir.search.parse import MOST_PAIRS, RESULTS
+from clerkship.fhir.search.values import MOST_VALUES
+from clerkship.simulators.fhir import patch
+from clerkship.simulators.fhir.capabilities import OPERATIONS, SYSTEM_LEVEL, TYPE_LEVEL
+from clerkship.simulators.fhir.config import FhirConfig
+from clerkship.simulators.fhir.limits import ACCEPTED, NOT_DONE
+from clerkship.simulators.fhir.routes import INTERACTIONS, ROUTES
+
+INTRODUCTION = """# FHIR R4
+
+What the sandbox of kind `fhir` does of R4's REST (its http chapter), written from the tables that its
+CapabilityStatement (`GET /metadata`) is made of. How it is reached and configured is under
+[simulators](simulators.md#fhir), why it is so under [decisions](../decisions/fhir_sandbox.md).
+"""
+STATUSES = """## Answers
+
+| | status |
+|---|---|
+| read, update, patch, search, history, `$validate`, a batch or transaction that was done | 200 |
+| create; update of what was not there | 201, with `Location`, `ETag` and `Last-Modified` |
+| delete | 204 |
+| conditional create of what is there; delete of what is not | 200: nothing was changed |
+| the client has that version (`If-None-Match`, `If-Modified-Since`) | 304 |
+| not JSON, not R4, an id that is not its address's, a search that cannot be read | 400 |
+| no token, a wrong one, one that has expired | 401 |
+| the server is read-only | 403 |
+| not there; not a resource type | 404 |
+| not done here | 405 |
+| not in JSON | 406, 415 |
+| gone | 410 |
+| another version than `If-Match`; a condition that means several | 412 |
+| too large, too many entries | 413 |
+| R4, and yet not to be kept: a reference to what is not there, a patch that does not fit | 422 |
+
+Every refusal is an OperationOutcome that names all it found and where, and a `sandbox.refused` in the log.
+`Prefer: return=minimal`, `representation` (the default; in Bundles `minimal` is) and `OperationOutcome` say what a
+write shows; `Prefer: handling=lenient` has unknown parameters left out and reported instead of refused.
+"""
+
+
+def fhir_page(head: str) -> str:
+    """Interactions, search, operations, limits and refusals."""
+    sections = [head, INTRODUCTION, _interactions(), STATUSES, _search(), _parameters(), _bundles(), _not_done()]
+    return "\n".join(sections).rstrip() + "\n"
+
+
+def _interactions() -> str:
+    told = {**TYPE_LEVEL, **{name: ", ".join(codes) for name, codes in SYSTEM_LEVEL.items()}}
+    told |= {name: url.rpartition("/")[2] for name, (_, url) in OPERATIONS.items()}
+    rows = "\n".join(
+        f"| `{route.method} {route.path}` | {told.get(route.operation, '')} | {inspect.getdoc(route.handler)} |"
+        for route in ROUTES
+    )
+    return f"""## Interactions
+
+| request | in the CapabilityStatement | |
+|---|---|---|
+{rows}
+"""
+
+
+def _search() -> str:
+    rows = "\n".join(f"| {sort} | {_listed(MODIFIERS.get(sort, ()))} |" for sort in sorted(MODIFIERS))
+    return f"""## Search
+
+All {len(RESOURCE_TYPES)} types, by every parameter of the table below; `_has`, chains (`subject:Patient.name`), and
+`:missing` on all of them. Beside them {_listed(RESULTS)}. A parameter has at most
+{MOST_VALUES} values, a query at most {MOST_PAIRS} parameters; a page has `_count` matches, or the config's `page_size`.
+Links are stable: a page begins where the last one ended, whatever was written in between.
+
+| parameters of type | modifiers |
+|---|---|
+{rows}
+"""
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+def _parameters() -> str:
+    common = parameters_of("Resource")
+    rows = "\n".join(_row(type, set(common)) for type in sorted(RESOURCE_TYPES))
+    refused = refused_parameters("Resource")
+    every = "\n".join(f"| `{name}` | {why} |" for name, why in sorted(refused.items()))
+    return f"""## Search parameters
+
+On every type: {_listed(common)}. Refused on every type:
+
+| | |
+|---|---|
+{every}
+
+| type | parameters of its own | by type | refused |
+|---|---|---|---|
+{rows}
+"""
+
+
+def _row(type: str, common: set[str]) -> str:
+    own = {name: found for name, found in parameters_of(type).items() if name not in common}
+    sorts = Counter(found.type for found in own.values())
+    counted = ", ".join(f"{count} {sort}" for sort, count in sorted(sorts.items()))
+    refused = _listed(set(refused_parameters(type)) - set(refused_parameters("Resource")))
+    return f"| {type} | {len(own)} | {counted} | {refused} |"
+
+
+def _bundles() -> str:
+    config = FhirConfig()
+    return f"""## Batches, transactions and patches
+
+In a Bundle may stand: {_listed(INTERACTIONS)}.
+At most {config.max_entries} entries (config `max_entries`), nested {config.max_depth} deep at most (`max_depth`).
+
+A transaction is done in the order DELETE, POST, PUT and PATCH, GET; all of it or none, and one that is refused leaves
+nothing, not an id. References, `uri` and `url` elements and links in narratives that name another entry's `fullUrl`
+become what that entry is called here; `Patient?identifier=…` as a reference must mean one resource. Two entries that
+change one resource are refused.
+
+A patch has at most {patch.MOST_OPERATIONS} operations of RFC 6902, `test` among them, done all or none.
+"""
+
+
+def _not_done() -> str:
+    rows = "\n".join(f"| {one.what} | {one.status} | {one.instead} |" for one in NOT_DONE)
+    let = "\n".join(f"- {text}" for text in ACCEPTED)
+    return f"""## Not simulated
+
+| what | status | instead |
+|---|---|---|
+{rows}
+
+Not checked:
+
+{let}
+"""
