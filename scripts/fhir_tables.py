@@ -171,11 +171,16 @@ def written(table: dict[str, Any]) -> bytes:
     return orjson.dumps(table)  # in the order of the definitions
 
 
+def unpacked(table: Path) -> bytes:
+    """What a packed table says; packers differ, and say the same."""
+    return gzip.decompress(table.read_bytes())
+
+
 def main() -> None:
     """Write the table, or check it."""
     data = written(compiled(package_folder()))
     if "--check" in sys.argv:
-        if gzip.decompress(TABLE.read_bytes()) != data:  # unpacked: packers differ, and say the same
+        if unpacked(TABLE) != data:
             sys.exit(f"{TABLE.relative_to(ROOT)} is not what the definitions say: run python -m scripts.fhir_tables")
         return
     TABLE.parent.mkdir(exist_ok=True)

@@ -63,10 +63,10 @@ def _names(type: str) -> dict[str, tuple[str, str]]:
     return {name: (e.name, below) for e in structure(type).elements for name, below in e.spellings.items()}
 
 
-def mutations(resource: Resource, few: Random | None = None) -> Iterator[Mutation]:
+def mutations(resource: Resource, dice: Random | None = None, few: int = 4) -> Iterator[Mutation]:
     """All of them; or those of a few places, drawn by somebody's dice."""
     found = list(sites(resource, "", resource["resourceType"], "Resource"))
-    for path, fhirpath, value in found if few is None else few.sample(found, min(len(found), 4)):
+    for path, fhirpath, value in found if dice is None else dice.sample(found, min(len(found), few)):
         prefix = f"{path}." if path else ""
         yield Mutation("unknown element", fhirpath, changed(resource, f"{prefix}zzz", "x"))
         if value.get("resourceType") in RESOURCE_TYPES:
@@ -114,3 +114,44 @@ def wrongs(item: Any) -> Iterator[tuple[str, Any]]:
     else:
         yield "text for a number", str(item)
         yield "boolean for a number", True
+
+
+POOL: tuple[Any, ...] = (
+    *(
+        "2024",
+        "2024-02",
+        "2024-02-29",
+        "2023-02-29",
+        "2024-02-29T12:00:00Z",
+        "2024-02-29T12:00",
+        "12:00:00",
+        "24:00:00",
+    ),
+    *(
+        "final",
+        "active",
+        "a b",
+        " a",
+        "a  b",
+        "x" * 65,
+        "Patient/1",
+        "urn:oid:1.2.3",
+        "http://example.org/x",
+        "SGVsbG8=",
+    ),
+    *("urn:uuid:c757873d-ec9a-4326-a141-556f43239520", "SGVsbG8", "-1", "1.0", "text with\nlines", "\u00e9\u4e2d"),
+    *(0, 1, -1, 1.5, 2**31 - 1, 2**31, 1e30, True, False),
+    *({"text": "x"}, {"value": 1}, {"display": "x"}, {"reference": "Patient/1"}, {"start": "2024"}, {"div": "x"}),
+)
+
+
+def swaps(resource: Resource, dice: Random, count: int) -> Iterator[Mutation]:
+    """Something else in some places, which may be as good as what was there."""
+    found = list(sites(resource, "", resource["resourceType"], "Resource"))
+    for _ in range(count):
+        path, fhirpath, value = dice.choice(found)
+        name = dice.choice(list(value))
+        if name != "resourceType":
+            other = dice.choice(POOL)
+            swapped = [other] if isinstance(value[name], list) else other
+            yield Mutation(f"{name} = {other!r}", fhirpath, changed(resource, f"{path}.{name}".lstrip("."), swapped))

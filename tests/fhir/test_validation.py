@@ -166,6 +166,7 @@ HOSTILE = {
     "date": ("birthDate", "9" * 200_000),
     "div": ("text", {"status": "generated", "div": "<b>" * 200_000}),
     "list": ("name", [{"text": "x"}] * 20_000),
+    "contained": ("contained", [{"resourceType": "Basic", "id": "x", "code": {"text": "x"}}] * 20_000),
     "extensions": ("_birthDate", {"extension": [{"url": "u", "valueString": "x"}] * 20_000}),
 }
 

