@@ -1,6 +1,6 @@
 """Less of a resource than there is of it: `_elements` and `_summary` (R4 §3.1.1.5.8 and §3.1.1.5.9)."""
 
-from functools import cache
+from functools import lru_cache
 
 from clerkship.fhir.definitions import mandatory_elements, structure, summary_elements
 from clerkship.fhir.resource import Resource
@@ -28,13 +28,13 @@ def _kept(type: str, query: Query) -> frozenset[str] | None:
     return ALWAYS | {"text"} | mandatory_elements(type) if query.summary == "text" else None
 
 
-@cache
+@lru_cache(4096)
 def spellings(type: str, element: str) -> frozenset[str]:
     """How an element is written in JSON; `value` is any of its choices."""
-    named = (each for each in structure(type).elements if element == each.name or element in each.spellings)
-    return frozenset(
-        spelling for each in named for spelling in (each.spellings if element == each.name else (element,))
-    )
+    for each in structure(type).elements:
+        if element == each.name or element in each.spellings:
+            return frozenset(each.spellings) if element == each.name else frozenset({element})
+    return frozenset()
 
 
 def _marked(resource: Resource) -> Resource:

@@ -1,0 +1,70 @@
+"""A few resources to search, and a view of them that changes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from clerkship.fhir.chart import Chart
+from clerkship.fhir.issue import Invalid
+from clerkship.fhir.resource import Resource, key_of, parse, render
+from clerkship.fhir.search import find, find_keys, parse_query
+
+
+class Changed:
+    """A chart, and what was written or deleted since."""
+
+    def __init__(self, chart: Chart) -> None:
+        self.chart = chart
+        self.now: dict[str, Resource | None] = {}
+
+    def resource(self, key: str) -> Resource | None:
+        """One as it is now."""
+        if key in self.now:
+            return self.now[key]
+        line = self.chart.get(key)
+        return parse(line) if line is not None else None
+
+    def changed(self, type: str) -> Mapping[str, Resource | None]:
+        """What differs."""
+        return {key: resource for key, resource in self.now.items() if key.partition("/")[0] == type}
+
+    def put(self, *resources: Resource) -> None:
+        """Write some."""
+        self.now |= {key_of(resource): resource for resource in resources}
+
+    def delete(self, key: str) -> None:
+        """Take one away."""
+        self.now[key] = None
+
+
+def view_of(*resources: Resource) -> Changed:
+    """A chart of these, unchanged."""
+    return Changed(Chart(map(render, resources)))
+
+
+def made(type: str, id: str, **elements: Any) -> Resource:
+    """A resource."""
+    return {"resourceType": type, "id": id, **elements}
+
+
+def ids(view: Changed, type: str, *asked: str) -> list[str]:
+    """The ids that a query such as `name=ann` finds, in order."""
+    return [key.partition("/")[2] for key in find_keys(view, type, pairs(*asked))]
+
+
+def keys(view: Changed, type: str, *asked: str) -> list[str]:
+    """The keys that a query finds."""
+    return list(find(view, parse_query(type, pairs(*asked))).keys)
+
+
+def pairs(*asked: str) -> list[tuple[str, str]]:
+    """`name=value`, each."""
+    return [(name, value) for name, _, value in (each.partition("=") for each in asked)]
+
+
+def refusal(type: str, *asked: str, strict: bool = True) -> tuple[str, str]:
+    """The code and text with which a query is refused."""
+    try:
+        parse_query(type, pairs(*asked), strict=strict)
+    except Invalid as error:
+        return error.issues[0].code, error.issues[0].text
+    raise AssertionError(f"{asked} was not refused")

@@ -1,0 +1,312 @@
+"""How an answer looks: order, pages, what comes along, how much of each resource (R4 §3.1.1.5)."""
+
+import base64
+
+import pytest
+
+from clerkship.fhir.issue import Invalid
+from clerkship.fhir.resource import Resource
+from clerkship.fhir.search import find, included, page, parse_query, shown
+from tests.fhir.search.shelf_of import Changed, ids, keys, made, pairs, refusal, view_of
+
+
+def person(id: str, family: str = "", born: str = "", **more: object) -> Resource:
+    return made(
+        "Patient",
+        id,
+        **({"name": [{"family": family}]} if family else {}),
+        **({"birthDate": born} if born else {}),
+        **more,
+    )
+
+
+PEOPLE = view_of(
+    person("1", "Éclair", "1970-05-01", gender="male"),
+    person("2", "ash", "1990", gender="female"),
+    person("3", "Beech", "1970-05-01"),
+    person("4", "", "2001-01-01", gender="female"),
+    made("Patient", "5", name=[{"family": "Zoe"}, {"family": "Aaron"}]),
+)
+
+
+@pytest.mark.parametrize(
+    ("sort", "expected"),
+    [
+        ("family", "52314"),  # of two names the first in the order counts; who has none comes last
+        ("-family", "51324"),
+        ("birthdate", "13245"),
+        ("-birthdate", "42135"),
+        ("gender,-family", "24153"),
+        ("-gender,birthdate", "12435"),
+        ("birthdate,-_id", "31245"),
+        ("_id", "12345"),
+    ],
+)
+def test_order(sort: str, expected: str) -> None:
+    assert "".join(ids(PEOPLE, "Patient", f"_sort={sort}")) == expected
+
+
+def test_order_by_numbers_references_and_addresses() -> None:
+    view = view_of(
+        made("Observation", "1", valueQuantity={"value": 10}, subject={"reference": "Patient/b"}),
+        made("Observation", "2", valueQuantity={"value": 9.5}, subject={"reference": "Patient/a"}),
+        made("Observation", "3", meta={"source": "urn:x"}),
+    )
+    assert ids(view, "Observation", "_sort=value-quantity") == ["2", "1", "3"]
+    assert ids(view, "Observation", "_sort=-subject") == ["1", "2", "3"]
+    assert ids(view, "Observation", "_sort=_source") == ["3", "1", "2"]
+
+
+def walked(view: Changed, *asked: str, between: object = None) -> list[str]:
+    """The ids on every page, one page after the other."""
+    found: list[str] = []
+    cursor = ""
+    while True:
+        query = parse_query("Patient", [*pairs(*asked), *([("_cursor", cursor)] if cursor else [])])
+        one = page(find(view, query), query, 2)
+        found += [key.partition("/")[2] for key in one.keys]
+        cursor = one.next_cursor
+        if not cursor:
+            return found
+        if callable(between):
+            between()
+
+
+@pytest.mark.parametrize("sort", ["", "_sort=family", "_sort=-birthdate", "_sort=gender,-birthdate"])
+def test_pages_together_are_the_whole(sort: str) -> None:
+    asked = [sort] if sort else []
+    assert walked(PEOPLE, *asked) == ids(PEOPLE, "Patient", *asked)
+    assert walked(PEOPLE, *asked, "_count=1") == ids(PEOPLE, "Patient", *asked)
+
+
+def test_who_comes_and_goes_between_pages_moves_nobody_else() -> None:
+    view = view_of(*(person(f"p{number}", born=f"19{number}0") for number in range(1, 7)))
+    query = parse_query("Patient", pairs("_sort=birthdate", "_count=2"))
+    first = page(find(view, query), query, 10)
+    assert first.keys == ["Patient/p1", "Patient/p2"]
+    view.delete("Patient/p2")  # the very one that the page ended with
+    view.put(person("p0", born="1901"), person("p25", born="1925"))
+    query = parse_query("Patient", pairs("_sort=birthdate", "_count=2", f"_cursor={first.next_cursor}"))
+    second = page(find(view, query), query, 10)
+    assert second.keys == ["Patient/p25", "Patient/p3"]
+    view.delete("Patient/p3")
+    query = parse_query("Patient", pairs("_sort=birthdate", f"_cursor={second.next_cursor}"))
+    rest = page(find(view, query), query, 10)
+    assert (rest.keys, rest.next_cursor, rest.total) == (["Patient/p4", "Patient/p5", "Patient/p6"], "", 6)
+
+
+def test_a_cursor_of_another_search_or_of_nobody_is_refused() -> None:
+    query = parse_query("Patient", pairs("_sort=family", "_count=2"))
+    cursor = page(find(PEOPLE, query), query, 2).next_cursor
+    data = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+    altered = base64.urlsafe_b64encode(data.replace(b"ash", b"zzz")).decode()
+    for asked, given in [
+        (("_sort=family", "gender=male"), cursor),
+        (("_sort=-family",), cursor),
+        (("_sort=family",), altered),
+        (("_sort=family",), cursor[:-4]),
+        (("_sort=family",), "zzzz"),
+        (("_sort=family",), "?é"),
+        (("_sort=family",), "A"),
+    ]:
+        wrong = parse_query("Patient", [*pairs(*asked), ("_cursor", given)])
+        with pytest.raises(Invalid, match="follow the links"):
+            page(find(PEOPLE, wrong), wrong, 2)
+    other_size = parse_query("Patient", pairs("_sort=family", "_count=1", f"_cursor={cursor}"))
+    assert page(find(PEOPLE, other_size), other_size, 2).keys == ["Patient/3"]
+
+
+def test_nothing_on_a_page_of_nothing() -> None:
+    query = parse_query("Patient", pairs("_count=0"))
+    assert page(find(PEOPLE, query), query, 10) == ([], "", 5)
+
+
+CARE = view_of(
+    made("Organization", "o", partOf={"reference": "Organization/top"}),
+    made("Organization", "top"),
+    person(
+        "p", managingOrganization={"reference": "Organization/o"}, generalPractitioner=[{"reference": "Practitioner/d"}]
+    ),
+    made("Practitioner", "d"),
+    made("Observation", "1", subject={"reference": "Patient/p"}, performer=[{"reference": "Practitioner/d"}]),
+    made("Observation", "2", subject={"reference": "Patient/p"}, hasMember=[{"reference": "Observation/1"}]),
+    made("Observation", "3", subject={"reference": "Patient/gone"}),
+    made("Provenance", "v", target=[{"reference": "Observation/2"}]),
+)
+
+
+@pytest.mark.parametrize(
+    ("type", "asked", "expected"),
+    [
+        ("Observation", "_id=1&_include=Observation:subject", "Patient/p"),
+        (
+            "Observation",
+            "_id=1,2&_include=Observation:patient&_include=Observation:performer",
+            "Patient/p Practitioner/d",
+        ),
+        ("Observation", "_id=1&_include=Observation:performer:Practitioner", "Practitioner/d"),
+        ("Observation", "_id=1&_include=Observation:performer:Patient", ""),
+        ("Observation", "_id=1&_include=*", "Patient/p Practitioner/d"),
+        ("Observation", "_id=1&_include=Observation:*:Patient", "Patient/p"),
+        ("Observation", "_id=3&_include=Observation:subject", ""),
+        ("Observation", "_id=1,2&_include=Observation:has-member", ""),  # a match comes once, as a match
+        ("Observation", "_id=1&_include=Observation:patient&_include=Patient:organization", "Patient/p"),
+        (
+            "Observation",
+            "_id=1&_include=Observation:patient&_include:iterate=Patient:organization",
+            "Organization/o Patient/p",
+        ),
+        ("Organization", "_id=o&_include:iterate=Organization:partof", "Organization/top"),
+        ("Patient", "_id=p&_revinclude=Observation:patient", "Observation/1 Observation/2"),
+        (
+            "Patient",
+            "_id=p&_revinclude=Observation:patient&_revinclude:iterate=Provenance:target",
+            "Observation/1 Observation/2 Provenance/v",
+        ),
+        ("Patient", "_id=p&_revinclude=Observation:*", "Observation/1 Observation/2"),
+        (
+            "Organization",
+            "_id=top&_revinclude:iterate=Organization:partof&_revinclude:iterate=Patient:organization",
+            "Organization/o Patient/p",
+        ),
+    ],
+)
+def test_what_comes_along(type: str, asked: str, expected: str) -> None:
+    query = parse_query(type, pairs(*asked.split("&")))
+    found = included(CARE, query, list(find(CARE, query).keys))
+    assert sorted(found) == expected.split()
+    assert len(set(found)) == len(found)
+
+
+def test_what_comes_along_is_as_it_is_now() -> None:
+    view = view_of(person("p"), person("q"), made("Observation", "1", subject={"reference": "Patient/p"}))
+    view.put(
+        made("Observation", "1", subject={"reference": "Patient/q"}),
+        made("Observation", "2", subject={"reference": "Patient/p"}),
+    )
+    query = parse_query("Observation", pairs("_include=Observation:subject"))
+    assert sorted(included(view, query, ["Observation/1"])) == ["Patient/q"]
+    view.delete("Patient/q")
+    assert included(view, query, ["Observation/1"]) == []
+    back = parse_query("Patient", pairs("_revinclude=Observation:subject"))
+    assert included(view, back, ["Patient/p"]) == ["Observation/2"]
+
+
+WHOLE: Resource = made(
+    "Observation",
+    "w",
+    meta={"tag": [{"code": "mine"}]},
+    status="final",
+    _status={"id": "s"},
+    code={"text": "x"},
+    note=[{"text": "long"}],
+    text={"status": "generated", "div": "<div/>"},
+    valueQuantity={"value": 1},
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("_elements=note", "id meta resourceType status _status code note"),
+        ("_elements=value", "id meta resourceType status _status code valueQuantity"),
+        ("_elements=valueQuantity,status", "id meta resourceType status _status code valueQuantity"),
+        ("_summary=text", "id meta resourceType status _status code text"),
+        ("_summary=data", "id meta resourceType status _status code note valueQuantity"),
+        ("_summary=true", "id meta resourceType status _status code valueQuantity"),
+    ],
+)
+def test_how_much_of_a_resource_is_shown(asked: str, expected: str) -> None:
+    seen = shown(WHOLE, parse_query("Observation", pairs(asked)))
+    assert set(seen) == set(expected.split())
+    assert [tag["code"] for tag in seen["meta"]["tag"]] == ["mine", "SUBSETTED"]
+    assert WHOLE["meta"] == {"tag": [{"code": "mine"}]}
+
+
+def test_a_whole_resource_is_not_marked() -> None:
+    assert shown(WHOLE, parse_query("Observation", pairs("_summary=false"))) is WHOLE
+    assert shown(WHOLE, parse_query("Observation", [])) is WHOLE
+
+
+def test_what_was_used_of_a_query() -> None:
+    asked = pairs("name=ann|x", "shoe-size=43", "_sort=-name", "_format=json", "_count=3")
+    query = parse_query("Patient", asked, strict=False)
+    assert query.used == "name=ann|x&_sort=-name&_count=3"
+    assert [(issue.severity, issue.code) for issue in query.ignored] == [("warning", "not-supported")]
+    assert "shoe-size" in query.ignored[0].text
+    assert (query.count, query.sort, query.link("abc")) == (3, (("name", True),), query.used + "&_cursor=abc")
+    assert refusal("Patient", "shoe-size=43")[0] == "not-supported"
+    assert refusal("Patient", "birthdate=soon", strict=False)[0] == "value"
+    assert refusal("Patient", "name:sounds=x", strict=False)[0] == "not-supported"
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    with pytest.raises(Invalid) as caught:
+        parse_query("Patient", pairs("shoe-size=43", "birthdate=soon", "_count=few"))
+    assert [issue.code for issue in caught.value.issues] == ["not-supported", "value", "value"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ("_count=-1", "value"),
+        ("_count=few", "value"),
+        ("_count=99999999999999999999", "value"),
+        ("_count=1&_count=2", "invalid"),
+        ("_sort=shoe-size", "not-supported"),
+        ("_sort=", "not-supported"),
+        ("_sort:asc=name", "not-supported"),
+        ("_summary=yes", "value"),
+        ("_total=some", "value"),
+        ("_elements=shoeSize", "value"),
+        ("_elements=name.family", "value"),
+        ("_include=Patient", "value"),
+        ("_include=Patient:name", "invalid"),
+        ("_include=Nothing:x", "value"),
+        ("_include=Patient:shoe-size", "not-supported"),
+        ("_include=Patient:organization:Patient", "value"),
+        ("_include:recurse=Patient:organization", "not-supported"),
+        ("_revinclude=*", "value"),
+        ("_type=Patient", "not-supported"),
+        ("_contained=true", "not-supported"),
+    ],
+)
+def test_what_is_refused(asked: str, code: str) -> None:
+    assert refusal("Patient", *asked.split("&"))[0] == code
+
+
+def test_a_composite_has_no_order() -> None:
+    assert refusal("Observation", "_sort=code-value-quantity") == (
+        "not-supported",
+        "_sort: code-value-quantity is a composite, which has no order",
+    )
+
+
+def test_a_search_of_the_whole_system() -> None:
+    assert keys(CARE, "", "_id=p,o,top") == ["Organization/o", "Organization/top", "Patient/p"]
+    assert keys(CARE, "", "_type=Patient,Practitioner") == ["Patient/p", "Practitioner/d"]
+    assert keys(CARE, "", "_type=Patient,Practitioner", "_sort=-_id") == ["Patient/p", "Practitioner/d"]
+    assert keys(CARE, "", "_type=Practitioner,Organization", "_sort=-_id") == [
+        "Organization/top",
+        "Organization/o",
+        "Practitioner/d",
+    ]
+    assert keys(CARE, "", "_type=Observation,Condition", "subject=Patient/p") == ["Observation/1", "Observation/2"]
+    assert refusal("", "subject=Patient/p")[0] == "not-supported"  # not every type has one
+    assert refusal("", "_type=Patient,Organization", "family=x")[0] == "not-supported"
+    assert refusal("", "_type=Shoe")[0] == "value"
+    assert refusal("Shoe")[0] == "not-supported"
+
+
+def test_pages_of_the_whole_system() -> None:
+    found: list[str] = []
+    cursor = ""
+    while True:
+        query = parse_query("", [*pairs("_sort=-_id", "_count=3"), *([("_cursor", cursor)] if cursor else [])])
+        one = page(find(CARE, query), query, 10)
+        found += one.keys
+        cursor = one.next_cursor
+        if not cursor:
+            break
+    assert found == keys(CARE, "", "_sort=-_id")
+    assert len(found) == 8

@@ -1,0 +1,205 @@
+"""References, chains, reverse chains, composites, compartments (R4 §3.1.1.4.12, §3.1.1.4.14 to §3.1.1.4.16)."""
+
+import pytest
+
+from clerkship.fhir.compartments import compartment_parameters, in_compartment
+from clerkship.fhir.issue import Invalid
+from clerkship.fhir.search import find, find_keys, matches, parse_query
+from tests.fhir.search.shelf_of import ids, made, pairs, refusal, view_of
+
+BASE = "http://127.0.0.1:8080/fhir"
+LOINC = "http://loinc.org"
+
+
+def part(code: str, value: float) -> dict[str, object]:
+    return {"code": {"coding": [{"system": LOINC, "code": code}]}, "valueQuantity": {"value": value, "code": "mm[Hg]"}}
+
+
+CLINIC = view_of(
+    made("Organization", "west", name="West Clinic", partOf={"reference": "Organization/all"}),
+    made("Organization", "all", name="All Clinics"),
+    made("Patient", "ann", name=[{"family": "Ash"}], managingOrganization={"reference": "Organization/west"}),
+    made("Patient", "bob", name=[{"family": "Beech"}], generalPractitioner=[{"reference": "Practitioner/ann"}]),
+    made("Practitioner", "ann", name=[{"family": "Ash"}]),
+    made("Device", "ann", identifier=[{"value": "d"}]),
+    made(
+        "Observation",
+        "1",
+        subject={"reference": "Patient/ann"},
+        code={"coding": [{"system": LOINC, "code": "85354-9"}]},
+        component=[part("8480-6", 150), part("8462-4", 80)],
+        performer=[{"reference": "Practitioner/ann"}],
+    ),
+    made(
+        "Observation",
+        "2",
+        subject={"reference": f"{BASE}/Patient/bob/_history/3"},
+        code={"coding": [{"system": LOINC, "code": "85354-9"}]},
+        component=[part("8480-6", 120), part("8462-4", 95)],
+    ),
+    made("Observation", "3", subject={"reference": "Device/ann"}, code={"coding": [{"system": LOINC, "code": "x"}]}),
+    made("Observation", "4", subject={"reference": "http://elsewhere.org/Patient/ann"}, status="final"),
+    made("Observation", "5", subject={"identifier": {"system": "urn:mrn", "value": "77"}, "type": "Patient"}),
+    made("Observation", "6", subject={"reference": "#p"}, contained=[{"resourceType": "Patient", "id": "p"}]),
+)
+
+
+def found(type: str, *asked: str) -> list[str]:
+    return [key.partition("/")[2] for key in find_keys(CLINIC, type, pairs(*asked), base=BASE)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("subject=Patient/ann", ["1"]),
+        ("subject=ann", ["1", "3"]),
+        ("subject:Device=ann", ["3"]),
+        ("subject:Patient=Patient/ann", ["1"]),
+        ("patient=ann", ["1"]),
+        ("patient=Device/ann", []),
+        ("subject=Patient/bob", ["2"]),
+        (f"subject={BASE}/Patient/bob", ["2"]),
+        (f"subject={BASE}/Patient/ann", ["1"]),
+        ("subject=http://elsewhere.org/Patient/ann", ["4"]),
+        ("patient=http://elsewhere.org/Patient/ann", ["4"]),  # resolve() goes by what the address says
+        ("subject:identifier=urn:mrn|77", ["5"]),
+        ("patient:identifier=77", ["5"]),
+        ("subject:missing=true", []),
+        ("patient:missing=false", ["1", "2", "4", "5", "6"]),
+        ("subject=Patient/ann,Patient/bob", ["1", "2"]),
+    ],
+)
+def test_references(asked: str, expected: list[str]) -> None:
+    assert found("Observation", asked) == expected
+
+
+@pytest.mark.parametrize(
+    ("type", "asked", "expected"),
+    [
+        ("Observation", "subject:Patient.family=ash", ["1"]),
+        ("Observation", "patient.family=beech", ["2"]),
+        ("Observation", "patient.organization.name=west", ["1"]),
+        ("Observation", "patient.organization.partof.name=all", ["1"]),
+        ("Observation", "subject.identifier=d", ["3"]),
+        ("Observation", "subject:Patient.family:exact=ash", []),
+        ("Observation", "patient._id=ann", ["1"]),
+        ("Observation", "performer:Practitioner.family=ash", ["1"]),
+        ("Observation", "performer.family=ash", ["1"]),
+        ("Patient", "organization.name=nowhere", []),
+        ("Patient", "_has:Observation:patient:code=85354-9", ["ann", "bob"]),
+        ("Patient", "_has:Observation:patient:code=x", []),
+        ("Device", "_has:Observation:subject:code=x", ["ann"]),
+        ("Practitioner", "_has:Observation:performer:patient.family=ash", ["ann"]),
+        ("Organization", "_has:Patient:organization:_has:Observation:patient:code=85354-9", ["west"]),
+        ("Practitioner", "_has:Patient:general-practitioner:family=beech", ["ann"]),
+        ("Organization", "_has:Organization:partof:_has:Patient:organization:family=ash", ["all"]),
+    ],
+)
+def test_chains_either_way(type: str, asked: str, expected: list[str]) -> None:
+    assert found(type, asked) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (f"component-code-value-quantity={LOINC}|8480-6$gt140", ["1"]),
+        (f"component-code-value-quantity={LOINC}|8480-6$gt90", ["1", "2"]),
+        ("component-code-value-quantity=8462-4$gt90", ["2"]),
+        ("component-code-value-quantity=8462-4$150", []),  # both are there, but not of the same component
+        ("component-code-value-quantity=8462-4$80,8480-6$120", ["1", "2"]),
+        ("combo-code-value-quantity=8462-4$80", ["1"]),
+        ("code-value-quantity=85354-9$80", []),
+    ],
+)
+def test_composites_hold_of_one_element(asked: str, expected: list[str]) -> None:
+    assert found("Observation", asked) == expected
+
+
+def test_the_parts_of_a_composite_may_be_of_the_whole_resource() -> None:
+    view = view_of(
+        made(
+            "MolecularSequence",
+            "m",
+            referenceSeq={"chromosome": {"coding": [{"code": "1"}]}, "windowStart": 5, "windowEnd": 9},
+            variant=[{"start": 100, "end": 200}, {"start": 300, "end": 400}],
+        )
+    )
+    assert ids(view, "MolecularSequence", "chromosome-variant-coordinate=1$ge100$le200") == ["m"]
+    assert ids(view, "MolecularSequence", "chromosome-variant-coordinate=1$ge300$le200") == []
+    assert ids(view, "MolecularSequence", "chromosome-variant-coordinate=2$ge100$le200") == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ("code.name=x", "invalid"),
+        ("subject:Practitioner.name=x", "not-supported"),
+        ("subject:Practitioner=x", "not-supported"),
+        ("subject:Patient=Device/x", "value"),
+        ("subject=Patient/", "value"),
+        ("subject=a b", "value"),
+        ("subject.shoe-size=43", "not-supported"),
+        ("subject:Patient.birthdate=soon", "value"),
+        ("_has:Observation:patient=x", "invalid"),
+        ("_has:Nothing:patient:code=x", "invalid"),
+        ("_has:Observation:code:code=x", "invalid"),
+        ("_has:Condition:patient:code=x", "invalid"),  # a patient of a Condition is never an Observation
+        ("has-member." * 11 + "code=x", "too-costly"),
+        ("code-value-quantity=85354-9", "value"),
+        ("code-value-quantity=85354-9$", "value"),
+        ("code-value-quantity=85354-9$high", "value"),
+    ],
+)
+def test_what_is_refused(asked: str, code: str) -> None:
+    assert refusal("Observation", asked)[0] == code
+
+
+def test_a_resource_that_is_not_there_yet_can_be_matched() -> None:
+    new = made("Observation", "new", subject={"reference": "Patient/ann"}, status="final")
+    assert matches(CLINIC, "Observation", pairs("patient.family=ash", "status=final"), new)
+    assert not matches(CLINIC, "Observation", pairs("patient.family=beech"), new)
+    assert not matches(CLINIC, "Condition", pairs("patient=ann"), new)
+    assert matches(CLINIC, "Patient", pairs("_has:Observation:patient:_id=1"), made("Patient", "ann"))
+
+
+def test_compartments() -> None:
+    assert compartment_parameters("Patient", "Observation") == ("subject", "performer")
+    assert compartment_parameters("Patient", "Organization") == ()
+    assert in_compartment(CLINIC, "Patient", "ann") == ["Patient/ann", "Observation/1"]
+    assert in_compartment(CLINIC, "Practitioner", "ann") == ["Practitioner/ann", "Observation/1", "Patient/bob"]
+    assert in_compartment(CLINIC, "Patient", "nobody") == []
+
+
+def test_a_search_in_a_compartment() -> None:
+    def inside(type: str, *asked: str) -> list[str]:
+        return list(find(CLINIC, parse_query(type, pairs(*asked), compartment=("Patient", "ann"))).keys)
+
+    assert inside("Observation") == ["Observation/1"]
+    assert inside("Observation", "code=x") == []
+    assert inside("Patient") == ["Patient/ann"]
+    with pytest.raises(Invalid, match="no Organization is ever in the compartment of a Patient"):
+        inside("Organization")
+
+
+def test_what_changed_since_counts_on_both_ends_of_a_chain() -> None:
+    view = view_of(
+        made("Patient", "a", name=[{"family": "Ash"}]),
+        made("Patient", "b", name=[{"family": "Beech"}]),
+        made("Observation", "1", subject={"reference": "Patient/a"}),
+        made("Observation", "2", subject={"reference": "Patient/b"}),
+    )
+    asked = "patient.family=ash"
+    assert ids(view, "Observation", asked) == ["1"]
+    view.put(made("Patient", "a", name=[{"family": "Cedar"}]), made("Patient", "b", name=[{"family": "Ash"}]))
+    assert ids(view, "Observation", asked) == ["2"]
+    view.put(
+        made("Observation", "3", subject={"reference": "Patient/b"}), made("Patient", "c", name=[{"family": "Ash"}])
+    )
+    view.put(made("Observation", "0", subject={"reference": "Patient/c"}))
+    assert ids(view, "Observation", asked) == ["0", "2", "3"]
+    view.delete("Observation/2")
+    view.delete("Patient/c")
+    assert ids(view, "Observation", asked) == ["3"]
+    assert ids(view, "Patient", "_has:Observation:patient:_id=1,2,3") == ["a", "b"]
+    view.put(made("Observation", "1", subject={"reference": "Patient/b"}))
+    assert ids(view, "Patient", "_has:Observation:patient:_id=1,2,3") == ["b"]

@@ -1,0 +1,187 @@
+"""Words, codes and addresses (R4 §3.1.1.4.9, §3.1.1.4.10, §3.1.1.4.13)."""
+
+import pytest
+
+from tests.fhir.search.shelf_of import ids, made, refusal, view_of
+
+PEOPLE = view_of(
+    made(
+        "Patient",
+        "muller",
+        name=[{"family": "Müller", "given": ["Ann", "Eve"], "prefix": ["Dr."]}],
+        address=[{"line": ["12 Main St."], "city": "New  York", "postalCode": "10001"}],
+        gender="female",
+        active=True,
+        telecom=[{"system": "phone", "value": "555-0100"}, {"system": "email", "value": "Ann@Example.org"}],
+        identifier=[
+            {
+                "system": "urn:mrn",
+                "value": "A1",
+                "type": {"coding": [{"system": "urn:types", "code": "MR"}], "text": "Medical record number"},
+            }
+        ],
+    ),
+    made(
+        "Patient",
+        "obrien",
+        name=[{"text": "Bob O'Brien", "family": "O'Brien", "given": ["Bob"]}],
+        gender="male",
+        active=False,
+        deceasedBoolean=False,
+        identifier=[{"value": "a1"}, {"system": "urn:ssn", "value": "99|9"}],
+        communication=[{"language": {"coding": [{"system": "urn:ietf:bcp:47", "code": "es"}], "text": "Español"}}],
+    ),
+    made("Patient", "nobody", deceasedDateTime="2020-01-01"),
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("name=mull", ["muller"]),
+        ("name=MÜLL", ["muller"]),
+        ("name=ann", ["muller"]),
+        ("name=dr", ["muller"]),
+        ("name=ller", []),
+        ("name:contains=ller", ["muller"]),
+        ("name:exact=Müller", ["muller"]),
+        ("name:exact=Muller", []),
+        ("name:exact=Mül", []),
+        ("family=obrien", ["obrien"]),
+        ("family=O'B", ["obrien"]),
+        ("given=eve", ["muller"]),
+        ("given=eve,bob", ["muller", "obrien"]),
+        ("address=new york", ["muller"]),
+        ("address=10001", ["muller"]),
+        ("address=12 main st", ["muller"]),
+        ("address-city=new", ["muller"]),
+        ("address-state=new", []),
+        ("name:missing=true", ["nobody"]),
+        ("name:missing=false", ["muller", "obrien"]),
+    ],
+)
+def test_words_are_compared_by_their_beginning_without_case_and_accents(asked: str, expected: list[str]) -> None:
+    assert ids(PEOPLE, "Patient", asked) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("identifier=A1", ["muller", "obrien"]),  # in doubt, without case
+        ("identifier=urn:mrn|A1", ["muller"]),
+        ("identifier=|a1", ["obrien"]),
+        ("identifier=urn:mrn|", ["muller"]),
+        ("identifier=urn:ssn|99\\|9", ["obrien"]),
+        ("identifier:of-type=urn:types|MR|A1", ["muller"]),
+        ("identifier:of-type=urn:types|XX|A1", []),
+        ("identifier:text=medical", ["muller"]),
+        ("gender=female", ["muller"]),
+        ("gender=http://hl7.org/fhir/administrative-gender|female", ["muller"]),
+        ("gender=urn:other|female", []),
+        ("gender:not=female", ["nobody", "obrien"]),  # those without one are not female either
+        ("gender:not=female,male", ["nobody"]),
+        ("active=true", ["muller"]),
+        ("active=false", ["obrien"]),
+        ("phone=555-0100", ["muller"]),
+        ("phone=ann@example.org", []),
+        ("email=ann@example.org", ["muller"]),
+        ("telecom=555-0100,ann@example.org", ["muller"]),
+        ("language=es", ["obrien"]),
+        ("language:text=espan", ["obrien"]),
+        ("deceased=true", ["nobody"]),
+        ("deceased=false", ["muller", "obrien"]),
+        ("_id=muller,nobody", ["muller", "nobody"]),
+        ("_id=Muller", []),
+        ("_id:not=muller", ["nobody", "obrien"]),
+        ("gender=female&name=bob", []),
+    ],
+)
+def test_codes(asked: str, expected: list[str]) -> None:
+    assert ids(PEOPLE, "Patient", *asked.split("&")) == expected
+
+
+def test_repetition_means_and_a_comma_means_or() -> None:
+    assert ids(PEOPLE, "Patient", "given=ann", "given=eve") == ["muller"]
+    assert ids(PEOPLE, "Patient", "given=ann", "given=bob") == []
+    assert ids(PEOPLE, "Patient", "given=ann,bob", "gender=male") == ["obrien"]
+
+
+def test_a_comma_that_belongs_to_a_value_is_escaped() -> None:
+    view = view_of(made("Patient", "1", name=[{"text": "Smith, Ann"}]), made("Patient", "2", name=[{"text": "Smith"}]))
+    assert ids(view, "Patient", "name:exact=Smith\\, Ann") == ["1"]
+    assert ids(view, "Patient", "name:exact=Smith,Smith\\, Ann") == ["1", "2"]
+
+
+SETS = view_of(
+    made("ValueSet", "a", url="http://acme.org/fhir/ValueSet/123"),
+    made("ValueSet", "b", url="http://acme.org/fhir/ValueSet/1234"),
+    made("ValueSet", "c", url="urn:oid:1.2.3"),
+    made(
+        "Patient",
+        "p",
+        meta={"profile": ["http://acme.org/P|2.0"], "tag": [{"system": "t", "code": "x"}], "source": "urn:s"},
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("url=http://acme.org/fhir/ValueSet/123", ["a"]),
+        ("url=http://acme.org/fhir/valueset/123", []),  # addresses are compared as they are
+        ("url:below=http://acme.org/fhir/", ["a", "b"]),
+        ("url:above=http://acme.org/fhir/ValueSet/123/_history/5", ["a"]),
+        ("url:above=http://acme.org/fhir/ValueSet/12345", []),
+        ("url=urn:oid:1.2.3", ["c"]),
+    ],
+)
+def test_addresses(asked: str, expected: list[str]) -> None:
+    assert ids(SETS, "ValueSet", asked) == expected
+
+
+def test_what_every_resource_has() -> None:
+    assert ids(SETS, "Patient", "_profile=http://acme.org/P") == ["p"]
+    assert ids(SETS, "Patient", "_profile=http://acme.org/P|2.0") == ["p"]
+    assert ids(SETS, "Patient", "_profile=http://acme.org/P|1.0") == []
+    assert ids(SETS, "Patient", "_tag=t|x", "_source=urn:s") == ["p"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ("name:sounds=x", "not-supported"),
+        ("gender:in=http://x", "not-supported"),
+        ("birthdate:exact=2000", "not-supported"),
+        ("name:=x", "not-supported"),
+        ("name=", "value"),
+        ("name=a,,b", "value"),
+        ("name=--", "value"),
+        ("gender=a|b|c", "value"),
+        ("gender=|", "value"),
+        ("identifier:of-type=a|b", "value"),
+        ("name:missing=maybe", "value"),
+        ("_id=a b", "value"),
+        ("_id=../x", "value"),
+        ("shoe-size=43", "not-supported"),
+        ("phonetic=ann", "not-supported"),
+        ("_text=ann", "not-supported"),
+        ("_content=ann", "not-supported"),
+        ("_filter=name eq ann", "not-supported"),
+        ("_list=1", "not-supported"),
+        ("_query=q", "not-supported"),
+        ("=x", "invalid"),
+    ],
+)
+def test_what_is_refused(asked: str, code: str) -> None:
+    found, text = refusal("Patient", asked)
+    assert found == code
+    assert text
+
+
+def test_who_asks_for_ten_thousand_values_is_refused() -> None:
+    assert refusal("Patient", "identifier=" + ",".join(map(str, range(10_000)))) == (
+        "too-costly",
+        "identifier has 10000 values; at most 1000 are looked for at once",
+    )
+    assert ids(PEOPLE, "Patient", "identifier=" + ",".join(["A1", *map(str, range(999))])) == ["muller", "obrien"]
+    assert refusal("Patient", *["given=a"] * 201)[0] == "too-costly"
