@@ -11,6 +11,7 @@ from clerkship.cli.check import check
 from clerkship.cli.compare import compare
 from clerkship.cli.conformance import conformance
 from clerkship.cli.console import err, print_json, print_problem
+from clerkship.cli.dataset import dataset
 from clerkship.cli.demo import demo
 from clerkship.cli.events import events
 from clerkship.cli.fork import fork
@@ -44,6 +45,7 @@ app.command()(demo)
 app.command()(init)
 app.add_typer(new)
 app.add_typer(generate)
+app.add_typer(dataset)
 app.command()(validate)
 app.command(name="run")(run_command)
 app.command()(show)

@@ -11,7 +11,6 @@ from typing import Any
 import orjson
 
 from clerkship import __version__
-from clerkship.fhir import definitions
 from clerkship.library.check import as_list, as_map
 from clerkship.library.piece import Piece
 from clerkship.library.resources.cache import Cache, Kept, key_of
@@ -20,11 +19,12 @@ from clerkship.library.resources.document import Document, InlineDocument, read_
 from clerkship.library.source import Folder, Unreadable, read_folder
 from clerkship.model.dataset import Dataset, DatasetFile, Generate
 from clerkship.model.environment import CONVERSATION, Environment
-from clerkship.model.problem import Problem
+from clerkship.model.problem import InputError, Problem
 from clerkship.synthetic import GENERATOR, lines
 
 BUILT_IN = {"clinic-100": Generate(patients=100, seed=7)}
 """Known everywhere, without a file."""
+_MAKERS = ("fhir/*.py", "fhir/tables/structures*", "library/resources/*.py", "synthetic/**/*.py", "model/dataset.py")
 Take = Callable[[Problem], None]
 
 
@@ -99,7 +99,7 @@ class Datasets:
     def _made(
         self, name: str, documents: Sequence[Document], options: Options, generate: Generate | None, now: datetime
     ) -> Dataset | None:
-        parts = [orjson.dumps([options.validation, options.days, options.updated, __version__]), _tables()]
+        parts = [orjson.dumps([options.validation, options.days, options.updated, __version__]), _makers()]
         parts += [part for document in documents for part in (document.name.encode(), document.data)]
         if generate is not None:
             moment = now.astimezone(UTC).isoformat()
@@ -131,6 +131,32 @@ class Datasets:
         spot = piece.spot(key)
         place = {"file": spot.file, "line": spot.line, "column": spot.column}
         self.problem(Problem(**place, key=f"dataset.{key}", message=message, hint=hint))
+
+
+def read_path(path: Path, cache: Cache, warn: Take) -> Dataset:
+    """What a file of FHIR, or a folder of such files, comes to; raises InputError with all that is wrong."""
+    problems: list[Problem] = []
+    try:
+        documents: list[Document] = [*read_tree(path)] if path.is_dir() else [read_file(path)]
+    except Unreadable as unreadable:
+        raise InputError.of(unreadable.message, file=str(path), hint=unreadable.hint) from None
+    datasets = Datasets(Folder(path), cache, problems.append, warn)
+    made = datasets._made(path.name, documents, Options(), None, CONVERSATION.now)
+    if made is None:
+        raise InputError(problems)
+    return made
+
+
+def made_up(name: str, now: datetime, cache: Cache) -> Dataset:
+    """One of those that are known without a file, around some time."""
+    place = CONVERSATION.model_copy(update={"now": now, "datasets": (name,)})
+    made = Datasets(Folder(Path()), cache, _never, _never, [place]).built_in(name)
+    assert made is not None  # nothing that is ours is wrong
+    return made
+
+
+def _never(problem: Problem) -> None:
+    raise AssertionError(problem)
 
 
 def named_built_in(pieces: Iterable[Piece]) -> dict[str, tuple[Piece, list[int | str]]]:
@@ -167,7 +193,8 @@ def _moved(warning: Problem, documents: Sequence[Document], number: int) -> Prob
 
 
 @cache
-def _tables() -> bytes:
-    """What resources are checked against."""
-    folder = Path(definitions.__file__).parent / "tables"
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("structures*")))).digest()
+def _makers() -> bytes:
+    """All that has a hand in what comes of a dataset: a version is raised for a release, and forgotten before it."""
+    ours = Path(__file__).parent.parent
+    files = [path for part in _MAKERS for path in sorted(ours.glob(part))]
+    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).digest()

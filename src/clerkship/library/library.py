@@ -84,8 +84,8 @@ class Library:
         )
 
     def _named(self, pattern: str) -> list[str]:
-        """The tasks of this name or pattern, or made from one so named; else those in files of this name; else those with
-        this in their names."""
+        """The tasks of this name or pattern, or made from one so named; else those in files of this name; else those
+        with this in their names."""
         found = [
             name
             for name, loaded in self.tasks.items()

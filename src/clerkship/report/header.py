@@ -33,7 +33,8 @@ def render_header(
 <div class="title"><p class="kicker">Run report</p><h1>{escape(run.name)}</h1>
 <p class="agent">Agent <code>{escape(run.solver)}</code></p></div>
 <section class="summary" aria-label="Verdicts">
-{_rate(counts)}{_bar(counts)}{_tally(counts)}{_repeated(repeated)}{_notes(run, counts)}{_templates(templates)}{_judged(judged)}
+{_rate(counts)}{_bar(counts)}{_tally(counts)}{_repeated(repeated)}{_notes(run, counts)}
+{_templates(templates)}{_judged(judged)}
 </section>
 {_facts(run)}
 </header>"""

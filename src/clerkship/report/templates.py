@@ -27,7 +27,8 @@ class TemplateRate(TaskRate):
 
     def data(self) -> dict[str, Any]:
         """As plain data."""
-        return {name: value for name, value in super().data().items() if name != "flaky"} | {"tasks": len(self.tasks)}
+        told = {name: value for name, value in super().data().items() if name != "flaky"}
+        return told | {"interval": self.interval._asdict() if self.interval else None, "tasks": len(self.tasks)}
 
     def words(self) -> str:
         """7 of 10 passed: 70% (95 % interval 40% to 89%), 10 tasks."""

@@ -38,11 +38,23 @@ def _drug(code: str, display: str) -> Term:
 
 
 ALLERGENS = (
-    Allergen("penicillin", _drug("7984", "penicillin V"), "Penicillin", "medication", 9, (_HIVES, _RASH, _SHOCK), "penicillin"),
-    Allergen("sulfa", _drug("10180", "sulfamethoxazole"), "Sulfamethoxazole", "medication", 5, (_RASH, _HIVES), "sulfonamide"),
+    Allergen(
+        "penicillin",
+        _drug("7984", "penicillin V"),
+        "Penicillin",
+        "medication",
+        9,
+        (_HIVES, _RASH, _SHOCK),
+        "penicillin",
+    ),
+    Allergen(
+        "sulfa", _drug("10180", "sulfamethoxazole"), "Sulfamethoxazole", "medication", 5, (_RASH, _HIVES), "sulfonamide"
+    ),
     Allergen("aspirin", _drug("1191", "aspirin"), "Aspirin", "medication", 3, (_HIVES, _BREATH), "nsaid"),
     Allergen("ibuprofen", _drug("5640", "ibuprofen"), "Ibuprofen", "medication", 3, (_HIVES, _SWELLING), "nsaid"),
-    Allergen("lisinopril", _drug("29046", "lisinopril"), "Lisinopril", "medication", 3, (_COUGH, _SWELLING), "lisinopril"),
+    Allergen(
+        "lisinopril", _drug("29046", "lisinopril"), "Lisinopril", "medication", 3, (_COUGH, _SWELLING), "lisinopril"
+    ),
     Allergen("codeine", _drug("2670", "codeine"), "Codeine", "medication", 3, (_NAUSEA,), "codeine"),
     Allergen("peanut", snomed("762952008", "Peanut"), "Peanut", "food", 3, (_HIVES, _SHOCK)),
     Allergen("shellfish", snomed("735029006", "Shellfish"), "Shellfish", "food", 3, (_HIVES, _SWELLING)),
@@ -50,7 +62,7 @@ ALLERGENS = (
     Allergen("latex", snomed("111088007", "Latex"), "Latex", "environment", 2, (_RASH,)),
     Allergen("bee", snomed("288328004", "Bee venom"), "Bee venom", "environment", 2, (_SHOCK, _SWELLING)),
     Allergen("mite", snomed("260147004", "House dust mite"), "House dust mite", "environment", 2, (_COUGH,)),
-)  # fmt: skip
+)
 NONE_KNOWN = snomed("716186003", "No known allergy")
 _ACTIVE = hl7("allergyintolerance-clinical", "active", "Active")
 _CONFIRMED = hl7("allergyintolerance-verification", "confirmed", "Confirmed")

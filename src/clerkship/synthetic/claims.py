@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from clerkship.fhir.resource import Resource
+from clerkship.synthetic.analytes import PANELS
 from clerkship.synthetic.coverage import payer_on
-from clerkship.synthetic.labs import PANELS
 from clerkship.synthetic.places import IDS
 from clerkship.synthetic.story import Story, Visit, encounter_ref
 from clerkship.synthetic.terms import ICD10, Term, concept, hl7, made, reference

@@ -519,7 +519,7 @@ SEVERE = (
         complaint="fever, aches and cough",
     ),
 )
-"""What people are admitted for."""
+"""What people are admitted for; the first at any time of the year, the others in winter."""
 ILLNESSES = {illness.key: illness for illness in (*CHRONIC, *ACUTE, *SEVERE)}
 INFECTIONS = frozenset({"strep", "pharyngitis", "otitis", "pneumonia", "influenza", "cellulitis"})
 """What fever goes with."""

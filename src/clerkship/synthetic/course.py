@@ -5,13 +5,12 @@ from datetime import date, timedelta
 from clerkship.synthetic.allergies import draw_allergies
 from clerkship.synthetic.conditions import ACUTE, CHRONIC, ILLNESSES, INFECTIONS, SEVERE, Illness
 from clerkship.synthetic.diary import LENGTH, Diary
-from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.labs import RETURNED, Body
 from clerkship.synthetic.people import YEAR, Health
 from clerkship.synthetic.prescribing import prescribe, prescribe_course
 from clerkship.synthetic.story import Problem, Referral, Story, Visit
 from clerkship.synthetic.times import at, local, months, months_after
-from clerkship.synthetic.visit_kinds import ADMISSION, CHECKUP, CHILD, FOLLOWUP, SYMPTOM, URGENT, VIDEO, Kind
+from clerkship.synthetic.visit_kinds import ADMISSION, CHECKUP, CHILD, FOLLOWUP, SYMPTOM, URGENT, VIDEO
 from clerkship.synthetic.vitals import draw_build, measure
 
 PACE: dict[Health, tuple[tuple[int, int], tuple[int, int]]] = {
@@ -47,7 +46,7 @@ def _see(story: Story, diary: Diary) -> None:
     for day in days:
         start = diary.past(dice, story.doctor, min(day, story.today - timedelta(days=1)), earliest)
         if start is not None and start + LENGTH < story.end and all(visit.start != start for visit in story.visits):
-            story.visits.append(Visit(0, CHECKUP, start, start + LENGTH, story.doctor))
+            story.visits.append(Visit(0, CHECKUP, local(start).date(), start, start + LENGTH, story.doctor))
     story.visits.sort(key=lambda visit: visit.start)
     for number, visit in enumerate(story.visits, 1):
         visit.number = number
@@ -159,7 +158,8 @@ def _free_until_next(story: Story, visit: Visit) -> bool:
 
 def _admit(story: Story, visit: Visit) -> None:
     """They are taken in from the emergency room, in the evening, and are home some days later."""
-    illness = story.dice.weighted(SEVERE, [illness.weight for illness in SEVERE])
+    season = SEVERE if visit.day.month in (1, 2, 3, 11, 12) else SEVERE[:1]
+    illness = story.dice.weighted(season, [illness.weight for illness in season])
     visit.kind, visit.clinician = ADMISSION, story.specialists["hospital"]
     day = visit.day
     visit.start = at(day, story.dice.whole(17, 21), story.dice.pick((5, 20, 40)))

@@ -16,8 +16,10 @@ WEEKS = 4
 class Diary:
     """What is taken."""
 
-    def __init__(self) -> None:
-        self._taken: dict[tuple[str, datetime], str] = {}
+    def __init__(self, now: datetime) -> None:
+        self.openings = list(_openings(now))
+        """Every time of the next four weeks, from now on, on weekdays."""
+        self._taken: dict[tuple[str, datetime], datetime] = {}
 
     def past(self, dice: Dice, clinician: Clinician, day: date, earliest: date) -> datetime | None:
         """A free time on that day or on an earlier one, if there is any."""
@@ -26,35 +28,34 @@ class Diary:
         while day >= earliest:
             for step in range(len(TIMES)):
                 start = at(day, *TIMES[(first + step) % len(TIMES)])
-                if self._take(clinician, start, "past"):
+                if self._take(clinician, start, start):
                     return start
             day = weekday_before(day - timedelta(days=1))
         return None
 
-    def future(self, dice: Dice, clinician: Clinician, now: datetime, who: str) -> datetime | None:
-        """A free time of the next four weeks, if there is any."""
-        times = list(openings(now))
+    def future(self, dice: Dice, clinician: Clinician, agreed: datetime) -> datetime | None:
+        """A free time of the next four weeks, if there is any; when it was agreed is kept with it."""
+        times = self.openings
         first = dice.whole(0, max(0, len(times) - 1))
         for step in range(len(times)):
             start = times[(first + step) % len(times)]
-            if self._take(clinician, start, who):
+            if self._take(clinician, start, agreed):
                 return start
         return None
 
-    def _take(self, clinician: Clinician, start: datetime, who: str) -> bool:
+    def _take(self, clinician: Clinician, start: datetime, agreed: datetime) -> bool:
         at = (clinician.tag, start)
         if at in self._taken:
             return False
-        self._taken[at] = who
+        self._taken[at] = agreed
         return True
 
-    def holder(self, clinician: Clinician, start: datetime) -> str:
-        """Whose time it is: the id of an appointment, or nothing."""
-        return self._taken.get((clinician.tag, start), "")
+    def agreed(self, clinician: Clinician, start: datetime) -> datetime | None:
+        """When a time was given away, if it was."""
+        return self._taken.get((clinician.tag, start))
 
 
-def openings(now: datetime) -> Iterator[datetime]:
-    """Every time of the next four weeks, from now on, on weekdays."""
+def _openings(now: datetime) -> Iterator[datetime]:
     today = local(now).date()
     for days in range(WEEKS * 7):
         day = today + timedelta(days=days)

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.labs import PANELS, told
+from clerkship.synthetic.analytes import PANELS
+from clerkship.synthetic.labs import told
 from clerkship.synthetic.orders import referral_id
 from clerkship.synthetic.places import CLINIC
 from clerkship.synthetic.story import Referral, Story, Visit, encounter_ref
@@ -75,7 +76,12 @@ def _document(story: Story, id: str, type: Term, title: str, text: str, visit: V
 
 
 def aged(story: Story, moment: datetime) -> str:
-    """`57-year-old woman`, `4-month-old boy`."""
+    """`a 57-year-old woman`, `an 8-month-old boy`."""
+    words = _aged(story, moment)
+    return f"an {words}" if words.startswith(("8", "11-", "18-")) else f"a {words}"
+
+
+def _aged(story: Story, moment: datetime) -> str:
     person, day = story.person, local(moment).date()
     old, few = person.age(day), months(person.born, day)
     if few < 1:
@@ -111,7 +117,7 @@ def _progress(story: Story, visit: Visit) -> str:
 
 
 def _subjective(story: Story, visit: Visit) -> str:
-    who = f"{story.person.given} {story.person.family} is a {aged(story, visit.start)}"
+    who = f"{story.person.given} {story.person.family} is {aged(story, visit.start)}"
     allergies = ", ".join(allergen.name.lower() for allergen in story.allergies) or "no known allergies"
     if visit.problems and visit.problems[0].illness.complaint:
         why = f"who comes with {visit.problems[0].illness.complaint}."
@@ -195,7 +201,7 @@ def _letter(story: Story, referral: Referral) -> str:
         "",
         f"Dear {referral.specialist.called},",
         "",
-        f"Thank you for seeing this {aged(story, visit.start)} with {_listed([problem.illness.name])} "
+        f"Thank you for seeing {person.given} {person.family}, {aged(story, visit.start)} with {_listed([problem.illness.name])} "
         f"({problem.illness.icd.code}), known since {spoken(problem.onset)}.",
     ]
     lines += [f"Other problems: {_listed(others)}."] if others else []
@@ -230,7 +236,7 @@ def _discharge(story: Story, visit: Visit) -> str:
         *([f"Other diagnoses: {_listed(known)}"] if known else []),
         "",
         "Hospital course",
-        f"{story.person.given} {story.person.family}, a {aged(story, visit.start)}, was admitted with "
+        f"{story.person.given} {story.person.family}, {aged(story, visit.start)}, was admitted with "
         f"{problem.illness.complaint}. Treated on the ward and improved over {(left - visit.day).days} days.",
         *_objective(visit),
         *_findings(visit),

@@ -91,7 +91,8 @@ _ROWS = (
     Drug(
         "salmeterol",
         _rx("896209", "60 ACTUAT fluticasone propionate 0.25 MG/ACTUAT / salmeterol 0.05 MG/ACTUAT Dry Powder Inhaler"),
-        "fluticasone/salmeterol 250/50 inhaler", "steroid", 1, "puff", 2, "Inhale 1 puff twice daily; rinse mouth after.",
+        "fluticasone/salmeterol 250/50 inhaler", "steroid", 1, "puff", 2,
+        "Inhale 1 puff twice daily; rinse mouth after.",
         ("fluticasone", "salmeterol"), route=_INHALED,
     ),
     Drug(

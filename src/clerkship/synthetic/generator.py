@@ -48,10 +48,10 @@ def generate(patients: int, seed: int, now: datetime = NOW, told: Told | None = 
     for clinician in specialists.values():
         yield from staff_resources(clinician, opened)
         if clinician.tag not in ("hospital", "emergency"):
-            yield from schedule_resources(clinician, Diary(), Dice(seed, "book", clinician.tag), now)
+            yield from schedule_resources(clinician, Diary(now), Dice(seed, "book", clinician.tag), now)
     for team in range(1, (patients - 1) // TEAM_SIZE + 2 if patients else 1):
         members = draw_team(seed, team)
-        diary = Diary()
+        diary = Diary(now)
         for clinician in members:
             yield from staff_resources(clinician, opened)
         for number in range((team - 1) * TEAM_SIZE + 1, min(team * TEAM_SIZE, patients) + 1):

@@ -39,27 +39,50 @@ _MMR = _cvx("03", "MMR")
 _VARICELLA = _cvx("21", "varicella")
 _HEPA = _cvx("83", "Hep A, ped/adol, 2 dose")
 SERIES = (
-    Dose("hepb", _HEPB, "Hepatitis B", 0, 1), Dose("hepb", _HEPB, "Hepatitis B", 1, 2), Dose("hepb", _HEPB, "Hepatitis B", 6, 3),
-    Dose("rota", _ROTA, "Rotavirus", 2, 1, 2006), Dose("rota", _ROTA, "Rotavirus", 4, 2, 2006),
-    Dose("dtap", _DTAP, "DTaP", 2, 1), Dose("dtap", _DTAP, "DTaP", 4, 2), Dose("dtap", _DTAP, "DTaP", 6, 3),
-    Dose("dtap", _DTAP, "DTaP", 15, 4), Dose("dtap", _DTAP, "DTaP", 48, 5),
-    Dose("hib", _HIB, "Hib", 2, 1), Dose("hib", _HIB, "Hib", 4, 2), Dose("hib", _HIB, "Hib", 12, 3),
-    Dose("pcv", _PCV, "Pneumococcal conjugate", 2, 1, 2010), Dose("pcv", _PCV, "Pneumococcal conjugate", 4, 2, 2010),
+    Dose("hepb", _HEPB, "Hepatitis B", 0, 1),
+    Dose("hepb", _HEPB, "Hepatitis B", 1, 2),
+    Dose("hepb", _HEPB, "Hepatitis B", 6, 3),
+    Dose("rota", _ROTA, "Rotavirus", 2, 1, 2006),
+    Dose("rota", _ROTA, "Rotavirus", 4, 2, 2006),
+    Dose("dtap", _DTAP, "DTaP", 2, 1),
+    Dose("dtap", _DTAP, "DTaP", 4, 2),
+    Dose("dtap", _DTAP, "DTaP", 6, 3),
+    Dose("dtap", _DTAP, "DTaP", 15, 4),
+    Dose("dtap", _DTAP, "DTaP", 48, 5),
+    Dose("hib", _HIB, "Hib", 2, 1),
+    Dose("hib", _HIB, "Hib", 4, 2),
+    Dose("hib", _HIB, "Hib", 12, 3),
+    Dose("pcv", _PCV, "Pneumococcal conjugate", 2, 1, 2010),
+    Dose("pcv", _PCV, "Pneumococcal conjugate", 4, 2, 2010),
     Dose("pcv", _PCV, "Pneumococcal conjugate", 12, 3, 2010),
-    Dose("ipv", _IPV, "Polio", 2, 1), Dose("ipv", _IPV, "Polio", 4, 2), Dose("ipv", _IPV, "Polio", 6, 3), Dose("ipv", _IPV, "Polio", 48, 4),
-    Dose("mmr", _MMR, "MMR", 12, 1), Dose("mmr", _MMR, "MMR", 48, 2),
-    Dose("varicella", _VARICELLA, "Varicella", 12, 1, 1996), Dose("varicella", _VARICELLA, "Varicella", 48, 2, 2006),
-    Dose("hepa", _HEPA, "Hepatitis A", 12, 1, 2006), Dose("hepa", _HEPA, "Hepatitis A", 18, 2, 2006),
+    Dose("ipv", _IPV, "Polio", 2, 1),
+    Dose("ipv", _IPV, "Polio", 4, 2),
+    Dose("ipv", _IPV, "Polio", 6, 3),
+    Dose("ipv", _IPV, "Polio", 48, 4),
+    Dose("mmr", _MMR, "MMR", 12, 1),
+    Dose("mmr", _MMR, "MMR", 48, 2),
+    Dose("varicella", _VARICELLA, "Varicella", 12, 1, 1996),
+    Dose("varicella", _VARICELLA, "Varicella", 48, 2, 2006),
+    Dose("hepa", _HEPA, "Hepatitis A", 12, 1, 2006),
+    Dose("hepa", _HEPA, "Hepatitis A", 18, 2, 2006),
     Dose("tdap", _cvx("115", "Tdap"), "Tdap", 132, 1, 2006),
-    Dose("hpv", _cvx("165", "HPV9"), "HPV", 132, 1, 2015, 0.7), Dose("hpv", _cvx("165", "HPV9"), "HPV", 138, 2, 2015, 0.6),
+    Dose("hpv", _cvx("165", "HPV9"), "HPV", 132, 1, 2015, 0.7),
+    Dose("hpv", _cvx("165", "HPV9"), "HPV", 138, 2, 2015, 0.6),
     Dose("mening", _cvx("114", "meningococcal MCV4P"), "Meningococcal", 132, 1, 2006, 0.85),
-)  # fmt: skip
+)
 ADULT = (
     Dose("zoster", _cvx("187", "zoster recombinant"), "Shingles", 50 * 12, 1, 2018, 0.55),
     Dose("zoster", _cvx("187", "zoster recombinant"), "Shingles", 50 * 12 + 4, 2, 2018, 0.45),
-    Dose("pcv20", _cvx("216", "Pneumococcal conjugate PCV20, polysaccharide CRM197 conjugate, adjuvant, PF"),
-         "Pneumococcal conjugate", 65 * 12, 1, 2021, 0.7),
-)  # fmt: skip
+    Dose(
+        "pcv20",
+        _cvx("216", "Pneumococcal conjugate PCV20, polysaccharide CRM197 conjugate, adjuvant, PF"),
+        "Pneumococcal conjugate",
+        65 * 12,
+        1,
+        2021,
+        0.7,
+    ),
+)
 FLU = _cvx("140", "Influenza, split virus, trivalent, preservative free")
 STRONG_FLU = _cvx("135", "Influenza, high-dose, trivalent, preservative free")
 COVID = _cvx("309", "COVID-19, mRNA, LNP-S, PF, 30 mcg/0.3 mL dose")

@@ -1,4 +1,4 @@
-"""Patients who are easily taken for each other, planted in every fifty, so that tasks can be about telling them apart."""
+"""Patients who are easily taken for each other, planted in every fifty: tasks may be about telling them apart."""
 
 from typing import Literal, NamedTuple
 

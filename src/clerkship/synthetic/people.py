@@ -1,6 +1,5 @@
 """Who the patients are: their age and name, where they live, and how ill they are."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal
@@ -8,7 +7,7 @@ from typing import Literal
 from clerkship.synthetic.addresses import Address, draw_address, draw_phone
 from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.lookalikes import DECEASED, LIVING, MEN, PLANTED, WOMEN, Planted, place_of
-from clerkship.synthetic.names import ORIGINS, SHORT, WEIGHTS
+from clerkship.synthetic.names import ORIGINS, SHORT, WEIGHTS, Origin
 from clerkship.synthetic.times import years
 
 Health = Literal["healthy", "one", "several", "frail"]
@@ -57,6 +56,7 @@ class Person:
     born: date
     died: date | None
     health: Health
+    origin: Origin
     given: str
     middle: str
     family: str
@@ -140,6 +140,7 @@ class Register:
             born=born,
             died=_died(dice, age, place, self._today),
             health=_health(dice, age),
+            origin=origin,
             given=given,
             middle=middle if dice.chance(0.6) else "",
             family=family,
@@ -153,7 +154,7 @@ class Register:
             email=f"{_plain(given)}.{_plain(family)}{dice.whole(2, 99)}@mail.example" if dice.chance(0.6) else "",
             language=origin.language if dice.chance(origin.speak_it) else ("en", "English"),
             marital=marital,
-            kin=_kin(dice, age, marital, sex, origin.female, origin.male, family),
+            kin=_kin(dice, age, marital, sex, origin, family),
         )
 
 
@@ -189,21 +190,19 @@ def _plain(name: str) -> str:
     return "".join(sign for sign in name.lower() if "a" <= sign <= "z")
 
 
-def _kin(
-    dice: Dice, age: float, marital: str, sex: str, female: Sequence[str], male: Sequence[str], family: str
-) -> tuple[str, str, str]:
+def _kin(dice: Dice, age: float, marital: str, sex: str, origin: Origin, family: str) -> tuple[str, str, str]:
     """Parents of children, spouses of the married, children of the old, a friend of anybody else."""
     if age < 18:
         relation = dice.pick(("MTH", "FTH"))
-        given = dice.pick(female if relation == "MTH" else male)
+        given = dice.pick(origin.female if relation == "MTH" else origin.male)
     elif marital == "M":
         relation = "SPS"
-        given = dice.pick(male if sex == "female" else female)
+        given = dice.pick(origin.male if sex == "female" else origin.female)
     elif age >= 60:
         relation = dice.pick(("DAU", "SON"))
-        given = dice.pick(female if relation == "DAU" else male)
+        given = dice.pick(origin.female if relation == "DAU" else origin.male)
     else:
-        relation, given = "FRND", dice.pick((*female, *male))
+        relation, given = "FRND", dice.pick((*origin.female, *origin.male))
         family = dice.pick(dice.weighted(ORIGINS, WEIGHTS).family)
     return relation, f"{given} {family}", draw_phone(dice)
 
@@ -219,7 +218,7 @@ def _resembling(person: Person, model: Person, planted: Planted, dice: Dice) -> 
             born = model.born - timedelta(days=dice.whole(1, 9))
             return replace(named, born=born, health=model.health, marital=model.marital, kin=person.kin)
         case "twins":
-            return _twin(person, model)
+            return _twin(person, model, dice)
         case "record numbers transposed":
             return replace(person, mrn=transposed(model.mrn))
         case "maiden name":
@@ -231,19 +230,30 @@ def _resembling(person: Person, model: Person, planted: Planted, dice: Dice) -> 
             return replace(named, born=born, address=model.address, suffix="Jr.", middle=model.middle, health="healthy")
 
 
-def _twin(person: Person, model: Person) -> Person:
-    given = person.given if person.given != model.given else person.middle or f"{person.given}-Ann"
+def _twin(person: Person, model: Person, dice: Dice) -> Person:
+    names = model.origin.female if person.sex == "female" else model.origin.male
+    given = dice.pick([name for name in names if name not in (model.given, model.middle)])
     same = replace(person, family=model.family, born=model.born, address=model.address, phone=model.phone)
     shared = replace(same, health=model.health, language=model.language, kin=model.kin, marital=model.marital)
-    return replace(shared, given=given, maiden="", died=None, email="")
+    return replace(shared, given=given, middle="", maiden="", died=None, email="")
 
 
 def _again(person: Person, model: Person) -> Person:
     """The same person, entered a second time by somebody who did not look."""
     given = SHORT.get(model.given, model.given)
-    middle = "" if given != model.given or model.middle else person.middle
-    kept = replace(model, number=person.number, mrn=person.mrn, given=given, middle=middle, email="", moved=None)
-    return replace(kept, address=kept.address._replace(unit=""), phone=person.phone, health="healthy", maiden="")
+    family = model.family if given != model.given else miswritten(model.family)
+    kept = replace(model, number=person.number, mrn=person.mrn, given=given, family=family, middle="", email="")
+    moved = replace(kept, address=kept.address._replace(unit=""), moved=None, phone=person.phone)
+    return replace(moved, health="healthy", maiden="")
+
+
+def miswritten(name: str) -> str:
+    """A name as somebody hears it on the phone: one of two equal letters is missing, or two have changed places."""
+    for place in range(1, len(name)):
+        if name[place] == name[place - 1]:
+            return name[:place] + name[place + 1 :]
+    last = len(name) - 1
+    return name[: last - 1] + name[last] + name[last - 1] if last > 1 else name + name[last]
 
 
 def transposed(mrn: str) -> str:

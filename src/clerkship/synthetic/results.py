@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.labs import PANELS, RETURNED, SECTION, Result, result_resource, told
+from clerkship.synthetic.analytes import PANELS
+from clerkship.synthetic.labs import RETURNED, SECTION, Result, result_resource, told
 from clerkship.synthetic.places import LAB
 from clerkship.synthetic.story import Story, Visit, encounter_ref
 from clerkship.synthetic.terms import Term, concept, made, reference, snomed

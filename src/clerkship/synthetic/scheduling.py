@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.diary import LENGTH, WEEKS, Diary, openings
+from clerkship.synthetic.diary import LENGTH, WEEKS, Diary
 from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.encounters import condition_id
 from clerkship.synthetic.staff import Clinician
@@ -72,11 +72,12 @@ def _coming(story: Story, diary: Diary) -> Iterator[Resource]:
     dice = story.dice
     if not dice.chance(0.5):
         return
-    id = f"appt-{story.tag}-next"
-    start = diary.future(dice, story.doctor, story.now, id)
+    called = at(weekday_before(story.today - timedelta(days=dice.whole(1, 25))), dice.whole(8, 16), dice.whole(0, 59))
+    agreed = min(max(called, at(story.person.born, 8)), story.now)
+    start = diary.future(dice, story.doctor, agreed)
     if start is None:
         return
-    agreed = max(story.now - timedelta(days=dice.whole(1, 25), hours=dice.whole(0, 5)), at(story.person.born, 8))
+    id = f"appt-{story.tag}-next"
     active = [problem for problem in story.active if not problem.illness.complaint]
     more: dict[str, Any] = {"description": "Follow-up visit" if active else "Annual wellness visit"}
     if active:
@@ -86,8 +87,7 @@ def _coming(story: Story, diary: Diary) -> Iterator[Resource]:
         more["reasonReference"] = [reference(f"Condition/{condition}", problem.illness.name)]
     slot = [reference(f"Slot/{slot_id(story.doctor, start)}")]
     type = FOLLOWUP if active else CHECKUP
-    told = (min(agreed, story.now), min(agreed, story.now))
-    yield _appointment(story, id, "booked", start, type, told, slot=slot, **more)
+    yield _appointment(story, id, "booked", start, type, (agreed, agreed), slot=slot, **more)
 
 
 def _appointment(
@@ -124,7 +124,7 @@ def slot_id(clinician: Clinician, start: datetime) -> str:
 
 def schedule_resources(clinician: Clinician, diary: Diary, dice: Dice, now: datetime) -> Iterator[Resource]:
     """One clinician's book for the next four weeks; specialists have two afternoons a week in it."""
-    times = list(openings(now))
+    times = diary.openings
     if clinician.house is not clinician.place.house or clinician.place.id != "loc-clinic":
         times = [start for start in times if local(start).weekday() in (1, 3) and local(start).hour >= 13]
     opened = now - timedelta(days=14)
@@ -142,11 +142,12 @@ def schedule_resources(clinician: Clinician, diary: Diary, dice: Dice, now: date
     )
     for start in times:
         blocked = dice.chance(0.12)
-        status = "busy" if diary.holder(clinician, start) else "busy-unavailable" if blocked else "free"
+        agreed = diary.agreed(clinician, start)
+        status = "busy" if agreed is not None else "busy-unavailable" if blocked else "free"
         yield made(
             "Slot",
             slot_id(clinician, start),
-            instant(opened),
+            instant(agreed or opened),
             serviceType=[concept(_PRACTICE)] if clinician.place.id == "loc-clinic" else None,
             specialty=[concept(clinician.post.specialty)],
             schedule=reference(f"Schedule/sched-{clinician.tag}"),

@@ -8,12 +8,11 @@ from clerkship.synthetic.allergies import Allergen
 from clerkship.synthetic.conditions import Illness
 from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.drugs import Drug
-from clerkship.synthetic.visit_kinds import Kind
 from clerkship.synthetic.labs import Result
 from clerkship.synthetic.people import Person
 from clerkship.synthetic.places import House
 from clerkship.synthetic.staff import Clinician
-from clerkship.synthetic.times import local
+from clerkship.synthetic.visit_kinds import Kind
 from clerkship.synthetic.vitals import Vitals
 
 
@@ -23,6 +22,8 @@ class Visit:
 
     number: int
     kind: Kind
+    day: date
+    """On the clinic's calendar."""
     start: datetime
     end: datetime
     clinician: Clinician
@@ -33,11 +34,6 @@ class Visit:
     awaited: list[str] = field(default_factory=list)
     """Panels that were ordered and have not come back."""
     given: "list[Prescription]" = field(default_factory=list)
-
-    @property
-    def day(self) -> date:
-        """On the clinic's calendar."""
-        return local(self.start).date()
 
 
 @dataclass(slots=True)

@@ -68,5 +68,7 @@ def reference(key: str, display: str = "") -> dict[str, str]:
 def made(type: str, id: str, updated: str, /, **fields: Any) -> Resource:
     """A resource as a server keeps it; what is None or empty is left out."""
     resource: Resource = {"resourceType": type, "id": id, "meta": {"versionId": "1", "lastUpdated": updated}}
-    resource.update((name, value) for name, value in fields.items() if value is not None and value != [])
+    for name, value in fields.items():
+        if value is not None and value != []:
+            resource[name] = value
     return resource

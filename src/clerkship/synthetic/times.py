@@ -5,8 +5,20 @@ from functools import lru_cache
 
 WINTER, SUMMER = timezone(timedelta(hours=-5)), timezone(timedelta(hours=-4))
 MONTHS = (
-    "January February March April May June July August September October November December"  # no locale has a say
-).split()
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+"""No locale has a say."""
 DAY = timedelta(days=1)
 FRIDAY = 4
 
@@ -42,7 +54,7 @@ def written(moment: datetime) -> str:
 
 def instant(moment: datetime) -> str:
     """When a server kept something."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"
 
 
 def spoken(day: date) -> str:

@@ -1,0 +1,99 @@
+"""Look into a dataset: one that ships, one that a file defines, or FHIR as it lies on disk."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from clerkship.engine.catalog import Registered
+from clerkship.fhir.chart import Chart
+from clerkship.fhir.charts import chart_of
+from clerkship.fhir.resource import Resource, parse
+from clerkship.fhir.wording import title
+from clerkship.library.datasets import BUILT_IN, made_up, read_path
+from clerkship.library.load import load
+from clerkship.library.resources.cache import Cache
+from clerkship.library.resources.document import SUFFIXES
+from clerkship.library.source import SUFFIXES as YAML
+from clerkship.model.dataset import Dataset
+from clerkship.model.environment import CONVERSATION
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError, Problem
+from clerkship.settings import Settings
+
+
+@dataclass(frozen=True)
+class DatasetView:
+    """A dataset, as somebody looks at it."""
+
+    dataset: Dataset
+    warnings: tuple[Problem, ...] = ()
+
+    def counts(self) -> Mapping[str, int]:
+        """How many there are of each sort of thing."""
+        if self.dataset.type == "files":
+            return {"file": len(self.dataset.files)}
+        if self.dataset.type == "records":
+            return dict(Counter(str(record.get("type") or "record") for record in self.dataset.records))
+        return {type: len(self.chart.of_type(type)) for type in self.chart.types}
+
+    @property
+    def chart(self) -> Chart:
+        """Its resources."""
+        return chart_of([self.dataset])
+
+    def patients(self) -> list[str]:
+        """Who is in it, a line each."""
+        return [title(parse(self.chart[key])) for key in self.chart.of_type("Patient")]
+
+    def resource(self, key: str) -> Resource:
+        """One of its resources, by `Type/id`."""
+        if self.dataset.type != "fhir":
+            raise InputError.of(f"{self.dataset.name} holds {self.dataset.type}, not FHIR resources")
+        if key in self.chart:
+            return parse(self.chart[key])
+        type = key.partition("/")[0]
+        known = self.chart.of_type(type)
+        hint = did_you_mean(key, known or self.chart.types)
+        raise InputError.of(f"no {key} is in {self.dataset.name}", hint=hint if len(hint) < 300 else hint[:300] + "…")
+
+    def data(self) -> dict[str, Any]:
+        """As plain data."""
+        about = {"name": self.dataset.name, "type": self.dataset.type, "hash": self.dataset.hash}
+        return about | {"counts": self.counts(), "patients": self.patients(), "warnings": list(map(str, self.warnings))}
+
+
+def find_dataset(reference: str, settings: Settings, catalog: Registered, now: datetime | None = None) -> DatasetView:
+    """By the name of one that ships; or by path: FHIR, or YAML that defines it, `path::name` if it defines several."""
+    cache = Cache(settings.cache)
+    file, _, name = reference.partition("::")
+    path = Path(file)
+    if reference in BUILT_IN and not path.exists():
+        return DatasetView(made_up(reference, now or CONVERSATION.now, cache))
+    if not path.exists():
+        raise InputError.of(
+            f"there is no dataset, file or folder `{reference}`", hint=did_you_mean(reference, BUILT_IN)
+        )
+    if path.suffix in YAML or (path.is_dir() and not name and _defines(path)) or name:
+        return _defined(path, name, settings, catalog)
+    warnings: list[Problem] = []
+    return DatasetView(read_path(path, cache, warnings.append), tuple(warnings))
+
+
+def _defines(folder: Path) -> bool:
+    """Whether there is YAML in it, rather than FHIR alone."""
+    return any(path.suffix in YAML for path in folder.iterdir()) or not any(
+        path.name.removesuffix(".gz").endswith(SUFFIXES) for path in folder.rglob("*")
+    )
+
+
+def _defined(path: Path, name: str, settings: Settings, catalog: Registered) -> DatasetView:
+    library = load(path, catalog, needs_task=False, cache=settings.cache)
+    if not name and len(library.datasets) == 1:
+        name = next(iter(library.datasets))
+    if name not in library.datasets:
+        known = ", ".join(f"{path}::{other}" for other in library.datasets) or "none is defined there"
+        raise InputError.of(f"no dataset `{name}`" if name else "which dataset?", file=str(path), hint=known)
+    return DatasetView(library.datasets[name], library.warnings)

@@ -1,0 +1,102 @@
+"""Dates moved: every date that is one, at its precision, and nothing else."""
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clerkship.fhir.issue import Invalid
+from clerkship.fhir.resource import parse, render
+from clerkship.fhir.shift import moved, moved_date
+from clerkship.fhir.validation import validate
+
+DAYS = st.integers(-40_000, 40_000)
+WHOLE = st.dates(date(1850, 1, 1), date(2150, 12, 31))
+TIMES = st.sampled_from(["", "T00:00:00Z", "T23:59:60-11:30", "T09:15:00.123456+14:00"])
+
+
+@pytest.mark.parametrize(
+    ("text", "days", "later"),
+    [
+        ("2024-02-28", 1, "2024-02-29"),
+        ("2024-02-28T23:59:59.999-05:00", 2, "2024-03-01T23:59:59.999-05:00"),
+        ("2024", 366, "2025"),
+        ("2024", 100, "2024"),
+        ("2024-12", 31, "2025-01"),
+        ("2024-01", -31, "2023-12"),
+        ("1965-03-15", 0, "1965-03-15"),
+        ("not a date", 5, "not a date"),
+    ],
+)
+def test_a_date_is_moved_at_its_precision(text: str, days: int, later: str) -> None:
+    assert moved_date(text, days) == later
+
+
+@pytest.mark.parametrize("text", ["9999-12-31", "9999-12", "9999", "2021-02-30"])
+def test_a_date_that_cannot_be_moved_is_said_to_be_so(text: str) -> None:
+    with pytest.raises(Invalid, match="cannot be moved by 400 days"):
+        moved_date(text, 400)
+
+
+@given(WHOLE, TIMES, DAYS)
+def test_there_and_back_is_where_it_was(day: date, time: str, days: int) -> None:
+    text = day.isoformat() + time
+    later = moved_date(text, days)
+    assert later[10:] == time and date.fromisoformat(later[:10]) == day + timedelta(days=days)
+    assert moved_date(later, -days) == text
+    for precision in (4, 7):
+        assert moved_date(moved_date(text[:precision], days), -days) == text[:precision]
+
+
+@given(WHOLE, WHOLE, DAYS)
+def test_what_came_first_still_does_and_as_long_before(one: date, other: date, days: int) -> None:
+    a, b = (date.fromisoformat(moved_date(each.isoformat(), days)) for each in (one, other))
+    assert b - a == other - one
+
+
+CHART: dict[str, Any] = {
+    "resourceType": "Patient",
+    "id": "2024-01-01",
+    "meta": {"lastUpdated": "2024-01-01T00:00:00Z", "versionId": "2024"},
+    "text": {"status": "generated", "div": '<div xmlns="http://www.w3.org/1999/xhtml">2024-01-01</div>'},
+    "contained": [{"resourceType": "Observation", "id": "c", "status": "final", "code": {"text": "2024-01-01"}}],
+    "extension": [
+        {"url": "http://x/2024", "valueDate": "2024-01-01"},
+        {"url": "http://x/s", "valueString": "2024-01-01"},
+        {"url": "http://x/p", "valuePeriod": {"start": "2024-01", "end": "2024"}},
+    ],
+    "identifier": [{"value": "2024-01-01", "period": {"start": "2024-01-01"}}],
+    "name": [{"family": "2024-01-01", "period": {"end": "2024-01-01"}}],
+    "birthDate": "2024-01-01",
+    "_birthDate": {"extension": [{"url": "http://x/t", "valueDateTime": "2024-01-01T10:00:00Z"}]},
+    "deceasedDateTime": "2024-01-01T00:00:00+01:00",
+}
+CHART["contained"][0]["effectiveDateTime"] = "2024-01-01"
+
+
+def test_what_is_a_date_is_said_by_the_definitions() -> None:
+    assert validate(CHART) == []
+    found = moved(CHART, 1)
+    assert found["birthDate"] == found["name"][0]["period"]["end"] == "2024-01-02"
+    assert found["meta"] == {"lastUpdated": "2024-01-02T00:00:00Z", "versionId": "2024"}
+    assert found["_birthDate"]["extension"][0]["valueDateTime"] == "2024-01-02T10:00:00Z"
+    assert found["deceasedDateTime"] == "2024-01-02T00:00:00+01:00"
+    assert found["contained"][0]["effectiveDateTime"] == "2024-01-02"
+    assert found["extension"][0]["valueDate"] == "2024-01-02"
+    assert found["extension"][2]["valuePeriod"] == {"start": "2024-01", "end": "2024"}
+    kept = (found["id"], found["identifier"][0]["value"], found["name"][0]["family"], found["extension"][1]["valueString"])
+    assert set(kept) == {"2024-01-01"}
+    assert (found["text"], found["contained"][0]["code"]) == (CHART["text"], CHART["contained"][0]["code"])
+    assert CHART["birthDate"] == "2024-01-01"
+
+
+@given(DAYS)
+def test_a_resource_comes_back_as_it_was(days: int) -> None:
+    assert render(moved(moved(CHART, days), -days)) == render(CHART)
+
+
+def test_digits_stay_as_they_were() -> None:
+    line = b'{"resourceType":"Observation","id":"a","effectiveDateTime":"2024-01-01","valueQuantity":{"value":1.50}}'
+    assert b'"value":1.50' in render(moved(parse(line), 30))

@@ -1,0 +1,114 @@
+"""FHIR's data types in words, and what a template may ask of a resource besides."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from clerkship.fhir.exact import loads
+from clerkship.fhir.record import DERIVED, Charted
+from clerkship.fhir.wording import title, words
+
+NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"family": "Lopez", "given": ["Maria", "Elena"], "prefix": ["Dr."]}, "Dr. Maria Elena Lopez"),
+        ({"text": "Lopez, Maria"}, "Lopez, Maria"),
+        ([{"use": "old", "family": "A"}, {"use": "usual", "family": "B"}, {"use": "official", "family": "C"}], "C"),
+        ({"line": ["1 Main", "Apt 2"], "city": "Lowell", "state": "MA", "postalCode": "01850"}, "1 Main, Apt 2, Lowell, MA 01850"),
+        ([{"use": "old", "city": "A"}, {"use": "home", "city": "B"}], "B"),
+        ({"coding": [{"code": "x"}, {"code": "y", "display": "Why"}], "text": "Said"}, "Said"),
+        ({"coding": [{"system": "s", "code": "x", "display": "Ex"}]}, "Ex"),
+        ({"system": "s", "code": "x"}, "x"),
+        ({"value": 71.5, "unit": "kg", "code": "kg"}, "71.5 kg"),
+        ({"value": 5, "comparator": "<", "code": "mg/dL"}, "less than 5 mg/dL"),
+        ({"value": 40, "unit": "%"}, "40%"),
+        ({"value": 12.5, "currency": "USD"}, "12.5 USD"),
+        ({"low": {"value": 1}, "high": {"value": 2, "unit": "g"}}, "1 to 2 g"),
+        ({"numerator": {"value": 1}, "denominator": {"value": 8}}, "1 / 8"),
+        ({"start": "2024-01-01"}, "since 2024-01-01"),
+        ({"start": "2024", "end": "2025"}, "2024 to 2025"),
+        ({"system": "phone", "value": "555"}, "555"),
+        ([{"system": "phone", "value": "555"}, {"system": "email", "value": "a@b"}], "555, a@b"),
+        ({"system": "urn:x", "value": "M1"}, "M1"),
+        ({"reference": "Patient/1", "display": "Maria"}, "Maria"),
+        ({"reference": "Patient/1"}, "Patient/1"),
+        ({"text": "Take one", "timing": {"repeat": {"frequency": 1}}}, "Take one"),
+        ({"contentType": "text/plain", "title": "Note"}, "Note"),
+        (True, "true"),
+        (None, ""),
+        (["a", "b"], "a, b"),
+        ({"odd": 1}, '{"odd":1}'),
+        ({}, "{}"),
+    ],
+)
+def test_a_value_is_put_in_words(value: Any, told: str) -> None:
+    assert words(value) == told
+
+
+def test_digits_are_those_that_were_written() -> None:
+    assert words(loads(b'{"value":1.50,"unit":"mg"}')) == "1.50 mg"
+
+
+@pytest.mark.parametrize(
+    ("resource", "told"),
+    [
+        ({"resourceType": "Patient", "id": "p", "name": [{"family": "Kim"}], "birthDate": "1990"}, "Patient/p Kim, born 1990"),
+        ({"resourceType": "Patient", "id": "p", "birthDate": "1990"}, "Patient/p, born 1990"),
+        ({"resourceType": "Patient", "id": "p"}, "Patient/p"),
+        ({"resourceType": "Organization", "id": "o", "name": "Riverside"}, "Organization/o Riverside"),
+        (
+            {
+                "resourceType": "Observation",
+                "id": "w",
+                "status": "final",
+                "code": {"text": "Weight"},
+                "valueQuantity": {"value": 70, "unit": "kg"},
+                "effectiveDateTime": "2026-01-01",
+            },
+            "Observation/w Weight, 70 kg, final, 2026-01-01",
+        ),
+    ],
+)
+def test_a_resource_has_a_line_of_its_own(resource: Any, told: str) -> None:
+    assert title(resource) == told
+
+
+def charted(**more: Any) -> Charted:
+    """A patient."""
+    return Charted({"resourceType": "Patient", "id": "p", **more}, NOW)
+
+
+@pytest.mark.parametrize(
+    ("born", "age"), [("1965-03-02", 61), ("1965-03-03", 60), ("2026-03-02", 0), ("1965", None), ("soon", None)]
+)
+def test_an_age_is_in_whole_years_on_the_day(born: str, age: int | None) -> None:
+    assert charted(birthDate=born).get("age") == age
+
+
+def test_the_number_of_the_record_is_the_identifier_that_is_one() -> None:
+    typed = {"type": {"coding": [{"code": "MR"}]}, "value": "1"}
+    assert charted(identifier=[{"system": "urn:ssn", "value": "0"}, typed]).get("mrn") == "1"
+    assert charted(identifier=[{"system": "http://x/MRN", "value": "2"}]).get("mrn") == "2"
+    assert charted(identifier=[{"value": "3", "use": "usual"}]).get("mrn") == "3"
+    assert charted(identifier=[{"system": "urn:ssn", "value": "0"}]).get("mrn") is None
+
+
+def test_as_data_it_is_the_resource_and_nothing_more() -> None:
+    found = charted(name=[{"family": "Kim"}], valueQuantity={"value": 1})
+    assert dict(found) == {"resourceType": "Patient", "id": "p", "name": [{"family": "Kim"}], "valueQuantity": {"value": 1}}
+    assert found.get("value") == {"value": 1}
+    assert found.get("reference") == "Patient/p"
+    assert found.get("nothing", 7) == 7
+    assert "full_name" in found.names() and "mrn" not in found.names()
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_nothing_that_is_derived_breaks_on_what_is_odd(name: str) -> None:
+    odd: list[Any] = [7, "x", [], [7], [{}], {}, None, [{"value": 7, "type": 7}], [{"coding": "x"}]]
+    for value in odd:
+        fields = dict.fromkeys(("name", "identifier", "telecom", "address", "birthDate"), value)
+        charted(**fields).get(name)

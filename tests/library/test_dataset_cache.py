@@ -1,0 +1,147 @@
+"""What has been made of a dataset is kept, and is never worse than making it again."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+
+from clerkship.library import datasets
+from clerkship.library.library import Library
+from clerkship.library.load import load
+from clerkship.library.resources import cache as caching
+from clerkship.library.resources.cache import Cache, Kept
+from clerkship.model.dataset import Dataset
+from tests.library.shelf import CATALOG, Shelf
+
+PATIENTS = b"".join(b'{"resourceType":"Patient","id":"p%d","x":1}\n' % number for number in range(20))
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    """A folder with a lenient dataset, so that there are warnings to keep."""
+    shelf = Shelf(tmp_path / "suite")
+    shelf.write("d.yml", "dataset: {name: d, type: fhir, file: x.ndjson, validation: lenient}\ntask: {name: T}\n")
+    (shelf.root / "x.ndjson").write_bytes(PATIENTS)
+    return shelf
+
+
+def loaded(shelf: Shelf, folder: Path) -> Library:
+    """With a cache."""
+    return load(shelf.root, CATALOG, cache=folder)
+
+
+def entries(folder: Path) -> list[Path]:
+    """What is kept."""
+    return sorted((folder / "datasets").iterdir())
+
+
+def no_work(*_: object) -> None:
+    """Nobody is to do it again."""
+    raise AssertionError("it was made again")
+
+
+def test_the_second_time_nothing_is_made(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = loaded(shelf, tmp_path)
+    monkeypatch.setattr(datasets, "compile_all", no_work)
+    second = loaded(shelf, tmp_path)
+    assert second.datasets["d"] == first.datasets["d"]
+    assert second.datasets["d"].hash == first.datasets["d"].hash
+    assert second.warnings == first.warnings != ()
+    moved = Shelf(tmp_path / "moved")
+    shutil.copytree(shelf.root, moved.root)
+    assert {warning.file for warning in loaded(moved, tmp_path).warnings} == {str(moved.root / "x.ndjson")}
+
+
+def test_anything_that_differs_is_made_anew(shelf: Shelf, tmp_path: Path) -> None:
+    loaded(shelf, tmp_path)
+    (shelf.root / "x.ndjson").write_bytes(PATIENTS + b'{"resourceType":"Patient","id":"new"}\n')
+    assert len(loaded(shelf, tmp_path).datasets["d"].lines) == 21
+    text = (shelf.root / "d.yml").read_text()
+    shelf.write("d.yml", text.replace("lenient}", "lenient, as_of: 2026-01-01T00:00:00Z}"))
+    loaded(shelf, tmp_path)
+    assert len(entries(tmp_path)) == 3
+
+
+def test_what_is_wrong_is_not_kept(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.write("d.yml", (shelf.root / "d.yml").read_text().replace(", validation: lenient", ""))
+    for _ in range(2):
+        with pytest.raises(Exception, match="Patient/p0"):
+            loaded(shelf, tmp_path)
+    assert not (tmp_path / "datasets").exists()
+
+
+@pytest.mark.parametrize("how", ["cut", "flipped", "empty", "other", "header"])
+def test_an_entry_that_is_damaged_is_made_again(shelf: Shelf, tmp_path: Path, how: str) -> None:
+    whole = loaded(shelf, tmp_path).datasets["d"]
+    [entry] = entries(tmp_path)
+    data = entry.read_bytes()
+    middle = len(data) // 2
+    damaged = {
+        "cut": data[:middle],
+        "flipped": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+        "empty": b"",
+        "other": b"something else entirely",
+        "header": data.replace(b'"warnings":', b'"Warnings":', 1),
+    }[how]
+    entry.write_bytes(damaged)
+    assert loaded(shelf, tmp_path).datasets["d"] == whole
+    assert entry.read_bytes() == data
+
+
+def test_a_folder_that_cannot_be_written_is_no_mistake(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, data: bytes) -> int:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)  # to the superuser nothing is read-only
+    assert len(loaded(shelf, tmp_path / "sealed").datasets["d"].lines) == 20
+    assert entries(tmp_path / "sealed") == []
+
+
+def test_a_folder_that_is_none_is_no_mistake(shelf: Shelf, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert len(loaded(shelf, tmp_path / "file").datasets["d"].lines) == 20
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_many_processes_may_write_it_at_once(shelf: Shelf, tmp_path: Path) -> None:
+    code = "import sys; from pathlib import Path; from clerkship.library.load import load\n"
+    code += "from clerkship.engine.catalog import only_ours\n"
+    code += "found = load(Path(sys.argv[1]), only_ours(), cache=Path(sys.argv[2]))\n"
+    code += "print(found.datasets['d'].hash)\n"
+    started = [
+        subprocess.Popen([sys.executable, "-c", code, shelf.root, tmp_path], stdout=subprocess.PIPE) for _ in range(4)
+    ]
+    hashes = {process.communicate(timeout=120)[0] for process in started}
+    assert hashes == {loaded(shelf, tmp_path).datasets["d"].hash.encode() + b"\n"}
+    assert len(entries(tmp_path)) == 1
+
+
+def test_the_oldest_entries_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caching, "MOST_ENTRIES", 3)
+    cache = Cache(tmp_path)
+    for number in range(5):
+        cache.save(f"k{number}", Kept(Dataset(name="d", type="fhir", lines=(b"{}",)), ()))
+        os.utime(tmp_path / "datasets" / f"k{number}", (number, number))
+    assert [path.name for path in entries(tmp_path)] == ["k2", "k3", "k4"]
+    assert cache.load("k0", "d") is None and cache.load("k4", "d") is not None
+
+
+def test_what_is_made_up_is_kept_too(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf.write("d.yml", "dataset: {name: d, type: fhir, generate: {patients: 1, seed: 3}}\ntask: {name: T}\n")
+    first = loaded(shelf, tmp_path).datasets["d"]
+    monkeypatch.setattr(datasets, "lines", no_work)
+    assert loaded(shelf, tmp_path).datasets["d"].hash == first.hash
+    assert orjson.loads(first.lines[0])["id"]
+
+
+def test_an_empty_dataset_is_read_back(tmp_path: Path) -> None:
+    empty = Dataset(name="d", type="fhir")
+    Cache(tmp_path).save("k", Kept(empty, ()))
+    kept = Cache(tmp_path).load("k", "d")
+    assert kept is not None and kept.dataset == empty and kept.dataset.lines == ()

@@ -1,0 +1,98 @@
+"""The same arguments, the same bytes: in this process, in another, at another time, with more patients."""
+
+import hashlib
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clerkship.fhir.resource import key_in, parse
+from clerkship.model.problem import InputError
+from clerkship.synthetic import GENERATOR, MOST, NOW, generate, lines
+
+PINNED = {"1": "to be pinned"}
+"""By the generator's version: the hash of 100 patients of seed 7 at the default time."""
+SCRIPT = """
+import hashlib
+from clerkship.synthetic import lines
+print(hashlib.sha256(b"\\n".join(lines(30, 11))).hexdigest())
+"""
+
+
+def digest(found: tuple[bytes, ...]) -> str:
+    return hashlib.sha256(b"\n".join(found)).hexdigest()
+
+
+def test_a_change_of_the_bytes_is_a_new_version_of_the_generator() -> None:
+    assert digest(lines(100, 7)) == PINNED[GENERATOR], "raise GENERATOR, and pin what it makes now"
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "4242"])
+def test_another_process_makes_the_same(hash_seed: str) -> None:
+    environ = {"PYTHONHASHSEED": hash_seed, "TZ": "Asia/Tokyo", "LC_ALL": "C"}
+    ran = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environ, check=True)
+    assert ran.stdout.strip() == digest(lines(30, 11))
+
+
+def test_lines_are_in_order_and_each_is_there_once() -> None:
+    keys = [tuple(key_in(line).split("/")) for line in lines(30, 11)]
+    assert keys == sorted(set(keys))
+
+
+def test_another_seed_makes_others() -> None:
+    assert digest(lines(5, 1)) != digest(lines(5, 2))
+
+
+def test_the_same_moment_in_another_zone_is_the_same_moment() -> None:
+    elsewhere = NOW.astimezone(timezone(timedelta(hours=9)))
+    assert lines(10, 3, elsewhere) == lines(10, 3, NOW)
+
+
+def test_whole_teams_do_not_change_when_more_patients_are_asked_for() -> None:
+    assert set(lines(100, 7)) <= set(lines(230, 7))
+
+
+def test_patients_do_not_change_when_more_are_asked_for_but_their_doctors_book_fills_up() -> None:
+    few, many = set(lines(40, 7)), set(lines(60, 7))
+    assert {key_in(line).split("/")[0] for line in few - many} <= {"Slot"}
+
+
+def test_a_team_may_be_empty() -> None:
+    types = {parse(line)["resourceType"] for line in lines(0, 7)}
+    assert "Organization" in types
+    assert "Patient" not in types
+
+
+def test_dates_move_with_now() -> None:
+    later = NOW + timedelta(days=364)  # the same day of the week
+    before = {r["id"]: r for r in generate(20, 7, NOW) if r["resourceType"] == "Patient"}
+    after = {r["id"]: r for r in generate(20, 7, later) if r["resourceType"] == "Patient"}
+    for id, patient in before.items():
+        moved = datetime.fromisoformat(after[id]["birthDate"]) - datetime.fromisoformat(patient["birthDate"])
+        assert moved == timedelta(days=364)
+        assert after[id]["name"] == patient["name"]
+
+
+@pytest.mark.parametrize(
+    ("patients", "now"),
+    [(-1, NOW), (MOST + 1, NOW), (1, NOW.replace(tzinfo=None)), (1, NOW.replace(year=1999)), (1, NOW.replace(year=2100))],
+)
+def test_what_cannot_be_made_is_refused_before_anything_is(patients: int, now: datetime) -> None:
+    with pytest.raises(InputError):
+        lines(patients, 1, now)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    patients=st.integers(0, 26),
+    seed=st.integers(-(2**63), 2**63),
+    now=st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 30), timezones=st.just(UTC)),
+)
+def test_any_seed_number_and_time_will_do(patients: int, seed: int, now: datetime) -> None:
+    made = [parse(line) for line in lines(patients, seed, now)]
+    assert sum(resource["resourceType"] == "Patient" for resource in made) == patients
+    assert len({(resource["resourceType"], resource["id"]) for resource in made}) == len(made)
+    assert all(datetime.fromisoformat(resource["meta"]["lastUpdated"]) <= now for resource in made)

@@ -1,0 +1,91 @@
+"""Every resource is valid and whole, and points at what is there."""
+
+from collections import Counter
+from datetime import datetime
+
+import pytest
+
+from clerkship.fhir.reference import parse_reference, references
+from clerkship.fhir.resource import key_of
+from clerkship.fhir.validation import validate
+from tests.synthetic.valley import CASES, valley
+
+TYPES = frozenset(
+    "Organization Location Practitioner PractitionerRole Patient Encounter Condition Observation DiagnosticReport "
+    "MedicationRequest AllergyIntolerance Procedure Immunization ServiceRequest DocumentReference Coverage Schedule "
+    "Slot Appointment Claim".split()
+)
+cases = pytest.mark.parametrize(("seed", "now"), CASES)
+
+
+@cases
+def test_every_resource_is_valid(seed: int, now: datetime) -> None:
+    wrong = [(key_of(made), issue) for made in valley(seed, now).resources for issue in validate(made)]
+    assert wrong == []
+
+
+@cases
+def test_every_reference_finds_its_target(seed: int, now: datetime) -> None:
+    there = valley(seed, now).by_key
+    lost = []
+    for made in there.values():
+        for path, reference in references(made):
+            target = parse_reference(reference["reference"])
+            if target is None or target.key not in there:
+                lost.append((key_of(made), path, reference["reference"]))
+    assert lost == []
+
+
+@cases
+def test_what_a_reference_displays_is_the_name_of_its_target(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for made in found.resources:
+        for path, reference in references(made):
+            if reference["reference"].startswith("Patient/"):
+                name = found.at(reference)["name"][0]
+                assert name["family"] in reference["display"], (key_of(made), path)
+                assert name["given"][0] in reference["display"], (key_of(made), path)
+
+
+@cases
+def test_every_type_is_there_and_ids_are_there_once(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    assert {made["resourceType"] for made in found.resources} == TYPES
+    assert len(found.by_key) == len(found.resources)
+
+
+@cases
+def test_a_chart_has_forty_to_eighty_resources_on_average(seed: int, now: datetime) -> None:
+    assert 40 <= len(valley(seed, now).resources) / 100 <= 85
+
+
+@cases
+def test_nobody_is_said_to_follow_a_profile(seed: int, now: datetime) -> None:
+    for made in valley(seed, now).resources:
+        assert made["meta"].keys() == {"versionId", "lastUpdated"}
+        assert made["meta"]["versionId"] == "1"
+
+
+@cases
+def test_whatever_has_a_patient_has_only_that_one(seed: int, now: datetime) -> None:
+    for made in valley(seed, now).resources:
+        meant = {ref["reference"] for _, ref in references(made) if ref["reference"].startswith("Patient/")}
+        assert len(meant) <= 1, key_of(made)
+        tag = next(iter(meant)).rpartition("-")[2] if meant else ""
+        assert not tag or f"-{tag}" in made["id"]
+
+
+@cases
+def test_a_chart_hangs_together_by_its_own_parts(seed: int, now: datetime) -> None:
+    """Encounters, conditions and orders that are pointed at are the same patient's."""
+    found = valley(seed, now)
+    owned = Counter(made["resourceType"] for made in found.resources if made["resourceType"] == "Encounter")
+    for made in found.resources:
+        for _, reference in references(made):
+            target = found.at(reference)
+            if target["resourceType"] in ("Encounter", "Condition", "Observation", "ServiceRequest", "Coverage"):
+                owner = target.get("subject") or target.get("beneficiary")
+                mine = made.get("subject") or made.get("patient") or made.get("beneficiary")
+                mine = mine or next(p["actor"] for p in made["participant"] if "Patient/" in p["actor"]["reference"])
+                assert owner["reference"] == mine["reference"], key_of(made)
+    assert owned["Encounter"] > 0

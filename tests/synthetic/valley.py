@@ -1,0 +1,87 @@
+"""A generated valley, read as a stranger would: by its resources alone."""
+
+from collections import defaultdict
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import Any
+
+from clerkship.fhir.resource import Resource, key_of
+from clerkship.synthetic import generate
+
+NOWS = (
+    datetime(2026, 3, 2, 14, tzinfo=UTC),
+    datetime(2028, 2, 29, 23, 30, tzinfo=UTC),
+    datetime(2026, 1, 1, 0, 30, tzinfo=UTC),
+    datetime(2025, 11, 2, 5, 59, tzinfo=UTC),
+)
+"""A Monday morning; a leap day; New Year's Eve in the valley; the Sunday on which its clocks are put back."""
+CASES = ((7, NOWS[0]), (1, NOWS[1]), (2, NOWS[2]), (3, NOWS[3]), (-12345678901234567890, NOWS[0]))
+
+
+class Valley:
+    """What `generate` gave."""
+
+    def __init__(self, resources: list[Resource], now: datetime) -> None:
+        self.now = now
+        self.resources = resources
+        self.by_key = {key_of(resource): resource for resource in resources}
+        self._types: dict[str, list[Resource]] = defaultdict(list)
+        self._charts: dict[str, dict[str, list[Resource]]] = defaultdict(lambda: defaultdict(list))
+        for resource in resources:
+            self._types[resource["resourceType"]].append(resource)
+            if (patient := patient_of(resource)) is not None:
+                self._charts[patient][resource["resourceType"]].append(resource)
+
+    def all(self, type: str) -> list[Resource]:
+        """Those of a type."""
+        return self._types[type]
+
+    def of(self, patient: Resource, type: str) -> list[Resource]:
+        """Those of a type that are about somebody."""
+        return self._charts[key_of(patient)][type]
+
+    def at(self, reference: dict[str, Any]) -> Resource:
+        """What a reference means."""
+        return self.by_key[reference["reference"]]
+
+
+def patient_of(resource: Resource) -> str | None:
+    """Whom it is about."""
+    for name in ("subject", "patient", "beneficiary"):
+        if name in resource:
+            found: str = resource[name]["reference"]
+            return found
+    for part in resource.get("participant", ()):
+        if part.get("actor", {}).get("reference", "").startswith("Patient/"):
+            whose: str = part["actor"]["reference"]
+            return whose
+    return None
+
+
+@lru_cache(maxsize=16)
+def valley(seed: int, now: datetime, patients: int = 100) -> Valley:
+    """One of them, made once for all tests."""
+    return Valley(list(generate(patients, seed, now)), now)
+
+
+def day_of(text: str) -> date:
+    """The day of a date or of a dateTime."""
+    return date.fromisoformat(text[:10])
+
+
+def code_of(concept: dict[str, Any], system: str = "") -> str:
+    """The code, of a system if one is named."""
+    codes = (coding["code"] for coding in concept["coding"] if system in coding["system"])
+    found: str = next(codes)
+    return found
+
+
+def moments(data: Any, path: str = "") -> "list[tuple[str, str]]":
+    """Every date and dateTime in a resource, and where it is."""
+    if isinstance(data, dict):
+        return [found for name, value in data.items() for found in moments(value, f"{path}.{name}")]
+    if isinstance(data, list):
+        return [found for value in data for found in moments(value, path)]
+    if isinstance(data, str) and len(data) >= 10 and data[4:5] == "-" and data[7:8] == "-" and data[:4].isdigit():
+        return [(path, data)]
+    return []
