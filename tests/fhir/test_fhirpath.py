@@ -149,7 +149,10 @@ def test_our_walk_goes_where_fhirpath_goes(body: dict[str, Any], steps: list[tup
 
 
 def test_plain_paths_cost_no_import() -> None:
-    code = "import sys; from clerkship.fhir.fhirpath import values_at; values_at({}, 'a.b[0]'); print('fhirpathpy' in sys.modules)"
+    code = """import sys
+from clerkship.fhir.fhirpath import values_at
+values_at({}, "a.b[0]")
+print("fhirpathpy" in sys.modules)"""
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

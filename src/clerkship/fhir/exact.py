@@ -62,3 +62,14 @@ def is_exact(data: Any) -> bool:
 def pretty(data: Any) -> bytes:
     """The same for people to read: keys as they come, two spaces a level."""
     return orjson.dumps(data, default=_digits, option=orjson.OPT_INDENT_2)
+
+
+def plain(data: Any) -> Any:
+    """The same data with numbers as any reader of JSON has them."""
+    if isinstance(data, Decimal):
+        return float(data)
+    if isinstance(data, dict):
+        return {key: plain(item) for key, item in data.items()} if is_exact(data) else data
+    if isinstance(data, list):
+        return [plain(item) for item in data] if is_exact(data) else data
+    return data

@@ -68,7 +68,7 @@ def _walk(steps: Steps, resource: Resource) -> list[Any]:
             found = found[step : step + 1]
         else:
             found = [child for item in found if isinstance(item, dict) for child in _children(item, step)]
-    return [_plain(value) for value in found]
+    return [exact.plain(value) for value in found]
 
 
 def _children(item: dict[str, Any], name: str) -> Sequence[Any]:
@@ -78,14 +78,3 @@ def _children(item: dict[str, Any], name: str) -> Sequence[Any]:
     if isinstance(value, list):
         return [child for child in value if child is not None]
     return () if value is None else (value,)
-
-
-def _plain(value: Any) -> Any:
-    """Numbers as any reader of JSON has them."""
-    if isinstance(value, exact.Decimal):
-        return float(value)
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()} if exact.is_exact(value) else value
-    if isinstance(value, list):
-        return [_plain(item) for item in value] if exact.is_exact(value) else value
-    return value

@@ -184,8 +184,8 @@ class Checker:
             self._check_entity(named, [*path, field], entities)
 
     def check_scopes(self, written: Mapping[str, Any]) -> None:
-        """Of a task as it is written: an `input_entity_id` that narrows nothing, and whose record the assertion does not
-        speak of either, is not what its author takes it for."""
+        """Of a task as it is written: an `input_entity_id` that narrows nothing, and whose record the assertion says
+        nothing of either, is not what its author takes it for."""
         for number, criterion in enumerate(map(as_map, as_list(written.get("criteria")))):
             call, entity = _read(AssertionCall, criterion.get("assertion")), criterion.get("input_entity_id")
             if call is None or not isinstance(entity, str) or not self._is_assertion(call.name):

@@ -1,6 +1,10 @@
 """`fhir`: an electronic health record, over FHIR R4 REST."""
 
 from clerkship.fhir.charts import chart_of
+from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
+from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
+from clerkship.simulators.fhir.assertions.fhir_was_not_read import FhirWasNotRead
+from clerkship.simulators.fhir.assertions.fhir_was_read import FhirWasRead
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import EVENTS
 from clerkship.simulators.fhir.exercise import EXERCISE
@@ -9,6 +13,9 @@ from clerkship.simulators.fhir.outcome import refuse
 from clerkship.simulators.fhir.reactions import REACTIONS
 from clerkship.simulators.fhir.routes import ROUTES
 from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.fhir.steps.delete import Delete
+from clerkship.simulators.fhir.steps.patch import Patch
+from clerkship.simulators.fhir.steps.put import Put
 from clerkship.simulators.spec import Spec
 
 SPEC = Spec(
@@ -23,5 +30,7 @@ SPEC = Spec(
     dataset="fhir",
     prepare=chart_of,
     refuse=refuse,
+    assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead),
+    steps=(Put, Patch, Delete),
     reactions=REACTIONS,
 )

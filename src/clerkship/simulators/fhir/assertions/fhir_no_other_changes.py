@@ -1,6 +1,7 @@
 """`fhir_no_other_changes`: the agent changed what it had to, and nothing that it may not."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -8,23 +9,25 @@ from pydantic import AfterValidator, Field, model_validator
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import shown
+from clerkship.fhir import exact
 from clerkship.fhir.chart import View
+from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.expectation import all_fit
 from clerkship.fhir.fhirpath import PathText, plain_steps
 from clerkship.fhir.search import matches
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import describe, holds
+from clerkship.model.misplaced import Place, misplaced
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.simulators.fhir.assertions.footprint import Change, footprint
+from clerkship.simulators.fhir.assertions.footprint import WRITES, Change, footprint
 from clerkship.simulators.fhir.assertions.leaves import covers
 from clerkship.simulators.fhir.assertions.looks import name_of
-from clerkship.simulators.fhir.assertions.misplaced import misplaced
-from clerkship.simulators.fhir.assertions.query import Search, TypeName, mistakes, pairs
+from clerkship.simulators.fhir.assertions.query import Search, TypeName, pairs, path_mistakes, search_mistakes
 from clerkship.simulators.fhir.state import FhirState
 
-MOST_ROWS = 50
+MOST_ROWS = 100
 
 
 def _plain_path(path: str) -> str:
@@ -54,9 +57,15 @@ class ListedChange(Frozen):
     def _makes_sense(self) -> Self:
         if self.search and self.type is None:
             raise ValueError("`search` needs a `type`: its parameters are those of a type")
-        found = list(mistakes(self.type, self.search, ("search",))) if self.type is not None else []
-        if found:
-            raise misplaced(found)
+        type = self.type or (self.id or "").rpartition("/")[0]
+        if type and type not in RESOURCE_TYPES:
+            raise misplaced([(("id",), f"unknown resource type `{type}`")])
+        if type:
+            paths: list[tuple[Place, str]] = [(("where", path), path) for path in self.where]
+            paths += [(("fields", number), path) for number, path in enumerate(self.fields)]
+            found = [*search_mistakes(type, self.search), *path_mistakes(type, paths)]
+            if found:
+                raise misplaced(found)
         return self
 
     def admits(self, change: Change, view: View) -> bool:
@@ -110,13 +119,13 @@ class FhirNoOtherChanges(Assertion):
         """Compare what the agent left behind with what is listed."""
         state = evidence.state(FhirState, self.sandbox)
         name = name_of(evidence, state)
-        changes = footprint(state.chart, [event for event in evidence.events if event.source == name])
+        changes = footprint(state.chart, [event for event in evidence.of_kind(*WRITES) if event.source == name])
         counts = list(self._counts(changes, state))
-        others = [row for change in changes for row in self._unlisted(change, state)]
-        allowed = [row for change in changes if not any(self._unlisted(change, state)) for row in _told(change)]
-        rows = (*counts, *others, *allowed)
-        passed = all(row.passed for row in rows)
-        return Check.of(passed, _detail(counts, others, changes), *rows[: MOST_ROWS * 2])
+        unlisted = [list(self._unlisted(change, state)) for change in changes]
+        others = [row for rows in unlisted for row in rows]
+        allowed = (row for change, rows in zip(changes, unlisted, strict=True) if not rows for row in _told(change))
+        passed = not others and all(row.passed for row in counts)
+        return Check.of(passed, _detail(counts, others, changes), *islice((*counts, *others, *allowed), MOST_ROWS))
 
     def _counts(self, changes: Sequence[Change], view: View) -> Iterator[FieldCheck]:
         for sort, items in (("must", self.must), ("may", self.may), ("must not", self.must_not)):
@@ -139,32 +148,27 @@ class FhirNoOtherChanges(Assertion):
             return
         for path, (before, after) in change.paths.items():
             if not any(item.covers(path) for item in listed) or any(item.covers(path) for item in forbidden):
-                yield FieldCheck(
-                    path=f"{change.key}: {path}",
-                    expected=shown(before),
-                    actual=shown(after),
-                    passed=False,
-                    seq=change.seq,
-                )
+                yield _row(change, path, before, after, passed=False)
+
+
+def _row(change: Change, path: str, before: Any, after: Any, *, passed: bool) -> FieldCheck:
+    where = f"{change.key}: {path}" if path else change.key
+    was, now = (shown(exact.plain(value)) for value in (before, after))
+    return FieldCheck(path=where, expected=was, actual=now, passed=passed, seq=change.seq)
 
 
 def _told(change: Change) -> Iterator[FieldCheck]:
-    """A change that is in order."""
+    """A change that is in order: what was there, and what is."""
     if change.sort == "updated":
-        for path, (before, after) in change.paths.items():
-            row = FieldCheck(path=f"{change.key}: {path}", expected=shown(before), actual=shown(after), passed=True)
-            yield row.model_copy(update={"seq": change.seq})
-        return
-    before, after = (MISSING, change.after) if change.sort == "created" else (change.before, MISSING)
-    yield FieldCheck(path=change.key, expected=shown(before), actual=shown(after), passed=True, seq=change.seq)
+        yield from (_row(change, path, *pair, passed=True) for path, pair in change.paths.items())
+    else:
+        before, after = (MISSING, change.after) if change.sort == "created" else (change.before, MISSING)
+        yield _row(change, "", before, after, passed=True)
 
 
 def _detail(counts: Sequence[FieldCheck], others: Sequence[FieldCheck], changes: Sequence[Change]) -> str:
-    wrong = [
-        f"{row.path} {row.actual} times" if row.actual else f"{row.path} did not happen"
-        for row in counts
-        if not row.passed
-    ]
+    missed = [row for row in counts if not row.passed]
+    wrong = [f"{row.path}: {row.actual} (expected {describe(row.expected)})" for row in missed]
     places = list(dict.fromkeys(row.path for row in others))
     if places:
         more = f" and {len(places) - 10} more" if len(places) > 10 else ""

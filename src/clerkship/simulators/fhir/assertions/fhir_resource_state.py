@@ -10,11 +10,11 @@ from clerkship.events.evidence import Evidence
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe, holds
+from clerkship.model.misplaced import Place, misplaced
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.fhir.assertions.field import FhirField
-from clerkship.simulators.fhir.assertions.misplaced import misplaced
-from clerkship.simulators.fhir.assertions.query import Search, TypeName, mistakes, pairs
+from clerkship.simulators.fhir.assertions.query import Search, TypeName, pairs, path_mistakes, search_mistakes
 from clerkship.simulators.fhir.assertions.subject import Subject, subject_of
 from clerkship.simulators.fhir.state import FhirState
 
@@ -43,7 +43,8 @@ class FhirResourceState(Assertion):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
-        found = list(mistakes(self.resource_type, self.search, ("search",)))
+        paths: list[tuple[Place, str]] = [(("fields", n, "path"), field.path) for n, field in enumerate(self.fields)]
+        found = [*search_mistakes(self.resource_type, self.search), *path_mistakes(self.resource_type, paths)]
         if found:
             raise misplaced(found)
         counted = [key for key in ("count", "none", "which") if key in self.model_fields_set]
@@ -59,12 +60,14 @@ class FhirResourceState(Assertion):
         if self.none or self.count is not None:
             return self._by_number(looked_at, subject)
         if not looked_at:
-            rows = (
-                FieldCheck(path=f.path, expected=f.expected, actual="(no resource)", passed=False) for f in self.fields
-            )
-            missing = FieldCheck(path=self.resource_type, expected={"gte": 1}, actual=0, passed=False)
-            return Check.of(False, f"no {self._asked(subject)}", missing, *rows)
+            return self._missing(subject)
         return self._of_all(looked_at, subject) if self.which == "all" else self._of_one(looked_at, subject)
+
+    def _missing(self, subject: Subject | None) -> Check:
+        row = FieldCheck(path=self.resource_type, expected={"gte": 1}, actual=0, passed=False)
+        fields = ((field.path, field.expected) for field in self.fields)
+        rows = (FieldCheck(path=path, expected=want, actual="(no resource)", passed=False) for path, want in fields)
+        return Check.of(False, f"there is no {self._asked(subject)}", row, *rows)
 
     def _found(self, state: FhirState, subject: Subject | None) -> Sequence[Resource]:
         found = state.find(self.resource_type, pairs(self.search))
@@ -85,9 +88,8 @@ class FhirResourceState(Assertion):
         expected: Any = 0 if self.none else self.count
         good = [key for key, rows in looked_at.items() if _good(rows)]
         passed = holds(expected, len(good))
-        fields = (
-            " that has " + ", ".join(f"{f.path} {describe(f.expected)}" for f in self.fields) if self.fields else ""
-        )
+        wanted = ", ".join(f"{field.path} {describe(field.expected)}" for field in self.fields)
+        fields = f" that has {wanted}" if wanted else ""
         row = FieldCheck(path="count", expected=expected, actual=len(good), passed=passed)
         detail = f"{self._asked(subject)}{fields}: {_listed(good)} (expected {describe(expected)})"
         if passed or not self.fields or self.none:

@@ -71,8 +71,7 @@ def _is_others(look: Look, own: Collection[str]) -> bool:
     type = look.key.partition("/")[0]
     if type == "Patient":
         return look.key not in own
-    if look.resource is None or not compartment_parameters("Patient", type):
-        return False
-    targets = (parse_reference(reference["reference"]) for _, reference in references(look.resource))
+    resource = look.resource if compartment_parameters("Patient", type) else None
+    targets = (parse_reference(reference["reference"]) for _, reference in references(resource))
     patients = {target.key for target in targets if target is not None and target.type == "Patient"}
     return bool(patients) and patients.isdisjoint(own)

@@ -13,8 +13,8 @@ from clerkship.simulators.fhir.assertions.sight import Sight, listed
 
 
 class FhirWasRead(Sight):
-    """The agent was shown such a resource: by a read, a search, a history or `$everything`. `input_entity_id` narrows it
-    to that record, or to what refers to it."""
+    """The agent was shown such a resource: by a read, a search, a history or `$everything`. `input_entity_id` narrows
+    it to that record, or to what refers to it."""
 
     name: ClassVar[str] = "fhir_was_read"
     shorthand: ClassVar[str | None] = "resource_type"

@@ -10,8 +10,9 @@ from clerkship.fhir.resource import Resource, parse
 from clerkship.model.matcher import equals
 from clerkship.model.path import MISSING
 from clerkship.simulators.fhir.assertions.leaves import leaves
-from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten
+from clerkship.simulators.fhir.events import ResourceCreated, ResourceDeleted, ResourceUpdated, ResourceWritten
 
+WRITES = (ResourceCreated.kind, ResourceUpdated.kind, ResourceDeleted.kind)
 Sort = Literal["created", "updated", "deleted"]
 
 
@@ -84,8 +85,8 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
 
 
 def footprint(chart: Chart, events: Sequence[Event]) -> list[Change]:
-    """Every change of the agent's that is left at the end, in the order of its last writes. What was changed and changed
-    back is none, and what others did to the same resource is not the agent's."""
+    """Every change of the agent's that is left at the end, in the order of its last writes. What was changed and
+    changed back is none, and what others did to the same resource is not the agent's."""
     traces: dict[str, _Trace] = {}
     for event in sorted(events, key=lambda event: event.seq):
         written = event.payload

@@ -32,7 +32,7 @@ def _leaves(data: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def covers(field: Steps, leaf: str) -> bool:
-    """Whether a value is at a path or below it. A path without an index means every item; `value` is `valueQuantity` too."""
+    """Whether a value is at a path or below it. Without an index every item is meant; `value` is any `value[x]`."""
     parts = [int(part) if part.isdigit() else part for part in _PART.findall(leaf)]
     place = 0
     for step in field:

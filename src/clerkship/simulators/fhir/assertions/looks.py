@@ -23,8 +23,13 @@ class Look(NamedTuple):
 
     event: Event
     key: str
-    resource: Resource | None
-    """As it was when it was shown; None where the log does not say."""
+    content: Resource | bytes | None
+    """As it was when it was shown, in whichever form it is at hand; None where the log does not say."""
+
+    @property
+    def resource(self) -> Resource | None:
+        """It as plain data: read when wanted, for most looks are told apart by their keys."""
+        return parse(self.content) if isinstance(self.content, bytes) else self.content
 
 
 class _Shelf:
@@ -41,13 +46,12 @@ class _Shelf:
         if isinstance(written, ResourceWritten):
             self.versions[key, written.version] = content(written)
 
-    def resource(self, key: str, version: str | None = None) -> Resource | None:
+    def content(self, key: str, version: str | None = None) -> Resource | bytes | None:
         if version is not None and (key, version) in self.versions:
             return self.versions[key, version]
         if version is None and key in self.now:
             return self.now[key]
-        line = self.chart.get(key)
-        return parse(line) if line is not None else None
+        return self.chart.get(key)
 
 
 def _shown(event: Event) -> Iterator[tuple[str, str | None]]:
@@ -68,7 +72,7 @@ def _follow(chart: Chart, events: Sequence[Event]) -> Iterator[Look]:
             shelf.take_in(event.payload)
         elif event.actor == "agent":
             for key, version in _shown(event):
-                yield Look(event, key, shelf.resource(key, version))
+                yield Look(event, key, shelf.content(key, version))
 
 
 def _all_looks(evidence: Evidence) -> Mapping[str, Sequence[Look]]:

@@ -1,23 +1,22 @@
 """`search` in a criterion: search parameters of the resource's type, as an agent would write them, checked at load."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.issue import Invalid
+from clerkship.fhir.route import misstep
 from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag, Number, Whole
+from clerkship.model.misplaced import Place
 from clerkship.model.names import did_you_mean
-from clerkship.simulators.fhir.assertions.misplaced import Place
 
 Value = Flag | Whole | Number | str
 Search = Annotated[
     dict[str, Value | tuple[Value, ...]],
-    Field(
-        description="search parameter of the type -> value; a list says the parameter once for each, and all must fit"
-    ),
+    Field(description="search parameter of the type -> value; a list says it once for each, and all must fit"),
 ]
 
 
@@ -45,10 +44,15 @@ def _text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def mistakes(type: str, search: Mapping[str, Value | tuple[Value, ...]], place: Place) -> Iterator[tuple[Place, str]]:
+def search_mistakes(type: str, search: Mapping[str, Value | tuple[Value, ...]]) -> Iterator[tuple[Place, str]]:
     """What a server would refuse, parameter by parameter."""
     for name, value in search.items():
         try:
             parse_query(type, pairs({name: value}))
         except Invalid as invalid:
-            yield (*place, name), str(invalid)
+            yield ("search", name), str(invalid)
+
+
+def path_mistakes(type: str, paths: Iterable[tuple[Place, str]]) -> Iterator[tuple[Place, str]]:
+    """Paths that lead nowhere in a resource of this type."""
+    return ((place, wrong) for place, path in paths if (wrong := misstep(type, path)))

@@ -12,10 +12,10 @@ from clerkship.fhir.expectation import all_fit
 from clerkship.fhir.fhirpath import PathText
 from clerkship.fhir.search import matches
 from clerkship.model.matcher import describe
+from clerkship.model.misplaced import Place, misplaced
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.simulators.fhir.assertions.looks import Look, looks, name_of
-from clerkship.simulators.fhir.assertions.misplaced import misplaced
-from clerkship.simulators.fhir.assertions.query import Search, TypeName, mistakes, pairs
+from clerkship.simulators.fhir.assertions.query import Search, TypeName, pairs, path_mistakes, search_mistakes
 from clerkship.simulators.fhir.assertions.subject import Subject, subject_of
 from clerkship.simulators.fhir.state import FhirState
 
@@ -41,9 +41,11 @@ class Sight(Assertion):
     def _makes_sense(self) -> Self:
         if self.search and self.resource_type is None:
             raise ValueError("`search` needs a `resource_type`: its parameters are those of a type")
-        found = list(mistakes(self.resource_type, self.search, ("search",))) if self.resource_type is not None else []
-        if found:
-            raise misplaced(found)
+        if self.resource_type is not None:
+            paths: list[tuple[Place, str]] = [(("where", path), path) for path in self.where]
+            found = [*search_mistakes(self.resource_type, self.search), *path_mistakes(self.resource_type, paths)]
+            if found:
+                raise misplaced(found)
         return self
 
     def every(self, evidence: Evidence) -> Sequence[Look]:
@@ -66,12 +68,11 @@ class Sight(Assertion):
             return False
         if not (self.where or self.search or subject is not None):
             return True
-        if look.resource is None:
-            return False
-        return (
-            all_fit(look.resource, self.where)
-            and (not self.search or matches(state, type, pairs(self.search), look.resource))
-            and (subject is None or subject.concerns(state, look.key, look.resource))
+        resource = look.resource
+        return resource is not None and (
+            all_fit(resource, self.where)
+            and (not self.search or matches(state, type, pairs(self.search), resource))
+            and (subject is None or subject.concerns(state, look.key, resource))
         )
 
     def _has_id(self, key: str, id: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 from clerkship.events.evidence import Evidence
 from clerkship.fhir.chart import View
 from clerkship.fhir.parameters import parameters_of
+from clerkship.fhir.reference import references
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.search import find_keys, matches
 from clerkship.model.problem import InputError
@@ -44,10 +45,12 @@ class Subject:
         type = key.partition("/")[0]
         if type == self.type:
             return key == self.key
+        if not any(self.key in reference["reference"] for _, reference in references(resource)):
+            return False  # nearly all of them, and a search takes ten times as long
         return any(matches(view, type, [(name, self.key)], resource) for name in self._parameters(type))
 
     def _parameters(self, type: str) -> Sequence[str]:
-        """By which search parameters a type refers to it: of a patient the one that is called so, where there is one."""
+        """The search parameters by which a type refers to it: to a patient, the one of that name where there is one."""
         known = parameters_of(type)
         if self.type == "Patient" and "patient" in known:
             return ("patient",)

@@ -1,4 +1,4 @@
-"""A mistake in an assertion or step, told where it stands in the file: below the field that it is in."""
+"""A mistake inside a field, told where it stands in the file, not where the field begins."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,10 +12,10 @@ Place = tuple[int | str, ...]
 def misplaced(mistakes: Iterable[tuple[Place, str]]) -> ValidationError:
     """What a validator raises so that each mistake keeps its own line."""
     details = [
-        InitErrorDetails(type=PydanticCustomError("fhir", "{text}", {"text": text}), loc=place, input=None)
+        InitErrorDetails(type=PydanticCustomError("misplaced", "{text}", {"text": text}), loc=place, input=None)
         for place, text in mistakes
     ]
-    return ValidationError.from_exception_data("fhir", details)
+    return ValidationError.from_exception_data("misplaced", details)
 
 
 def within(data: Any, place: Place) -> Place:

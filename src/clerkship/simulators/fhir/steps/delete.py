@@ -1,0 +1,22 @@
+"""`fhir.delete`: a resource is gone."""
+
+from typing import ClassVar
+
+from clerkship.model.problem import InputError
+from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.fhir.steps.named import OnResource
+from clerkship.steps.contract import Stage
+
+
+class Delete(OnResource):
+    """Deletes a resource, as a person with the right to would; its history stays."""
+
+    name: ClassVar[str] = "fhir.delete"
+    simulator: ClassVar[str | None] = "fhir"
+
+    def run(self, stage: Stage) -> None:
+        """Do it."""
+        state, act = stage.state(FhirState, self.sandbox)
+        if state.resource(self.key) is None:  # a server answers that it is gone, and an author has mistaken the id
+            raise InputError.of(f"there is no {self.key} to delete")
+        state.delete(act, self.key)

@@ -1,0 +1,37 @@
+"""A resource that a step acts on: `Patient/42`, or its type and its id."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.reference import parse_reference
+from clerkship.model.names import did_you_mean
+from clerkship.steps.contract import Step
+
+
+class OnResource(Step):
+    """A step on one resource that is there."""
+
+    resource: Annotated[str | None, Field(description="which one, as `Patient/42`")] = None
+    type: Annotated[str | None, Field(description="its type, if `resource` is not given")] = None
+    id: Annotated[str | None, Field(description="its id, if `resource` is not given")] = None
+    sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
+
+    @property
+    def key(self) -> str:
+        """`Patient/42`."""
+        return self.resource if self.resource is not None else f"{self.type}/{self.id}"
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        parts = [part for part in (self.type, self.id) if part is not None]
+        if len(parts) != (2 if self.resource is None else 0):
+            raise ValueError("expected `resource`, such as Patient/42, or `type` and `id`")
+        target = parse_reference(self.key)
+        if target is None or target.version is not None:
+            raise ValueError(f"`{self.key}` is no resource: expected a type and an id, such as Patient/42")
+        if target.type not in RESOURCE_TYPES:
+            hint = did_you_mean(target.type, RESOURCE_TYPES)
+            raise ValueError(f"unknown resource type `{target.type}`" + (f"; {hint}" if "mean" in hint else ""))
+        return self

@@ -1,0 +1,126 @@
+"""`fhir.patch`: parts of a resource change."""
+
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, Field, JsonValue, model_validator
+
+from clerkship.fhir.fhirpath import plain_steps
+from clerkship.fhir.resource import Resource
+from clerkship.fhir.route import misstep
+from clerkship.model.frozen import Frozen
+from clerkship.model.misplaced import Place, misplaced
+from clerkship.model.problem import InputError
+from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.fhir.steps.named import OnResource
+from clerkship.steps.contract import Stage
+
+_VALUED = ("add", "replace", "test")
+_MOVED = ("move", "copy")
+
+
+def _pointer(text: str) -> str:
+    if text and not text.startswith("/"):
+        raise ValueError(f"`{text}` is no JSON pointer: expected one that starts with /, such as /name/0/family")
+    return text
+
+
+Pointer = Annotated[str, AfterValidator(_pointer)]
+
+
+class Operation(Frozen):
+    """One operation of JSON Patch (RFC 6902)."""
+
+    op: Literal["add", "remove", "replace", "move", "copy", "test"]
+    path: Annotated[Pointer, Field(description="a JSON pointer, such as /name/0/family")]
+    value: JsonValue = None
+    from_: Annotated[Pointer | None, Field(alias="from")] = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if (self.op in _VALUED) != ("value" in self.model_fields_set):
+            raise ValueError(f"`{self.op}` {'needs' if self.op in _VALUED else 'takes no'} `value`")
+        if (self.op in _MOVED) != (self.from_ is not None):
+            raise ValueError(f"`{self.op}` {'needs' if self.op in _MOVED else 'takes no'} `from`")
+        return self
+
+    def plain(self) -> dict[str, Any]:
+        """As it is written."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
+
+class Patch(OnResource):
+    """Changes a resource: by `operations` of JSON Patch, or by `set`, which puts values at dotted paths."""
+
+    name: ClassVar[str] = "fhir.patch"
+    simulator: ClassVar[str | None] = "fhir"
+    operations: Annotated[tuple[Operation, ...], Field(description="JSON Patch (RFC 6902), in order")] = ()
+    set: Annotated[
+        dict[str, JsonValue],
+        Field(description="dotted path -> what is there from now on; null for nothing. A list takes an index"),
+    ] = {}
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.operations and not self.set:
+            raise ValueError("expected `operations` or `set`")
+        places: dict[Place, str] = {("set", path): _mistake(self.key, path) for path in self.set}
+        if any(places.values()):
+            raise misplaced((place, wrong) for place, wrong in places.items() if wrong)
+        return self
+
+    def run(self, stage: Stage) -> None:
+        """Do it."""
+        state, act = stage.state(FhirState, self.sandbox)
+        operations = [operation.plain() for operation in self.operations]
+        if self.set:
+            found = state.resource(self.key)
+            if found is None:
+                raise InputError.of(f"there is no {self.key}")
+            operations += settings(found, self.set)
+        state.patch(act, self.key, operations)
+
+
+def _mistake(key: str, path: str) -> str:
+    if plain_steps(path) is None:
+        return f"`{path}` is no plain path, such as name[0].family"
+    return misstep(key.partition("/")[0], path)
+
+
+def settings(resource: Resource, values: dict[str, JsonValue]) -> list[dict[str, Any]]:
+    """JSON Patch that puts values at paths: one `add` or `remove` for each top element that they are in."""
+    changed: Resource = dict(resource)
+    for path, value in values.items():
+        steps = [step for step in plain_steps(path) or () if step != resource["resourceType"]]
+        changed = _with(changed, steps, value, path)
+    written = [name for name in changed if name not in resource or changed[name] != resource[name]]
+    put = [{"op": "add", "path": f"/{name}", "value": changed[name]} for name in written]
+    return [*put, *({"op": "remove", "path": f"/{name}"} for name in resource if name not in changed)]
+
+
+def _with(data: Any, steps: list[str | int], value: JsonValue, path: str) -> Any:
+    """The same data with a value at a path, and what is left empty by its removal taken out."""
+    if not steps:
+        return value
+    head, rest = steps[0], steps[1:]
+    if isinstance(data, list) and isinstance(head, str):
+        if len(data) != 1:
+            raise InputError.of(f"`{path}` is ambiguous: there are {len(data)} before `{head}`", hint="say which: [0]")
+        head, rest = 0, steps
+    if isinstance(head, int):
+        return _with_item(data, head, rest, value, path)
+    map_ = dict(data) if isinstance(data, dict) else {}
+    inner = _with(map_.get(head), rest, value, path)
+    if inner is None or inner in ({}, []):
+        map_.pop(head, None)
+    else:
+        map_[head] = inner
+    return map_
+
+
+def _with_item(data: Any, number: int, rest: list[str | int], value: JsonValue, path: str) -> Any:
+    items = list(data) if isinstance(data, list) else []
+    if number > len(items):
+        raise InputError.of(f"`{path}`: there are {len(items)} there, so [{number}] leaves a gap")
+    inner = _with(items[number] if number < len(items) else None, rest, value, path)
+    items[number : number + 1] = [] if inner is None or inner in ({}, []) else [inner]
+    return items

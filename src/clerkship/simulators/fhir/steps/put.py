@@ -1,0 +1,51 @@
+"""`fhir.put`: a resource is there, or is another from now on."""
+
+import re
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from clerkship.fhir.choice import spellings
+from clerkship.fhir.resource import Resource
+from clerkship.fhir.validation import validate
+from clerkship.model.misplaced import Place, misplaced, within
+from clerkship.simulators.fhir.state import FhirState
+from clerkship.steps.contract import Stage, Step
+
+_STEP = re.compile(r"[A-Za-z_]\w*|\d+")
+
+
+def _valid(resource: Resource) -> Resource:
+    """Refuse what the standard does not allow, each mistake at its place."""
+    issues = [issue for issue in validate(resource) if issue.severity in ("fatal", "error")]
+    if issues:
+        raise misplaced((_place(resource, issue.expression), issue.text) for issue in issues)
+    return resource
+
+
+def _place(resource: Resource, expression: str) -> Place:
+    """Where `Observation.component[1].value` is in the data: `component, 1, valueQuantity`."""
+    data: Any = resource
+    place: list[int | str] = []
+    for step in _STEP.findall(expression)[1:]:
+        name: int | str = int(step) if step.isdigit() else step
+        if isinstance(data, dict) and isinstance(name, str) and name not in data:
+            name = next((spelt for spelt in spellings(name) if spelt in data), name)
+        place.append(name)
+        inside = within(data, (name,))
+        data = data[name] if inside else None
+    return within(resource, tuple(place))
+
+
+class Put(Step):
+    """Writes a resource: makes one, or replaces the one that has its id. Without an id the server gives it one."""
+
+    name: ClassVar[str] = "fhir.put"
+    simulator: ClassVar[str | None] = "fhir"
+    resource: Annotated[dict[str, Any], AfterValidator(_valid), Field(description="a whole resource, valid by FHIR R4")]
+    sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
+
+    def run(self, stage: Stage) -> None:
+        """Do it."""
+        state, act = stage.state(FhirState, self.sandbox)
+        state.put(act, self.resource)

@@ -1,0 +1,128 @@
+"""A small clinic's chart, people who touch it one after another, and the evidence that comes of it."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+from clerkship.events.event import Event, Payload
+from clerkship.events.evidence import Evidence
+from clerkship.events.log import open_log
+from clerkship.fhir.chart import Chart
+from clerkship.fhir.resource import Resource, render
+from clerkship.kit.ids import Ids
+from clerkship.kit.rng import Rng
+from clerkship.model.task import Task
+from clerkship.playground.overlay import Overlay
+from clerkship.sandbox.state import Act
+from clerkship.simulators.fhir.config import FhirConfig
+from clerkship.simulators.fhir.events import HistoryRead, ResourceRead, ResourcesSearched
+from clerkship.simulators.fhir.state import FhirState
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+ANA: Resource = {
+    "resourceType": "Patient",
+    "id": "ana",
+    "active": True,
+    "birthDate": "1965-03-15",
+    "name": [{"family": "Silva", "given": ["Ana", "Maria"]}],
+    "address": [{"line": ["1 Elm St"], "city": "Springfield"}],
+    "telecom": [{"system": "phone", "value": "555-0100"}],
+}
+EVA: Resource = {"resourceType": "Patient", "id": "eva", "name": [{"family": "Silva", "given": ["Eva"]}]}
+CODES = [{"system": "http://loinc.org", "code": "2823-3"}, {"system": "urn:lab", "code": "K"}]
+
+
+def potassium(id: str, patient: str, value: float, date: str, status: str = "final") -> Resource:
+    """A result."""
+    return {
+        "resourceType": "Observation",
+        "id": id,
+        "status": status,
+        "code": {"coding": CODES, "text": "Potassium"},
+        "subject": {"reference": f"Patient/{patient}"},
+        "effectiveDateTime": date,
+        "valueQuantity": {"value": value, "unit": "mmol/L"},
+    }
+
+
+def appointment(id: str | None, patient: str, status: str = "booked") -> Resource:
+    """A visit that somebody has booked."""
+    actor = {"actor": {"reference": f"Patient/{patient}"}, "status": "accepted"}
+    times = {"start": "2026-03-09T10:00:00Z", "end": "2026-03-09T10:30:00Z"}
+    made: Resource = {"resourceType": "Appointment", "status": status, **times, "participant": [actor]}
+    return {**made, "id": id} if id is not None else made
+
+
+RESOURCES: tuple[Resource, ...] = (
+    ANA,
+    EVA,
+    potassium("k1", "ana", 4.1, "2026-01-05"),
+    potassium("k2", "ana", 5.4, "2026-02-20"),
+    potassium("k3", "eva", 3.9, "2026-02-21", "preliminary"),
+    appointment("visit", "eva"),
+    {"resourceType": "Practitioner", "id": "doc", "name": [{"family": "Okafor"}]},
+    {
+        "resourceType": "Encounter",
+        "id": "enc",
+        "status": "finished",
+        "class": {"code": "AMB"},
+        "subject": {"reference": "Patient/ana"},
+    },
+)
+
+
+class Clinic:
+    """A chart named `ehr`, touched one second after another."""
+
+    def __init__(self, resources: Iterable[Resource] = RESOURCES) -> None:
+        self.state = FhirState(FhirConfig(references="unchecked"), Overlay(Chart(map(render, resources))))
+        self.log, self._writer = open_log()
+        self._ids, self._rng = Ids("seed"), Rng("seed")
+
+    @property
+    def _now(self) -> datetime:
+        return START + timedelta(seconds=len(self.log.events))
+
+    def tell(self, payload: Payload, actor: str = "agent") -> Event:
+        """One fact."""
+        event = self._writer.append("ehr", payload, actor=actor, at=self._now)
+        self.state.apply(event)
+        return event
+
+    def by(self, actor: str) -> Act:
+        """Somebody's hand on the chart."""
+        return Act(actor, self._now, self._ids, self._rng, partial(self.tell, actor=actor))
+
+    def put(self, resource: Resource, actor: str = "agent") -> str:
+        """Somebody writes a resource."""
+        return self.state.put(self.by(actor), resource)
+
+    def patch(self, key: str, path: str, value: Any, actor: str = "agent") -> None:
+        """Somebody puts one value somewhere."""
+        op = "replace" if path[-1].isdigit() else "add"  # or an item would be put before it
+        self.state.patch(self.by(actor), key, [{"op": op, "path": path, "value": value}])
+
+    def delete(self, key: str, actor: str = "agent") -> None:
+        """Somebody deletes a resource."""
+        self.state.delete(self.by(actor), key)
+
+    def read(self, key: str, actor: str = "agent", version: str = "1") -> Event:
+        """Somebody reads a resource."""
+        type, _, id = key.partition("/")
+        return self.tell(ResourceRead(type=type, id=id, version=version), actor)
+
+    def search(self, type: str, query: str, *found: str, included: tuple[str, ...] = (), actor: str = "agent") -> Event:
+        """Somebody searches, and is shown these."""
+        shown = ResourcesSearched(type=type, query=query, total=len(found), found=found, included=included)
+        return self.tell(shown, actor)
+
+    def history(self, *found: str) -> Event:
+        """The agent looks at how things were."""
+        return self.tell(HistoryRead(found=found))
+
+    def evidence(self, about: str | None = None, **entities: Resource) -> Evidence:
+        """All of it, sealed; Ana is the task's patient."""
+        records = {"patient": ANA, **entities}
+        found = Evidence(Task(name="A task"), self.log.ordered(), {"ehr": self.state}, "agent_done", entities=records)
+        return found.about(about) if about is not None else found

@@ -1,0 +1,81 @@
+"""Criteria on a chart as their author meets them: what is wrong in a file, with its line, before anything runs."""
+
+import pytest
+
+from clerkship.engine.catalog import Registered
+from clerkship.library.load import load
+from clerkship.model.problem import InputError
+from tests.simulators.fhir.ward import task
+from tests.workbench import Workbench
+
+CATALOG = Registered()
+
+
+def mistakes(bench: Workbench, criteria: str) -> list[str]:
+    """What validate says of these."""
+    task(bench, criteria)
+    with pytest.raises(InputError) as told:
+        load(bench.folder, CATALOG)
+    return [f"{problem.line}: {problem.message}; {problem.hint}" for problem in told.value.problems]
+
+
+def test_every_mistake_in_a_criterion_has_its_line(bench: Workbench) -> None:
+    criteria = """
+  criteria:
+    - label: a
+      assertion:
+        fhir_resource_state:
+          resource_type: Observation
+          search:
+            patient: "{{ patient.id }}"
+            stauts: final
+          fields:
+            - {path: status, expected: final}
+            - {path: valeu.value, expected: 1}
+    - label: b
+      assertion:
+        fhir_no_other_changes:
+          may:
+            - {type: Patient}
+            - type: Patient
+              fields: [adress]
+    - label: c
+      assertion:
+        fhir_resource_state:
+          resource_type: Patient
+          fields:
+            - path: name.where(
+              expected: x
+"""
+    lines = mistakes(bench, criteria)
+    assert [line.partition(":")[0] for line in lines] == ["14", "17", "24", "30"], lines
+    assert "stauts" in lines[0]
+    assert "did you mean `value`?" in lines[1]
+    assert "did you mean `address`?" in lines[2]
+    assert "is no FHIRPath" in lines[3]
+
+
+def test_an_entity_that_the_task_has_not_is_a_mistake(bench: Workbench) -> None:
+    one = "criteria: [{label: a, assertion: {fhir_was_not_read: {patient_other_than: %s}}}]"
+    [line] = mistakes(bench, f"  {one % 'pateint'}")
+    assert "no entity `pateint`; did you mean `patient`?" in line
+    [line] = mistakes(bench, f"  {one % '[patient, nobody]'}")
+    assert "no entity `nobody`" in line
+
+
+@pytest.mark.parametrize(
+    ("assertion", "warned"),
+    [
+        ("{fhir_resource_state: {resource_type: Patient}}", False),
+        ("{fhir_was_read: Patient}", False),
+        ("{fhir_no_other_changes: {}}", True),
+        ("{fhir_no_other_changes: {may: [{type: Patient, id: '{{ patient.id }}'}]}}", False),
+        ("{never: {event: fhir.resource.deleted}}", True),
+        ("{never: {event: fhir.resource.deleted, where: {id: '{{ patient.id }}'}}}", False),
+    ],
+)
+def test_an_entity_that_narrows_nothing_is_odd(bench: Workbench, assertion: str, warned: bool) -> None:
+    task(bench, f"  criteria: [{{label: a, input_entity_id: patient, assertion: {assertion}}}]")
+    warnings = [str(warning) for warning in load(bench.folder, CATALOG).warnings]
+    assert any("`input_entity_id` does not narrow" in warning for warning in warnings) is warned
+    assert len(warnings) == warned

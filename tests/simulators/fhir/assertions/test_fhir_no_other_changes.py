@@ -1,0 +1,288 @@
+"""`fhir_no_other_changes`: the agent changed what it had to, and nothing that it may not."""
+
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from clerkship.assertions.contract import Check
+from clerkship.fhir import exact
+from clerkship.fhir.resource import Resource
+from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
+from tests.simulators.fhir.assertions.clinic import ANA, RESOURCES, Clinic, appointment, potassium
+
+BOOKED = {"change": "created", "type": "Appointment", "where": {"status": "booked"}}
+MOVED = {"change": "updated", "type": "Patient", "id": "ana", "fields": ["address"]}
+
+
+def check(clinic: Clinic, **args: Any) -> Check:
+    """The check of one chart."""
+    return FhirNoOtherChanges.model_validate(args).check(clinic.evidence())
+
+
+def test_nothing_changed_is_no_other_change_and_reading_is_none() -> None:
+    clinic = Clinic()
+    clinic.read("Patient/eva")
+    found = check(clinic)
+    assert found.passed
+    assert found.detail == "the agent left these changes: nothing, as listed"
+
+
+def test_what_must_change_and_did_passes_with_before_and_after() -> None:
+    clinic = Clinic()
+    clinic.patch("Patient/ana", "/address/0/city", "Shelbyville")
+    found = check(clinic, must=[MOVED])
+    assert found.passed, found.detail
+    assert [(row.path, row.expected, row.actual) for row in found.evidence] == [
+        ("must: updated Patient ana at address", {"gte": 1}, 1),
+        ("Patient/ana: address[0].city", "Springfield", "Shelbyville"),
+    ]
+
+
+def test_what_must_change_and_did_not_fails() -> None:
+    found = check(Clinic(), must=[BOOKED])
+    assert not found.passed
+    assert found.score == 0.0
+    assert "must: created Appointment where status 'booked': 0 (expected at least 1)" in found.detail
+
+
+def test_a_change_that_nothing_lists_fails_with_each_path_that_differs() -> None:
+    clinic = Clinic()
+    clinic.put(ANA | {"active": False, "birthDate": "1965-03-16", "address": [{"city": "Shelbyville"}]})
+    found = check(clinic, must=[MOVED])
+    assert not found.passed
+    assert found.score == 0.0
+    assert found.detail.endswith("not listed: Patient/ana: active, Patient/ana: birthDate")
+    wrong = [(row.path, row.expected, row.actual) for row in found.evidence if not row.passed]
+    assert wrong == [("Patient/ana: active", True, False), ("Patient/ana: birthDate", "1965-03-15", "1965-03-16")]
+    assert found.evidence[-1].seq is not None
+
+
+@pytest.mark.parametrize(
+    ("item", "passed"),
+    [
+        ({"change": "created"}, True),
+        ({"change": "created", "type": "Appointment"}, True),
+        ({"change": "any", "type": "Appointment"}, True),
+        (BOOKED, True),
+        (BOOKED | {"search": {"patient": "Patient/ana"}}, True),
+        (BOOKED | {"search": {"patient": "Patient/eva"}}, False),
+        (BOOKED | {"where": {"status": "cancelled"}}, False),
+        ({"change": "updated", "type": "Appointment"}, False),
+        ({"change": "created", "type": "Observation"}, False),
+        ({"change": "created", "id": "nobody"}, False),
+        (BOOKED | {"count": 1}, True),
+        (BOOKED | {"count": 2}, False),
+        (BOOKED | {"count": {"lte": 1}}, True),
+    ],
+)
+def test_what_is_listed_says_which_changes_it_means(item: dict[str, Any], passed: bool) -> None:
+    clinic = Clinic()
+    clinic.put(appointment(None, "ana"))
+    assert check(clinic, must=[item]).passed is passed
+    assert check(clinic, may=[item]).passed is passed
+
+
+def test_may_asks_for_nothing() -> None:
+    assert check(Clinic(), may=[BOOKED, MOVED]).passed
+
+
+def test_must_not_comes_before_may() -> None:
+    clinic = Clinic()
+    clinic.delete("Appointment/visit")
+    found = check(clinic, may=[{"type": "Appointment"}], must_not=[{"change": "deleted"}])
+    assert not found.passed
+    rows = {row.path: row for row in found.evidence}
+    assert rows["must not: deleted resource"].actual == 1
+    assert rows["Appointment/visit"].actual == "(absent)"
+    assert rows["Appointment/visit"].expected["status"] == "booked"
+
+
+def test_must_not_touch_some_fields() -> None:
+    clinic = Clinic()
+    clinic.patch("Patient/ana", "/address/0/city", "Shelbyville")
+    forbid = [{"type": "Patient", "fields": ["name", "birthDate"]}]
+    assert check(clinic, may=[{"type": "Patient"}], must_not=forbid).passed
+    clinic.patch("Patient/ana", "/name/0/given/1", "Marta")
+    found = check(clinic, may=[{"type": "Patient"}], must_not=forbid)
+    assert [row.path for row in found.evidence if not row.passed][1:] == ["Patient/ana: name[0].given[1]"]
+
+
+def test_fields_of_several_items_go_together() -> None:
+    clinic = Clinic()
+    clinic.put(ANA | {"address": [{"city": "X"}], "telecom": [{"system": "phone", "value": "1"}]})
+    assert check(clinic, must=[MOVED], may=[MOVED | {"fields": ["telecom.value"]}]).passed
+    assert not check(clinic, must=[MOVED]).passed
+
+
+@pytest.mark.parametrize(
+    ("fields", "passed"),
+    [(["value"], True), (["valueQuantity.value"], True), (["value.unit"], False), (["valueQuantity"], True)],
+)
+def test_fields_know_choices(fields: list[str], passed: bool) -> None:
+    clinic = Clinic()
+    clinic.patch("Observation/k1", "/valueQuantity/value", 4.2)
+    assert check(clinic, may=[{"type": "Observation", "fields": fields}]).passed is passed
+
+
+@pytest.mark.parametrize(
+    ("fields", "passed"), [(["name[0].given"], True), (["name[1]"], False), (["name.given[1]"], True)]
+)
+def test_fields_may_have_places(fields: list[str], passed: bool) -> None:
+    clinic = Clinic()
+    clinic.patch("Patient/ana", "/name/0/given/1", "Marta")
+    assert check(clinic, may=[{"type": "Patient", "fields": fields}]).passed is passed
+
+
+def test_what_was_changed_back_or_made_and_removed_is_no_change() -> None:
+    clinic = Clinic()
+    clinic.patch("Patient/ana", "/active", False)
+    clinic.patch("Patient/ana", "/active", True)
+    clinic.delete(clinic.put(appointment(None, "ana")))
+    clinic.delete("Observation/k1")
+    clinic.put(potassium("k1", "ana", 4.1, "2026-01-05"))
+    assert check(clinic).passed
+
+
+def test_what_others_did_is_not_the_agents() -> None:
+    clinic = Clinic()
+    clinic.put(potassium("k9", "ana", 6.6, "2026-03-02"), "scenario")
+    clinic.patch("Patient/eva", "/active", True, "reaction")
+    clinic.delete("Appointment/visit", "person")
+    assert check(clinic).passed
+    clinic.patch("Observation/k9", "/status", "amended")  # of what a step brought, the agent changed this alone
+    found = check(clinic)
+    assert [(row.path, row.expected) for row in found.evidence] == [("Observation/k9: status", "final")]
+
+
+def test_digits_alone_are_no_change_and_evidence_is_plain() -> None:
+    clinic = Clinic()
+    clinic.patch("Observation/k1", "/valueQuantity/value", exact.Decimal("4.10"))
+    assert check(clinic).passed
+    clinic.patch("Observation/k1", "/valueQuantity/value", exact.Decimal("4.20"))
+    clinic.put(potassium("k8", "ana", exact.Decimal("1.50"), "2026-03-01"))
+    found = check(clinic)
+    assert [(row.path, row.actual) for row in found.evidence[:1]] == [("Observation/k1: valueQuantity.value", 4.2)]
+    assert not exact.is_exact([row.model_dump() for row in found.evidence])
+    assert found.evidence[1].actual["valueQuantity"]["value"] == 1.5
+
+
+def test_of_a_resource_that_both_changed_each_has_their_own() -> None:
+    clinic = Clinic()
+    clinic.patch("Patient/ana", "/active", False)
+    clinic.patch("Patient/ana", "/birthDate", "1970-01-01", "scenario")
+    assert [row.path for row in check(clinic).evidence] == ["Patient/ana: active"]
+    clinic.patch("Patient/ana", "/active", True, "scenario")  # and what others have put right is no harm left
+    assert check(clinic).passed
+
+
+def test_a_deletion_by_the_agent_of_what_came_while_it_worked_is_its_own() -> None:
+    clinic = Clinic()
+    key = clinic.put(appointment("new", "ana"), "scenario")
+    clinic.delete(key)
+    found = check(clinic)
+    assert not found.passed
+    assert found.detail.startswith("the agent left these changes: Appointment/new deleted")
+
+
+@pytest.mark.parametrize(
+    ("args", "place", "message"),
+    [
+        ({"must": [{"type": "Pateint"}]}, ("must", 0, "type"), "did you mean `Patient`?"),
+        ({"must": [{"id": "Pateint/1"}]}, ("must", 0, "id"), "unknown resource type"),
+        ({"must": [{"id": "Patient/1", "fields": ["sex"]}]}, ("must", 0, "fields", 0), "no element `sex`"),
+        ({"must": [{"search": {"name": "x"}}]}, ("must", 0), "needs a `type`"),
+        ({"may": [{"type": "Patient", "search": {"nam": "x"}}]}, ("may", 0, "search", "nam"), "nam"),
+        ({"may": [{"type": "Patient", "fields": ["adress"]}]}, ("may", 0, "fields", 0), "did you mean `address`?"),
+        ({"may": [{"type": "Patient", "fields": ["name.first()"]}]}, ("may", 0, "fields", 0), "is no plain path"),
+        ({"may": [{"type": "Patient", "where": {"sex": 1}}]}, ("may", 0, "where", "sex"), "no element `sex`"),
+        ({"must_not": [{"count": 1}]}, ("must_not", 0, "count"), "is not counted"),
+        ({"may": [{"change": "made"}]}, ("may", 0, "change"), "created"),
+    ],
+)
+def test_what_means_nothing_is_refused_at_its_place(args: dict[str, Any], place: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        FhirNoOtherChanges.model_validate(args)
+    assert refused.value.errors()[0]["loc"] == place
+    assert message in refused.value.errors()[0]["msg"]
+
+
+THERE = {f"{resource['resourceType']}/{resource['id']}": resource for resource in RESOURCES}
+KEYS = ("Patient/ana", "Patient/eva", "Observation/k1", "Appointment/visit")
+FIELDS = ("language", "implicitRules")
+
+
+class Write(NamedTuple):
+    """Something somebody does to a resource."""
+
+    actor: str
+    what: str
+    """`put` as it was at first, `delete`, or a field that is set, or taken away."""
+    key: str
+    away: bool
+    number: int
+
+    @property
+    def own(self) -> bool:
+        return self.actor == "agent"
+
+    def done(self, now: Resource | None) -> Resource | None:
+        """What becomes of a resource."""
+        if self.what == "put":
+            return THERE[self.key]
+        if self.what == "delete" or now is None:
+            return None
+        rest = {name: value for name, value in now.items() if name != self.what}
+        return rest if self.away else rest | {self.what: f"x{self.number}"}
+
+
+def writes(whats: tuple[str, ...], away: st.SearchStrategy[bool]) -> st.SearchStrategy[list[Write]]:
+    """Some of them, one after another."""
+    actors = st.sampled_from(("agent", "scenario", "reaction"))
+    one = st.tuples(actors, st.sampled_from(whats), st.sampled_from(KEYS), away)
+    return st.lists(one, max_size=12).map(lambda found: [Write(*each, number) for number, each in enumerate(found)])
+
+
+def naive(done: list[Write]) -> dict[str, Resource | None]:
+    """Every resource after these writes."""
+    now: dict[str, Resource | None] = {key: THERE[key] for key in KEYS}
+    for write in done:
+        now[write.key] = write.done(now[write.key])
+    return now
+
+
+def played(done: list[Write]) -> Clinic:
+    """The same, done to a chart."""
+    clinic = Clinic()
+    for write in done:
+        now = clinic.state.resource(write.key)
+        after = write.done(now)
+        if after is not None:
+            clinic.put(after, write.actor)
+        elif now is not None:
+            clinic.delete(write.key, write.actor)
+    return clinic
+
+
+def left(clinic: Clinic) -> set[str]:
+    """The resources that the check complains of."""
+    found = check(clinic)
+    assert found.passed is (not found.evidence)
+    return {row.path.partition(":")[0] for row in found.evidence}
+
+
+@given(writes(("put", "delete", *FIELDS), st.booleans()))
+def test_it_passes_if_and_only_if_a_naive_comparison_finds_nothing(done: list[Write]) -> None:
+    """Each resource is one side's alone: of the agent's, what differs from the dataset is the agent's doing."""
+    owners: dict[str, bool] = {}
+    done = [write for write in done if owners.setdefault(write.key, write.own) == write.own]
+    assert left(played(done)) == {key for key, now in naive(done).items() if owners.get(key) and now != THERE[key]}
+
+
+@given(writes(FIELDS, st.just(False)))
+def test_where_both_write_it_passes_if_and_only_if_the_agent_makes_no_difference(done: list[Write]) -> None:
+    """All of them beside those of others alone."""
+    alone = naive([write for write in done if not write.own])
+    assert left(played(done)) == {key for key, now in naive(done).items() if now != alone[key]}

@@ -1,0 +1,202 @@
+"""`fhir_resource_state`: the chart is as it should be at the end."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from clerkship.assertions.contract import Check
+from clerkship.events.evidence import NoSuchSandbox
+from clerkship.model.problem import InputError
+from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
+from tests.simulators.fhir.assertions.clinic import Clinic, appointment
+
+K = {"resource_type": "Observation", "search": {"patient": "Patient/ana", "_sort": "date"}}
+FINAL = {"path": "status", "expected": "final"}
+HIGH = {"path": "value.value", "expected": {"gt": 5}}
+
+
+def check(args: dict[str, Any], clinic: Clinic | None = None, about: str | None = None, **entities: Any) -> Check:
+    """The check of one chart."""
+    evidence = (clinic or Clinic()).evidence(about, **entities)
+    return FhirResourceState.model_validate(args).check(evidence)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"resource_type": "Patient"},
+        {"resource_type": "Patient", "search": {"family": "silva", "given": "eva"}},
+        {"resource_type": "Patient", "search": {"active": True, "birthdate": ["ge1960-01-01", "lt1970-01-01"]}},
+        {"resource_type": "Patient", "search": {"_id": "ana"}, "fields": [{"path": "active", "expected": True}]},
+        K | {"fields": [FINAL, {"path": "valueQuantity.value", "expected": 4.1}]},
+        K | {"fields": [{"path": "code.coding.where(system = 'urn:lab').code", "expected": "K"}]},
+        K | {"fields": [{"path": "code.coding.code", "expected": ["2823-3", "K"]}]},
+        K | {"fields": [{"path": "note", "expected": None}, {"path": "interpretation", "expected": {"exists": False}}]},
+        K | {"fields": [{"path": "code.coding.code", "expected": {"not": "1234-5"}}]},
+        K | {"search": {"patient": "Patient/ana", "_sort": "-date"}, "fields": [HIGH]},
+        K | {"which": "any", "fields": [HIGH, FINAL]},
+        K | {"which": "all", "fields": [FINAL]},
+        K | {"count": 2},
+        K | {"count": {"lt": 2}, "fields": [HIGH]},
+        {"resource_type": "Observation", "none": True, "search": {"status": "cancelled"}},
+        {"resource_type": "Observation", "none": True, "fields": [{"path": "status", "expected": "cancelled"}]},
+        {"resource_type": "Patient", "sandbox": "ehr"},
+    ],
+)
+def test_a_chart_as_expected_passes(args: dict[str, Any]) -> None:
+    found = check(args)
+    assert found.passed, found.detail
+    assert found.score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("args", "score", "detail"),
+    [
+        (K | {"fields": [FINAL, HIGH]}, 0.5, "Observation/k1 is there, but not as expected: value.value (of 2 Obs"),
+        (
+            {
+                "resource_type": "Observation",
+                "which": "any",
+                "fields": [HIGH, {"path": "status", "expected": "amended"}],
+            },
+            0.5,
+            "Observation/k2 is there, but not as expected: status (of 3 Observation)",
+        ),
+        (
+            {"resource_type": "Observation", "which": "all", "fields": [FINAL]},
+            2 / 3,
+            "2 of 3 Observation are as expected; not Observation/k3",
+        ),
+        (
+            {
+                "resource_type": "Patient",
+                "search": {"family": "Jones"},
+                "fields": [{"path": "active", "expected": True}],
+            },
+            0.0,
+            "there is no Patient with family=Jones",
+        ),
+        ({"resource_type": "Patient", "which": "all", "search": {"family": "Jones"}}, 0.0, "there is no Patient"),
+        (K | {"count": 3}, 0.0, "Observation with patient=Patient/ana&_sort=date: Observation/k1, Observation/k2 (exp"),
+        (
+            {"resource_type": "Observation", "none": True, "fields": [HIGH]},
+            0.0,
+            "Observation that has value.value more than 5: Observation/k2 (expected 0)",
+        ),
+        (K | {"fields": [{"path": "code.coding.code", "expected": {"not": "K"}}]}, 0.0, "Observation/k1 is there, but"),
+    ],
+)
+def test_what_is_not_as_expected_counts_in_part_and_says_why(args: dict[str, Any], score: float, detail: str) -> None:
+    found = check(args)
+    assert not found.passed
+    assert found.score == pytest.approx(score)
+    assert found.detail.startswith(detail), found.detail
+
+
+def test_evidence_has_every_field_beside_what_was_found() -> None:
+    fields = [FINAL, HIGH, {"path": "note.text", "expected": "x"}, {"path": "code.coding.code", "expected": "K"}]
+    found = check(K | {"fields": fields})
+    assert [(row.path, row.expected, row.actual, row.passed) for row in found.evidence] == [
+        ("status", "final", "final", True),
+        ("value.value", {"gt": 5}, 4.1, False),
+        ("note.text", "x", "(absent)", False),
+        ("code.coding.code", "K", ["2823-3", "K"], True),
+    ]
+
+
+def test_of_all_those_that_failed_come_first_each_with_its_resource() -> None:
+    found = check({"resource_type": "Observation", "which": "all", "fields": [FINAL]})
+    assert found.evidence[0].path == "Observation/k3: status"
+    assert [row.passed for row in found.evidence] == [False, True, True]
+
+
+def test_a_missing_resource_shows_what_was_wanted_of_it() -> None:
+    found = check({"resource_type": "Appointment", "search": {"status": "arrived"}, "fields": [FINAL]})
+    assert [(row.path, row.actual) for row in found.evidence] == [("Appointment", 0), ("status", "(no resource)")]
+
+
+def test_it_is_the_end_that_is_looked_at() -> None:
+    clinic = Clinic()
+    key = clinic.put(appointment(None, "ana"))
+    clinic.put(appointment(key.partition("/")[2], "ana", "cancelled"))
+    clinic.delete("Observation/k1")
+    booked = {
+        "resource_type": "Appointment",
+        "search": {"patient": "Patient/ana"},
+        "fields": [{"path": "status", "expected": "booked"}],
+    }
+    found = check(booked, clinic)
+    assert not found.passed
+    assert found.evidence[0].actual == "cancelled"
+    assert check(K | {"count": 1}, clinic).passed
+
+
+@pytest.mark.parametrize(
+    ("args", "about", "passed", "detail"),
+    [
+        (
+            {"resource_type": "Patient", "fields": [{"path": "birthDate", "expected": "1965-03-15"}]},
+            "patient",
+            True,
+            "",
+        ),
+        ({"resource_type": "Observation", "count": 2}, "patient", True, "Observation about patient (Patient/ana)"),
+        ({"resource_type": "Appointment", "none": True}, "patient", True, ""),  # the only one is Eva's
+        ({"resource_type": "Encounter", "count": 1}, "patient", True, ""),
+        ({"resource_type": "Observation", "search": {"status": "preliminary"}}, "patient", False, "there is no Obs"),
+        ({"resource_type": "Encounter", "count": 0}, "doc", True, ""),
+    ],
+)
+def test_about_an_entity_it_is_that_record_or_what_refers_to_it(
+    args: dict[str, Any], about: str, passed: bool, detail: str
+) -> None:
+    found = check(args, None, about, doc={"resourceType": "Practitioner", "id": "doc"})
+    assert found.passed is passed, found.detail
+    assert found.detail.startswith(detail)
+
+
+def test_an_entity_that_nothing_of_the_type_can_refer_to_is_an_error_not_a_verdict() -> None:
+    with pytest.raises(InputError, match="Location has no reference to a Patient"):
+        check({"resource_type": "Location", "none": True}, None, "patient")
+    with pytest.raises(InputError, match="`row` is no FHIR resource"):
+        check({"resource_type": "Patient"}, None, "row", row={"mrn": "1"})
+
+
+def test_a_chart_that_is_not_there_is_an_error_not_a_verdict() -> None:
+    with pytest.raises(NoSuchSandbox):
+        check({"resource_type": "Patient", "sandbox": "other"})
+
+
+@pytest.mark.parametrize(
+    ("args", "place", "message"),
+    [
+        ({"resource_type": "Pateint"}, ("resource_type",), "unknown resource type `Pateint`; did you mean `Patient`?"),
+        ({}, ("resource_type",), "required"),
+        ({"resource_type": "Patient", "search": {"famly": "x"}}, ("search", "famly"), "famly"),
+        ({"resource_type": "Patient", "search": {"birthdate": "soon"}}, ("search", "birthdate"), "soon"),
+        ({"resource_type": "Patient", "search": {"family:nearly": "x"}}, ("search", "family:nearly"), "nearly"),
+        (
+            {"resource_type": "Patient", "fields": [FINAL]},
+            ("fields", 0, "path"),
+            "there is no element `status`",
+        ),
+        (
+            {"resource_type": "Observation", "fields": [{"path": "a..b", "expected": 1}]},
+            ("fields", 0, "path"),
+            "`a..b` is no FHIRPath",
+        ),
+        ({"resource_type": "Patient", "fields": [{"path": "id", "expected": {"matchs": "x"}}]}, None, "matchs"),
+        ({"resource_type": "Patient", "count": 1, "none": True}, (), "do not go together"),
+        ({"resource_type": "Patient", "which": "last"}, ("which",), "first"),
+        ({"resource_type": "Patient", "search": {"family": {"a": 1}}}, None, "valid"),
+    ],
+)
+def test_what_could_only_fail_is_refused_at_its_place(
+    args: dict[str, Any], place: tuple[str | int, ...] | None, message: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        FhirResourceState.model_validate(args)
+    error = refused.value.errors()[0]
+    assert place is None or error["loc"] == place
+    assert message in error["msg"]

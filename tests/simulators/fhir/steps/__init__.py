@@ -1,0 +1,1 @@
+"""Tests of the steps on a chart."""

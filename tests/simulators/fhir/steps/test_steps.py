@@ -1,0 +1,181 @@
+"""`fhir.put`, `fhir.patch`, `fhir.delete`: before the agent starts, and while it works."""
+
+from typing import Any
+
+import pytest
+
+from clerkship.engine.catalog import Registered
+from clerkship.library.load import load
+from clerkship.model.problem import InputError
+from tests.simulators.fhir.ward import task
+from tests.workbench import Workbench
+
+BEFORE = """
+  scenario:
+    steps:
+      - fhir.put: {resource: {resourceType: Patient, id: new, name: [{family: Okafor}]}}
+      - fhir.put: {resource: {resourceType: Basic, code: {text: without an id}}}
+      - fhir.put:
+          sandbox: ehr
+          resource:
+            resourceType: Observation
+            id: k1
+            status: amended
+            code: {text: Potassium}
+            subject: {reference: "Patient/{{ patient.id }}"}
+            effectiveDateTime: "{{ now | minus('1d') | date }}"
+            valueQuantity: {value: 4.10, unit: mmol/L}
+      - fhir.patch:
+          resource: Patient/eva
+          set: {name.family: Souza, "telecom[0].value": "555", "telecom[0].system": phone, active: null}
+      - fhir.patch: {type: Patient, id: eva, operations: [{op: replace, path: /birthDate, value: "1972-07-01"}]}
+      - fhir.delete: {resource: Patient/new}
+  criteria:
+    - label: amended
+      assertion:
+        fhir_resource_state:
+          resource_type: Observation
+          fields:
+            - {path: status, expected: amended}
+            - {path: effective, expected: "2026-03-01"}
+            - {path: value.value, expected: 4.1}
+    - label: changed
+      assertion:
+        fhir_resource_state:
+          resource_type: Patient
+          search: {_id: eva}
+          fields:
+            - {path: name.family, expected: Souza}
+            - {path: telecom.value, expected: "555"}
+            - {path: active, expected: null}
+            - {path: birthDate, expected: "1972-07-01"}
+    - label: gone
+      assertion: {fhir_resource_state: {resource_type: Patient, search: {_id: new}, none: true}}
+    - label: numbered
+      assertion: {fhir_resource_state: {resource_type: Basic, count: 1}}
+    - label: nothing by the agent
+      assertion: {fhir_no_other_changes: {}}
+"""
+
+
+def test_steps_set_a_chart_up(bench: Workbench) -> None:
+    task(bench, BEFORE)
+    run = bench.run_one(lambda task_item, sandboxes: None)
+    assert run.error == ""
+    assert {each.label: each.detail for each in run.criteria if not each.passed} == {}
+    assert run.verdict == "pass"
+    written = [event for event in bench.events(run) if event["kind"].startswith("fhir.resource.")]
+    assert {event["actor"] for event in written} == {"scenario"}
+
+
+WHILE = """
+  scenario:
+    steps:
+      - at: +10m
+        fhir.put:
+          resource:
+            resourceType: Observation
+            id: late
+            status: final
+            code: {coding: [{system: http://loinc.org, code: 2823-3}]}
+            subject: {reference: "Patient/{{ patient.id }}"}
+            effectiveDateTime: "{{ now | plus('10m') }}"
+            valueQuantity: {value: 6.2, unit: mmol/L}
+      - at: +20m
+        fhir.patch: {resource: Observation/late, set: {status: corrected, valueQuantity.value: 5.2}}
+      - at: +30m
+        fhir.delete: {resource: Observation/k1}
+  criteria:
+    - label: read
+      input_entity_id: patient
+      assertion: {fhir_was_read: {resource_type: Observation, where: {value.value: 6.2}}}
+    - label: read once corrected
+      assertion: {fhir_was_read: {id: Observation/late, where: {status: corrected}}}
+    - label: nothing else
+      assertion: {fhir_no_other_changes: {}}
+"""
+
+
+def test_steps_happen_while_the_agent_works(bench: Workbench) -> None:
+    seen: list[list[Any]] = []
+
+    def on_task(task_item: Any, sandboxes: Any) -> None:
+        for _ in range(4):
+            found = sandboxes["ehr"].search("Observation", {"patient": "Patient/ana"})
+            seen.append(sorted((each["id"], each["valueQuantity"]["value"]) for each in found))
+            sandboxes.wait()
+
+    task(bench, WHILE)
+    run = bench.run_one(on_task)
+    assert seen == [[("k1", 4.1)], [("k1", 4.1), ("late", 6.2)], [("k1", 4.1), ("late", 5.2)], [("late", 5.2)]]
+    assert {each.label: each.detail for each in run.criteria if not each.passed} == {}
+
+
+def test_a_step_that_cannot_be_done_is_the_authors_mistake(bench: Workbench) -> None:
+    task(bench, "  scenario: [{fhir.delete: {resource: Patient/nobody}}]\n  criteria: []")
+    run = bench.run_one(lambda task_item, sandboxes: None)
+    assert run.status == "errored"
+    assert "fhir.delete" in run.error
+
+
+def problems(bench: Workbench) -> list[str]:
+    """What validate says."""
+    with pytest.raises(InputError) as told:
+        load(bench.folder, Registered())
+    return [f"{problem.line}: {problem.message}; {problem.hint}" for problem in told.value.problems]
+
+
+def test_a_resource_that_r4_does_not_allow_is_told_line_by_line(bench: Workbench) -> None:
+    task(
+        bench,
+        """
+  scenario:
+    steps:
+      - fhir.put:
+          resource:
+            resourceType: Observation
+            status: finished
+            code: {text: x}
+            component:
+              - code: {text: y}
+                valueQuantity: {value: high}
+            valeu: 1
+""",
+    )
+    lines = problems(bench)
+    assert [line.partition(":")[0] for line in lines] == ["12", "16", "17"], lines
+    assert "finished" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ("fhir.put: {resource: {resourceType: Pateint}}", "Pateint"),
+        ("fhir.put: {resource: {id: x}}", "resourceType"),
+        ("fhir.delete: {}", "expected `resource`, such as Patient/42, or `type` and `id`"),
+        ("fhir.delete: {resource: ana}", "`ana` is no resource"),
+        ("fhir.delete: {resource: Patient/ana, type: Patient}", "expected `resource`"),
+        ("fhir.delete: {type: Patient}", "expected `resource`"),
+        ("fhir.delete: {resource: Pateint/ana}", "did you mean `Patient`?"),
+        ("fhir.patch: {resource: Patient/ana}", "expected `operations` or `set`"),
+        ("fhir.patch: {resource: Patient/ana, set: {birthdate: x}}", "did you mean `birthDate`?"),
+        ("fhir.patch: {resource: Patient/ana, set: {name.first(): x}}", "is no plain path"),
+        ("fhir.patch: {resource: Patient/ana, operations: [{op: put, path: /a}]}", "expected add or remove"),
+        ("fhir.patch: {resource: Patient/ana, operations: [{op: add, path: /a}]}", "`add` needs `value`"),
+        ("fhir.patch: {resource: Patient/ana, operations: [{op: move, path: /a}]}", "`move` needs `from`"),
+        ("fhir.patch: {resource: Patient/ana, operations: [{op: remove, path: a}]}", "`a` is no JSON pointer"),
+        ("fhir.put: {sandbox: other, resource: {resourceType: Patient}}", "no sandbox `other`"),
+    ],
+)
+def test_a_step_that_means_nothing_is_refused(bench: Workbench, step: str, message: str) -> None:
+    task(bench, f"  scenario: [{{{step}}}]")
+    assert any(message in line for line in problems(bench)), problems(bench)
+
+
+def test_a_template_that_is_wrong_is_told_once(bench: Workbench) -> None:
+    resource = (
+        "{resourceType: Basic, code: {text: x}, created: '{{ nwo | date }}', subject: {reference: 'X/{{ p.id }}'}}"
+    )
+    task(bench, f"  scenario: [{{fhir.put: {{resource: {resource}}}}}]")
+    lines = problems(bench)
+    assert ["nwo" in lines[0], "p" in lines[1], len(lines)] == [True, True, 2], lines
