@@ -305,9 +305,9 @@ def theirs_over_http(peer: Peer, data: Path, size: int, seconds: float, connecti
             once = _load(url, "", work, seconds, 1, most=1)
             if work.needs not in once.sample:
                 found[work.name] = "cannot"
-            else:  # eight of what takes seconds would tell no more
-                several = connections if once.seconds < seconds / connections else 1
-                found[work.name] = _load(url, "", work, seconds, several).rate
+            else:
+                slow = once.seconds > seconds  # once more would tell no more
+                found[work.name] = (once if slow else _load(url, "", work, seconds, connections)).rate
     return found
 
 
