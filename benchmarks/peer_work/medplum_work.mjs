@@ -45,21 +45,24 @@ async function ask(method, target, body) {
 async function measure(work, seconds) {
   await fresh();
   let began = performance.now();
+  let spent = process.cpuUsage();
+  const cpu = () => Object.values(process.cpuUsage(spent)).reduce((one, other) => one + other) / 1e6;
   const [status, sample] = await ask(work.method, work.target, work.body);
   const once = (performance.now() - began) / 1000;
   if (status >= 300 || !sample.includes(work.needs)) {
     return { cannot: `${status}: ${sample.slice(0, 200)}` };
   }
   if (once > seconds) {
-    return { requests: 1, seconds: once };
+    return { requests: 1, seconds: once, cpu: cpu() };
   }
   began = performance.now();
+  spent = process.cpuUsage();
   let done = 0;
   while (done < work.most && performance.now() - began < seconds * 1000) {
     await ask(work.method, work.target, work.body);
     done += 1;
   }
-  return { requests: done, seconds: (performance.now() - began) / 1000 };
+  return { requests: done, seconds: (performance.now() - began) / 1000, cpu: cpu() };
 }
 
 async function serve() {
