@@ -151,7 +151,8 @@ class Connection(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         """All but the body."""
         self._in_head, self._head_size = False, 0
-        if "expect" not in self._headers or self._waiting or self._task is not None:
+        expects = "expect" in self._headers and self._headers["expect"].lower() == "100-continue"
+        if not expects or self._waiting or self._task is not None:
             return
         if self._objection is None and int(self._headers.get("content-length", 0)) <= BODY_LIMIT:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
