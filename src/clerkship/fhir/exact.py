@@ -52,11 +52,17 @@ def dumps(data: Any) -> bytes:
 
 def is_exact(data: Any) -> bool:
     """Whether plain JSON would lose digits of it."""
-    if isinstance(data, dict):
-        return any(map(is_exact, data.values()))
-    if isinstance(data, list):
-        return any(map(is_exact, data))
-    return type(data) is Decimal
+    left = [data]
+    while left:
+        item = left.pop()
+        kind = type(item)
+        if kind is dict:
+            left.extend(item.values())
+        elif kind is list:
+            left.extend(item)
+        elif kind is Decimal:
+            return True
+    return False
 
 
 def pretty(data: Any) -> bytes:

@@ -34,7 +34,9 @@ def references(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]
         if isinstance(data.get("reference"), str):
             yield path, data
         for name, value in data.items():
-            yield from references(value, f"{path}.{name}" if path else name)
+            if isinstance(value, dict | list):
+                yield from references(value, f"{path}.{name}" if path else name)
     elif isinstance(data, list):
         for number, item in enumerate(data):
-            yield from references(item, f"{path}[{number}]")
+            if isinstance(item, dict | list):
+                yield from references(item, f"{path}[{number}]")

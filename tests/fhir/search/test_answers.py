@@ -6,7 +6,7 @@ import pytest
 
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.search import find, included, page, parse_query, shown
+from clerkship.fhir.search import Page, find, included, page, parse_query, shown
 from tests.fhir.search.shelf_of import Changed, ids, keys, made, pairs, refusal, view_of
 
 
@@ -118,7 +118,7 @@ def test_a_cursor_of_another_search_or_of_nobody_is_refused() -> None:
 
 def test_nothing_on_a_page_of_nothing() -> None:
     query = parse_query("Patient", pairs("_count=0"))
-    assert page(find(PEOPLE, query), query, 10) == ([], "", 5)
+    assert page(find(PEOPLE, query), query, 10) == Page([], "", 5)
 
 
 CARE = view_of(

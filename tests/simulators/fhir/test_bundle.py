@@ -210,6 +210,7 @@ GOOD = [
         (entry("PUT", "Patient/ada", BEN), 400),
         (entry("PUT", "Patient/a_b", {**BEN, "id": "a_b"}), 400),
         (entry("PUT", "Patient/ada", ADA, ifMatch='W/"9"'), 412),
+        (entry("PUT", "Patient/ada", ADA, ifNoneMatch="*"), 412),
         (entry("DELETE", "Patient/ben"), 400),
         (entry("GET", "Patient/nobody"), 404),
         (entry("GET", "Patient?colour=red"), 400),

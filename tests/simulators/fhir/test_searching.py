@@ -1,5 +1,7 @@
 """Searching: pages, links, what comes along, and what is said of what was left out."""
 
+from itertools import pairwise
+
 import pytest
 
 from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, POTASSIUM, Server
@@ -35,6 +37,16 @@ def test_pages_are_followed_to_the_end_whoever_writes_meanwhile() -> None:
     server.send("DELETE", "Patient/p15")
     keys = [key for page in followed(server, first) for key in page.keys]
     assert keys == [f"Patient/p{number:02}" for number in range(25) if number != 15]
+
+
+def test_pages_lead_back_too() -> None:
+    server = Server(*MANY)
+    pages = followed(server, server.get("Patient?name=same&_count=10"))
+    for earlier, later in pairwise(pages):
+        [back] = [link["url"] for link in later.json["link"] if link["relation"] == "previous"]
+        assert server.get(back.removeprefix(f"{BASE}/")).entries == earlier.entries
+    assert [link["relation"] for link in pages[1].json["link"]] == ["self", "first", "previous", "next"]
+    assert [link["relation"] for link in pages[2].json["link"]] == ["self", "first", "previous"]
 
 
 def test_a_page_is_as_large_as_the_server_says_and_no_larger() -> None:

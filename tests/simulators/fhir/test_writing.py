@@ -1,11 +1,17 @@
 """Creating, updating, deleting; versions; what the server lets through and what it does not."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from clerkship.fhir.chart import Chart
+from clerkship.fhir.resource import render
+from clerkship.playground.overlay import Overlay
+from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import DefectAccepted, ResourceCreated, ResourceUpdated
-from tests.simulators.fhir.server import ADA, BASE, BEN, POTASSIUM, Server, without
+from clerkship.simulators.fhir.state import FhirState
+from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, POTASSIUM, Server, without
 
 ZOE = {"resourceType": "Patient", "name": [{"family": "Zimmer"}]}
 
@@ -137,6 +143,32 @@ def test_references_must_lead_somewhere() -> None:
     for reference in ("Patient/ada/_history/1", "https://elsewhere.example/fhir/Patient/1"):
         assert server.send("POST", "Observation", {**lost, "subject": {"reference": reference}}).status == 201
     assert Server(references="unchecked").send("POST", "Observation", lost).status == 201
+
+
+def test_who_changes_something_else_is_not_blamed_for_what_the_dataset_lacks() -> None:
+    server = Server({**POTASSIUM, "id": "k9"})
+    assert (
+        server.send("PATCH", "Observation/k9", [{"op": "replace", "path": "/status", "value": "amended"}]).status == 200
+    )
+    other = {"op": "replace", "path": "/subject/reference", "value": "Patient/nobody"}
+    with server.untouched():
+        answer = server.send("PATCH", "Observation/k9", [other])
+        assert [issue["expression"] for issue in answer.json["issue"]] == [["Observation.subject"]]
+
+
+def test_a_fork_does_not_look_at_the_chart() -> None:
+    class Untouchable(Chart):
+        """One that says so when anybody does."""
+
+        def __getitem__(self, key: str) -> bytes:
+            raise AssertionError(key)
+
+        def __iter__(self) -> Iterator[str]:
+            raise AssertionError("all of it")
+
+    state = FhirState(FhirConfig(), Overlay(Untouchable(map(render, CHART))))
+    assert state.dump() == {}
+    assert state.changes() == {}
 
 
 def test_a_reference_with_the_servers_own_address_is_kept_relative() -> None:

@@ -30,6 +30,8 @@ class Page(NamedTuple):
     next_cursor: str
     """Empty on the last page."""
     total: int
+    previous_cursor: str | None = None
+    """None on the first page; empty where that is the one before."""
 
 
 def page(found: Found, query: Query, default_count: int) -> Page:
@@ -38,7 +40,14 @@ def page(found: Found, query: Query, default_count: int) -> Page:
     start = _start(found, query) if query.cursor else 0
     keys = list(found.keys[start : start + count])
     more = bool(count) and start + count < found.total
-    return Page(keys, _cursor(query, found.places.place(start + count - 1)) if more else "", found.total)
+    further = _cursor(query, found.places.place(start + count - 1)) if more else ""
+    return Page(keys, further, found.total, _before(found, query, start, count))
+
+
+def _before(found: Found, query: Query, start: int, count: int) -> str | None:
+    if not start or not count:
+        return None
+    return _cursor(query, found.places.place(start - count - 1)) if start > count else ""
 
 
 def _mark(query: Query, said: bytes) -> bytes:

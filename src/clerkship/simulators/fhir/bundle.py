@@ -1,4 +1,4 @@
-"""Batches and transactions (R4 §3.1.0.11): entries one by one, or all of them or none."""
+"""Batches and transactions (R4 http: batch/transaction): entries one by one, or all of them or none."""
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -156,6 +156,7 @@ class Processor:
                 writing.patch(self.draft, entry.key, resource, if_match=if_match(ask.headers))
                 return interactions.written(ask, entry.key, new=False)
             new = not self.draft.is_there(entry.key)
+            interactions.refuse_if_there(ask, entry.key)
             if operation == "create":
                 writing.create(self.draft, resource, ask.params["type"], entry.key.partition("/")[2])
             else:
@@ -163,7 +164,7 @@ class Processor:
             return interactions.written(ask, entry.key, new=new)
 
     def _resolve(self, reference: str) -> str:
-        """R4 §3.1.0.11.2: a condition means one resource, and a name of the client's own means an entry."""
+        """R4 http, conditional references: a condition means one resource; a client's own name means an entry."""
         if reference.startswith("urn:"):
             if self.draft.settings.references == "checked":
                 raise refusal(422, "not-found", f"no entry has the fullUrl {reference[:200]}")

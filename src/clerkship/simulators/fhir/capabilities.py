@@ -1,4 +1,4 @@
-"""What this server can do, as a CapabilityStatement: told by its routes, its parameters and its config (R4 §5.1)."""
+"""What this server can do, as a CapabilityStatement (R4 http: capabilities), told by routes, parameters and config."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

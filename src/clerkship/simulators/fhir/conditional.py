@@ -1,4 +1,4 @@
-"""Conditions: which resource is meant, by what a search finds (R4 §3.1.0.5.2, §3.1.0.6.2, §3.1.0.7.1, §3.1.0.8)."""
+"""Conditions: which resource is meant, by what a search finds (R4 http: conditional create, update, delete)."""
 
 from urllib.parse import parse_qsl
 

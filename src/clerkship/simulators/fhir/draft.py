@@ -9,7 +9,8 @@ from clerkship.events.event import Payload
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.exact import is_exact
 from clerkship.fhir.issue import Issue
-from clerkship.fhir.resource import Resource, plain, render, stamp
+from clerkship.fhir.reference import references
+from clerkship.fhir.resource import Resource, key_of, plain, render, stamp
 from clerkship.sandbox.state import Act
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import (
@@ -191,11 +192,19 @@ class Draft:
 
     def check(self) -> None:
         """Whether all of it can be: what it refers to is there."""
-        if self.settings.references == "checked":
-            issues = [placed(issue, where) for where, resource in self._unchecked for issue in dangling(resource, self)]
+        if self._unchecked and self.settings.references == "checked":
+            issues = [placed(issue, where) for where, resource in self._unchecked for issue in self._lost(resource)]
             if issues:
                 raise FhirRefusal(422, *issues)
         self._unchecked.clear()
+
+    def _lost(self, resource: Resource) -> list[Issue]:
+        """References of a resource that lead nowhere, and did not stand in it before."""
+        issues = list(dangling(resource, self))
+        before = self.state.resource(key_of(resource)) if issues else None
+        if before is None:
+            return issues
+        return list(dangling(resource, self, {holder["reference"] for _, holder in references(before)}))
 
     def keep(self) -> None:
         """Do it: each thing is taken down, and so changes the store."""

@@ -1,4 +1,4 @@
-"""The entries of a batch or a transaction, as requests (R4 §3.1.0.11)."""
+"""The entries of a batch or a transaction, as requests (R4 http: batch/transaction)."""
 
 import base64
 import binascii

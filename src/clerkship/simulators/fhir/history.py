@@ -1,4 +1,4 @@
-"""How things were: the versions of one resource, of a type, of everything (R4 §3.1.0.13)."""
+"""How things were: the versions of one resource, of a type, of everything (R4 http: history)."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Writing interactions as they are asked for over HTTP, each with its conditional sister (R4 §3.1.0.5 to §3.1.0.8)."""
+"""Writing interactions as they are asked for over HTTP, each with its conditional sister (R4 http)."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def conditional_update(ask: Ask) -> Answer:
 
 
 def target_of_update(ask: Ask, type: str, resource: Any) -> str | None:
-    """Which resource a conditional update is for; None for one the server has to name (R4 §3.1.0.5.2)."""
+    """Which resource a conditional update is for; None for one the server has to name (R4 http: conditional update)."""
     if not isinstance(resource, dict):
         raise refusal(400, "structure", "a resource is a JSON object with a `resourceType`")
     id = resource.get("id")
@@ -66,9 +66,14 @@ def target_of_update(ask: Ask, type: str, resource: Any) -> str | None:
 
 def _updated(ask: Ask, key: str, resource: Any) -> Answer:
     new = not ask.draft.is_there(key)
-    if if_none_match(ask.headers) == "*" and not new:
-        raise refusal(412, "conflict", f"there is a {key} already")
+    refuse_if_there(ask, key)
     return written(ask, writing.update(ask.draft, key, resource, if_match=if_match(ask.headers)), new=new)
+
+
+def refuse_if_there(ask: Ask, key: str) -> None:
+    """RFC 9110 §13.1.2: `If-None-Match: *` is for those who would only make it."""
+    if if_none_match(ask.headers) == "*" and ask.draft.is_there(key):
+        raise refusal(412, "conflict", f"there is a {key} already")
 
 
 def patch(ask: Ask) -> Answer:

@@ -39,6 +39,18 @@ NOT_DONE = (
         Request("GET", "/Patient", headers={"accept": "application/fhir+json; fhirVersion=5.0"}),
         406,
     ),
+    NotDone(
+        "a Binary as the bytes it holds",
+        "base64 in its `data`",
+        Request("GET", "/Binary/b1", headers={"accept": "application/pdf"}),
+        406,
+    ),
+    NotDone(
+        "bodies that are compressed",
+        "as they are",
+        Request("POST", "/Patient", headers={"content-type": FHIR_JSON, "content-encoding": "gzip"}, body=b"\x1f\x8b"),
+        415,
+    ),
     NotDone("FHIRPath Patch and XML Patch", "JSON Patch; in a Bundle, as a Binary", _PATCH, 415),
     NotDone(
         "deleting several by one condition",

@@ -1,4 +1,4 @@
-"""Reading a resource as it is, and as it was (R4 §3.1.0.2, §3.1.0.3)."""
+"""Reading a resource as it is, and as it was (R4 http: read, vread)."""
 
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import parse, render
@@ -52,7 +52,7 @@ def _shown(ask: Ask, version: Version, operation: str, status: int) -> Answer:
 
 
 def _in_part(ask: Ask, type: str, data: bytes) -> bytes:
-    """As much of it as is asked for (R4 §3.1.0.2, summary and elements)."""
+    """As much of it as is asked for (R4 http: read, summary and elements)."""
     asked = [pair for pair in ask.pairs if pair[0] in PARTS]
     if not asked:
         return data
@@ -63,7 +63,7 @@ def _in_part(ask: Ask, type: str, data: bytes) -> bytes:
 
 
 def _has_it(ask: Ask, version: Version) -> bool:
-    """Whether the client has this version already (R4 §3.1.0.1.3, conditional read)."""
+    """Whether the client has this version already (R4 http: conditional read)."""
     tag = if_none_match(ask.headers)
     if tag is not None:
         return tag in ("*", version.id)

@@ -1,7 +1,7 @@
 """References as a server keeps them: relative to itself, and to what is there."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -45,11 +45,14 @@ def relative(body: bytes, base: str) -> bytes:
     return body
 
 
-def dangling(resource: Resource, known: Known) -> Iterator[Issue]:
-    """References that lead nowhere: to what this server does not have, or to nothing in the resource itself."""
+def dangling(resource: Resource, known: Known, kept: Container[str] = ()) -> Iterator[Issue]:
+    """References that lead nowhere: to what this server does not have, or to nothing in the resource itself. Those that
+    it had already, which nobody is now writing, are left alone."""
     contained: set[Any] | None = None
     for path, holder in references(resource):
         text: str = holder["reference"]
+        if text in kept:
+            continue
         expression = f"{resource['resourceType']}.{path}"
         if text.startswith("#"):
             if contained is None:

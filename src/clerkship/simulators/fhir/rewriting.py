@@ -15,7 +15,7 @@ Resolve = Callable[[str], str]
 
 
 def spellings(full_url: str) -> list[str]:
-    """How else other entries may refer to one than by its fullUrl: by the end of it (R4 §2.36.4.1)."""
+    """How else other entries may refer to one than by its fullUrl: by the end of it (R4 bundle: references)."""
     found = _RESTFUL.fullmatch(full_url)
     return [found[1]] if found is not None else []
 
@@ -23,7 +23,10 @@ def spellings(full_url: str) -> list[str]:
 def rewritten(resource: Any, names: Mapping[str, str], resolve: Resolve) -> Any:
     """The same data, with every link to another entry, and every condition, replaced by what it means."""
     if isinstance(resource, dict):
-        return {name: _value(name, value, names, resolve) for name, value in resource.items()}
+        return {
+            name: _value(name, value, names, resolve) if isinstance(value, str | dict | list) else value
+            for name, value in resource.items()
+        }
     return [rewritten(item, names, resolve) for item in resource] if isinstance(resource, list) else resource
 
 

@@ -1,4 +1,4 @@
-"""The interactions of a FHIR server: which request is which (R4 §3.1.0.0)."""
+"""The interactions of a FHIR server: which request is which (R4 http)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

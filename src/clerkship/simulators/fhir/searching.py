@@ -1,4 +1,4 @@
-"""Searching (R4 §3.1.0.9): a page of what matches, and what comes with it."""
+"""Searching (R4 http: search): a page of what matches, and what comes with it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -81,12 +81,12 @@ def _searched(ask: Ask, type: str, compartment: tuple[str, str] | None = None) -
             within="/".join(compartment or ()),
         )
     )
-    links = _links(ask, query, "" if counted else page.next_cursor)
+    links = _links(ask, query, page) if not counted else _links(ask, query, engine.Page([], "", page.total))
     entries = [*_shown(draft, query, keys, "match"), *_shown(draft, query, along, "include"), *_told(query)]
     return Answer(200, splice.bundle("searchset", links, entries, None if query.total == "none" else page.total))
 
 
-def _links(ask: Ask, query: engine.Query, further: str) -> list[tuple[str, str]]:
+def _links(ask: Ask, query: engine.Query, page: engine.Page) -> list[tuple[str, str]]:
     here = splice.url(ask.draft.base, ask.path)
 
     def at(cursor: str) -> str:
@@ -94,9 +94,11 @@ def _links(ask: Ask, query: engine.Query, further: str) -> list[tuple[str, str]]
         return f"{here}?{text}" if text else here
 
     links = [("self", at(query.cursor))]
-    if query.cursor or further:
+    if query.cursor or page.next_cursor:
         links.append(("first", at("")))
-    return [*links, ("next", at(further))] if further else links
+    if page.previous_cursor is not None:
+        links.append(("previous", at(page.previous_cursor)))
+    return [*links, ("next", at(page.next_cursor))] if page.next_cursor else links
 
 
 def _shown(draft: Draft, query: engine.Query, keys: Iterable[str], mode: str) -> Iterator[bytes]:
@@ -113,7 +115,7 @@ def _shown(draft: Draft, query: engine.Query, keys: Iterable[str], mode: str) ->
 
 
 def _told(query: engine.Query) -> Iterator[bytes]:
-    """What was left out of account (R4 §3.1.1.3.1): said, never silent."""
+    """What was left out of account (R4 search: handling errors): said, never silent."""
     if query.ignored:
         yield splice.told(render(outcome(query.ignored)))
 

@@ -42,12 +42,12 @@ def match(base: str, key: str, data: bytes, mode: str = "match") -> bytes:
 
 
 def told(data: bytes) -> bytes:
-    """An OperationOutcome about the search itself (R4 §3.1.1.4.1)."""
+    """An OperationOutcome about the search itself (R4 search: search outcome)."""
     return b'{"resource":%s,"search":{"mode":"outcome"}}' % data
 
 
 def past(base: str, key: str, version: Version, first: bool) -> bytes:
-    """An entry of a history: what was asked, what was answered, and what it was then (R4 §3.1.0.13)."""
+    """An entry of a history: what was asked, what was answered, and what it was then (R4 http: history)."""
     type = key.partition("/")[0]
     asked = {"method": version.method, "url": type if version.method == "POST" else key}
     answer = {"status": "204" if version.gone else "201" if first else "200", "etag": version.etag}

@@ -1,4 +1,4 @@
-"""Versions of a resource, and what the head of its byte form says of the one it is (R4 §2.1.0.2, meta)."""
+"""Versions of a resource, and what the head of its byte form says of the one it is (R4 resource: meta)."""
 
 import re
 from datetime import UTC, datetime
@@ -35,7 +35,7 @@ class Version(NamedTuple):
 
     @property
     def etag(self) -> str:
-        """As HTTP has it: weak, for the bytes may differ (R4 §3.1.0.1.3)."""
+        """As HTTP has it: weak, for the bytes may differ (R4 http: versioning)."""
         return f'W/"{self.id}"'
 
 

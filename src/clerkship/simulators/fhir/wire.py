@@ -1,4 +1,4 @@
-"""HTTP as FHIR uses it: media types, preconditions, preferences, bodies (R4 §3.1.0.1)."""
+"""HTTP as FHIR uses it: media types, preconditions, preferences, bodies (R4 http: general considerations)."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ Pairs = tuple[tuple[str, str], ...]
 JSON_PATCH = "application/json-patch+json"
 FORM = "application/x-www-form-urlencoded"
 GENERAL = frozenset({"_format", "_pretty"})
-"""Parameters that any request may have (R4 §3.1.0.1.10)."""
+"""Parameters that any request may have (R4 http: general parameters)."""
 _JSON = frozenset({"json", FHIR_JSON, "application/json", "text/json", "application/json+fhir"})
 _ANY = frozenset({"*/*", "application/*", "*", ""})
 _ETAG = re.compile(r'(?:W/)?"([A-Za-z0-9\-.]{1,64})"')
@@ -46,7 +46,7 @@ class Ask:
 
     @property
     def strict(self) -> bool:
-        """Whether a parameter that is not known is an error (R4 §3.1.1.3, Prefer: handling)."""
+        """Whether a parameter that is not known is an error (R4 search, handling errors: Prefer)."""
         return preferences(self.headers.get("prefer", "")).get("handling") != "lenient"
 
 
@@ -91,7 +91,7 @@ def _is_json(media: str) -> bool:
 
 
 def check_format(headers: Mapping[str, str], format: str | None) -> None:
-    """Whether the answer can be as it is wanted: `_format` before Accept (R4 §3.1.0.1.11)."""
+    """Whether the answer can be as it is wanted: `_format` before Accept (R4 http: content types)."""
     wanted = headers.get("accept", "") if format is None else format.replace(" ", "+")
     if not _accepts(wanted):
         raise refusal(406, "not-supported", f"this server answers in {FHIR_JSON}, R4 (4.0); not in {wanted[:100]}")
@@ -99,6 +99,9 @@ def check_format(headers: Mapping[str, str], format: str | None) -> None:
 
 def check_content(headers: Mapping[str, str], *allowed: str) -> None:
     """Whether a body is said to be something that can be read here."""
+    packed = headers.get("content-encoding", "identity")
+    if packed != "identity":
+        raise refusal(415, "not-supported", f"a body is sent as it is, not as {packed[:80]}")
     said = headers.get("content-type", "")
     name = said.partition(";")[0].strip().lower()
     if not (_is_json(said) if name in _JSON and FHIR_JSON in allowed else name in allowed):

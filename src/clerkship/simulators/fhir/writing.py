@@ -1,4 +1,4 @@
-"""Creating, updating, patching and deleting (R4 §3.1.0.5 to §3.1.0.8), as a draft of it."""
+"""Creating, updating, patching and deleting (R4 http: create, update, patch, delete), as a draft of it."""
 
 from typing import Any
 
@@ -22,14 +22,16 @@ def may_write(draft: Draft) -> None:
 
 
 def known_type(type: str) -> str:
-    """A type that R4 has; any other is not there (R4 §3.1.0.1.5)."""
+    """A type that R4 has; any other is not there (R4 http: HTTP status codes)."""
+    if type.startswith("$"):
+        raise refusal(404, "not-supported", f"there is no operation `{type[:80]}` here")
     if type not in RESOURCE_TYPES:
         raise refusal(404, "not-supported", f"`{type[:80]}` is not a resource type of R4")
     return type
 
 
 def usable_id(id: str) -> None:
-    """R4 §2.24.0.1; and not what every path goes up by, for nobody could ask for it."""
+    """As R4's datatypes have it; and not what every path goes up by, for nobody could ask for it."""
     if ID.fullmatch(id) is None or id in (".", ".."):
         raise refusal(400, "value", "an id has 1 to 64 letters, digits, `-` and `.`")
 
@@ -89,7 +91,7 @@ def put(draft: Draft, resource: Resource, operation: str) -> str:
 
 
 def _match(version: Version | None, if_match: str | None, key: str) -> None:
-    """R4 §3.1.0.5.1: what is updated must be the version that the client has seen."""
+    """R4 http, managing resource contention: what is updated must be the version that the client has seen."""
     if if_match is None:
         return
     if version is None or version.gone:
@@ -100,8 +102,11 @@ def _match(version: Version | None, if_match: str | None, key: str) -> None:
 
 def existing(draft: Draft, key: str) -> Version:
     """The last version of what is there; 404 for what never was, 410 for what is gone."""
-    known_type(key.partition("/")[0])
+    type, _, id = key.partition("/")
+    known_type(type)
     version = draft.version(key)
+    if version is None and id.startswith("$"):
+        raise refusal(404, "not-supported", f"there is no operation `{id[:80]}` on {type} here")
     if version is None:
         raise refusal(404, "not-found", f"there is no {key[:140]}")
     if version.gone:
@@ -130,7 +135,7 @@ def patch(draft: Draft, key: str, operations: Any, *, if_match: str | None = Non
 
 
 def delete(draft: Draft, key: str, *, if_match: str | None = None, operation: str = "delete") -> bool:
-    """A resource is to be gone. False where it is not there: that is no error (R4 §3.1.0.7)."""
+    """A resource is to be gone. False where it is not there: that is no error (R4 http: delete)."""
     may_write(draft)
     type, _, id = key.partition("/")
     known_type(type)

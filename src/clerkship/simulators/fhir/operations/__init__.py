@@ -1,1 +1,1 @@
-"""Operations, one file each (R4 §3.2)."""
+"""Operations, one file each (R4 operations)."""
