@@ -3,6 +3,7 @@
 # ruff: noqa: E501  (a table reads better in rows)
 # fmt: off
 
+from datetime import date
 from typing import Any
 
 from clerkship.fhir.resource import Resource
@@ -58,6 +59,8 @@ CASES: list[tuple[Resource, str, Any, str, str, str]] = [
     (CLAIM, "created", "2026-02-28T10:00:00+15:00", "Claim.created", "value", "also seconds and zone"),
     (OBSERVATION, "issued", "2026-02-01", "Observation.issued", "value", "is not an instant"),
     (MEDICATION_REQUEST, "dosageInstruction[0].timing.repeat.timeOfDay", ["8:00"], "MedicationRequest.dosageInstruction[0].timing.repeat.timeOfDay[0]", "value", "is not a time of day"),
+    (PATIENT, "birthDate", date(1984, 2, 29), "Patient.birthDate", "structure", "1984-02-29 is a Python date; date is written as a JSON string"),
+    (PATIENT, "name[0].given", ("Ada",), "Patient.name[0].given", "structure", "a Python tuple, where a list of string is due"),
     # numbers, booleans, texts
     (PATIENT, "multipleBirthInteger", 2.0, "Patient.multipleBirth", "value", "Patient.multipleBirthInteger: 2.0 is not a whole number"),
     (PATIENT, "multipleBirthInteger", 2**31, "Patient.multipleBirth", "value", "is not a whole number of 32 bits"),

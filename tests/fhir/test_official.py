@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.fhir_validation import compared, official, ours
 from clerkship.fhir.definitions import RESOURCE_TYPES, mandatory_elements, structure
 from clerkship.fhir.invariants import invariants_of
 from clerkship.fhir.primitives import PRIMITIVES
@@ -224,3 +225,10 @@ def test_what_another_refuses_we_refuse_too() -> None:
                 agreed += 1
                 assert judged(made) == (True, True), (name, what, where)
     assert agreed > 2000
+
+
+def test_the_benchmark_asks_all_three() -> None:
+    resources = [resource for resource in official(2_000) if ours(resource) and "fhirVersion" not in resource][:40]
+    rates = compared(resources, rounds=1)
+    assert [rate.refused for rate in rates] == [0, 0, 0]
+    assert all(rate.per_second > 0 for rate in rates)

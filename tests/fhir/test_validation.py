@@ -68,6 +68,15 @@ def test_nothing_makes_it_stumble(value: Any) -> None:
         assert len(issue.text) < 2000
 
 
+@pytest.mark.parametrize("resource", SAMPLES, ids=lambda sample: str(sample["resourceType"]))
+def test_names_are_texts(resource: Resource) -> None:
+    names: dict[Any, Any] = {**resource, 5: "x", None: 1}
+    assert [issue.text.partition(": ")[2] for issue in validate(names)] == [
+        "5 is not a name of an element",
+        "None is not a name of an element",
+    ]
+
+
 def test_everything_is_said_at_once() -> None:
     broken = {"resourceType": "MedicationRequest", "status": "done", "priority": "soon", "note": []}
     said = [issue.text for issue in validate(broken)]

@@ -135,7 +135,7 @@ def _withdrawn(value: Mapping[str, Any]) -> bool:
 
 
 def _abated(value: Mapping[str, Any]) -> bool:
-    return not any(name.lstrip("_").startswith("abatement") for name in value) or _has_code(
+    return not any(str(name).lstrip("_").startswith("abatement") for name in value) or _has_code(
         value, "clinicalStatus", ("resolved", "remission", "inactive")
     )
 
@@ -170,7 +170,7 @@ def _codes_of(concept: Any) -> set[tuple[Any, Any]]:
 
 def _not_again(value: Mapping[str, Any]) -> bool:
     components = value.get("component")
-    if not isinstance(components, list) or not any(name.lstrip("_").startswith("value") for name in value):
+    if not isinstance(components, list) or not any(str(name).lstrip("_").startswith("value") for name in value):
         return True
     codes = _codes_of(value.get("code"))
     return not any(isinstance(one, dict) and codes & _codes_of(one.get("code")) for one in components)

@@ -14,7 +14,7 @@ Test = Callable[[Any], bool]
 class Rule:
     """What may stand under one name."""
 
-    __slots__ = ("after", "codes", "element", "label", "many", "shape", "single", "test", "type")
+    __slots__ = ("after", "codes", "element", "label", "many", "plain", "shape", "single", "test", "type")
 
     def __init__(self, element: Element, type: str) -> None:
         self.element = element
@@ -29,6 +29,8 @@ class Rule:
         """None for a primitive, and for a resource, which says itself what it is."""
         self.after = type == "Reference" or (self.codes is not None and self.shape is not None)
         """Whether there is more to it than its elements: whom it may mean, of what codes it must be."""
+        self.plain = None if self.after else self.shape
+        """The shape, where there is no more to it."""
 
     def _test(self) -> Test:
         if self.codes is None:

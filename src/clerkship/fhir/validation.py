@@ -101,6 +101,8 @@ class _Check:
                     self._wrong(item, rule, f"{path}.{rule.label}", f"{path}.{name}")
             elif rule.many:
                 self._list(item, rule, name, value, path, depth)
+            elif (plain := rule.plain) is not None:
+                self.members(item, plain, f"{path}.{rule.label}", depth + 1)
             else:
                 self._one(item, rule, f"{path}.{rule.label}", depth + 1)
         if not value or (len(value) < 2 and "id" in value and made.is_whole):
@@ -122,7 +124,7 @@ class _Check:
     def _choices(self, value: Mapping[str, Any], made: Shape, path: str) -> None:
         chosen: dict[str, str] = {}
         for name in value:
-            spelled = name.removeprefix("_")
+            spelled = str(name).removeprefix("_")
             choice = made.choices.get(spelled)
             if choice is not None and chosen.setdefault(choice, spelled) != spelled:
                 first = chosen[choice]
@@ -143,6 +145,9 @@ class _Check:
 
     def _unlisted(self, name: str, value: Mapping[str, Any], made: Shape, path: str, depth: int) -> None:
         if name == "resourceType" and made.is_resource:
+            return
+        if not isinstance(name, str):  # from Python, or YAML: JSON has no such names
+            self.say("structure", path, f"{shown(name)} is not a name of an element")
             return
         rule = made.rules.get(name[1:]) if name.startswith("_") else None
         if rule is not None and rule.test is not None and not rule.element.bare:
@@ -184,6 +189,9 @@ class _Check:
             for number, one in enumerate(item):
                 if not rule.test(one) and not (one is None and "_" + name in value):  # which says what null stands for
                     self._wrong(one, rule, f"{where}[{number}]", f"{where}[{number}]")
+        elif (plain := rule.plain) is not None:
+            for number, one in enumerate(item):
+                self.members(one, plain, f"{where}[{number}]", depth + 1)
         else:
             for number, one in enumerate(item):
                 self._one(one, rule, f"{where}[{number}]", depth + 1)

@@ -32,7 +32,9 @@ def what_is(value: Any) -> str:
         return "a string"
     if isinstance(value, bool):
         return "a boolean"
-    return "null" if value is None else "a number"
+    if isinstance(value, int | float):
+        return "a number"
+    return "null" if value is None else f"a Python {type(value).__name__}"
 
 
 def listed(names: Iterable[str]) -> str:

@@ -1,0 +1,115 @@
+"""Validation of FHIR resources: how many a second, beside the published JSON schema and fhir.resources.
+
+    python -m benchmarks.fhir_validation [--quick]
+
+CPU seconds of one core, the best of some rounds, after a round that warms up. The resources are the official examples
+that are about somebody (of R4 and still in R4B, so that all three know them), fetched once from npm to .cache/fhir.
+"""
+
+import argparse
+import gc
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from clerkship.fhir.resource import Resource, parse, render
+from clerkship.fhir.validation import validate
+from scripts.fhir_package import package_folder
+from tests.fhir.judges import by_models, by_schema, is_modelled
+
+DEFINED = {"StructureDefinition", "SearchParameter", "ValueSet", "CodeSystem", "ConceptMap", "OperationDefinition"}
+AIM = 10_000
+"""Resources of 1.4 KB in a second: what a clinic's average."""
+TYPICAL = 1400
+
+
+class Rate(NamedTuple):
+    """How fast one of them is."""
+
+    who: str
+    per_second: float
+    megabytes: float
+    """A second, of canonical JSON."""
+    refused: int
+
+    @property
+    def typical(self) -> float:
+        """Resources of 1.4 KB in a second, at this pace."""
+        return self.megabytes * 1e6 / TYPICAL
+
+
+def official(largest: int = 8_000) -> list[Resource]:
+    """Official examples that are no definitions, none larger than so many bytes."""
+    found = []
+    for file in sorted(package_folder().glob("*-*.json")):
+        if file.name.partition("-")[0] not in DEFINED and file.stat().st_size < largest:
+            resource = parse(file.read_bytes())
+            if is_modelled(resource["resourceType"]):
+                found.append(resource)
+    return found
+
+
+def measured(who: str, accepts: Callable[[Resource], bool], resources: Sequence[Resource], rounds: int) -> Rate:
+    """How fast somebody says yes or no to these."""
+    refused = sum(not accepts(resource) for resource in resources)
+    size = sum(len(render(resource)) for resource in resources)
+    gc.collect()
+    best = min(_round(accepts, resources) for _ in range(rounds))
+    return Rate(who, len(resources) / best, size / best / 1e6, refused)
+
+
+def _round(accepts: Callable[[Resource], bool], resources: Sequence[Resource]) -> float:
+    began = time.process_time()
+    for resource in resources:
+        accepts(resource)
+    return time.process_time() - began
+
+
+def ours(resource: Resource) -> bool:
+    """Whether we take it."""
+    return not validate(resource)
+
+
+def schema(resource: Resource) -> bool:
+    """Whether the schema takes it: structure, formats, codes; nothing of choices, references, or what is inside."""
+    return by_schema(resource["resourceType"])(resource)
+
+
+def models(resource: Resource) -> bool:
+    """Whether fhir.resources takes it: structure, formats and choices; no codes, no references."""
+    return by_models(resource["resourceType"])(resource)
+
+
+def compared(resources: Sequence[Resource], rounds: int = 5) -> list[Rate]:
+    """The three side by side."""
+    plain: list[Any] = [orjson.loads(render(resource)) for resource in resources]
+    return [
+        measured("clerkship", ours, plain, rounds),
+        measured("fhir.resources (R4B)", models, plain, max(rounds // 3, 1)),
+        measured("JSON schema, jsonschema-rs", schema, plain, rounds),
+    ]
+
+
+def main() -> None:
+    """Print the table."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--quick", action="store_true", help="one round of each")
+    resources = official()
+    size = sum(len(render(resource)) for resource in resources) / len(resources)
+    rates = compared(resources, 1 if asked.parse_args().quick else 9)
+    print(
+        f"{len(resources)} official examples, {size:,.0f} bytes on average; aim: {AIM:,} of {TYPICAL:,} bytes a second"
+    )
+    print("| who | resources/s | MB/s | of 1.4 KB/s | ours is faster by | refused |\n|---|---|---|---|---|---|")
+    for rate in rates:
+        beside = rates[0].per_second / rate.per_second
+        print(
+            f"| {rate.who} | {rate.per_second:,.0f} | {rate.megabytes:.1f} | {rate.typical:,.0f} "
+            f"| {beside:.2f}× | {rate.refused} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
