@@ -1,0 +1,143 @@
+"""The table of search parameters: every official one is in it, refused by name, or left out for a reason."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clerkship.fhir.definitions import RESOURCE_TYPES, structure
+from clerkship.fhir.parameters import TABLE, Arm, elements, parameters_of, refused_parameters, searchable_types
+from clerkship.fhir.search.compartment import compartment_parameters, compartment_types
+from scripts.fhir_parameters import READABLE, Compiler, Package
+
+EVERY = [(type, parameter) for type in sorted(searchable_types()) for parameter in parameters_of(type).values()]
+
+
+def test_every_type_can_be_searched() -> None:
+    assert searchable_types() == RESOURCE_TYPES
+    for type in RESOURCE_TYPES:
+        assert {"_id", "_lastUpdated", "_tag", "_profile", "_security", "_source"} <= set(parameters_of(type))
+
+
+def test_how_many_there_are() -> None:
+    types = json.loads(TABLE.read_text(encoding="utf-8"))["types"]
+    assert sum(len(rows) for type, rows in types.items() if type != "Resource") == 1697
+    assert len(parameters_of("Patient")) == 29
+    assert len(parameters_of("Observation")) == 49
+
+
+def test_it_is_small() -> None:
+    assert TABLE.stat().st_size < 230_000
+
+
+def ends(type: str, arm: Arm) -> set[str]:
+    """Where an arm leads, by the other table: that of the elements."""
+    here = {type}
+    for step in arm.steps:
+        if step.name == "%resource":
+            here = {type.partition(".")[0]}
+            continue
+        here = {
+            f"{place}.{element.name}" if kind in {"BackboneElement", "Element"} else kind
+            for place in here
+            for element in structure(place).elements
+            for spelling, kind in element.spellings.items()
+            if spelling == step.name
+        }
+    return here
+
+
+@pytest.mark.parametrize("type", sorted(searchable_types()))
+def test_every_arm_leads_to_what_it_says(type: str) -> None:
+    """Two tables, compiled by two scripts, agree on every path and what is at its end."""
+    for parameter in parameters_of(type).values():
+        for arm in parameter.arms:
+            if arm.kind in {"root", "deceased"}:
+                continue
+            kinds = {kind.replace("SimpleQuantity", "Quantity") for kind in ends(type, arm)}
+            assert arm.kind in kinds or (arm.kind == "string" and parameter.name == "_id"), (
+                type,
+                parameter.name,
+                kinds,
+            )
+            assert arm.kind in READABLE[parameter.type]
+        assert (parameter.type == "composite") == bool(parameter.components)
+
+
+def test_references_know_whom_they_mean() -> None:
+    assert parameters_of("Observation")["patient"].targets == {"Patient"}
+    assert parameters_of("Observation")["subject"].targets == {"Device", "Group", "Location", "Patient"}
+    assert parameters_of("AllergyIntolerance")["patient"].targets == {"Patient"}
+    assert parameters_of("Provenance")["target"].targets == searchable_types()
+
+
+def test_what_is_not_supported_is_said_with_a_reason() -> None:
+    assert refused_parameters("Location")["near"] == "searching by distance is not supported"
+    assert set(refused_parameters("Patient")) >= {"phonetic", "age", "_text", "_content", "_query", "_filter", "_list"}
+    for type in searchable_types():
+        assert not set(refused_parameters(type)) & set(parameters_of(type))
+
+
+def test_words_for_one_type_out_of_a_definition_for_many() -> None:
+    assert (
+        parameters_of("Observation")["patient"].documentation
+        == "The subject that the observation is about (if patient)"
+    )
+    undocumented = [(type, each.name) for type, each in EVERY if not each.documentation]
+    assert undocumented == []
+
+
+def test_conditions_on_the_way() -> None:
+    phone, *_ = parameters_of("Patient")["phone"].arms
+    patient = {"telecom": [{"system": "email", "value": "a"}, {"system": "phone", "value": "b"}, "c", None]}
+    assert elements(phone, patient, patient) == [{"system": "phone", "value": "b"}]
+    subject, *_ = parameters_of("QuestionnaireResponse")["item-subject"].arms
+    marked = {"url": "http://hl7.org/fhir/StructureDefinition/questionnaireresponse-isSubject"}
+    answer = [{"valueReference": {"reference": "Patient/1"}}]
+    response = {
+        "item": [
+            {"extension": [marked], "answer": answer},
+            {"answer": [{"valueReference": {"reference": "Patient/2"}}]},
+        ]
+    }
+    assert elements(subject, response, response) == [{"reference": "Patient/1"}]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *("Patient.name.first()", "Patient.name.where(use = 'official')", "Patient.name.given + Patient.name.family"),
+        *("iif(Patient.active, 1, 2)", "Patient.extension.value", "Patient.name[0]"),
+    ],
+)
+def test_an_expression_of_another_shape_stops_the_script(expression: str, tmp_path: Path) -> None:
+    write(tmp_path, "Patient", {"name": ["string"], "active": ["boolean"], "extension": ["Extension"]})
+    compiler = Compiler(Package(tmp_path))
+    compiler.arms("Patient", "string", "Patient.name")
+    assert compiler.unknown == []
+    found, _ = compiler.arms("Patient", "string", expression)
+    assert compiler.unknown or not found  # and a parameter without an arm is one that stops it
+
+
+def test_a_datatype_that_its_sort_cannot_read_stops_the_script(tmp_path: Path) -> None:
+    write(tmp_path, "Patient", {"name": ["HumanName"], "shoe[x]": ["integer", "string"]})
+    compiler = Compiler(Package(tmp_path))
+    assert compiler.arms("Patient", "string", "Patient.name")[0] == ["name HumanName"]
+    compiler.arms("Patient", "date", "Patient.name")
+    assert compiler.unknown == ["Patient.name: a date cannot read a HumanName"]
+    assert compiler.arms("Patient", "string", "(Patient.shoe as string)")[0] == ["shoeString string"]
+
+
+def write(folder: Path, type: str, names: dict[str, list[str]]) -> None:
+    elements = [{"path": f"{type}.{name}", "type": [{"code": kind} for kind in kinds]} for name, kinds in names.items()]
+    said = {"resourceType": "StructureDefinition", "type": type, "kind": "resource", "abstract": False}
+    (folder / f"StructureDefinition-{type}.json").write_text(json.dumps({**said, "snapshot": {"element": elements}}))
+
+
+def test_compartments() -> None:
+    assert set(compartment_types()) == {"Patient", "Encounter", "RelatedPerson", "Practitioner", "Device"}
+    for compartment in compartment_types():
+        for type in searchable_types():
+            for name in compartment_parameters(compartment, type):
+                parameter = parameters_of(type)[name]
+                assert parameter.type == "reference", (compartment, type, name)
