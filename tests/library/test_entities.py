@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from clerkship.library import finding
@@ -222,8 +223,14 @@ def test_a_persona_of_its_own_file_speaks_of_the_tasks_patient(chart: Shelf) -> 
 
 
 def test_the_same_path_is_gone_through_once(chart: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    parsed = []
-    monkeypatch.setattr(finding, "parse", lambda line: parsed.append(line) or __import__("orjson").loads(line))
+    parsed: list[bytes] = []
+
+    def parse(line: bytes) -> Any:
+        parsed.append(line)
+        return orjson.loads(line)
+
+    monkeypatch.setattr(finding, "parse", parse)
+    monkeypatch.setattr(finding, "_FEW", 0)
     tasks = "".join(
         f"  - {{name: T{n}, entities: [{{id: p, dataset: chart, type: Patient, where: {{name.0.given.0: Mario}}}}]}}\n"
         for n in range(50)
@@ -286,6 +293,20 @@ def test_a_mistake_in_a_template_is_said_once_and_not_for_each_record(chart: She
     chart.write("t.yml", f"task:\n  name: T\n  {each}\n  task_item: {{a: '{{{{ p.nmae }}}}'}}\n")
     [line] = chart.lines()
     assert "unknown name `nmae`" in line
+
+
+def test_which_record_an_entity_is_missing_for_is_said(chart: Shelf) -> None:
+    chart.write(
+        "t.yml",
+        """
+        task:
+          name: T
+          for_each: {id: p, dataset: chart, type: Patient}
+          entities: [{id: c, dataset: chart, type: Coverage, where: {patient: "{{ p.reference }}", status: active}}]
+        """,
+    )
+    [line] = chart.lines()
+    assert "for p3, `c` finds no Coverage with patient 'Patient/p3', status 'active' in chart" in line
 
 
 def test_names_that_come_out_too_long_or_twice_are_refused(chart: Shelf) -> None:

@@ -1,6 +1,6 @@
 """The records that a task is about: one for each of its entities, and one for each task that `for_each` makes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
@@ -65,17 +65,20 @@ class Binder:
     filler: Callable[[Piece, Mapping[str, Any], set[str]], Filler]
     finder: Finder = field(default_factory=Finder)
 
-    def bound(self, piece: Piece, now: datetime) -> list[Bound]:
-        """What each task that a piece makes is about: one task, or as many as `for_each` finds."""
+    def bound(self, piece: Piece, now: datetime) -> Iterator[Bound]:
+        """What each task that a piece makes is about, one after another: one task, or as many as `for_each` finds."""
         written = piece.fields.get(FOR_EACH)
         if written is None:
-            return [self._bind(piece, Bound(now))]
+            yield self._bind(piece, Bound(now))
+            return
         query = self._read(piece, ForEach, written, [FOR_EACH], Bound(now))
         subjects = self._subjects(piece, query, now) if query is not None else []
         if query is None or not subjects:
             id = written.get("id") if isinstance(written, dict) else None
-            return [self._bind(piece, Bound(now, unbound={str(id)}, name="?"))]
-        return [self._bind(piece, _about(query, subject, now)) for subject in subjects]
+            yield self._bind(piece, Bound(now, unbound={str(id)}))
+            return
+        for subject in subjects:
+            yield self._bind(piece, _about(query, subject, now))
 
     def _subjects(self, piece: Piece, query: ForEach, now: datetime) -> list[Subject]:
         if query.id == NOW:
@@ -109,7 +112,7 @@ class Binder:
                 continue
             if entity.id in bound.records or entity.id in bound.unbound or entity.id == NOW:
                 self.note(piece, [*path, "id"], f"the id `{entity.id}` is taken")
-            elif (record := self._find(piece, entity, path, bound.now)) is not None:
+            elif (record := self._find(piece, entity, path, bound)) is not None:
                 bound.records[entity.id] = record
             else:
                 bound.unbound.add(entity.id)
@@ -127,16 +130,16 @@ class Binder:
         except ValidationError:
             return None
 
-    def _find(self, piece: Piece, entity: Entity, path: Path, now: datetime) -> Record | None:
+    def _find(self, piece: Piece, entity: Entity, path: Path, bound: Bound) -> Record | None:
         dataset = self._dataset(piece, entity, path)
         if dataset is None:
             return None
         try:
             record = self.finder.find_one(entity, dataset)
         except BadBinding as bad:
-            self.note(piece, path, str(bad))
+            self.note(piece, path, f"for {bound.name}, {bad}" if bound.name else str(bad))
             return None
-        return Charted(record, now) if dataset.type == "fhir" else record
+        return Charted(record, bound.now) if dataset.type == "fhir" else record
 
     def _dataset(self, piece: Piece, query: Entity, path: Path) -> Dataset | None:
         if self.is_unknown(query.dataset):

@@ -23,6 +23,7 @@ from clerkship.model.task import Entity
 
 K = TypeVar("K", bound=Hashable)
 _SHOWN = 5
+_FEW = 50
 
 
 class BadBinding(Exception):
@@ -118,17 +119,20 @@ class Finder:
             keys = sorted(found, key=lambda key: key.split("/"))
         for path, expected in query.where.items():
             if path not in searched:
-                fitting = self._at(query, chart, path, expected)
-                keys = [key for key in keys if key in fitting]
+                keys = self._fitting(query, chart, keys, path, expected)
         return [parse(chart[key]) for key in keys]
 
-    def _at(self, query: Entity, chart: Chart, path: str, expected: Any) -> "set[str]":
+    def _fitting(self, query: Entity, chart: Chart, keys: Sequence[str], path: str, expected: Any) -> list[str]:
+        """Those that have what is expected at a path: a few are looked at, of many there is an index."""
         if path == "id" and isinstance(expected, str) and query.type is not None:
-            return {f"{query.type}/{expected}"}
+            return [key for key in (f"{query.type}/{expected}",) if key in chart and key in keys]
         try:
-            return set(path_index(chart, query.type, path).fitting(expected))
+            if len(keys) <= _FEW:
+                return [key for key in keys if fits(expected, values_at(parse(chart[key]), path))]
+            fitting = set(path_index(chart, query.type, path).fitting(expected))
         except BadPath as bad:
             raise BadBinding(f"`{query.id}`: {bad}") from None
+        return [key for key in keys if key in fitting]
 
 
 def path_index(chart: Chart, type: str | None, path: str) -> PathIndex[str]:

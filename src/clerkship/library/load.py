@@ -358,13 +358,13 @@ class Loader:
         return task.model_copy(update={"scenario": scenario.model_copy(update={"person": person})})
 
     def _task(self, piece: Piece) -> None:
-        """One task, or with `for_each` one for each record: then mistakes in the first are those of all."""
+        """One task, or with `for_each` one for each record, up to the first with a mistake: most are those of all."""
         name = self._environment_name(piece)
         environment = CONVERSATION if name is None else self.environments.get(name)
         solution = self._solution(piece)
         self._checker(piece).check_scopes(piece.fields)
+        before = len(self.folder.report.problems)
         for bound in self._binder.bound(piece, (environment or CONVERSATION).now):
-            before = len(self.folder.report.problems)
             task = self._filled(piece, bound, self._surroundings(name))
             if len(self.folder.report.problems) > before:
                 break
