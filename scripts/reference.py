@@ -22,6 +22,7 @@ from clerkship.engine.catalog import Registered, only_ours
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
 from clerkship.faults.chaos import PROFILES
+from clerkship.fhir.record import DERIVED
 from clerkship.library.template import FILTERS
 from clerkship.llm.scripted import ScriptedAnswer
 from clerkship.model.benchmark import Benchmark
@@ -38,7 +39,7 @@ from clerkship.model.quality import Metric
 from clerkship.model.run import TaskRun, Verdict
 from clerkship.model.scenario import EndRule, EventMatch, Line, Person, Rule, Scenario
 from clerkship.model.scenario_file import ExpectedTool, Goals, GroupPart, ScenarioFile, Setup, ToolCalled
-from clerkship.model.task import Entity, Task
+from clerkship.model.task import Entity, ForEach, Task
 from clerkship.pytest_plugin import Limits
 from clerkship.report.jsonl import BLOB_LIMIT, FORMAT
 from clerkship.report.junit import BUDGET as JUNIT_BUDGET
@@ -242,6 +243,7 @@ FILTER_WORDS = {
     "lower": "in small letters",
     "title": "Each Word Capitalised",
     "trim": "without space around it",
+    "words": "as it stands in the middle of a text: of a resource's parts in words",
     "first": "the first item",
     "last": "the last item",
     "length": "how many",
@@ -304,6 +306,7 @@ def _files() -> str:
     parts: list[tuple[str, type[BaseModel]]] = [
         ("task", Task),
         ("task.entities[]", Entity),
+        ("task.for_each", ForEach),
         ("task.criteria[]", Criterion),
         ("task.scenario", Scenario),
         ("task.scenario.person", Person),
@@ -412,17 +415,31 @@ what it denies holds for none; `exists` asks whether there are any. A list is co
 
 def _templates() -> str:
     rows = "\n".join(f"| `{name}` | {FILTER_WORDS[name]} |" for name in FILTERS)
+    derived = "\n".join(f"| `{name}` | {told} |" for name, (told, _) in DERIVED.items())
     return f"""{HEAD}
 # Templates
 
 `{{{{ patient.name }}}}` in `task_item`, `scenario` and `criteria` is replaced when the file is loaded. The names are
 the task's entity ids, and `now`, the environment's time. A text that is one expression takes the value's type. An
 expression is a path and filters, `{{{{ now | plus("3d") | date }}}}`, and nothing else: no loops, no calls, no
-arithmetic. An unknown name is an error at validation. Output is capped at 1,000,000 characters.
+arithmetic. An unknown name is an error at validation. Output is capped at 1,000,000 characters. A persona in a file of
+its own has templates too, filled in for each task that names it; and so has `where` of an entity, with those before it.
 
 | filter | gives |
 |---|---|
 {rows}
+
+## FHIR
+
+Of a record of a FHIR dataset, what stands in the middle of a text is written in words: a HumanName as
+`Maria Elena Lopez`, of several the official one; an Address on one line; a CodeableConcept by its text or the first
+display; a Quantity with its unit; a Period, a Range, a Reference by its display. Alone in a value it is the data
+itself. `{{{{ observation.value }}}}` finds `valueQuantity`, or however it is spelled. Besides its elements a record
+has, where there is something to make them of:
+
+| name | gives |
+|---|---|
+{derived}
 """
 
 

@@ -18,7 +18,10 @@ NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
         ({"family": "Lopez", "given": ["Maria", "Elena"], "prefix": ["Dr."]}, "Dr. Maria Elena Lopez"),
         ({"text": "Lopez, Maria"}, "Lopez, Maria"),
         ([{"use": "old", "family": "A"}, {"use": "usual", "family": "B"}, {"use": "official", "family": "C"}], "C"),
-        ({"line": ["1 Main", "Apt 2"], "city": "Lowell", "state": "MA", "postalCode": "01850"}, "1 Main, Apt 2, Lowell, MA 01850"),
+        (
+            {"line": ["1 Main", "Apt 2"], "city": "Lowell", "state": "MA", "postalCode": "01850"},
+            "1 Main, Apt 2, Lowell, MA 01850",
+        ),
         ([{"use": "old", "city": "A"}, {"use": "home", "city": "B"}], "B"),
         ({"coding": [{"code": "x"}, {"code": "y", "display": "Why"}], "text": "Said"}, "Said"),
         ({"coding": [{"system": "s", "code": "x", "display": "Ex"}]}, "Ex"),
@@ -56,7 +59,10 @@ def test_digits_are_those_that_were_written() -> None:
 @pytest.mark.parametrize(
     ("resource", "told"),
     [
-        ({"resourceType": "Patient", "id": "p", "name": [{"family": "Kim"}], "birthDate": "1990"}, "Patient/p Kim, born 1990"),
+        (
+            {"resourceType": "Patient", "id": "p", "name": [{"family": "Kim"}], "birthDate": "1990"},
+            "Patient/p Kim, born 1990",
+        ),
         ({"resourceType": "Patient", "id": "p", "birthDate": "1990"}, "Patient/p, born 1990"),
         ({"resourceType": "Patient", "id": "p"}, "Patient/p"),
         ({"resourceType": "Organization", "id": "o", "name": "Riverside"}, "Organization/o Riverside"),
@@ -98,12 +104,14 @@ def test_the_number_of_the_record_is_the_identifier_that_is_one() -> None:
 
 
 def test_as_data_it_is_the_resource_and_nothing_more() -> None:
-    found = charted(name=[{"family": "Kim"}], valueQuantity={"value": 1})
-    assert dict(found) == {"resourceType": "Patient", "id": "p", "name": [{"family": "Kim"}], "valueQuantity": {"value": 1}}
+    own = {"name": [{"family": "Kim"}], "valueQuantity": {"value": 1}}
+    found = charted(**own)
+    assert dict(found) == {"resourceType": "Patient", "id": "p", **own}
     assert found.get("value") == {"value": 1}
     assert found.get("reference") == "Patient/p"
     assert found.get("nothing", 7) == 7
-    assert "full_name" in found.names() and "mrn" not in found.names()
+    assert "full_name" in found.names()
+    assert "mrn" not in found.names()
 
 
 @pytest.mark.parametrize("name", DERIVED)

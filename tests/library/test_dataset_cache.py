@@ -129,7 +129,8 @@ def test_the_oldest_entries_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         cache.save(f"k{number}", Kept(Dataset(name="d", type="fhir", lines=(b"{}",)), ()))
         os.utime(tmp_path / "datasets" / f"k{number}", (number, number))
     assert [path.name for path in entries(tmp_path)] == ["k2", "k3", "k4"]
-    assert cache.load("k0", "d") is None and cache.load("k4", "d") is not None
+    assert cache.load("k0", "d") is None
+    assert cache.load("k4", "d") is not None
 
 
 def test_what_is_made_up_is_kept_too(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,4 +145,6 @@ def test_an_empty_dataset_is_read_back(tmp_path: Path) -> None:
     empty = Dataset(name="d", type="fhir")
     Cache(tmp_path).save("k", Kept(empty, ()))
     kept = Cache(tmp_path).load("k", "d")
-    assert kept is not None and kept.dataset == empty and kept.dataset.lines == ()
+    assert kept is not None
+    assert kept.dataset == empty
+    assert kept.dataset.lines == ()

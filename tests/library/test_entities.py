@@ -28,11 +28,28 @@ CHART = """
           telecom: [{system: phone, value: 555-0100, use: work}, {system: phone, value: 555-0199, use: home}]
           address: [{line: [1 Main St, Apt 2], city: Lowell, state: MA, postalCode: "01850"}]
         - {resourceType: Patient, id: p2, name: [{family: Lopez, given: [Mario]}], birthDate: 1965-03-15}
-        - {resourceType: Patient, id: p3, name: [{family: Kim}], birthDate: '1990', managingOrganization: {reference: Organization/o}}
+        - resourceType: Patient
+          id: p3
+          name: [{family: Kim}]
+          birthDate: '1990'
+          managingOrganization: {reference: Organization/o}
         - {resourceType: Organization, id: o, name: Riverside}
-        - {resourceType: Coverage, id: c1, status: active, beneficiary: {reference: Patient/p1}, payor: [{reference: Organization/o}], subscriberId: S1}
-        - {resourceType: Coverage, id: c2, status: cancelled, beneficiary: {reference: Patient/p1}, payor: [{reference: Organization/o}]}
-        - {resourceType: Coverage, id: c3, status: active, beneficiary: {reference: Patient/p2}, payor: [{reference: Organization/o}]}
+        - resourceType: Coverage
+          id: c1
+          status: active
+          beneficiary: {reference: Patient/p1}
+          payor: [{reference: Organization/o}]
+          subscriberId: S1
+        - resourceType: Coverage
+          id: c2
+          status: cancelled
+          beneficiary: {reference: Patient/p1}
+          payor: [{reference: Organization/o}]
+        - resourceType: Coverage
+          id: c3
+          status: active
+          beneficiary: {reference: Patient/p2}
+          payor: [{reference: Organization/o}]
         - resourceType: Observation
           id: w1
           status: final
@@ -85,6 +102,8 @@ def write(shelf: Shelf, *entities: str, **more: str) -> None:
         ("Observation", "valueQuantity.value: {gte: 70, lt: 72}", "w1"),
         ("Observation", "subject.reference: Patient/p1", "w1"),
         ("Organization", "", "o"),
+        ("Patient", "_sort: -birthdate, _count: 1", "p3"),
+        ("Patient", "_sort: birthdate, _count: '1', name.given: Mario", "p2"),
         ("Coverage", "beneficiary: Patient/p1, status: active", "c1"),
         ("Coverage", "subscriberId: S1", "c1"),
     ],
@@ -118,7 +137,7 @@ def test_an_entity_may_name_those_before_it(chart: Shelf) -> None:
             "id: it, type: Patient, where: {family: Smith}",
             "`it` finds no Patient with family 'Smith' in chart; it has 3 Patients",
         ),
-        ("id: it, type: Slot", "`it` finds no Slot in chart; it has 3 Coverage, 1 Observation, 1 Organization, 3 Patient"),
+        ("id: it, type: Slot", "finds no Slot in chart; it has 3 Coverage, 1 Observation, 1 Organization, 3 Patient"),
         ("id: it, type: Pateint", "`it`: R4 has no resource `Pateint`; did you mean `Patient`?"),
         (
             "id: it, type: Patient, where: {birthdat: '1990'}",
@@ -129,6 +148,8 @@ def test_an_entity_may_name_those_before_it(chart: Shelf) -> None:
             "`birthdate` is a search parameter, and takes text such as `ge2020-01-01`",
         ),
         ("id: it, type: Patient, where: {birthdate: soon}", "`it`: "),
+        ("id: it, type: Patient, where: {_sort: birthdat, _count: 1}", "`it`: "),
+        ("id: it, type: Patient, where: {_sort: birthdate}", "but 3 of chart fit Patient with _sort 'birthdate'"),
         ("id: it, type: Patient, where: {'name:nearly': x}", "`it`: "),
         ("id: it, type: Patient, where: {'name.where(': x}", "`it`: "),
     ],
@@ -152,9 +173,10 @@ def test_who_refers_to_one_that_was_not_found_is_not_blamed_for_it(chart: Shelf)
     )
     [line] = chart.lines()
     assert "`patient` finds no Patient" in line
-    write(chart, 'id: a, type: Coverage, where: {beneficiary: "{{ later.reference }}"}', "id: later, type: Organization")
+    write(chart, 'id: a, type: Coverage, where: {payor: "{{ later.reference }}"}', "id: later, type: Organization")
     [line] = chart.lines()
-    assert line.startswith("t.yml:4:") and "unknown name `later`" in line
+    assert line.startswith("t.yml:4:")
+    assert "unknown name `later`" in line
 
 
 @pytest.mark.parametrize(
@@ -219,7 +241,8 @@ def test_a_persona_of_its_own_file_speaks_of_the_tasks_patient(chart: Shelf) -> 
     assert "You are Maria Elena Lopez, aged 60." in person.model_dump_json()
     chart.write("personas/rosa.yml", "persona: {name: rosa, description: 'You are {{ q.name }}.'}\n")
     [line] = chart.lines()
-    assert line.startswith("t.yml:7:") and "unknown name `q`" in line
+    assert line.startswith("t.yml:7:")
+    assert "unknown name `q`" in line
 
 
 def test_the_same_path_is_gone_through_once(chart: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +297,7 @@ def test_for_each_makes_a_task_of_each_record(chart: Shelf) -> None:
     ("keys", "message"),
     [
         ("{id: p, dataset: chart, type: Slot}", "task.for_each: `p` finds no Slot in chart; it has"),
-        ("{id: p, dataset: chrt, type: Patient}", "task.for_each.dataset: unknown dataset `chrt`; did you mean `chart`?"),
+        ("{id: p, dataset: chrt}", "task.for_each.dataset: unknown dataset `chrt`; did you mean `chart`?"),
         ("{id: now, dataset: chart, type: Patient}", "task.for_each.id: the id `now` is taken"),
         ("{id: p, dataset: chart, type: Patient, limit: 0}", "task.for_each.limit: expected at least 1"),
         ("{id: p, dataset: chart, limt: 3}", "task.for_each.limt: unknown key `limt`; did you mean `limit`?"),

@@ -44,7 +44,7 @@ NAMES = ["Say the name [p1]", "Say the name [p2]", "Say the name [p3]"]
 def knows_two(task_item: Any) -> str:
     """Maria and Jo, and nobody else."""
     known = {"Who is p1?": "Maria Lopez", "Who is p2?": "Jo Kim"}
-    return known.get((task_item or {}).get("instruction"), "yes")
+    return known.get((task_item or {}).get("instruction", ""), "yes")
 
 
 @pytest.fixture
@@ -72,11 +72,13 @@ def test_every_report_groups_by_template(suite: Workbench, tmp_path: Path) -> No
     assert {each.template for each in ran} == {"Say the name", ""}
     view = show_run(suite.store, "latest")
     data = view.templates_data()
-    assert data is not None and list(data) == ["Say the name"]
+    assert data is not None
+    assert list(data) == ["Say the name"]
     assert (data["Say the name"]["passed"], data["Say the name"]["graded"], data["Say the name"]["tasks"]) == (2, 3, 3)
     targets = {name: tmp_path / name for name in ("html", "junit", "jsonl", "markdown")}
-    write_reports(suite.store, "latest", Targets(**targets))
-    assert "<th scope=\"row\">Say the name</th><td>2 of 3 passed: 67%" in targets["html"].read_text()
+    wanted = Targets(html=targets["html"], junit=targets["junit"], jsonl=targets["jsonl"], markdown=targets["markdown"])
+    write_reports(suite.store, "latest", wanted)
+    assert '<th scope="row">Say the name</th><td>2 of 3 passed: 67%' in targets["html"].read_text()
     assert "| <code>Say the name</code> | 3 | 2 of 3 | 67% | 21% to 94% |" in targets["markdown"].read_text()
     summary = orjson.loads(targets["jsonl"].read_bytes().splitlines()[-1])
     assert summary["templates"]["Say the name"]["passed"] == 2
@@ -108,7 +110,8 @@ def test_what_comes_after_a_run_knows_its_tasks_by_their_names(suite: Workbench)
     assert {each.template for each in found} == {"Say the name", ""}
     compared = compare_runs(suite.store, first, again)
     assert sorted(row.task for row in compared.rows) == [*NAMES, "Say yes"]
-    assert compared.overall == "same" and compared.exit_code() == 0
+    assert compared.overall == "same"
+    assert compared.exit_code() == 0
     graded = rescore(suite.store, first, CATALOG, suite.folder).run.id
     assert {each.template for each in suite.store.task_runs(graded)} == {"Say the name", ""}
     assert show_task(suite.store, first, "[p3]").task_run.task == NAMES[2]

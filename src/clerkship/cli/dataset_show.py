@@ -1,6 +1,5 @@
 """`clerkship dataset show`: what is in a dataset, or one resource of it."""
 
-from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -12,8 +11,8 @@ from clerkship.cli.catalog import registered
 from clerkship.cli.console import out, print_json, print_warning
 from clerkship.cli.options import Json
 from clerkship.fhir import exact
-from clerkship.model.problem import InputError
 from clerkship.service.datasets import DatasetView, find_dataset
+from clerkship.service.generating import parse_now
 from clerkship.settings import load_settings
 
 MOST_LISTED = 200
@@ -46,27 +45,13 @@ def show(
 
         clerkship dataset show suites/mine/data
     """
-    view = find_dataset(name, load_settings(), registered(), _time(now))
+    view = find_dataset(name, load_settings(), registered(), parse_now(now) if now is not None else None)
     if key is not None:
         _show_resource(view, key, json=json)
     elif json:
         print_json(view.data())
     else:
         _show(out(), view)
-
-
-def _time(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        raise InputError.of(
-            f"--now is {text!r}", hint="expected a time with its zone, such as 2026-03-02T09:00:00-05:00"
-        )
-    return found
 
 
 def _show_resource(view: DatasetView, key: str, *, json: bool) -> None:

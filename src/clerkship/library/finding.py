@@ -12,7 +12,7 @@ from clerkship.fhir.fhirpath import values_at
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.parameters import parameters_of
 from clerkship.fhir.resource import parse
-from clerkship.fhir.search import find_keys
+from clerkship.fhir.search import find, parse_query
 from clerkship.fhir.wording import title
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.matcher import describe, holds, is_matcher
@@ -24,6 +24,8 @@ from clerkship.model.task import Entity
 K = TypeVar("K", bound=Hashable)
 _SHOWN = 5
 _FEW = 50
+_SORT, _COUNT = "_sort", "_count"
+"""Of what shapes a result these two have a meaning here: which come first, and how many of them are meant."""
 
 
 class BadBinding(Exception):
@@ -111,16 +113,18 @@ class Finder:
             raise BadBinding(f"`{query.id}`: R4 has no resource `{query.type[:60]}`; {hint}")
         searched = {key: str(text) for key, text in query.where.items() if is_searched(query.type, key, text)}
         keys: Sequence[str] = chart.of_type(query.type) if query.type is not None else list(chart)
+        count = None
         if searched and query.type is not None:
             try:
-                found = set(find_keys(Untouched(chart), query.type, list(searched.items())))
+                asking = parse_query(query.type, list(searched.items()))
+                keys, count = find(Untouched(chart), asking).keys, asking.count
             except Invalid as invalid:
                 raise BadBinding(f"`{query.id}`: {invalid}") from None
-            keys = sorted(found, key=lambda key: key.split("/"))
+            keys = keys if asking.sort else sorted(keys, key=lambda key: key.split("/"))
         for path, expected in query.where.items():
             if path not in searched:
                 keys = self._fitting(query, chart, keys, path, expected)
-        return [parse(chart[key]) for key in keys]
+        return [parse(chart[key]) for key in keys[:count]]
 
     def _fitting(self, query: Entity, chart: Chart, keys: Sequence[str], path: str, expected: Any) -> list[str]:
         """Those that have what is expected at a path: a few are looked at, of many there is an index."""
@@ -148,8 +152,8 @@ def path_index(chart: Chart, type: str | None, path: str) -> PathIndex[str]:
 def is_searched(type: str | None, key: str, value: Any) -> bool:
     """Whether a key is a search parameter, with a modifier or a chain perhaps, and no path into the resource."""
     if type is None or not isinstance(value, str):
-        return False
-    if key.startswith("_has:"):
+        return type is not None and key == _COUNT and isinstance(value, int)
+    if key.startswith("_has:") or key in (_SORT, _COUNT):
         return True
     known = parameters_of(type)
     name, _, chain = key.partition(".")

@@ -43,6 +43,8 @@ class Panel(NamedTuple):
     term: Term
     name: str
     analytes: tuple[str, ...]
+    hours: int = 26
+    """From the visit until the result is there."""
 
 
 _ROWS = (
@@ -162,11 +164,11 @@ _PANEL_ROWS = (
           ("cholesterol", "triglycerides", "hdl", "ldl")),
     Panel("a1c", ANALYTES["a1c"].term, "Hemoglobin A1c", ("a1c",)),
     Panel("magnesium", ANALYTES["magnesium"].term, "Magnesium", ("magnesium",)),
-    Panel("tsh", ANALYTES["tsh"].term, "TSH", ("tsh",)),
+    Panel("tsh", ANALYTES["tsh"].term, "TSH", ("tsh",), 50),
     Panel("inr", ANALYTES["inr"].term, "INR", ("inr",)),
-    Panel("ferritin", ANALYTES["ferritin"].term, "Ferritin", ("ferritin",)),
-    Panel("urate", ANALYTES["urate"].term, "Uric acid", ("urate",)),
-    Panel("acr", ANALYTES["acr"].term, "Urine albumin/creatinine ratio", ("acr",)),
+    Panel("ferritin", ANALYTES["ferritin"].term, "Ferritin", ("ferritin",), 98),
+    Panel("urate", ANALYTES["urate"].term, "Uric acid", ("urate",), 50),
+    Panel("acr", ANALYTES["acr"].term, "Urine albumin/creatinine ratio", ("acr",), 98),
     Panel("bnp", ANALYTES["bnp"].term, "BNP", ("bnp",)),
     Panel("phq9", ANALYTES["phq9"].term, "PHQ-9", ("phq9",)),
 )  # fmt: skip
@@ -179,7 +181,7 @@ EFFECTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "obesity": {"triglycerides": (100, 190), "hdl": (36, 54)},
     "kidney3": {"egfr": (32, 58), "urea": (21, 36), "potassium": (4.2, 5.5), "acr": (20, 320)},
     "kidney4": {"egfr": (16, 29), "urea": (34, 62), "potassium": (4.6, 5.8), "hemoglobin": (9.6, 12.4)},
-    "diuretic": {"potassium": (2.9, 4.3), "magnesium": (1.2, 2.1)},
+    "diuretic": {"potassium": (2.8, 4.1), "magnesium": (1.2, 2.1)},
     "hypothyroidism": {"tsh": (0.9, 8.9)},
     "anemia": {"hemoglobin": (8.4, 11.6), "mcv": (68, 79), "ferritin": (4, 14)},
     "anticoagulant": {"inr": (1.6, 3.7)},
@@ -187,6 +189,8 @@ EFFECTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "failure": {"bnp": (140, 1250)},
     "depression": {"phq9": (3, 19)},
     "copd": {"bicarbonate": (25, 32)},
+    "proton": {"magnesium": (1.4, 2.3)},
+    "hypokalemia": {"potassium": (2.9, 3.9)},
 }
 """What an illness or a group of drugs does to a value: between what it then lies. Later rows go first."""
 FOLLOWS = {"egfr": ("creatinine",), "ldl": ("cholesterol",), "triglycerides": ("cholesterol",), "hdl": ("cholesterol",),

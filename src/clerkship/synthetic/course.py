@@ -5,10 +5,12 @@ from datetime import date, timedelta
 from clerkship.synthetic.allergies import draw_allergies
 from clerkship.synthetic.conditions import ACUTE, CHRONIC, ILLNESSES, INFECTIONS, SEVERE, Illness
 from clerkship.synthetic.diary import LENGTH, Diary
-from clerkship.synthetic.labs import RETURNED, Body
-from clerkship.synthetic.people import YEAR, Health
+from clerkship.synthetic.labs import Body
+from clerkship.synthetic.lookalikes import place_of
+from clerkship.synthetic.people import MONTH, YEAR, Health
+from clerkship.synthetic.planted import ILL
 from clerkship.synthetic.prescribing import prescribe, prescribe_course
-from clerkship.synthetic.story import Problem, Referral, Story, Visit
+from clerkship.synthetic.story import Problem, Referral, Story, Visit, returned
 from clerkship.synthetic.times import at, local, months, months_after
 from clerkship.synthetic.visit_kinds import ADMISSION, CHECKUP, CHILD, FOLLOWUP, SYMPTOM, URGENT, VIDEO
 from clerkship.synthetic.vitals import draw_build, measure
@@ -16,8 +18,8 @@ from clerkship.synthetic.vitals import draw_build, measure
 PACE: dict[Health, tuple[tuple[int, int], tuple[int, int]]] = {
     "healthy": ((1, 2), (200, 420)),
     "one": ((2, 4), (110, 230)),
-    "several": ((3, 6), (75, 150)),
-    "frail": ((5, 8), (40, 100)),
+    "several": ((3, 5), (75, 150)),
+    "frail": ((4, 6), (50, 110)),
 }
 """How often somebody is seen, and how many days lie between."""
 WELL_CHILD = (0.1, 1, 2, 4, 6, 9, 12, 15, 18, 24, 30)
@@ -78,9 +80,8 @@ def _fall_ill(story: Story) -> None:
     if not story.visits:
         return
     low, high = COUNT[story.person.health]
-    wanted = story.dice.whole(low, high)
-    chosen: dict[str, Illness] = {}
-    for _ in range(wanted):
+    chosen = {key: ILLNESSES[key] for key in ILL.get(place_of(story.person.number), ())}
+    for _ in range(story.dice.whole(low, high) - len(chosen)):
         open_ones = [illness for illness in CHRONIC if _may_have(illness, story, chosen)]
         if not open_ones:
             break
@@ -132,11 +133,11 @@ def _give_reasons(story: Story) -> None:
     for visit in story.visits:
         last = visit.number == len(story.visits)
         known = [p for p in story.problems if p.recorded <= visit.day and (p.abated is None or p.abated > visit.day)]
-        if visit.number == stay and story.person.health == "frail" and _free_until_next(story, visit):
-            _admit(story, visit)
-        elif not last and story.dice.chance(0.2) and _acute(story, visit):
+        if (visit.number == stay and story.person.health == "frail" and _admitted(story, visit)) or (
+            not last and story.dice.chance(0.2) and _acute(story, visit)
+        ):
             continue
-        elif known:
+        if known:
             visit.kind = VIDEO if not last and story.dice.chance(0.08) else FOLLOWUP
             visit.problems = known
         else:
@@ -156,15 +157,18 @@ def _free_until_next(story: Story, visit: Visit) -> bool:
     return after[0] - visit.start > timedelta(days=10)
 
 
-def _admit(story: Story, visit: Visit) -> None:
-    """They are taken in from the emergency room, in the evening, and are home some days later."""
+def _admitted(story: Story, visit: Visit) -> bool:
+    """They are taken in in the evening and are home some days later; whether there is anything of the kind."""
     season = SEVERE if visit.day.month in (1, 2, 3, 11, 12) else SEVERE[:1]
+    if story.person.age(visit.day) < season[0].ages[0] or not _free_until_next(story, visit):
+        return False
     illness = story.dice.weighted(season, [illness.weight for illness in season])
     visit.kind, visit.clinician = ADMISSION, story.specialists["hospital"]
     day = visit.day
     visit.start = at(day, story.dice.whole(17, 21), story.dice.pick((5, 20, 40)))
     visit.end = at(day + timedelta(days=story.dice.whole(2, 6)), 11, 30)
     _suffer(story, visit, illness, 14)
+    return True
 
 
 def _acute(story: Story, visit: Visit) -> bool:
@@ -212,7 +216,8 @@ def _examine(story: Story) -> None:
         ill = {problem.illness.key for problem in visit.problems}
         if visit.kind.measured:
             fever = bool(ill & INFECTIONS) and dice.chance(0.7)
-            visit.vitals = measure(dice, build, person.sex, months(person.born, visit.day), causes, fever)
+            old = (visit.day - person.born).days / MONTH
+            visit.vitals = measure(dice, build, person.sex, old, causes, fever)
         if visit.kind in (FOLLOWUP, CHECKUP, ADMISSION) and person.age(visit.day) >= 18:
             causes |= {given.drug.group for given in story.taking(visit.day) if given.visit.day < visit.day}
             _draw_blood(story, visit, body, causes)
@@ -220,9 +225,8 @@ def _examine(story: Story) -> None:
 
 def _draw_blood(story: Story, visit: Visit, body: Body, causes: set[str]) -> None:
     age = story.person.age(visit.day)
-    came_back = visit.end + RETURNED
     for panel in _ordered(story, visit):
-        if came_back < story.end:
+        if returned(visit, panel) < story.end:
             visit.panels[panel] = body.panel(panel, causes, age)
         elif panel == "phq9":
             continue  # asked in the room: there is nothing to wait for
@@ -236,14 +240,16 @@ def _ordered(story: Story, visit: Visit) -> list[str]:
     if visit.kind is ADMISSION:
         return ["bmp", "cbc"]
     if visit.kind is CHECKUP:
-        return [panel for panel, often in (("lipids", 0.35), ("bmp", 0.3), ("cbc", 0.25)) if dice.chance(often)]
+        return [panel for panel, often in (("lipids", 0.3), ("bmp", 0.2), ("cbc", 0.2)) if dice.chance(often)]
     recent = visit.number > len(story.visits) - 2
     wanted = {panel for problem in visit.problems for panel in problem.illness.panels}
-    drugs = {given.drug.key for given in story.taking(visit.day)}
-    if "warfarin" not in drugs:
+    drugs = [given.drug for given in story.taking(visit.day)]
+    if not any(drug.key == "warfarin" for drug in drugs):
         wanted.discard("inr")
+    if any(drug.group in ("diuretic", "proton") for drug in drugs):
+        wanted.add("magnesium")
     often = {"a1c", "inr", "phq9"}
-    return [panel for panel in sorted(wanted) if dice.chance(0.95 if panel in often else 0.8 if recent else 0.35)]
+    return [panel for panel in sorted(wanted) if dice.chance(0.95 if panel in often else 0.7 if recent else 0.2)]
 
 
 def _refer(story: Story) -> None:

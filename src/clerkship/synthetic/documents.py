@@ -201,8 +201,8 @@ def _letter(story: Story, referral: Referral) -> str:
         "",
         f"Dear {referral.specialist.called},",
         "",
-        f"Thank you for seeing {person.given} {person.family}, {aged(story, visit.start)} with {_listed([problem.illness.name])} "
-        f"({problem.illness.icd.code}), known since {spoken(problem.onset)}.",
+        f"Thank you for seeing {person.given} {person.family}, {aged(story, visit.start)} with "
+        f"{_listed([problem.illness.name])} ({problem.illness.icd.code}), known since {spoken(problem.onset)}.",
     ]
     lines += [f"Other problems: {_listed(others)}."] if others else []
     lines += ["Current medication:", *(f"- {line}" for line in taking)] if taking else ["No regular medication."]

@@ -103,13 +103,21 @@ def immunization_resources(story: Story) -> Iterator[Resource]:
 
 
 def _scheduled(story: Story) -> Iterator[Resource]:
+    """Doses that are due together are given together."""
+    days = {months: _day(story, months) for months in sorted({dose.months for dose in SERIES})}
     for dose in SERIES:
-        due = months_after(story.person.born, dose.months) + timedelta(
-            days=story.dice.whole(0, 12) if dose.months else 0
-        )
-        due = weekday_before(due) if dose.months else due
-        if due < story.last_day and due.year >= dose.since and story.dice.chance(dose.share):
-            yield _given(story, dose, due, f"{dose.key}-{dose.number}")
+        day = days[dose.months]
+        if day < story.last_day and day.year >= dose.since and story.dice.chance(dose.share):
+            yield _given(story, dose, day, f"{dose.key}-{dose.number}")
+
+
+def _day(story: Story, months: int) -> date:
+    """At a visit near the age at which they are due, if there was one."""
+    due = months_after(story.person.born, months)
+    if months == 0:
+        return due
+    near = [visit.day for visit in story.visits if -4 <= (visit.day - due).days <= 30]
+    return near[0] if near else weekday_before(due + timedelta(days=story.dice.whole(2, 12)))
 
 
 def _adult(story: Story) -> Iterator[Resource]:

@@ -1,7 +1,7 @@
 """What a laboratory measures: in range, or out of it because of an illness or a drug, and of one piece over time."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource
@@ -9,9 +9,6 @@ from clerkship.synthetic.analytes import ANALYTES, CRITICAL, EFFECTS, FOLLOWS, H
 from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.terms import concept, hl7, made, number, quantity
 from clerkship.synthetic.times import instant, written
-
-RETURNED = timedelta(hours=26)
-"""How long after a visit its results are there."""
 
 
 class Result(NamedTuple):

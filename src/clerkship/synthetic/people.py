@@ -8,10 +8,13 @@ from clerkship.synthetic.addresses import Address, draw_address, draw_phone
 from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.lookalikes import DECEASED, LIVING, MEN, PLANTED, WOMEN, Planted, place_of
 from clerkship.synthetic.names import ORIGINS, SHORT, WEIGHTS, Origin
+from clerkship.synthetic.planted import AGES as ELDERLY
+from clerkship.synthetic.planted import ILL
 from clerkship.synthetic.times import years
 
 Health = Literal["healthy", "one", "several", "frail"]
 YEAR = 365.25
+MONTH = YEAR / 12
 AGES: tuple[tuple[float, float], ...] = (
     (50, 64),
     (30, 39),
@@ -139,7 +142,7 @@ class Register:
             sex=sex,
             born=born,
             died=_died(dice, age, place, self._today),
-            health=_health(dice, age),
+            health="several" if place in ILL else _health(dice, age),
             origin=origin,
             given=given,
             middle=middle if dice.chance(0.6) else "",
@@ -163,6 +166,8 @@ def _age(dice: Dice, number: int, place: int) -> int:
     low, high = AGES[(number - 1) % len(AGES)]
     if place == DECEASED:
         low, high = 72, 92
+    elif place in ILL:
+        low, high = ELDERLY
     elif place in WOMEN:
         low, high = 30, 62
     elif place == 18:
@@ -181,7 +186,7 @@ def _health(dice: Dice, age: float) -> Health:
 
 def _died(dice: Dice, age: float, place: int, today: date) -> date | None:
     """Some of the old have died, within the last two years."""
-    dead = place == DECEASED or (age >= 70 and place not in LIVING and dice.chance(0.05))
+    dead = place == DECEASED or (age >= 70 and place not in LIVING and place not in ILL and dice.chance(0.05))
     return today - timedelta(days=dice.whole(15, 700)) if dead else None
 
 

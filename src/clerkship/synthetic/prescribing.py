@@ -8,6 +8,8 @@ from clerkship.synthetic.times import local
 from clerkship.synthetic.visit_kinds import ADMISSION, URGENT
 
 DECEASED = "Patient deceased"
+FIRST = ("failure", "fibrillation", "coronary")
+"""What is treated before anything else, as other illnesses profit from it."""
 
 
 def suits(drug: Drug, story: Story, visit: Visit) -> bool:
@@ -25,7 +27,7 @@ def suits(drug: Drug, story: Story, visit: Visit) -> bool:
 
 def prescribe(story: Story) -> None:
     """For each illness that lasts, one of the ways to treat it."""
-    for problem in story.active:
+    for problem in sorted(story.active, key=lambda problem: problem.illness.key not in FIRST):
         if problem.illness.complaint:
             continue  # it passes: what it was treated with is known already
         seen = [

@@ -6,9 +6,9 @@ from typing import Any
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.analytes import PANELS
-from clerkship.synthetic.labs import RETURNED, SECTION, Result, result_resource, told
+from clerkship.synthetic.labs import SECTION, Result, result_resource, told
 from clerkship.synthetic.places import LAB
-from clerkship.synthetic.story import Story, Visit, encounter_ref
+from clerkship.synthetic.story import Story, Visit, encounter_ref, returned
 from clerkship.synthetic.terms import Term, concept, made, reference, snomed
 from clerkship.synthetic.times import instant, written
 from clerkship.synthetic.vitals import DAILY, FORMER, NEVER, smoking_resource, vital_resources
@@ -19,12 +19,13 @@ _DRAWN = timedelta(minutes=22)
 
 
 def result_resources(story: Story) -> Iterator[Resource]:
-    """Visit by visit."""
+    """Visit by visit; how tall somebody is who has stopped growing is measured once."""
+    first = next((visit.number for visit in story.visits if visit.vitals is not None), 0)
     for visit in story.visits:
         common = {"subject": story.subject(), "encounter": encounter_ref(story, visit)}
         seen = {**common, "performer": [reference(visit.clinician.key, visit.clinician.name)]}
         if visit.vitals is not None:
-            whole = visit.number == 1 or story.person.age(visit.day) < 18
+            whole = visit.number == first or story.person.age(visit.day) < 20
             moment = visit.start + _MEASURED
             yield from vital_resources(visit.vitals, story.tag, visit.number, moment, seen, all_signs=whole)
         if visit.number == 1 and story.person.age(visit.day) >= 14:
@@ -54,7 +55,7 @@ def _reported(
         asked = {**common, "performer": [reference(visit.clinician.key, visit.clinician.name)]}
         yield result_resource(results[0], sex, f"obs-{tag}-phq9-{visit.number}", drawn, visit.end, asked)
         return
-    issued = visit.end + RETURNED
+    issued = returned(visit, panel)
     yield _order(story, visit, panel, "completed", issued)
     order = reference(f"ServiceRequest/{_order_id(story, visit, panel)}")
     by_lab = {**common, "performer": [reference(LAB.key, LAB.name)], "basedOn": [order]}

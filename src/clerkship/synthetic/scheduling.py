@@ -8,6 +8,7 @@ from clerkship.fhir.resource import Resource
 from clerkship.synthetic.diary import LENGTH, WEEKS, Diary
 from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.encounters import condition_id
+from clerkship.synthetic.places import ROOMS
 from clerkship.synthetic.staff import Clinician
 from clerkship.synthetic.story import Story, Visit
 from clerkship.synthetic.terms import Term, concept, hl7, made, reference, snomed
@@ -20,6 +21,7 @@ WALKIN = hl7("v2-0276", "WALKIN", "A previously unscheduled walk-in visit")
 _TYPES = {"checkup": CHECKUP, "child": CHECKUP, "followup": FOLLOWUP, "symptom": WALKIN, "video": FOLLOWUP}
 _CANCELLED = hl7("appointment-cancellation-reason", "pat", "Patient")
 _PRACTICE = snomed("394802001", "General medicine")
+THURSDAY = 3
 RECENT = 3
 """How many of the last visits still have their appointment on record."""
 
@@ -123,10 +125,12 @@ def slot_id(clinician: Clinician, start: datetime) -> str:
 
 
 def schedule_resources(clinician: Clinician, diary: Diary, dice: Dice, now: datetime) -> Iterator[Resource]:
-    """One clinician's book for the next four weeks; specialists have two afternoons a week in it."""
-    times = diary.openings
-    if clinician.house is not clinician.place.house or clinician.place.id != "loc-clinic":
-        times = [start for start in times if local(start).weekday() in (1, 3) and local(start).hour >= 13]
+    """One clinician's book for the next four weeks; specialists have an afternoon a week in it."""
+    times, hours = diary.openings, "on weekdays, 9:00 to 12:00 and 13:00 to 16:00"
+    service = [concept(_PRACTICE)] if clinician.place is ROOMS else None
+    if clinician.place is not ROOMS:
+        times = [start for start in times if local(start).weekday() == THURSDAY and local(start).hour >= 13]
+        hours = "on Thursdays, 13:00 to 16:00"
     opened = now - timedelta(days=14)
     first = local(now).date()
     yield made(
@@ -134,11 +138,11 @@ def schedule_resources(clinician: Clinician, diary: Diary, dice: Dice, now: date
         f"sched-{clinician.tag}",
         instant(opened),
         active=True,
-        serviceType=[concept(_PRACTICE)] if clinician.place.id == "loc-clinic" else None,
+        serviceType=service,
         specialty=[concept(clinician.post.specialty)],
         actor=[reference(clinician.key, clinician.name), reference(clinician.place.key, clinician.place.name)],
         planningHorizon={"start": first.isoformat(), "end": (first + timedelta(days=WEEKS * 7 - 1)).isoformat()},
-        comment="30-minute visits on weekdays, 9:00 to 12:00 and 13:00 to 16:00",
+        comment=f"30-minute visits {hours}",
     )
     for start in times:
         blocked = dice.chance(0.12)
@@ -148,7 +152,7 @@ def schedule_resources(clinician: Clinician, diary: Diary, dice: Dice, now: date
             "Slot",
             slot_id(clinician, start),
             instant(agreed or opened),
-            serviceType=[concept(_PRACTICE)] if clinician.place.id == "loc-clinic" else None,
+            serviceType=service,
             specialty=[concept(clinician.post.specialty)],
             schedule=reference(f"Schedule/sched-{clinician.tag}"),
             status=status,

@@ -1,10 +1,11 @@
 """What has happened to one patient: facts, from which every resource and every note of theirs is written."""
 
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
 from clerkship.synthetic.allergies import Allergen
+from clerkship.synthetic.analytes import PANELS
 from clerkship.synthetic.conditions import Illness
 from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.drugs import Drug
@@ -132,6 +133,11 @@ class Story:
             for given in self.prescriptions
             if given.visit.day <= day and (given.status == "active" or (given.ended or day) > day)
         ]
+
+
+def returned(visit: Visit, panel: str) -> datetime:
+    """When a panel that was drawn at a visit is there."""
+    return visit.end + timedelta(hours=PANELS[panel].hours)
 
 
 def encounter_ref(story: Story, visit: Visit) -> dict[str, str]:

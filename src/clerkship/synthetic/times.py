@@ -1,5 +1,6 @@
-"""The clinic's clock: US Eastern time by its rule of today, so that no machine's table of zones is asked."""
+"""The clinic's clock: US Eastern time by its rules since 1987, so that no machine's table of zones is asked."""
 
+from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta, timezone
 from functools import lru_cache
 
@@ -25,10 +26,11 @@ FRIDAY = 4
 
 @lru_cache(maxsize=512)
 def _summer(year: int) -> tuple[datetime, datetime]:
-    """From the second Sunday of March to the first of November, each at two in the morning."""
-    march, november = date(year, 3, 8), date(year, 11, 1)
-    begins = march + timedelta(days=6 - march.weekday())
-    ends = november + timedelta(days=6 - november.weekday())
+    """From the second Sunday of March to the first of November, each at two in the morning; before 2007, from the first
+    Sunday of April to the last of October."""
+    first, last = (date(year, 3, 8), date(year, 11, 1)) if year >= 2007 else (date(year, 4, 1), date(year, 10, 25))
+    begins = first + timedelta(days=6 - first.weekday())
+    ends = last + timedelta(days=6 - last.weekday())
     return datetime(begins.year, begins.month, begins.day, 7, tzinfo=UTC), datetime(
         ends.year, ends.month, ends.day, 6, tzinfo=UTC
     )
@@ -47,11 +49,13 @@ def at(day: date, hour: int, minute: int = 0) -> datetime:
     return datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone)
 
 
+@lru_cache(maxsize=256)
 def written(moment: datetime) -> str:
     """A dateTime as the clinic writes it."""
     return local(moment).isoformat(timespec="seconds")
 
 
+@lru_cache(maxsize=256)
 def instant(moment: datetime) -> str:
     """When a server kept something."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"
@@ -86,5 +90,4 @@ def months(born: date, day: date) -> int:
 def months_after(born: date, count: int) -> date:
     """The day on which somebody has so many months."""
     year, month = divmod(born.year * 12 + born.month - 1 + count, 12)
-    last = 28 if month == 1 else 30
-    return date(year, month + 1, min(born.day, last))
+    return date(year, month + 1, min(born.day, monthrange(year, month + 1)[1]))

@@ -28,6 +28,8 @@ GROWTH = {
     ),
 }  # fmt: skip
 """Months, and the weight (kg) and length (cm) of half the children of that age."""
+HEAVIER, TALLER = 0.07, 0.028
+"""What one step from the middle adds to weight and length."""
 PULSE = ((1, 140), (12, 125), (36, 108), (72, 96), (144, 84), (10_000, 74))
 BREATHS = ((12, 36), (36, 28), (72, 24), (144, 20), (10_000, 16))
 """Below which age in months, how fast."""
@@ -60,7 +62,7 @@ class Build(NamedTuple):
     pressure: float
     pulse: float
     size: float
-    """Of a child: how far from the middle, in tenths."""
+    """Of a child: how far from the middle, so that it grows to its height."""
 
 
 def draw_build(dice: Dice, sex: str, illnesses: set[str]) -> Build:
@@ -68,20 +70,21 @@ def draw_build(dice: Dice, sex: str, illnesses: set[str]) -> Build:
     height = dice.around(162, 6) if sex == "female" else dice.around(176, 6.5)
     bmi = dice.between(31, 39) if "obesity" in illnesses else dice.between(20, 29)
     pressure = dice.between(126, 146) if "hypertension" in illnesses else dice.between(104, 126)
-    return Build(height, bmi, pressure, dice.around(0, 5), dice.around(0, 1))
+    size = (height / GROWTH[sex][-1][2] - 1) / TALLER
+    return Build(height, bmi, pressure, dice.around(0, 5), size)
 
 
-def _grown(sex: str, months: int, size: float) -> tuple[float, float]:
+def _grown(sex: str, months: float, size: float) -> tuple[float, float]:
     """Weight and length of a child."""
     rows = GROWTH[sex]
     place = min(bisect_right(rows, (months, 1e9, 0.0)), len(rows) - 1)
     (before, weight, length), (after, heavier, longer) = rows[place - 1], rows[place]
     share = min(1.0, (months - before) / (after - before))
-    near = 1 + 0.09 * size
-    return (weight + (heavier - weight) * share) * near, (length + (longer - length) * share) * (1 + 0.028 * size)
+    kilos, height = weight + (heavier - weight) * share, length + (longer - length) * share
+    return kilos * (1 + HEAVIER * size), height * (1 + TALLER * size)
 
 
-def measure(dice: Dice, build: Build, sex: str, months: int, illnesses: set[str], fever: bool) -> Vitals:
+def measure(dice: Dice, build: Build, sex: str, months: float, illnesses: set[str], fever: bool) -> Vitals:
     """One visit's."""
     if months < 216:
         weight, height = _grown(sex, months, build.size)
@@ -113,7 +116,7 @@ def measure(dice: Dice, build: Build, sex: str, months: int, illnesses: set[str]
     )
 
 
-def _by_age(rows: tuple[tuple[int, int], ...], months: int) -> int:
+def _by_age(rows: tuple[tuple[int, int], ...], months: float) -> int:
     return next(value for below, value in rows if months < below)
 
 

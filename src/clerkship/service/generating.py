@@ -1,0 +1,156 @@
+"""Make a dataset of synthetic patients, and write it where somebody wants it."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from clerkship.fhir.resource import key_in
+from clerkship.model.problem import InputError, PlatformError
+from clerkship.synthetic import GENERATOR, NOW, LookAlike, lines, look_alikes
+from clerkship.synthetic.generator import Told
+from clerkship.synthetic.times import instant
+
+BASE = "https://riverbend.example/fhir/"
+"""What resources of a Bundle are at; relative references in them mean the same place."""
+BUNDLE, NDJSON = "bundle.json", ".ndjson"
+
+
+@dataclass(frozen=True)
+class GenerateRequest:
+    """How many, of which seed, around when."""
+
+    patients: int
+    seed: int
+    now: datetime = NOW
+
+
+@dataclass(frozen=True)
+class Generated:
+    """The dataset, one resource to a line, by type and id."""
+
+    request: GenerateRequest
+    lines: tuple[bytes, ...]
+    counts: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Count once."""
+        counted = Counter(key_in(line).partition("/")[0] for line in self.lines)
+        object.__setattr__(self, "counts", dict(sorted(counted.items())))
+
+    @property
+    def generator(self) -> str:
+        """Which generator made it: another may make other bytes of the same seed."""
+        return GENERATOR
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of it as NDJSON: what `sha256sum` says of the file."""
+        total = hashlib.sha256()
+        for piece in self.ndjson():
+            total.update(piece)
+        return total.hexdigest()
+
+    @property
+    def look_alikes(self) -> tuple[LookAlike, ...]:
+        """Patients who are easily taken for each other."""
+        return look_alikes(self.request.patients)
+
+    def ndjson(self) -> Iterator[bytes]:
+        """A line for each."""
+        for line in self.lines:
+            yield line + b"\n"
+
+    def bundle(self) -> Iterator[bytes]:
+        """All of it as one Bundle, of the type collection (R4 §2.36.2)."""
+        when = orjson.dumps(instant(self.request.now))
+        yield b'{"resourceType":"Bundle","type":"collection","timestamp":' + when + b',"entry":['
+        for place, line in enumerate(self.lines):
+            address = orjson.dumps(BASE + key_in(line))
+            yield (b"," if place else b"") + b'\n{"fullUrl":' + address + b',"resource":' + line + b"}"
+        yield b"\n]}\n"
+
+
+def generate_dataset(request: GenerateRequest, told: Told | None = None) -> Generated:
+    """Make it; `told` hears of each patient."""
+    return Generated(request, lines(request.patients, request.seed, request.now, told))
+
+
+def parse_now(text: str) -> datetime:
+    """A time as somebody types it, with its zone."""
+    try:
+        now = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InputError.of(f"{text[:60]!r} is no time", hint=_EXAMPLE) from None
+    if now.tzinfo is None:
+        raise InputError.of(f"{text[:60]} does not say in which zone", hint=_EXAMPLE)
+    return now.astimezone(UTC)
+
+
+_EXAMPLE = "write one with its zone, such as 2026-03-02T09:00:00-05:00"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where it goes: one file, or a folder with a file for each type."""
+
+    target: Path
+    folder: bool = False
+    bundle: bool = False
+
+    @classmethod
+    def parse(cls, text: str, *, bundle: bool = False) -> "Place":
+        """A folder is one that is there, or a name that ends in a slash."""
+        target = Path(text)
+        return cls(target, target.is_dir() or text.endswith(("/", "\\")), bundle)
+
+    def refuse_taken(self) -> None:
+        """Nothing that is there is overwritten; said before anything long is done."""
+        if self.folder:
+            there = sorted(self.target.glob(BUNDLE if self.bundle else f"*{NDJSON}"))
+        else:
+            there = [self.target] if self.target.exists() else []
+        if there:
+            more = f" and {len(there) - 1} more are" if len(there) > 1 else " is"
+            raise InputError.of(f"{there[0]}{more} there already", hint="--force overwrites, another --out does not")
+
+
+def save(made: Generated, place: Place) -> list[Path]:
+    """Write it, and say which files that made."""
+    files = _files(made, place)
+    for path, pieces in files.items():
+        _write(path, pieces)
+    return list(files)
+
+
+def _files(made: Generated, place: Place) -> dict[Path, Iterable[bytes]]:
+    target = place.target
+    if place.bundle:
+        return {target / BUNDLE if place.folder else target: made.bundle()}
+    if not place.folder:
+        return {target: made.ndjson()}
+    by_type: dict[Path, Iterable[bytes]] = {}
+    for type in made.counts:
+        start = f"{type}/"
+        by_type[target / f"{type}{NDJSON}"] = [line + b"\n" for line in made.lines if key_in(line).startswith(start)]
+    return by_type
+
+
+def _write(path: Path, pieces: Iterable[bytes]) -> None:
+    """Beside its place, and then moved there: nobody finds half a file."""
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("wb") as file:
+            file.writelines(pieces)
+        beside.replace(path)
+    except OSError as error:
+        raise PlatformError(f"{path} cannot be written: {error.strerror}; choose another place with --out") from None
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)

@@ -1,0 +1,15 @@
+"""Illnesses that some in every fifty have, so that tasks about them find somebody in the smallest valley."""
+
+ILL: dict[int, tuple[str, ...]] = {
+    8: ("diabetes",),
+    13: ("hypertension", "failure"),
+    22: ("hypertension", "failure", "hypokalemia"),
+    27: ("diabetes", "hyperlipidemia", "hypertension"),
+    29: ("hypertension", "diabetes", "kidney3"),
+    36: ("fibrillation", "hypertension"),
+    41: ("coronary", "failure", "hyperlipidemia"),
+    44: ("hypothyroidism", "anemia"),
+}
+"""By the place among fifty."""
+AGES = (60, 79)
+"""How old they are, in years."""

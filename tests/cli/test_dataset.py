@@ -1,0 +1,103 @@
+"""`clerkship dataset generate`, as somebody types it."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from clerkship.cli.app import run
+from clerkship.fhir.resource import Resource, key_in, parse, render
+from clerkship.fhir.validation import validate
+from clerkship.synthetic import lines
+from tests.cli.terminal import clerkship
+
+ARGUMENTS = ["dataset", "generate", "--patients", "5", "--seed", "3"]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_standard_output_gets_the_data_and_nothing_else(tmp_path: Path) -> None:
+    done = clerkship(tmp_path, *ARGUMENTS)
+    assert done.returncode == 0
+    assert done.stdout.encode() == b"".join(line + b"\n" for line in lines(5, 3))
+    assert done.stderr == ""
+
+
+def test_a_file_has_the_hash_that_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*ARGUMENTS, "--out", "deep/valley.ndjson"]) == 0
+    written = Path("deep/valley.ndjson").read_bytes()
+    shown = capsys.readouterr().out
+    assert hashlib.sha256(written).hexdigest() in shown
+    slots = sum(key_in(line).startswith("Slot/") for line in written.splitlines())
+    assert f"{slots:,}" in shown
+    assert [path.name for path in Path("deep").iterdir()] == ["valley.ndjson"]
+
+
+def test_a_folder_gets_a_file_for_each_type() -> None:
+    assert run([*ARGUMENTS, "--out", "valley/"]) == 0
+    found = [line for path in sorted(Path("valley").iterdir()) for line in path.read_bytes().splitlines()]
+    assert tuple(found) == lines(5, 3)
+    patients = Path("valley/Patient.ndjson").read_bytes().splitlines()
+    assert [key_in(line) for line in patients] == [f"Patient/pat-000{number}" for number in range(1, 6)]
+
+
+def test_a_bundle_is_a_valid_collection_of_the_same() -> None:
+    assert run([*ARGUMENTS, "--bundle", "--out", "valley.json"]) == 0
+    bundle: Resource = parse(Path("valley.json").read_bytes())
+    assert bundle["type"] == "collection"
+    assert tuple(render(entry["resource"]) for entry in bundle["entry"]) == lines(5, 3)
+    assert validate(bundle) == []
+    assert all(entry["fullUrl"].endswith(f"/{entry['resource']['id']}") for entry in bundle["entry"])
+
+
+def test_an_empty_bundle_and_a_bundle_in_a_folder() -> None:
+    assert run(["dataset", "generate", "--patients", "0", "--bundle", "--out", "some/"]) == 0
+    assert parse(Path("some/bundle.json").read_bytes())["entry"]
+
+
+def test_now_moves_the_dates_whatever_its_zone() -> None:
+    assert run([*ARGUMENTS, "--now", "2030-07-01T08:00:00-04:00", "--out", "a.ndjson"]) == 0
+    assert run([*ARGUMENTS, "--now", "2030-07-01T12:00:00Z", "--out", "b.ndjson"]) == 0
+    assert Path("a.ndjson").read_bytes() == Path("b.ndjson").read_bytes()
+    assert b"slot-01-family-20300701-0900" in Path("a.ndjson").read_bytes()
+
+
+def test_json_says_what_was_made(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*ARGUMENTS, "--out", "valley.ndjson", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["files"] == ["valley.ndjson"]
+    assert told["types"]["Patient"] == 5
+    assert told["resources"] == sum(told["types"].values())
+    assert [pair["kind"] for pair in told["look_alikes"]] == ["same name"]
+
+
+@pytest.mark.parametrize("target", ["valley.ndjson", "valley/"])
+def test_what_is_there_stays_unless_forced(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*ARGUMENTS, "--out", target]) == 0
+    assert run([*ARGUMENTS, "--seed", "4", "--out", target]) == 2
+    assert "--force overwrites" in capsys.readouterr().err
+    files = [Path(target)] if Path(target).is_file() else sorted(Path(target).iterdir())
+    assert b"".join(path.read_bytes() for path in files).splitlines() == list(lines(5, 3))
+    assert run([*ARGUMENTS, "--seed", "4", "--out", target, "--force"]) == 0
+    assert b"".join(path.read_bytes() for path in files).splitlines() == list(lines(5, 4))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--now", "soon"], "is no time"),
+        (["--now", "2026-03-02T09:00:00"], "does not say in which zone"),
+        (["--now", "1890-03-02T09:00:00Z"], "1890 is too far away"),
+        (["--patients", "-1"], "Invalid value"),
+        (["--patients", "1000000000"], "Invalid value"),
+        (["--out", "a_file/valley.ndjson"], "cannot be written"),
+    ],
+)
+def test_bad_input_is_a_sentence(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a_file").touch()
+    assert run([*ARGUMENTS, *arguments]) == 2
+    assert said in capsys.readouterr().err

@@ -1,0 +1,76 @@
+"""`clerkship dataset show`: what is in a dataset, however it is named."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from clerkship.cli.app import run
+
+SYNTHEA = Path(__file__).parent.parent / "library" / "synthea"
+ROSA = "Patient/c0ffee00-1111-4222-8333-000000000010"
+
+
+def shown(capfd: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    """What a command prints, both ways."""
+    assert run(["dataset", "show", *arguments]) == code
+    told = capfd.readouterr()
+    return told.out + told.err
+
+
+def test_one_that_ships(capfd: pytest.CaptureFixture[str]) -> None:
+    text = shown(capfd, "clinic-100")
+    assert text.startswith("clinic-100  fhir  ")
+    assert "100  Patient" in text
+    assert "Patient/pat-0001 " in text
+    data = orjson.loads(shown(capfd, "clinic-100", "--json"))
+    assert data["counts"]["Patient"] == len(data["patients"]) == 100
+    assert data["hash"] in text
+    later = orjson.loads(shown(capfd, "clinic-100", "--json", "--now", "2027-01-01T09:00:00Z"))
+    assert later["hash"] != data["hash"]
+
+
+def test_fhir_as_it_lies_on_disk(capfd: pytest.CaptureFixture[str]) -> None:
+    text = shown(capfd, str(SYNTHEA))
+    assert f"{ROSA} Mrs. Rosa Delgado, born 1971-05-04" in text
+    resource = shown(capfd, str(SYNTHEA), ROSA)
+    assert orjson.loads(resource)["birthDate"] == "1971-05-04"
+    assert '"valueDecimal": 0.50' in resource
+    assert orjson.loads(shown(capfd, str(SYNTHEA), ROSA, "--json"))["id"] == ROSA.partition("/")[2]
+    text = shown(capfd, str(SYNTHEA / "hospitalInformation1.json"))
+    assert "1  Organization" in text
+
+
+def test_one_that_a_file_defines(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    one = "  - {name: one, type: fhir, records: [{resourceType: Patient, id: a}]}\n"
+    two = "  - {name: two, type: records, records: [{type: Order, id: 1}, {id: 2}]}\n"
+    three = "  - {name: three, type: files, files: {a.txt: b}}\n"
+    (tmp_path / "d.yml").write_text(f"datasets:\n{one}")
+    assert "1  Patient" in shown(capfd, str(tmp_path))
+    (tmp_path / "d.yml").write_text(f"datasets:\n{one}{two}{three}")
+    assert "which dataset?" in shown(capfd, str(tmp_path), code=2)
+    assert "1  Order" in shown(capfd, f"{tmp_path}::two")
+    assert "1  file" in shown(capfd, f"{tmp_path}::three")
+    assert "no dataset `four`" in shown(capfd, f"{tmp_path}::four", code=2)
+    assert "two holds records, not FHIR resources" in shown(capfd, f"{tmp_path}::two", "Patient/a", code=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["clinic-10"], "there is no dataset, file or folder `clinic-10`; did you mean `clinic-100`?"),
+        (["clinic-100", "Patient/nobody"], "no Patient/nobody is in clinic-100"),
+        (["clinic-100", "Pateint/a"], "no Pateint/a is in clinic-100"),
+        (["clinic-100", "--now", "soon"], "'soon' is no time"),
+        (["clinic-100", "--now", "2026-01-01"], "2026-01-01 does not say in which zone"),
+    ],
+)
+def test_what_is_not_there_is_said(capfd: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    assert message in shown(capfd, *arguments, code=2)
+
+
+def test_what_is_wrong_with_it_is_said_with_its_place(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "a.ndjson").write_text('{"resourceType":"Patient","id":"a"}\n{"resourceType":"Patient","gender":"f"}\n')
+    assert "a.ndjson:2" in shown(capfd, str(tmp_path / "a.ndjson"), code=2)
+    (tmp_path / "b.txt").write_text("x")
+    assert "it is not known what is in it" in shown(capfd, str(tmp_path / "b.txt"), code=2)

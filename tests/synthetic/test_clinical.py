@@ -1,0 +1,350 @@
+"""Clinical sense: codes that belong together, values that fit, drugs that fit, each rule over several valleys."""
+
+import base64
+from collections import Counter
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from clerkship.fhir.resource import Resource, key_of
+from clerkship.synthetic.allergies import ALLERGENS
+from clerkship.synthetic.analytes import ANALYTES
+from clerkship.synthetic.conditions import ILLNESSES
+from clerkship.synthetic.drugs import DRUGS
+from clerkship.synthetic.labs import explained, filtration
+from clerkship.synthetic.planted import ILL
+from clerkship.synthetic.terms import ICD10, LOINC, RXNORM, SNOMED
+from clerkship.synthetic.times import months, years
+from tests.synthetic.valley import CASES, Valley, code_of, day_of, valley
+
+cases = pytest.mark.parametrize(("seed", "now"), CASES)
+BY_SNOMED = {illness.snomed.code: illness for illness in ILLNESSES.values()}
+BY_RXNORM = {drug.term.code: drug for drug in DRUGS.values()}
+BY_LOINC = {analyte.code: analyte for analyte in ANALYTES.values()}
+BY_ALLERGEN = {allergen.term.code: allergen for allergen in ALLERGENS}
+
+
+def value(made: Resource) -> float:
+    found: float = made["valueQuantity"]["value"]
+    return found
+
+
+def labs(found: Valley, patient: Resource) -> list[Resource]:
+    return [
+        made for made in found.of(patient, "Observation") if made["category"][0]["coding"][0]["code"] == "laboratory"
+    ]
+
+
+def at_visit(found: Valley, patient: Resource, code: str) -> dict[str, float]:
+    """Values of one code by visit."""
+    return {
+        made["encounter"]["reference"]: value(made)
+        for made in found.of(patient, "Observation")
+        if code_of(made["code"]) == code and "valueQuantity" in made
+    }
+
+
+def illnesses(found: Valley, patient: Resource) -> set[str]:
+    return {BY_SNOMED[code_of(made["code"], SNOMED)].key for made in found.of(patient, "Condition")}
+
+
+def test_no_code_means_two_things() -> None:
+    assert len(BY_SNOMED) == len(ILLNESSES)
+    assert len(BY_RXNORM) == len(DRUGS)
+    assert len(BY_LOINC) == len(ANALYTES)
+    assert {key for illness in ILLNESSES.values() for way in illness.regimens for key in way} <= set(DRUGS)
+
+
+@cases
+def test_the_two_codes_of_a_condition_belong_together(seed: int, now: datetime) -> None:
+    for made in valley(seed, now).all("Condition"):
+        illness = BY_SNOMED[code_of(made["code"], SNOMED)]
+        assert code_of(made["code"], ICD10) == illness.icd.code
+
+
+@cases
+def test_conditions_befall_those_whom_they_can(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for made in found.all("Condition"):
+        patient = found.at(made["subject"])
+        illness = BY_SNOMED[code_of(made["code"], SNOMED)]
+        assert illness.sex in ("", patient["gender"])
+        assert years(day_of(patient["birthDate"]), day_of(made["recordedDate"])) >= illness.ages[0]
+        if illness.after:
+            assert illnesses(found, patient) & set(illness.after), key_of(made)
+        assert not illnesses(found, patient) & set(illness.without), key_of(made)
+
+
+@cases
+def test_every_drug_is_for_a_condition_that_it_treats(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for made in found.all("MedicationRequest"):
+        drug = BY_RXNORM[code_of(made["medicationCodeableConcept"], RXNORM)]
+        condition = found.at(made["reasonReference"][0])
+        illness = BY_SNOMED[code_of(condition["code"], SNOMED)]
+        assert any(drug.key in way for way in illness.regimens)
+        if made["status"] == "active":
+            assert condition["clinicalStatus"]["coding"][0]["code"] == "active"
+        else:
+            assert made["status"] in ("stopped", "completed")
+        age = years(day_of(found.at(made["subject"])["birthDate"]), day_of(made["authoredOn"]))
+        assert drug.ages[0] <= age <= drug.ages[1]
+        assert day_of(condition["recordedDate"]) <= day_of(made["authoredOn"])
+
+
+@cases
+def test_nobody_gets_what_they_are_allergic_to_or_should_not_take(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for patient in found.all("Patient"):
+        codes = {code_of(made["code"]) for made in found.of(patient, "AllergyIntolerance")}
+        allergic = {BY_ALLERGEN[code].ingredient for code in codes if code in BY_ALLERGEN} - {""}
+        ill = illnesses(found, patient)
+        for made in found.of(patient, "MedicationRequest"):
+            drug = BY_RXNORM[code_of(made["medicationCodeableConcept"])]
+            assert not allergic & set(drug.ingredients), key_of(made)
+            assert not ill & set(drug.avoid), key_of(made)
+
+
+@cases
+def test_nobody_takes_two_drugs_of_a_group_or_two_that_do_not_go_together(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for patient in found.all("Patient"):
+        taken = [
+            BY_RXNORM[code_of(made["medicationCodeableConcept"])]
+            for made in found.of(patient, "MedicationRequest")
+            if made["status"] == "active"
+        ]
+        groups = [drug.group for drug in taken]
+        assert len(set(groups)) == len(groups), key_of(patient)
+        assert not any(set(groups) & set(drug.avoid) for drug in taken), key_of(patient)
+
+
+def flag(made: Resource) -> str:
+    return code_of(made["interpretation"][0])
+
+
+@cases
+def test_flags_follow_from_the_range(seed: int, now: datetime) -> None:
+    for made in valley(seed, now).all("Observation"):
+        if "interpretation" not in made:
+            continue
+        bounds = made["referenceRange"][0]
+        low, high = bounds.get("low", {}).get("value", -1.0), bounds.get("high", {}).get("value", 1e9)
+        expected = "L" if value(made) < low else "H" if value(made) > high else "N"
+        assert flag(made)[0] == expected, key_of(made)
+
+
+@cases
+def test_what_is_out_of_range_is_so_because_of_an_illness_or_a_drug(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    odd = 0
+    for patient in found.all("Patient"):
+        drugs = {
+            BY_RXNORM[code_of(m["medicationCodeableConcept"])].group for m in found.of(patient, "MedicationRequest")
+        }
+        causes = explained(illnesses(found, patient) | drugs)
+        for made in labs(found, patient):
+            if flag(made) != "N":
+                odd += 1
+                assert BY_LOINC[code_of(made["code"])].key in causes, key_of(made)
+    assert odd > 50
+
+
+@cases
+def test_values_that_are_worked_out_are_worked_out(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    seen: Counter[str] = Counter()
+    for patient in found.all("Patient"):
+        born = day_of(patient["birthDate"])
+        creatinine = at_visit(found, patient, "2160-0")
+        for visit, rate in at_visit(found, patient, "98979-8").items():
+            age = years(born, day_of(found.by_key[visit]["period"]["start"]))
+            assert rate == round(filtration(creatinine[visit], patient["gender"], age))
+            seen["egfr"] += 1
+        parts = [at_visit(found, patient, code) for code in ("2085-9", "13457-7", "2571-8")]
+        for visit, total in at_visit(found, patient, "2093-3").items():
+            hdl, ldl, triglycerides = (part[visit] for part in parts)
+            assert total == hdl + ldl + triglycerides // 5
+            seen["lipids"] += 1
+        seen["bmi"] += _bmi(found, patient)
+    assert min(seen["egfr"], seen["lipids"], seen["bmi"]) > 10
+
+
+def _bmi(found: Valley, patient: Resource) -> int:
+    weight, height = at_visit(found, patient, "29463-7"), at_visit(found, patient, "8302-2")
+    for visit, bmi in at_visit(found, patient, "39156-5").items():
+        tall = height.get(visit) or next(iter(height.values()))
+        assert bmi == pytest.approx(weight[visit] / (tall / 100) ** 2, abs=0.06)
+    return len(weight)
+
+
+@cases
+def test_kidneys_are_as_bad_as_the_diagnosis_says(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for patient in found.all("Patient"):
+        ill = illnesses(found, patient)
+        for made in found.of(patient, "Observation"):
+            if code_of(made["code"]) == "98979-8" and not ill & {"kidney3", "kidney4"}:
+                assert value(made) >= 60, key_of(made)
+            elif code_of(made["code"]) == "98979-8":
+                begun = next(c for c in found.of(patient, "Condition") if "kidney" in c["id"])["recordedDate"]
+                low, high = (30, 59) if "kidney3" in ill else (15, 29)
+                if day_of(begun) <= day_of(made["effectiveDateTime"]):
+                    assert low <= value(made) <= high, key_of(made)
+
+
+@cases
+def test_diabetics_have_a_series_of_hba1c_and_those_on_warfarin_an_inr(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    longest = 0
+    for patient in found.all("Patient"):
+        series = at_visit(found, patient, "4548-4")
+        if "diabetes" in illnesses(found, patient):
+            longest = max(longest, len(series))
+            assert all(4.0 <= one <= 12 for one in series.values())
+            steps = list(series.values())
+            assert all(abs(b - a) <= 2.5 for a, b in pairwise(steps))
+        elif "prediabetes" not in illnesses(found, patient):
+            assert not series
+        if at_visit(found, patient, "6301-6"):
+            assert any("warfarin" in made["id"] for made in found.of(patient, "MedicationRequest"))
+    assert longest >= 3
+
+
+@cases
+def test_there_is_potassium_and_magnesium_to_replace(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    low = Counter(
+        made["id"].split("-")[2]
+        for made in found.all("Observation")
+        if "interpretation" in made and flag(made)[0] == "L"
+    )
+    assert low["potassium"] >= 2
+    assert low["magnesium"] >= 1
+    assert low["hemoglobin"] >= 1
+
+
+@cases
+def test_every_fifty_have_the_illnesses_that_were_planted(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for place, keys in ILL.items():
+        for number in (place, place + 50):
+            assert set(keys) <= illnesses(found, found.by_key[f"Patient/pat-{number:04}"])
+
+
+@cases
+def test_vital_signs_are_those_of_the_living(seed: int, now: datetime) -> None:
+    limits = {"8867-4": (45, 190), "8310-5": (35.5, 40.5), "59408-5": (85, 100), "39156-5": (9, 50), "9279-1": (9, 50)}
+    for made in valley(seed, now).all("Observation"):
+        code = code_of(made["code"], LOINC)
+        if code in limits:
+            assert limits[code][0] <= value(made) <= limits[code][1], (key_of(made), value(made))
+        if code == "85354-9":
+            systolic, diastolic = (part["valueQuantity"]["value"] for part in made["component"])
+            assert 75 <= systolic <= 190
+            assert 40 <= diastolic < systolic - 15
+
+
+@cases
+def test_children_grow(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for patient in found.all("Patient"):
+        if years(day_of(patient["birthDate"]), day_of(now.isoformat())) < 14:
+            lengths = list(at_visit(found, patient, "8302-2").values())
+            assert lengths == sorted(lengths), key_of(patient)
+
+
+@cases
+def test_heart_failure_is_treated_with_a_loop_diuretic(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    treated = [
+        any("furosemide" in made["id"] for made in found.of(patient, "MedicationRequest"))
+        for patient in found.all("Patient")
+        if "failure" in illnesses(found, patient)
+    ]
+    assert sum(treated) >= 0.8 * len(treated)
+
+
+@cases
+def test_reports_group_what_was_drawn_and_answer_an_order(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    answered = set()
+    for made in found.all("DiagnosticReport"):
+        order = found.at(made["basedOn"][0])
+        assert order["status"] == "completed"
+        assert order["code"]["coding"] == made["code"]["coding"]
+        answered.add(key_of(order))
+        for reference in made["result"]:
+            result = found.at(reference)
+            assert result["effectiveDateTime"] == made["effectiveDateTime"]
+            assert result["basedOn"] == made["basedOn"]
+    for order in found.all("ServiceRequest"):
+        if order["status"] == "active":
+            assert key_of(order) not in answered
+
+
+@cases
+def test_vaccines_fit_age_and_season(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for made in found.all("Immunization"):
+        born, day = day_of(found.at(made["patient"])["birthDate"]), day_of(made["occurrenceDateTime"])
+        code = code_of(made["vaccineCode"])
+        if code in ("140", "135"):
+            assert day.month in (10, 11)
+            assert months(born, day) >= 6
+            assert (code == "135") == (years(born, day) >= 65)
+        assert code != "187" or years(born, day) >= 50
+        assert code != "03" or months(born, day) >= 11
+        assert code != "309" or day.year >= 2023
+
+
+@cases
+def test_all_ages_and_degrees_of_illness_are_there(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    today = day_of(now.isoformat())
+    ages = Counter(_band(day_of(patient["birthDate"]), today) for patient in found.all("Patient"))
+    assert set(ages) == {"newborn", "infant", "child", "teen", "adult", "old", "very old"}
+    degrees: Counter[int] = Counter()
+    for patient in found.all("Patient"):
+        lasting = [key for key in illnesses(found, patient) if not ILLNESSES[key].complaint]
+        degrees[min(len(lasting), 4)] += 1
+    assert all(degrees[count] >= 3 for count in range(5)), degrees
+
+
+def _band(born: Any, today: Any) -> str:
+    days, age = (today - born).days, years(born, today)
+    if days <= 29:
+        return "newborn"
+    if age < 1:
+        return "infant"
+    return "child" if age < 13 else "teen" if age < 18 else "adult" if age < 65 else "old" if age < 95 else "very old"
+
+
+@cases
+def test_notes_say_what_the_chart_says(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for made in found.all("DocumentReference"):
+        attachment = made["content"][0]["attachment"]
+        body = base64.b64decode(attachment["data"])
+        text = body.decode()
+        patient, visit = found.at(made["subject"]), found.at(made["context"]["encounter"][0])
+        assert attachment["size"] == len(body)
+        assert patient["identifier"][0]["value"] in text
+        assert patient["name"][0]["family"] in text
+        assert str(day_of(visit["period"]["start"]).year) in text
+        assert "None" not in text
+        for diagnosis in visit.get("diagnosis", ()):
+            name = found.at(diagnosis["condition"])["code"]["text"]
+            assert name[1:] in text or made["type"]["coding"][0]["code"] != "11506-3", (key_of(made), name)
+        _pressure_in(found, made, text)
+
+
+def _pressure_in(found: Valley, made: Resource, text: str) -> None:
+    """The pressure that the note says is the one that was measured then."""
+    tag, visit = made["subject"]["reference"].rpartition("-")[2], made["context"]["encounter"][0]["reference"]
+    measured = found.by_key.get(f"Observation/obs-{tag}-bp-{visit.rpartition('-')[2]}")
+    if measured is not None:
+        systolic, diastolic = (part["valueQuantity"]["value"] for part in measured["component"])
+        assert f"BP {systolic}/{diastolic} mmHg" in text

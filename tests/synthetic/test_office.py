@@ -1,0 +1,151 @@
+"""The front desk: books that add up, bills that go to whoever paid, numbers that are nobody's."""
+
+import re
+from collections import Counter
+from datetime import datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from clerkship.fhir.resource import Resource, key_of
+from tests.synthetic.valley import CASES, day_of, valley
+
+cases = pytest.mark.parametrize(("seed", "now"), CASES)
+EASTERN = ZoneInfo("America/New_York")
+
+
+def span(made: Resource) -> tuple[datetime, datetime]:
+    return datetime.fromisoformat(made["start"]), datetime.fromisoformat(made["end"])
+
+
+@cases
+def test_slots_are_in_the_next_four_weeks_in_clinic_hours(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    books: dict[str, list[tuple[datetime, datetime]]] = {}
+    for slot in found.all("Slot"):
+        start, end = span(slot)
+        here = start.astimezone(EASTERN)
+        assert now < start < now + timedelta(days=28)
+        assert here.weekday() < 5
+        assert 9 <= here.hour < 16
+        assert here.hour != 12
+        assert end - start == timedelta(minutes=30)
+        books.setdefault(slot["schedule"]["reference"], []).append((start, end))
+    assert len(books) == len(found.all("Schedule")) == 11
+    for book in books.values():
+        book.sort()
+        assert all(before[1] <= after[0] for before, after in pairwise(book))
+    states = Counter(slot["status"] for slot in found.all("Slot"))
+    assert states["free"] > states["busy"] > 10
+    assert states["busy-unavailable"] > 10
+
+
+@cases
+def test_a_slot_is_busy_because_of_one_appointment(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    booked = [made for made in found.all("Appointment") if made["status"] == "booked"]
+    taken = Counter(made["slot"][0]["reference"] for made in booked)
+    busy = {key_of(slot) for slot in found.all("Slot") if slot["status"] == "busy"}
+    assert set(taken) == busy
+    assert set(taken.values()) == {1}
+    for made in booked:
+        slot = found.at(made["slot"][0])
+        assert span(slot) == span(made)
+        who = found.at(slot["schedule"])["actor"][0]["reference"]
+        assert who in {part["actor"]["reference"] for part in made["participant"]}
+        assert slot["meta"]["lastUpdated"] == made["meta"]["lastUpdated"]
+
+
+@cases
+def test_kept_appointments_led_to_visits_and_others_did_not(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    led = {ref["reference"]: made for made in found.all("Encounter") for ref in made.get("appointment", ())}
+    for made in found.all("Appointment"):
+        if made["status"] == "fulfilled":
+            visit = led[key_of(made)]
+            assert visit["period"]["start"] == made["start"]
+            assert visit["subject"]["reference"] in {part["actor"]["reference"] for part in made["participant"]}
+        else:
+            assert key_of(made) not in led
+        assert datetime.fromisoformat(made["created"]) <= datetime.fromisoformat(made["start"])
+    assert {made["status"] for made in found.all("Appointment")} == {"fulfilled", "noshow", "cancelled", "booked"}
+
+
+@cases
+def test_the_dead_have_no_appointment_to_come(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for patient in found.all("Patient"):
+        if "deceasedDateTime" in patient:
+            assert all(made["status"] != "booked" for made in found.of(patient, "Appointment"))
+
+
+@cases
+def test_claims_are_for_visits_and_go_to_whoever_paid_then(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for claim in found.all("Claim"):
+        visit = found.at(claim["item"][0]["encounter"][0])
+        policy = found.at(claim["insurance"][0]["coverage"])
+        assert policy["beneficiary"]["reference"] == claim["patient"]["reference"] == visit["subject"]["reference"]
+        assert policy["payor"][0] == claim["insurer"]
+        day = day_of(visit["period"]["start"])
+        assert day_of(policy["period"]["start"]) <= day
+        assert day <= day_of(policy["period"].get("end", "9999-12-31"))
+        assert claim["total"]["value"] == sum(item["net"]["value"] for item in claim["item"])
+        assert datetime.fromisoformat(claim["created"]) > datetime.fromisoformat(visit["period"]["end"])
+        known = [found.at(entry["condition"])["code"]["coding"][1]["code"] for entry in visit.get("diagnosis", ())]
+        billed = [entry["diagnosisCodeableConcept"]["coding"][0]["code"] for entry in claim["diagnosis"]]
+        assert billed == known or billed[0].startswith("Z00")
+
+
+@cases
+def test_some_have_two_plans_some_an_old_one_and_some_none(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    today = now.astimezone(EASTERN).date()
+    active: Counter[int] = Counter()
+    for patient in found.all("Patient"):
+        policies = found.of(patient, "Coverage")
+        for policy in policies:
+            holds = day_of(policy["period"].get("end", "9999-12-31")) >= today
+            assert policy["status"] == ("active" if holds else "cancelled")
+            assert policy["subscriberId"] == policy["identifier"][0]["value"]
+        active[sum(policy["status"] == "active" for policy in policies)] += 1
+    assert min(active[0], active[1], active[2]) > 0
+    assert any(policy["status"] == "cancelled" for policy in found.all("Coverage"))
+
+
+@cases
+def test_every_number_is_one_that_nobody_has(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for made in found.resources:
+        for point in made.get("telecom", ()):
+            if point["system"] == "phone":
+                assert re.fullmatch(r"\(\d{3}\) 555-01\d\d", point["value"])
+            else:
+                assert point["value"].endswith(".example")
+    for patient in found.all("Patient"):
+        assert all(address["postalCode"].startswith("001") for address in patient["address"])
+    for who in (*found.all("Practitioner"), *found.all("Organization")):
+        number = who["identifier"][0]
+        if number["system"].endswith("us-npi"):
+            assert number["value"].startswith("99999")
+            assert _luhn("80840" + number["value"])
+
+
+def _luhn(digits: str) -> bool:
+    doubled = [int(sign) * (1 + place % 2) for place, sign in enumerate(reversed(digits))]
+    return sum(value // 10 + value % 10 for value in doubled) % 10 == 0
+
+
+@cases
+def test_referrals_have_a_letter_and_someone_to_see(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    letters = {
+        ref["reference"] for made in found.all("DocumentReference") for ref in made["context"].get("related", ())
+    }
+    referrals = [made for made in found.all("ServiceRequest") if made["id"].startswith("referral")]
+    assert len(referrals) >= 5
+    for made in referrals:
+        assert key_of(made) in letters
+        assert made["performer"][0]["reference"].startswith("Practitioner/")
+        assert found.at(made["reasonReference"][0])["clinicalStatus"]["coding"][0]["code"] == "active"

@@ -1,0 +1,147 @@
+"""Things happen in order: nothing before birth, nothing after death, nothing after now but what is planned."""
+
+from datetime import datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from clerkship.fhir.resource import key_of
+from clerkship.synthetic.times import at, local
+from tests.synthetic.valley import CASES, day_of, moments, valley
+
+cases = pytest.mark.parametrize(("seed", "now"), CASES)
+EASTERN = ZoneInfo("America/New_York")
+PLANNED = {"Slot": {".start", ".end"}, "Schedule": {".planningHorizon.end", ".planningHorizon.start"}}
+CLINICAL = (
+    "Encounter",
+    "Condition",
+    "Observation",
+    "DiagnosticReport",
+    "MedicationRequest",
+    "Immunization",
+    "Procedure",
+    "AllergyIntolerance",
+    "ServiceRequest",
+    "DocumentReference",
+    "Appointment",
+)
+
+
+def instant(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+@cases
+def test_nothing_is_later_than_now_but_what_is_planned(seed: int, now: datetime) -> None:
+    today = now.astimezone(EASTERN).date()
+    for made in valley(seed, now).resources:
+        allowed = PLANNED.get(made["resourceType"], set())
+        if made["resourceType"] == "Appointment" and made["status"] == "booked":
+            allowed = {".start", ".end"}
+        for path, text in moments(made):
+            if path not in allowed:
+                assert (instant(text) <= now) if "T" in text else (day_of(text) <= today), (key_of(made), path, text)
+
+
+@cases
+def test_nothing_is_before_birth(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for patient in found.all("Patient"):
+        born = day_of(patient["birthDate"])
+        for type in (*CLINICAL, "Coverage", "Claim"):
+            for made in found.of(patient, type):
+                for path, text in moments(made):
+                    assert day_of(text) >= born, (key_of(made), path, text)
+
+
+@cases
+def test_nothing_is_done_after_death(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    dead = [patient for patient in found.all("Patient") if "deceasedDateTime" in patient]
+    assert 2 <= len(dead) <= 12
+    for patient in dead:
+        died = instant(patient["deceasedDateTime"])
+        assert not patient["active"]
+        for type in CLINICAL:
+            for made in found.of(patient, type):
+                for path, text in moments(made):
+                    late = instant(text) > died if "T" in text else day_of(text) > died.astimezone(EASTERN).date()
+                    assert not late, (key_of(made), path, text)
+        assert all(made["status"] != "active" for made in found.of(patient, "MedicationRequest"))
+
+
+@cases
+def test_what_is_measured_at_a_visit_is_measured_during_it(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for made in found.all("Observation"):
+        period = found.at(made["encounter"])["period"]
+        assert instant(period["start"]) <= instant(made["effectiveDateTime"]) <= instant(period["end"])
+        assert instant(made["effectiveDateTime"]) <= instant(made["issued"])
+
+
+@cases
+def test_visits_of_one_patient_do_not_overlap_and_nobody_sees_two_at_once(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for whose in ("subject", "participant"):
+        spans: dict[str, list[tuple[datetime, datetime]]] = {}
+        for made in found.all("Encounter"):
+            who = made["subject"] if whose == "subject" else made["participant"][0]["individual"]
+            if whose == "participant" and made["class"]["code"] in ("EMER", "IMP"):
+                continue  # a ward is full of people
+            spans.setdefault(who["reference"], []).append(
+                (instant(made["period"]["start"]), instant(made["period"]["end"]))
+            )
+        for taken in spans.values():
+            taken.sort()
+            assert all(before[1] <= after[0] for before, after in pairwise(taken))
+
+
+@cases
+def test_the_clinic_keeps_office_hours(seed: int, now: datetime) -> None:
+    for made in valley(seed, now).all("Encounter"):
+        start = instant(made["period"]["start"]).astimezone(EASTERN)
+        if made["class"]["code"] in ("AMB", "VR"):
+            assert start.weekday() < 5
+            assert 9 <= start.hour < 16
+
+
+@cases
+def test_times_are_those_of_the_clinics_zone(seed: int, now: datetime) -> None:
+    for made in valley(seed, now).resources:
+        for path, text in moments(made):
+            if "T" in text and not text.endswith("Z"):
+                moment = instant(text)
+                assert moment.utcoffset() == moment.astimezone(EASTERN).utcoffset(), (key_of(made), path, text)
+
+
+def test_our_clock_is_that_of_the_zone() -> None:
+    moment = datetime.fromisoformat("1998-01-01T00:00:00+00:00")
+    for hours in range(0, 24 * 366 * 28, 11):
+        there = moment + timedelta(hours=hours)
+        assert local(there).utcoffset() == there.astimezone(EASTERN).utcoffset()
+        day = there.date()
+        assert at(day, 12).utcoffset() == datetime(day.year, day.month, day.day, 12, tzinfo=EASTERN).utcoffset()
+
+
+@cases
+def test_conditions_begin_before_they_are_noted_and_end_after(seed: int, now: datetime) -> None:
+    for made in valley(seed, now).all("Condition"):
+        assert day_of(made["onsetDateTime"]) <= day_of(made["recordedDate"])
+        resolved = made["clinicalStatus"]["coding"][0]["code"] == "resolved"
+        assert resolved == ("abatementDateTime" in made)
+        if resolved:
+            assert day_of(made["recordedDate"]) <= day_of(made["abatementDateTime"])
+
+
+@cases
+def test_versions_are_kept_no_earlier_than_what_they_say(seed: int, now: datetime) -> None:
+    """A result is on record when it is issued, a visit when it is over."""
+    for made in valley(seed, now).resources:
+        kept = instant(made["meta"]["lastUpdated"])
+        if made["resourceType"] in ("Observation", "DiagnosticReport"):
+            assert kept == instant(made["issued"])
+        elif made["resourceType"] == "Encounter":
+            assert kept == instant(made["period"]["end"])
+        elif made["resourceType"] == "MedicationRequest":
+            assert kept >= instant(made["authoredOn"])
