@@ -14,6 +14,7 @@ setup: ## Install what the tests need: Python packages, and programs where it ma
 	@$(UV) sync --quiet --group dev
 	@command -v curl >/dev/null || $(call install,curl)
 	@command -v node >/dev/null || $(call install,nodejs)
+	@command -v npm >/dev/null || $(call install,npm)
 
 test: setup ## Install what is needed and run all tests
 	@$(RUN) pytest -n auto -q $(ARGS)
@@ -25,7 +26,7 @@ test-model: setup ## Install a real, tiny model under .cache/model, and let it p
 	@$(RUN) pytest -m model -p no:xdist -p no:cacheprovider -s -v tests/small_model $(ARGS)
 
 test-fhir: setup ## Fetch the official FHIR R4 package from npm to .cache/fhir, and hold what we say of R4 against it: two minutes, 200 MB
-	@$(RUN) pytest -m fhir -p no:cacheprovider -v tests/fhir $(ARGS)
+	@$(RUN) pytest -m fhir -p no:cacheprovider -v tests/fhir tests/clients $(ARGS)
 
 check: setup ## Lint, format and types, strictly
 	@$(RUN) ruff check
@@ -57,10 +58,13 @@ bench-judging: setup ## Measure models that are asked: what a call costs, how bu
 bench-load: setup ## Measure under load, and draw docs/load.svg: two minutes
 	@$(RUN) python -m benchmarks.load --picture docs/load.svg
 
+bench-fhir: setup ## Measure the FHIR sandbox beside Medplum's router, which it installs under .cache/peers: minutes
+	@$(RUN) python -m benchmarks.fhir $(ARGS)
+
 bench-peers: setup ## Install other harnesses under .cache/peers and measure them beside us: minutes, gigabytes
 	@$(RUN) python benchmarks/peers.py $(ARGS)
 
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-live test-model test-fhir check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-peers pins
+.PHONY: help setup test test-live test-model test-fhir check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-fhir bench-peers pins

@@ -241,7 +241,7 @@ def test_a_session_that_does_not_use_it_does_not_pay_for_it(session: pytest.Pyte
             assert "clerkship.pytest_plugin" in sys.modules
             ours = {name for name in sys.modules if name.startswith("clerkship.")}
             assert ours == {"clerkship.pytest_plugin"}
-            assert not {"pydantic", "orjson", "typer", "uvicorn", "sqlite3"} & set(sys.modules)
+            assert not {"pydantic", "orjson", "typer", "httptools", "sqlite3"} & set(sys.modules)
         """
     )
     session.runpytest_subprocess("-p", "no:xdist").assert_outcomes(passed=1)

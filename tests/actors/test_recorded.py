@@ -3,6 +3,7 @@
 import urllib.request
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -15,6 +16,7 @@ from clerkship.llm.tape import Spot, Tapes
 from clerkship.llm.veil import Veil
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
+from clerkship.playground.gateway import Exchange, Gateway
 from clerkship.sandbox.exchange import Request
 from tests.service.test_taping import told
 from tests.workbench import Workbench
@@ -189,3 +191,44 @@ def test_an_agent_is_recorded_with_its_silence(desk: Workbench) -> None:
     [again] = replay(desk)
     assert first.ending == again.ending == "agent_silent"
     assert first.head == again.head
+
+
+PAIRS = (("date", "ge2026-01-01"), ("code", "b"), ("date", "lt2026-02-01"))
+MATTER = {
+    "if-match": 'W/"3"',
+    "if-none-exist": "identifier=1",
+    "prefer": "return=minimal",
+    "accept": "application/json",
+}
+"""Headers that change what a request means."""
+
+
+def test_names_said_twice_their_order_and_headers_that_matter_are_asked_again(
+    desk: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[Request] = []
+    listing = Gateway.handle
+
+    def hears(gateway: Gateway, exchange: Exchange) -> Any:
+        heard.append(exchange.request)
+        return listing(gateway, exchange)
+
+    def asks(message: Any, sandboxes: Any) -> list[Any]:
+        drop = sandboxes["drop"]
+        drop.request("GET", "/files", query=PAIRS, headers={**MATTER, "X-Mine": "not asked again"})
+        drop.request("GET", "/files", query={"b": "1", "a": "2"})
+        head = {"Authorization": f"Bearer {drop.token}", **{name.title(): value for name, value in MATTER.items()}}
+        url = f"{drop.url}/files?{urlencode(PAIRS)}"
+        with urllib.request.urlopen(urllib.request.Request(url, headers=head)) as reply:
+            assert reply.status == 200
+        return [ActionExecuted(name="asked"), "Done."]
+
+    monkeypatch.setattr(Gateway, "handle", hears)
+    [first] = record(desk, asks)
+    asked = heard.copy()
+    heard.clear()
+    [again] = replay(desk)
+    assert again.head == first.head
+    assert [request.pairs for request in heard] == [request.pairs for request in asked]
+    assert [request.pairs for request in heard[:3]] == [PAIRS, (("b", "1"), ("a", "2")), PAIRS]
+    assert [dict(request.headers) for request in heard[:3]] == [MATTER, {}, MATTER]

@@ -25,9 +25,11 @@ from clerkship.faults.latency import Latency
 from clerkship.faults.registry import FAULTS
 from clerkship.faults.truncated import Truncated
 from clerkship.model.environment import Environment, Simulator
+from clerkship.playground.apart import Apart
+from clerkship.playground.connection import Connection
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Exchange, Gateway
-from clerkship.playground.listener import GatewayApp, Listener
+from clerkship.playground.listener import Listener
 from clerkship.playground.playground import Playground, Room
 from clerkship.sandbox.door import Dropped, Incomplete, Refused
 from clerkship.sandbox.exchange import Reply, Request
@@ -289,23 +291,36 @@ def test_a_drip_on_a_stepped_clock_takes_simulated_time_and_no_other(at: Any) ->
     assert near.playground.log.lines == far.playground.log.lines
 
 
+class Wire(asyncio.Transport):
+    """What a connection writes, piece by piece."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Keep it."""
+        self.written.append(bytes(data))
+
+    def is_closing(self) -> bool:
+        """It stays."""
+        return False
+
+
 async def _sent(desk: Desk, gateway: Gateway) -> list[bytes]:
-    """The body's pieces as the application hands them to the server."""
-    sent: list[Any] = []
-    asked = iter([{"type": "http.request", "body": b"", "more_body": False}])
-
-    async def receive() -> Any:
-        return next(asked, None) or await asyncio.Event().wait()  # the client stays and says nothing more
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    token = f"Bearer {desk.drop.token}".encode()
+    """The body's pieces as the connection hands them to the network."""
+    wire = Wire()
+    connection = Connection(gateway, Apart(), set(), time.monotonic)
+    connection.connection_made(wire)
     path = f"/{desk.playground.id}/drop/files/a.bin"
-    scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": [(b"authorization", token)]}
-    await GatewayApp(gateway)(scope, receive, send)
-    assert [message.get("more_body") for message in sent[1:]] == [True] * (len(sent) - 2) + [False]
-    return [message["body"] for message in sent[1:]]
+    connection.data_received(
+        f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {desk.drop.token}\r\n\r\n".encode()
+    )
+    async with asyncio.timeout(10):
+        while not connection.idle:  # noqa: ASYNC110  (nobody is told)
+            await asyncio.sleep(0.001)
+    assert wire.written[0].startswith(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n")
+    return wire.written[1:]
 
 
 def test_pieces_arrive_one_by_one_over_their_time_on_a_paced_clock(at: Any) -> None:

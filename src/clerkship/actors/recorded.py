@@ -7,6 +7,7 @@ sandboxes meanwhile is done again through the same doors, so that the log says t
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -18,7 +19,7 @@ from clerkship.llm.cassette import Cassette, Turn, address
 from clerkship.llm.tape import Spot, Tapes
 from clerkship.llm.veil import Veil
 from clerkship.sandbox.door import Dropped, Sandboxes
-from clerkship.sandbox.exchange import Request
+from clerkship.sandbox.exchange import Request, query_of
 from clerkship.settings import Settings
 
 RECORDED = "recorded"
@@ -196,7 +197,7 @@ def _written(request: Request) -> dict[str, Any]:
     headers = {name.lower(): value for name, value in request.headers.items()}
     kept = {name: value for name, value in sorted(headers.items()) if name in _KEPT or name.startswith("if-")}
     told: dict[str, Any] = {"method": request.method, "path": request.path}
-    told |= {"query": dict(request.query)} if request.query else {}
+    told |= {"query": _query(request)} if request.query else {}
     told |= {"headers": kept} if kept else {}
     if request.body:
         try:
@@ -204,6 +205,13 @@ def _written(request: Request) -> dict[str, Any]:
         except UnicodeDecodeError:
             told["bytes"] = request.body.decode("latin-1")  # not base64: what must not stand there could hide in it
     return told
+
+
+def _query(request: Request) -> JsonValue:
+    """By name, which a cassette sorts; as pairs where a name is said twice or another order was meant."""
+    names = [name for name, _ in request.pairs]
+    in_order = all(one < other for one, other in pairwise(names))
+    return dict(request.pairs) if in_order else [[name, value] for name, value in request.pairs]
 
 
 def _clock_act(request: Request) -> dict[str, Any] | None:
@@ -225,7 +233,8 @@ def _act(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
     else:
         asked = act["request"]
         body = asked["bytes"].encode("latin-1") if "bytes" in asked else asked.get("text", "").encode()
-        request = Request(asked["method"], asked["path"], asked.get("query", {}), asked.get("headers", {}), body)
+        query = query_of(asked.get("query"))
+        request = Request(asked["method"], asked["path"], query, asked.get("headers", {}), body)
         with contextlib.suppress(Dropped):  # as it was then: a fault stands in the way
             sandboxes[asked["sandbox"]].send_as_is(request)
 

@@ -159,10 +159,20 @@ def strangers_stay_outside(spec: Spec) -> None:
         for token in ("", "wrong", other.token):
             for reply in (rig.send(request, token=token), rig.send_http(request, token=token)):
                 _must(reply.status == 401, f"the token {token[:8]!r} got a {reply.status}")
+                _must(_in_its_words(spec, reply), "a stranger is not refused in the words of the protocol")
         _must(len(rig.playground.log.events) == events, "a stranger's request is in the log")
         rig.playground.close()
         for reply in (rig.send(request), rig.send_http(request)):
-            _must(reply.status == 404, f"after the end a request got a {reply.status}")
+            _must(reply.status == 401, f"after the end a request got a {reply.status}")
+            _must(_in_its_words(spec, reply), "after the end nobody is refused in the words of the protocol")
+
+
+def _in_its_words(spec: Spec, reply: Reply) -> bool:
+    """Whether a refusal is of the media, and of the outermost shape, that the simulator gives its own."""
+    own = spec.refuse(Refusal(reply.status, "unauthorized", "no"))
+    if reply.media != own.media or own.media.partition(";")[0].rpartition("/")[2].rpartition("+")[2] != "json":
+        return reply.media == own.media
+    return set(orjson.loads(reply.body)) == set(orjson.loads(own.body))
 
 
 def every_operation_is_a_tool(spec: Spec) -> None:

@@ -12,7 +12,7 @@ from clerkship.model.scenario import Person
 from clerkship.playground.gateway import Exchange, Gateway
 from clerkship.playground.listener import Listener
 from clerkship.playground.playground import Playground, Room
-from clerkship.sandbox.exchange import NO_REPLY, Reply, Request
+from clerkship.sandbox.exchange import JSON, NO_REPLY, Reply, Request
 from clerkship.simulators.spec import Spec
 
 
@@ -75,12 +75,13 @@ class Rig:
         connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
         try:
             path = f"{address.path}{quote(request.path)}"
-            target = f"{path}?{urlencode(request.query)}" if request.query else path
+            target = f"{path}?{urlencode(request.pairs)}" if request.query else path
             given = self.token if token is None else token
             headers = {**request.headers, "Authorization": f"Bearer {given}"}
             connection.request(request.method, target, request.body, headers)
             answer = connection.getresponse()
-            return Reply(answer.status, answer.read())
+            media = answer.headers.get("content-type", JSON)
+            return Reply(answer.status, answer.read(), media, dict(answer.headers.items()))
         except http.client.IncompleteRead as cut:
             return Reply(answer.status, cut.partial)
         except http.client.RemoteDisconnected:

@@ -33,6 +33,10 @@ class ControlDoor:
         reads = exchange.sandbox_name == CONTROL and exchange.request.path.startswith(("/log", "/blob"))
         return not reads and self._gateway.takes_time(exchange)
 
+    def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
+        """As the gateway does."""
+        return self._gateway.refuse(playground_id, sandbox, refusal)
+
     def handle(self, exchange: Exchange) -> Reply:
         """One request."""
         if (exchange.playground_id, exchange.sandbox_name) != (self._playground.id, CONTROL):
@@ -46,6 +50,8 @@ class ControlDoor:
         request = exchange.request
         if not same(self.token, exchange.token):
             raise Refusal(401, "unauthorized", "the bearer token is missing, wrong, or a sandbox's")
+        if exchange.objection is not None:
+            raise exchange.objection
         if request.method not in ("GET", "HEAD"):
             raise Refusal(405, "method_not_allowed", "nothing is changed here: GET is all there is")
         first, _, rest = request.path.strip("/").partition("/")

@@ -19,10 +19,13 @@ from clerkship.playground.playground import ActiveFault, Playground, Sandbox
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import Call, Route, find_route
 
+OVER = "the run is over, and its tokens with it"
 BODY_LIMIT = 20_000_000
 MOST_EVENTS = 50_000
 MOST_BYTES = 500_000_000
 """What one trial may leave in its log: a runaway agent must not take the machine with it."""
+MOST_REMEMBERED = 4096
+"""Playgrounds that are over: later ones push the earliest out, and then nobody knows what was spoken there."""
 CLOCK = "clock"
 """A path beside the sandboxes: the simulated clock. No sandbox may have its name."""
 
@@ -46,6 +49,10 @@ class Exchange:
     delay: timedelta = timedelta(0)
     cause: int | None = None
     """The fault that sent it once more."""
+    objection: Refusal | None = None
+    """What its door found wrong with it, to be said once it is known who asks."""
+    counts: bool = True
+    """Whether it is taken down: a stranger's knock is not, nor what a full log has no room for."""
     began: float = field(default_factory=perf_counter)
     base: str = ""
     """Where the sandbox is, as whoever asks has it: what absolute links begin with."""
@@ -57,6 +64,7 @@ class Exchange:
 
 
 Handler = Callable[[Exchange], None]
+Refuse = Callable[[Refusal], Reply]
 Hear = Callable[[str, Request], None]
 """Told of a request, and of the sandbox it was for."""
 
@@ -73,6 +81,7 @@ class Gateway:
         self._names = Names()
         self._gate = threading.Lock()
         self._ears: dict[int, Hear] = {}
+        self._past: dict[str, dict[str, Refuse]] = {}
         self.handlers: tuple[Handler, ...] = (self.identify, authenticate, find_route_of, inject_faults, route)
         self.closing: tuple[Handler, ...] = (record_refusal, repeat, spoil_reply, record_touch)
 
@@ -87,8 +96,12 @@ class Gateway:
         return playground.id
 
     def dismiss(self, playground: Playground) -> None:
-        """Let none in any more."""
-        self.playgrounds.pop(playground.id, None)
+        """Let none in any more; who still comes is told so in the words of the protocol they speak."""
+        if self.playgrounds.pop(playground.id, None) is not None:
+            with self._gate:
+                self._past[playground.id] = {name: box.spec.refuse for name, box in playground.sandboxes.items()}
+                if len(self._past) > MOST_REMEMBERED:
+                    del self._past[next(iter(self._past))]
         self._ears.pop(id(playground), None)
 
     def overhear(self, playground: Playground, hear: Hear) -> None:
@@ -102,7 +115,7 @@ class Gateway:
         """Whoever listens hears of it; not of a stranger's knock."""
         hear = self._ears.get(id(exchange.playground))
         at_clock = exchange.sandbox_name == CLOCK and exchange.refusal is None
-        if hear is not None and (exchange.sandbox is not None or at_clock):
+        if hear is not None and exchange.counts and (exchange.sandbox is not None or at_clock):
             hear(exchange.sandbox_name, exchange.request)
 
     def takes_time(self, exchange: Exchange) -> bool:
@@ -114,16 +127,37 @@ class Gateway:
         """One request, through the whole list."""
         playground = self.playgrounds.get(exchange.playground_id)
         if playground is None:
-            return refuse_as_json(_unknown())
+            return self._turn_away(exchange)
         with playground.lock:
             if playground.closed:
-                return refuse_as_json(_unknown())
+                return self._turn_away(exchange)
             try:
                 return self._through(exchange)
             except Exception as error:  # a simulator's bug is ours: the run is errored, the agent not blamed
                 if not playground.unplayed:
                     playground.broken = f"{exchange.sandbox_name}: {type(error).__name__}: {error}"
                 raise SimulatorBroken(playground.broken) from error
+
+    def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
+        """A no in the words of the protocol that is, or was, spoken there; plainly, where nobody knows which."""
+        refuse = self._words(playground_id, sandbox)
+        return refuse_as_json(refusal) if refuse is None else refuse(refusal)
+
+    def _words(self, playground_id: str, sandbox: str) -> Refuse | None:
+        playground = self.playgrounds.get(playground_id)
+        if sandbox == CLOCK:
+            return refuse_as_json if playground is not None or playground_id in self._past else None
+        if playground is None:
+            return self._past.get(playground_id, {}).get(sandbox)
+        box = playground.sandboxes.get(sandbox)
+        return None if box is None else box.spec.refuse
+
+    def _turn_away(self, exchange: Exchange) -> Reply:
+        """A run that is over has taken its tokens with it; of one that never was, there is nothing to say."""
+        refuse = self._words(exchange.playground_id, exchange.sandbox_name)
+        if refuse is None:
+            return refuse_as_json(_unknown())
+        return _challenged(refuse(Refusal(401, "expired", OVER)), OVER)
 
     def _through(self, exchange: Exchange) -> Reply:
         for handler in self.handlers:
@@ -148,6 +182,12 @@ class Gateway:
                 raise _unknown()
 
 
+def _challenged(reply: Reply, reason: str) -> Reply:
+    """With why the token is no good (RFC 6750 §3.1)."""
+    challenge = f'Bearer realm="clerkship", error="invalid_token", error_description="{reason}"'
+    return replace(reply, headers={**reply.headers, "WWW-Authenticate": challenge})
+
+
 def _unknown() -> Refusal:
     return Refusal(404, "no_such_sandbox", "there is no such sandbox, or its run is over")
 
@@ -156,23 +196,30 @@ def authenticate(exchange: Exchange) -> None:
     """The sandbox's own token, and no other; the clock takes that of any sandbox."""
     assert exchange.playground is not None
     boxes = [exchange.sandbox] if exchange.sandbox is not None else exchange.playground.sandboxes.values()
-    if not any(same(box.token, exchange.token) for box in boxes):
-        # Not in the log: anyone could write to it otherwise. 401 as RFC 9110 §15.5.2 has it.
-        exchange.sandbox = None
-        raise Refusal(401, "unauthorized", "the bearer token is missing, wrong, or another sandbox's")
+    if any(same(box.token, exchange.token) for box in boxes):
+        return
+    # Not in the log: anyone could write to it otherwise. 401 as RFC 9110 §15.5.2 has it.
+    exchange.counts = False
+    exchange.refusal = Refusal(401, "unauthorized", "the bearer token is missing, wrong, or another sandbox's")
+    reply = _in_its_words(exchange, exchange.refusal)
+    exchange.reply = _challenged(reply, "it is not the token of this sandbox") if exchange.token else reply
 
 
 def find_route_of(exchange: Exchange) -> None:
     """Which operation of the simulator it is; simulated time moves by one touch."""
     assert exchange.playground is not None
     if exchange.sandbox is None:
+        if exchange.objection is not None:
+            raise exchange.objection
         exchange.reply = _use_clock(exchange.playground, exchange.request)
         return
     exchange.playground.clock.touch()
     log = exchange.playground.log
     if len(log.events) > MOST_EVENTS or log.size > MOST_BYTES:
-        exchange.sandbox = None  # not taken down: the log is what must not grow
+        exchange.counts = False  # the log is what must not grow
         raise Refusal(429, "too_many_requests", "this run's log is full; nothing more is done in it")
+    if exchange.objection is not None:
+        raise exchange.objection
     if len(exchange.request.body) > BODY_LIMIT:
         raise Refusal(413, "too_large", f"a body may have {BODY_LIMIT} bytes")
     exchange.route, exchange.params = find_route(exchange.sandbox.spec.routes, exchange.request)
@@ -214,7 +261,7 @@ def route(exchange: Exchange) -> None:
 def record_refusal(exchange: Exchange) -> None:
     """A sandbox's no is a fact too; a stranger's knock is not."""
     refusal = exchange.refusal
-    if refusal is None or exchange.sandbox is None or exchange.playground is None:
+    if refusal is None or not exchange.counts or exchange.sandbox is None or exchange.playground is None:
         return
     refused = RequestRefused(
         operation=exchange.operation, status=refusal.status, code=refusal.code, reason=refusal.reason

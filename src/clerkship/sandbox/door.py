@@ -1,6 +1,7 @@
 """The agent's end: a door to one sandbox, and the typed handle that stands in it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
@@ -9,7 +10,7 @@ import orjson
 from clerkship.events.event import Event, Payload
 from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
-from clerkship.sandbox.exchange import JSON, Reply, Request
+from clerkship.sandbox.exchange import JSON, Asking, Reply, Request, query_of
 from clerkship.sandbox.route import Route
 
 H = TypeVar("H", bound="Handle")
@@ -94,22 +95,25 @@ class Handle:
         method: str,
         path: str,
         *,
-        query: Mapping[str, str] | None = None,
+        query: Asking | None = None,
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
         media: str = JSON,
     ) -> Reply:
-        """Send any request; raises Refused on an error status, Dropped if no answer or only a part of it comes."""
-        asked = {"method": method, "path": path, "media": media, **(query or {}), **(headers or {})}
-        for name, value in asked.items():
-            if not isinstance(value, str):
-                raise TypeError(f"`{name}` must be text, not {type(value).__name__}")
-            value.encode()  # what is not Unicode is the caller's error, here and now
+        """Send any request; raises Refused on an error status, Dropped if no answer or only a part of it comes. The
+        query is a mapping, or pairs where a name is said more than once."""
+        sent = Request(method, path, query_of(query))
+        asked = (("method", method), ("path", path), ("media", media), *sent.pairs, *(headers or {}).items())
+        for name, value in asked:
+            for text, what in ((name, "a name"), (value, f"`{name}`")):
+                if not isinstance(text, str):
+                    raise TypeError(f"{what} must be text, not {type(text).__name__}")
+                text.encode()  # what is not Unicode is the caller's error, here and now
         if not isinstance(body, bytes):
             raise TypeError(f"the body must be bytes, not {type(body).__name__}")
         told = {name.lower(): value for name, value in (headers or {}).items()}
         told |= {"content-type": media} if body else {}
-        reply = self._door.send(Request(method, path, query or {}, told, body))
+        reply = self._door.send(replace(sent, headers=told, body=body))
         if reply.way.promised is not None:
             raise Incomplete(reply)
         if not reply.ok:
@@ -120,7 +124,7 @@ class Handle:
         """Send a request as it stands, whatever is answered; raises Dropped if no answer comes."""
         return self._door.send(request)
 
-    def _json(self, method: str, path: str, data: Any = None, query: Mapping[str, str] | None = None) -> Any:
+    def _json(self, method: str, path: str, data: Any = None, query: Asking | None = None) -> Any:
         body = b"" if data is None else orjson.dumps(data)
         reply = self.request(method, path, query=query, body=body)
         return orjson.loads(reply.body) if reply.body else None

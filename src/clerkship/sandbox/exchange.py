@@ -1,6 +1,6 @@
 """A request and its reply, whichever door they come through."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,27 @@ class Query(Mapping[str, str]):
     def __len__(self) -> int:
         """How many names there are."""
         return len(self._last)
+
+    def __eq__(self, other: object) -> bool:
+        """The same in the same order; or, beside a plain mapping, by name."""
+        return self.pairs == other.pairs if isinstance(other, Query) else self._last == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """All of it."""
+        return f"Query({self.pairs!r})"
+
+
+Asking = Mapping[str, str] | Sequence[tuple[str, str]]
+"""A query as somebody writes it: by name, or as pairs where a name is said more than once."""
+
+
+def query_of(asking: Asking | None) -> Mapping[str, str]:
+    """As a request has it."""
+    if asking is None:
+        return {}
+    return asking if isinstance(asking, Mapping) else Query(tuple((name, value) for name, value in asking))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,11 @@ _CODES: dict[int, Code] = {
     409: "conflict",
     410: "deleted",
     413: "too-long",
+    414: "too-long",
     415: "not-supported",
     429: "throttled",
+    431: "too-long",
+    501: "not-supported",
 }
 """What a refusal that is not FHIR's own (the gateway's, a fault's) is called in FHIR."""
 

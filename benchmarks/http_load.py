@@ -1,0 +1,86 @@
+"""A client that costs little: so many connections, each asking again as soon as it is answered."""
+
+import selectors
+import socket
+import time
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+
+class Load(NamedTuple):
+    """What came of it."""
+
+    requests: int
+    seconds: float
+    sample: bytes
+    """One whole answer."""
+
+    @property
+    def rate(self) -> float:
+        """Answers a second."""
+        return self.requests / self.seconds
+
+
+def render_request(method: str, url: str, token: str, body: bytes = b"") -> bytes:
+    """As a client of FHIR would write it."""
+    place = urlsplit(url)
+    target = place.path + (f"?{place.query}" if place.query else "")
+    media = f"Content-Type: application/fhir+json\r\nContent-Length: {len(body)}\r\n" if body else ""
+    head = f"{method} {target} HTTP/1.1\r\nHost: {place.netloc}\r\nAuthorization: Bearer {token}\r\n"
+    return f"{head}Accept: application/fhir+json\r\nUser-Agent: load\r\n{media}\r\n".encode() + body
+
+
+def keep_asking(netloc: str, request: bytes, connections: int, seconds: float, most: int) -> Load:
+    """Until the time is over, or so many were asked."""
+    host, _, port = netloc.partition(":")
+    with selectors.DefaultSelector() as waiting:
+        for _ in range(connections):
+            opened = socket.create_connection((host, int(port)), timeout=60)
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            waiting.register(opened, selectors.EVENT_READ)
+        lines = [key.fileobj for key in waiting.get_map().values() if isinstance(key.fileobj, socket.socket)]
+        try:
+            return _ask(waiting, lines, request, seconds, most)
+        finally:
+            for line in lines:
+                line.close()
+
+
+def _ask(
+    waiting: selectors.BaseSelector, lines: list[socket.socket], request: bytes, seconds: float, most: int
+) -> Load:
+    asked = done = 0
+    sample = b""
+    began = time.perf_counter()
+    for line in lines[:most]:
+        line.sendall(request)
+        asked += 1
+    while done < asked:
+        for key, _ in waiting.select(timeout=60):
+            answered = key.fileobj
+            assert isinstance(answered, socket.socket)
+            sample = _read(answered)
+            done += 1
+            if asked < most and time.perf_counter() - began < seconds:
+                answered.sendall(request)
+                asked += 1
+    return Load(done, time.perf_counter() - began, sample)
+
+
+def _read(line: socket.socket) -> bytes:
+    """One answer, whole."""
+    data = line.recv(262_144)
+    while b"\r\n\r\n" not in data:
+        more = line.recv(262_144)
+        if not more:
+            raise ConnectionError(f"it hung up after {data[:200]!r}")
+        data += more
+    head, _, body = data.partition(b"\r\n\r\n")
+    if not head.startswith(b"HTTP/1.1 2"):
+        raise ConnectionError(data[:1000].decode(errors="replace"))
+    length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+    parts, size = [body], len(body)
+    while size < length:
+        parts.append(line.recv(262_144))
+        size += len(parts[-1])
+    return b"".join(parts)

@@ -1,0 +1,291 @@
+"""One HTTP connection: requests off it in their order, replies onto it, with all that may happen to them on the way.
+
+httptools reads; what is here is when to answer, how to hang up, and how much of a request is kept.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, Protocol, cast
+
+import httptools
+
+from clerkship.playground.apart import Apart
+from clerkship.playground.gateway import BODY_LIMIT, Exchange, SimulatorBroken
+from clerkship.playground.http_wire import body_of, parse_exchange, parse_place, render_head
+from clerkship.sandbox.exchange import STRAIGHT, Refusal, Reply
+
+URL_LIMIT = 1_000_000
+"""Ten thousand values to search for fit, with forty bytes each to spare."""
+HEAD_LIMIT = 2_000_000
+PATIENCE = 10 * BODY_LIMIT
+"""How much of a body that is too large is let go by, so that its sender comes to the answer."""
+MOST_WAITING = 64
+"""Requests sent before their forerunners were answered; further ones are not read yet."""
+LINGER = 2.0
+"""Seconds for somebody who is still sending to find out that they were answered."""
+
+
+class Answers(Protocol):
+    """The gateway, or what stands before it."""
+
+    def handle(self, exchange: Exchange) -> Reply:
+        """One request."""
+        ...
+
+    def takes_time(self, exchange: Exchange) -> bool:
+        """Whether others should not wait for it."""
+        ...
+
+    def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
+        """A no in the words of the protocol that is spoken there."""
+        ...
+
+
+class Asked(NamedTuple):
+    """A request that is all here."""
+
+    exchange: Exchange
+    stays: bool
+    """Whether its sender wants to ask more on the same connection."""
+
+
+class Connection(asyncio.Protocol):
+    """Answers one request at a time, in the order they come."""
+
+    def __init__(self, gateway: Answers, apart: Apart, open_ones: "set[Connection]", now: Callable[[], float]) -> None:
+        self._gateway, self._apart, self._open_ones, self._now = gateway, apart, open_ones, now
+        self._parser = httptools.HttpRequestParser(self)
+        self._transport: asyncio.Transport = cast(asyncio.Transport, None)
+        self._gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting: deque[Asked] = deque()
+        self._task: asyncio.Task[None] | None = None
+        self._held = self._deaf = self._leaving = False
+        self._begin()
+        self.quiet_since = now()
+
+    def _begin(self) -> None:
+        """Nothing of a request is here yet."""
+        self._url, self._headers = b"", dict[str, str]()
+        self._body: list[bytes] = []
+        self._size = self._head_size = 0
+        self._in_head = True
+        self._objection: Refusal | None = None
+
+    # What the loop tells.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Somebody is there."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._open_ones.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """They have gone; half a request is no request."""
+        self._open_ones.discard(self)
+        self._waiting.clear()
+        if not self._gone.done():
+            self._gone.set_result(None)
+
+    def data_received(self, data: bytes) -> None:
+        """Some bytes of one request, or of several."""
+        if self._deaf:
+            return
+        self.quiet_since = self._now()
+        if self._in_head:
+            self._head_size += len(data)
+        try:
+            self._read(data)
+        except httptools.HttpParserInvalidMethodError:
+            self._hang_up(data, Refusal(501, "unknown_method", "HTTP has no such method"))
+        except httptools.HttpParserError as error:
+            self._hang_up(data, Refusal(400, "bad_request", f"that is not HTTP: {error}"))
+        if self._head_size > HEAD_LIMIT:
+            too_long = Refusal(431, "head_too_large", f"address and headers may have {HEAD_LIMIT} bytes")
+            self._hang_up(b" " + self._url, self._objection or too_long)
+        self._work()
+
+    def _read(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            # An offer, which may be ignored (RFC 9110 §7.8); the parser has not looked at the body, if there is one.
+            head = self._head_without_offer()
+            self._parser = httptools.HttpRequestParser(self)
+            self._read(head + data[upgrade.args[0] :])
+
+    def _head_without_offer(self) -> bytes:
+        if self._parser.get_method() == b"CONNECT":
+            raise httptools.HttpParserError("there is nothing to connect to here") from None
+        kept = [f"{key}: {text}\r\n" for key, text in self._headers.items() if key not in ("connection", "upgrade")]
+        return b"%s %s HTTP/1.1\r\n%s\r\n" % (self._parser.get_method(), self._url, "".join(kept).encode("latin-1"))
+
+    def pause_writing(self) -> None:
+        """They read slower than they ask: no more answers until they have caught up."""
+        self._held = True
+
+    def resume_writing(self) -> None:
+        """They have caught up."""
+        self._held = False
+        self._work()
+
+    # What the parser tells.
+
+    def on_message_begin(self) -> None:
+        """A request."""
+        self._begin()
+
+    def on_url(self, url: bytes) -> None:
+        """A piece of its address."""
+        if len(self._url) + len(url) > URL_LIMIT:
+            self._objection = Refusal(414, "uri_too_long", f"an address may have {URL_LIMIT} bytes; POST the query")
+        else:
+            self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One header; what is said in two lines is one list (RFC 9110 §5.3)."""
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        before = self._headers.get(key)
+        self._headers[key] = text if before is None else f"{before}, {text}"
+
+    def on_headers_complete(self) -> None:
+        """All but the body."""
+        self._in_head, self._head_size = False, 0
+        expects = "expect" in self._headers and self._headers["expect"].lower() == "100-continue"
+        if not expects or self._waiting or self._task is not None:
+            return
+        if self._objection is None and int(self._headers.get("content-length", 0)) <= BODY_LIMIT:
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        else:  # they wait to hear whether to send it at all
+            self._objection = self._objection or _too_large()
+            self._complete(stays=False)
+            self._deaf = True
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of the body; of one that is too large, nothing is kept."""
+        self._size += len(body)
+        if self._size > BODY_LIMIT:
+            self._objection = self._objection or _too_large()
+            self._body.clear()
+            if self._size > PATIENCE:
+                self._hang_up(b" " + self._url, self._objection)
+        else:
+            self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        """All of it is here."""
+        if not self._deaf and not self._parser.should_upgrade():
+            self._complete(stays=self._parser.should_keep_alive())
+
+    def _complete(self, *, stays: bool) -> None:
+        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        exchange = parse_exchange(self._parser.get_method().decode(), self._url, self._headers, body)
+        exchange.objection = self._objection or exchange.objection
+        self._waiting.append(Asked(exchange, stays))
+        self._in_head, self._head_size = True, 0
+        if len(self._waiting) == MOST_WAITING:
+            self._transport.pause_reading()
+
+    # Answering.
+
+    def _work(self) -> None:
+        while self._waiting and self._task is None and not self._held and not self._transport.is_closing():
+            if len(self._waiting) == MOST_WAITING:
+                self._transport.resume_reading()
+            self._answer(self._waiting.popleft())
+
+    def _answer(self, asked: Asked) -> None:
+        if self._gateway.takes_time(asked.exchange):
+            self._task = asyncio.get_running_loop().create_task(self._answer_in_time(asked))
+            return
+        reply = self._handle(asked.exchange)
+        if reply.way is STRAIGHT and not reply.lost:
+            self._write(asked, reply)
+        else:
+            self._task = asyncio.get_running_loop().create_task(self._carry(asked, reply))
+
+    def _handle(self, exchange: Exchange) -> Reply:
+        try:
+            return self._gateway.handle(exchange)
+        except SimulatorBroken:
+            broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
+            return self._gateway.refuse(exchange.playground_id, exchange.sandbox_name, broken)
+
+    async def _answer_in_time(self, asked: Asked) -> None:
+        """Somebody has to think first."""
+        reply = await self._apart.do(asked.exchange.playground_id, partial(self._handle, asked.exchange))
+        await self._carry(asked, reply)
+
+    def _write(self, asked: Asked, reply: Reply) -> None:
+        stays = asked.stays and not self._leaving
+        method = asked.exchange.request.method
+        self._transport.write(render_head(reply, stays=stays, method=method) + body_of(method, reply))
+        if not stays:
+            self._transport.close()
+
+    async def _carry(self, asked: Asked, reply: Reply) -> None:
+        """Late, in pieces, in part or not at all, as its way has it; then the next."""
+        way = reply.way
+        if not way.delay or await self._still_there(way.delay):
+            if reply.lost:
+                self._transport.abort()
+            elif way.pieces > 1 or way.promised is not None:
+                await self._write_pieces(asked, reply)
+            else:
+                self._write(asked, reply)
+        self._task = None
+        self._work()
+
+    async def _write_pieces(self, asked: Asked, reply: Reply) -> None:
+        stays = asked.stays and not self._leaving and reply.way.promised is None
+        self._transport.write(render_head(reply, stays=stays or reply.way.promised is not None))
+        pieces = reply.way.divide(body_of(asked.exchange.request.method, reply))
+        for piece in pieces:
+            if len(pieces) > 1 and not await self._still_there(reply.way.over / len(pieces)):
+                return
+            self._transport.write(piece)
+        if not stays:
+            self._transport.close()
+
+    async def _still_there(self, seconds: float) -> bool:
+        """Whether anybody still waits for it after so long."""
+        await asyncio.wait([self._gone], timeout=seconds)
+        return not self._gone.done()
+
+    # Ending.
+
+    def _hang_up(self, data: bytes, refusal: Refusal) -> None:
+        """Say why, and read nothing more; but let them finish, or they would never see the answer."""
+        if self._deaf or self._transport.is_closing():
+            return
+        self._deaf = True
+        self._waiting.clear()
+        first = data[:4000].split(b"\r\n", 1)[0].split(b" ")
+        playground, sandbox, _ = parse_place(first[1].partition(b"?")[0] if len(first) > 1 else b"/")
+        reply = self._gateway.refuse(playground, sandbox, refusal)
+        self._transport.write(render_head(reply, stays=False) + reply.body)
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        asyncio.get_running_loop().call_later(LINGER, self._transport.close)
+
+    def leave(self) -> None:
+        """Close it: at once if nobody waits for an answer, else after that."""
+        self._leaving = True
+        if self._task is None and not self._waiting:
+            self._transport.close()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody waits for an answer."""
+        return self._task is None and not self._waiting
+
+    async def end(self) -> None:
+        """Close it, whoever waits."""
+        self._transport.abort()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+
+def _too_large() -> Refusal:
+    return Refusal(413, "too_large", f"a body may have {BODY_LIMIT} bytes")

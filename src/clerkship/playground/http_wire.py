@@ -1,0 +1,79 @@
+"""HTTP's bytes: a request's address and headers into an exchange, a reply into its head."""
+
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from urllib.parse import parse_qsl, unquote
+
+from clerkship.playground.gateway import Exchange
+from clerkship.sandbox.exchange import Query, Refusal, Reply, Request
+
+CHALLENGE = 'Bearer realm="clerkship"'
+_NO_QUERY = Query()
+_NO_BODY = (204, 304)
+"""Answers that have none (RFC 9110 §15.3.5, §15.4.5)."""
+_HOST = re.compile(r"[A-Za-z0-9.\-]{1,253}(?::\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}" for status in HTTPStatus}
+
+
+def parse_exchange(method: str, url: bytes, headers: Mapping[str, str], body: bytes) -> Exchange:
+    """`/{playground}/{sandbox}/…` with a bearer token; what cannot be read of it is objected to when it is known whose
+    it is."""
+    raw, _, behind = url.partition(b"?")
+    playground, sandbox, rest = parse_place(raw)
+    objection: Refusal | None = None
+    path, query = "/", _NO_QUERY
+    try:
+        path += unquote(rest.decode(), errors="strict")
+    except UnicodeDecodeError:
+        objection = Refusal(400, "bad_path", "the path is not UTF-8")
+    if behind:
+        try:
+            query = Query(tuple(parse_qsl(behind.decode(), keep_blank_values=True, errors="strict")))
+        except UnicodeDecodeError:
+            objection = Refusal(400, "bad_query", "what stands behind the `?` is not UTF-8")
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    given = token.strip() if scheme.lower() == "bearer" else ""
+    request = Request(method, path, query, headers, body)
+    base = f"http://{_host(headers)}/{playground}/{sandbox}"
+    return Exchange(playground, sandbox, request, given, objection=objection, base=base)
+
+
+def _host(headers: Mapping[str, str]) -> str:
+    """Where the client believes to be; links lead it there again."""
+    host = headers.get("host", "")
+    return host if _HOST.fullmatch(host) else "localhost"
+
+
+def parse_place(raw: bytes) -> tuple[str, str, bytes]:
+    """Playground, sandbox, and the path below it, not decoded. A proxy's whole address (RFC 9112 §3.2.2) will do."""
+    if not raw.startswith(b"/"):
+        raw = raw.partition(b"://")[2].partition(b"/")[2]
+    playground, _, rest = raw.lstrip(b"/").partition(b"/")
+    sandbox, _, path = rest.partition(b"/")
+    return playground.decode("latin-1"), sandbox.decode("latin-1"), path
+
+
+def render_head(reply: Reply, *, stays: bool, method: str = "GET") -> bytes:
+    """Status line and headers; whether the connection stays open is said where it does not."""
+    length = len(reply.body) if reply.way.promised is None else reply.way.promised
+    # A simulator may answer HEAD with no body: that is not how long GET's would be (RFC 9110 §8.6).
+    untold = reply.status in _NO_BODY or (method == "HEAD" and not length)
+    headers = {} if untold else {"content-length": str(length)}
+    if length:
+        headers["content-type"] = reply.media
+    if reply.status == 401:
+        headers["www-authenticate"] = CHALLENGE
+    for name, value in reply.headers.items():
+        headers[name.lower()] = _CONTROL.sub(" ", value)  # or an agent's text in one could begin another
+    if not stays:
+        headers["connection"] = "close"
+    lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
+    status = _STATUS_LINES.get(reply.status) or f"HTTP/1.1 {reply.status} "
+    return f"{status}\r\n{''.join(lines)}\r\n".encode()
+
+
+def body_of(method: str, reply: Reply) -> bytes:
+    """What follows the head: nothing where HTTP has nothing there."""
+    return b"" if method == "HEAD" or reply.status in _NO_BODY else reply.body

@@ -1,0 +1,99 @@
+"""A health record over real HTTP, for clients that nobody here wrote."""
+
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from clerkship.fhir.chart import Chart
+from clerkship.fhir.resource import Resource, render
+from clerkship.model.environment import Environment, Simulator
+from clerkship.playground.doors import open_doors
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.listener import Listener
+from clerkship.playground.playground import Playground, Room
+from clerkship.simulators import fhir
+from clerkship.simulators.fhir.handle import Fhir
+
+NODE = Path(__file__).parent / "node"
+CACHE = Path(__file__).parent.parent.parent / ".cache" / "clients"
+MRN = "urn:example:mrn"
+
+
+def patient(number: int, family: str = "Okafor") -> Resource:
+    """One of several with the same family name."""
+    return {
+        "resourceType": "Patient",
+        "id": f"p{number}",
+        "meta": {"versionId": "1", "lastUpdated": "2026-01-01T00:00:00Z"},
+        "identifier": [{"system": MRN, "value": f"MRN{number}"}],
+        "active": True,
+        "name": [{"family": family, "given": ["Zoë", f"N{number}"]}],
+        "birthDate": f"19{40 + number}-03-15",
+    }
+
+
+def observation(number: int) -> Resource:
+    """A potassium of one of them."""
+    return {
+        "resourceType": "Observation",
+        "id": f"o{number}",
+        "meta": {"versionId": "1", "lastUpdated": "2026-01-01T00:00:00Z"},
+        "status": "final",
+        "code": {"coding": [{"system": "http://loinc.org", "code": "2823-3"}]},
+        "subject": {"reference": f"Patient/p{number % 7}"},
+        "effectiveDateTime": f"2026-02-{1 + number:02d}T08:00:00Z",
+        "valueQuantity": {"value": 4.0, "unit": "mmol/L", "system": "http://unitsofmeasure.org", "code": "mmol/L"},
+    }
+
+
+class Ehr:
+    """A playground with one record in it: seven patients, twenty-five results; its doors are open."""
+
+    def __init__(self, resources: Iterable[Resource], **config: Any) -> None:
+        environment = Environment(name="clinic", simulators={"ehr": Simulator(kind="fhir")})
+        room = Room(fhir.SPEC, fhir.SPEC.config(**config), Chart(render(resource) for resource in resources))
+        self.playground = Playground(environment, {"ehr": room}, "clients")
+        self.gateway = Gateway()
+        self.listener = Listener(self.gateway)
+        self.handle = open_doors(self.gateway, self.playground, self.listener.url).get_as(Fhir)
+        self.url, self.token = self.handle.url, self.handle.token
+
+    def kinds(self) -> list[str]:
+        """What the log says has happened."""
+        return [event.kind for event in self.playground.log.events]
+
+    def end(self) -> None:
+        """The run is over."""
+        self.playground.close()
+        self.gateway.dismiss(self.playground)
+
+
+@pytest.fixture
+def ehr() -> Iterator[Ehr]:
+    """Closed when the client has done its work."""
+    served = Ehr([*(patient(number) for number in range(7)), *(observation(number) for number in range(25))])
+    yield served
+    served.listener.close()
+
+
+@pytest.fixture(scope="session")
+def kit() -> Path:
+    """fhir-kit-client, installed once under .cache."""
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        pytest.skip("npm is not installed")
+    wanted = orjson.loads((NODE / "package.json").read_bytes())["dependencies"]["fhir-kit-client"]
+    folder = CACHE / f"fhir-kit-client-{wanted}"
+    if not (folder / "node_modules" / "fhir-kit-client" / "package.json").is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(NODE / "package.json", folder)
+        command = [npm, "install", "--no-package-lock", "--silent"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+        if done.returncode != 0:
+            pytest.skip(f"fhir-kit-client cannot be installed: {done.stderr.strip()[-300:]}")
+    return folder
