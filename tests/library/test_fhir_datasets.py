@@ -338,7 +338,7 @@ def test_environments_that_do_not_agree_when_it_is_cannot_share_moved_dates(shel
     lines = wrong(shelf, "file: x.json, as_of: 2026-01-01T00:00:00Z", x__json=patient("a"))
     assert lines == [
         "d.yml:1:53: dataset.as_of: the dates of `d` are around the now of its environments, and they differ: "
-        "ward at 2026-04-01 09:00Z, clinic at 2026-03-02 14:00Z; "
+        "ward at 2026-04-01T09:00:00+00:00, clinic at 2026-03-02T09:00:00-05:00; "
         "give them the same `now`, or each a dataset of its own"
     ]
     assert len(dataset(shelf, "file: x.json", x__json=patient("a")).lines) == 1

@@ -147,7 +147,8 @@ def build_rooms(environment: Environment, datasets: Mapping[str, Dataset], catal
         spec = catalog.simulator(simulator.kind)
         named = environment.datasets if simulator.datasets is None else simulator.datasets
         fitting = [datasets[wanted] for wanted in named if datasets[wanted].type == spec.dataset]
-        rooms[name] = Room(spec, spec.config.model_validate(simulator.config), spec.prepare(fitting))
+        config = spec.configure(spec.config.model_validate(simulator.config), environment)
+        rooms[name] = Room(spec, config, spec.prepare(fitting))
     return rooms
 
 

@@ -60,6 +60,11 @@ class View(Protocol):
         """What was there at first, and never changes."""
         ...
 
+    @property
+    def zone(self) -> int:
+        """Where it is, in minutes ahead of UTC: a date without a zone is a day there."""
+        ...
+
     def resource(self, key: str) -> Resource | None:
         """One as it is now; not to be changed."""
         ...
@@ -72,8 +77,9 @@ class View(Protocol):
 class Untouched:
     """A chart as it is."""
 
-    def __init__(self, chart: Chart) -> None:
+    def __init__(self, chart: Chart, zone: int = 0) -> None:
         self.chart = chart
+        self.zone = zone
 
     def resource(self, key: str) -> Resource | None:
         """One of them."""

@@ -78,7 +78,7 @@ class Datasets:
         if not users:
             users = list(self.environments) if len(self.environments) == 1 else [CONVERSATION]
         if len({place.now for place in users}) > 1:
-            told = ", ".join(f"{place.name} at {place.now:%Y-%m-%d %H:%M}Z" for place in users[:5])
+            told = ", ".join(f"{place.name} at {place.now.isoformat()}" for place in users[:5])
             raise Disagreement(f"the dates of `{name}` are around the now of its environments, and they differ: {told}")
         return users[0].now
 

@@ -13,6 +13,7 @@ from clerkship.library.bind import Filler, Path
 from clerkship.library.finding import BadBinding, Finder, name_of
 from clerkship.library.piece import Piece
 from clerkship.model.dataset import Dataset, Record
+from clerkship.model.environment import minutes_ahead
 from clerkship.model.names import did_you_mean
 from clerkship.model.task import Entity, ForEach
 
@@ -88,9 +89,9 @@ class Binder:
         if dataset is None:
             return []
         try:
-            found = self.finder.find(query, dataset)
+            found = self.finder.find(query, dataset, minutes_ahead(now))
             if not found:
-                self.finder.find_one(query, dataset)  # says what there is instead
+                self.finder.find_one(query, dataset, minutes_ahead(now))  # says what there is instead
         except BadBinding as bad:
             self.note(piece, [FOR_EACH], str(bad))
             return []
@@ -135,7 +136,7 @@ class Binder:
         if dataset is None:
             return None
         try:
-            record = self.finder.find_one(entity, dataset)
+            record = self.finder.find_one(entity, dataset, minutes_ahead(bound.now))
         except BadBinding as bad:
             self.note(piece, path, f"for {bound.name}, {bad}" if bound.name else str(bad))
             return None

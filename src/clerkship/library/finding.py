@@ -12,7 +12,7 @@ from clerkship.fhir.fhirpath import values_at
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.parameters import parameters_of
 from clerkship.fhir.resource import parse
-from clerkship.fhir.search import find, parse_query
+from clerkship.fhir.search import Meaning, find, parse_query
 from clerkship.fhir.wording import title
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.matcher import describe, holds, is_matcher
@@ -71,18 +71,21 @@ class Finder:
     def __init__(self) -> None:
         self._indexes: dict[tuple[str, str], PathIndex[int]] = {}
 
-    def find(self, query: Entity, dataset: Dataset) -> list[Record]:
-        """All that fit, in the dataset's order; raises BadBinding for what is no query."""
+    def find(self, query: Entity, dataset: Dataset, zone: int = 0) -> list[Record]:
+        """All that fit, in the dataset's order; raises BadBinding for what is no query. Dates that say no zone are
+        days in the one that is so many minutes ahead of UTC."""
         if dataset.type == "files":
             raise BadBinding(f"`{query.id}` finds no {asked(query)} in {dataset.name}; it holds files, not records")
         try:
-            return self._find_fhir(query, dataset) if dataset.type == "fhir" else self._find_records(query, dataset)
+            return (
+                self._find_fhir(query, dataset, zone) if dataset.type == "fhir" else self._find_records(query, dataset)
+            )
         except PatternTooSlow as slow:
             raise BadBinding(f"`{query.id}`: {slow}") from None
 
-    def find_one(self, query: Entity, dataset: Dataset) -> Record:
+    def find_one(self, query: Entity, dataset: Dataset, zone: int = 0) -> Record:
         """The one record that is meant."""
-        found = self.find(query, dataset)
+        found = self.find(query, dataset, zone)
         if len(found) == 1:
             return found[0]
         if not found:
@@ -106,7 +109,7 @@ class Finder:
             self._indexes[key] = PathIndex(pairs, lambda expected, values: holds(expected, values[0]))
         return self._indexes[key]
 
-    def _find_fhir(self, query: Entity, dataset: Dataset) -> list[Record]:
+    def _find_fhir(self, query: Entity, dataset: Dataset, zone: int) -> list[Record]:
         chart = chart_of([dataset])
         if query.type is not None and query.type not in RESOURCE_TYPES:
             hint = did_you_mean(query.type, RESOURCE_TYPES)
@@ -116,8 +119,8 @@ class Finder:
         count = None
         if searched and query.type is not None:
             try:
-                asking = parse_query(query.type, list(searched.items()))
-                keys, count = find(Untouched(chart), asking).keys, asking.count
+                asking = parse_query(query.type, list(searched.items()), meaning=Meaning(zone=zone))
+                keys, count = find(Untouched(chart, zone), asking).keys, asking.count
             except Invalid as invalid:
                 raise BadBinding(f"`{query.id}`: {invalid}") from None
             keys = keys if asking.sort else sorted(keys, key=lambda key: key.split("/"))

@@ -71,8 +71,10 @@ def _text_or_time(value: Any) -> Any:
     return value
 
 
-def _in_utc(value: datetime) -> datetime:
-    return value.astimezone(UTC)
+def minutes_ahead(now: datetime) -> int:
+    """How far a time's zone is ahead of UTC."""
+    ahead = now.utcoffset()
+    return 0 if ahead is None else int(ahead.total_seconds() // 60)
 
 
 class Environment(Frozen):
@@ -83,7 +85,6 @@ class Environment(Frozen):
     now: Annotated[
         AwareDatetime,
         BeforeValidator(_text_or_time),
-        AfterValidator(_in_utc),
         Field(description="when it is, with its zone"),
     ] = datetime(2026, 3, 2, 14, tzinfo=UTC)
     time: Annotated[Literal["stepped", "paced"], Field(description="stepped by touches, or following the wall")] = (

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Any, TypeVar, cast
@@ -131,12 +131,9 @@ class Playground:
         """Host and port of the HTTP door, once anybody has asked."""
         self.seed = seed
         self.lock = threading.RLock()
-        self.clock: Clock = (
-            Stepped(environment.now, environment.tick)
-            if environment.time == "stepped"
-            else Paced(environment.now, monotonic)
-        )
-        self.started_at = environment.now
+        now = environment.now.astimezone(UTC)  # the log knows one zone
+        self.clock: Clock = Stepped(now, environment.tick) if environment.time == "stepped" else Paced(now, monotonic)
+        self.started_at = now
         self.ids = Ids(seed)
         self.rng = Rng(seed)
         self.log, self._writer = open_log()

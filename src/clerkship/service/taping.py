@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
@@ -250,7 +250,7 @@ def as_replayed(run: BenchmarkRun, plan: Plan, snapshots: Sequence[Snapshot], ta
     who = [run.solver, *(choice and choice.model_dump(mode="json") for choice in (run.judge, run.person))]
     told = address([plan.hash, who, run.asking.model_dump(mode="json"), cassettes, run.made_by, run.origin])
     began = min(snapshot.environment.now for snapshot in snapshots)
-    return run.model_copy(update={"id": f"replay-{told[:12]}", "started_at": began.isoformat()})
+    return run.model_copy(update={"id": f"replay-{told[:12]}", "started_at": began.astimezone(UTC).isoformat()})
 
 
 def free_name(run: BenchmarkRun, store: Store) -> BenchmarkRun:

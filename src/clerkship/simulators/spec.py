@@ -7,6 +7,7 @@ from typing import Any
 from clerkship.assertions.contract import Assertion
 from clerkship.events.event import Event, Payload
 from clerkship.model.dataset import Dataset
+from clerkship.model.environment import Environment
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
@@ -20,6 +21,12 @@ React = Callable[[Any, Act, Event], None]
 def merge_files(datasets: Sequence[Dataset]) -> Mapping[str, bytes]:
     """All their files; of two at one path, the later dataset's."""
     return {path: data for dataset in datasets for path, data in dataset.files.items()}
+
+
+def as_written(config: Any, environment: Environment) -> Frozen:
+    """A config that leaves nothing to the environment."""
+    written: Frozen = config
+    return written
 
 
 class NoConfig(Frozen):
@@ -43,6 +50,8 @@ class Spec:
     """The type of dataset it is loaded from, if any."""
     prepare: Callable[[Sequence[Dataset]], Mapping[str, Any]] = merge_files
     """Makes of its datasets, once, what every playground lays its changes over."""
+    configure: Callable[[Any, Environment], Frozen] = as_written
+    """Fills in what a config leaves to the environment it is in."""
     refuse: Callable[[Refusal], Reply] = refuse_as_json
     assertions: tuple[type[Assertion], ...] = ()
     steps: tuple[type[Step], ...] = ()

@@ -14,6 +14,7 @@ class Changed:
 
     def __init__(self, chart: Chart) -> None:
         self.chart = chart
+        self.zone = 0
         self.now: dict[str, Resource | None] = {}
 
     def resource(self, key: str) -> Resource | None:

@@ -10,7 +10,7 @@ from clerkship.fhir.resource import Resource
 from clerkship.fhir.search.match import Search
 from clerkship.fhir.search.order import Merged, Place, follows, merged
 from clerkship.fhir.search.parse import parse_query
-from clerkship.fhir.search.query import Query
+from clerkship.fhir.search.query import Meaning, Query
 from clerkship.fhir.search.shelf import Loose
 
 
@@ -70,12 +70,12 @@ def _several(parts: Sequence[Merged], downs: list[bool]) -> Found:
 
 def find_keys(view: View, type: str, pairs: Sequence[tuple[str, str]], *, base: str = "") -> list[str]:
     """The keys of what some parameters find; raises Invalid where they are wrong."""
-    return list(find(view, parse_query(type, pairs, base=base)).keys)
+    return list(find(view, parse_query(type, pairs, meaning=Meaning(base, view.zone))).keys)
 
 
 def matches(view: View, type: str, pairs: Sequence[tuple[str, str]], resource: Resource, *, base: str = "") -> bool:
     """Whether one resource, be it in the view or not, is what some parameters look for."""
-    query = parse_query(type, pairs, base=base)
+    query = parse_query(type, pairs, meaning=Meaning(base, view.zone))
     if resource.get("resourceType") != type:
         return False
     shelf = Loose({f"{type}/{resource.get('id', '')}": resource}, query.zone)

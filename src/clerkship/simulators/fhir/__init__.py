@@ -5,7 +5,7 @@ from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOth
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
 from clerkship.simulators.fhir.assertions.fhir_was_not_read import FhirWasNotRead
 from clerkship.simulators.fhir.assertions.fhir_was_read import FhirWasRead
-from clerkship.simulators.fhir.config import FhirConfig
+from clerkship.simulators.fhir.config import FhirConfig, located
 from clerkship.simulators.fhir.events import EVENTS
 from clerkship.simulators.fhir.exercise import EXERCISE
 from clerkship.simulators.fhir.handle import Fhir
@@ -29,6 +29,7 @@ SPEC = Spec(
     config=FhirConfig,
     dataset="fhir",
     prepare=chart_of,
+    configure=located,
     refuse=refuse,
     assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead),
     steps=(Put, Patch, Delete),

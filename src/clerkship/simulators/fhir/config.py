@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from clerkship.model.environment import Environment, minutes_ahead
 from clerkship.model.frozen import Flag, Frozen, Whole
 
 
@@ -23,4 +24,13 @@ class FhirConfig(Frozen):
     page_size: Annotated[Whole, Field(ge=1, le=1000, description="matches on a page where `_count` is not said")] = 50
     max_page_size: Annotated[Whole, Field(ge=1, le=10_000, description="matches on a page at most")] = 1000
     max_entries: Annotated[Whole, Field(ge=1, le=100_000, description="entries in a batch or transaction")] = 10_000
+    zone: Annotated[
+        Whole | None,
+        Field(ge=-840, le=840, description="minutes ahead of UTC, where a date begins; as in the environment's now"),
+    ] = None
     max_depth: Annotated[Whole, Field(ge=10, le=200, description="how deep a body may be nested")] = 100
+
+
+def located(config: FhirConfig, environment: Environment) -> FhirConfig:
+    """A server that is where its environment is, unless it says otherwise."""
+    return config if config.zone is not None else config.model_copy(update={"zone": minutes_ahead(environment.now)})

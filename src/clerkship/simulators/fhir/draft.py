@@ -1,6 +1,7 @@
 """What one request is about to do: itself sees it as done, and nobody else before all of it is decided."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
 from itertools import chain
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -37,6 +38,11 @@ class Standing(Protocol):
     @property
     def settings(self) -> FhirConfig:
         """How it is configured."""
+        ...
+
+    @property
+    def zone(self) -> int:
+        """Where it is, in minutes ahead of UTC."""
         ...
 
     @property
@@ -112,6 +118,16 @@ class Draft:
     def settings(self) -> FhirConfig:
         """How the server is configured."""
         return self.state.settings
+
+    @property
+    def zone(self) -> int:
+        """Where the server is, in minutes ahead of UTC."""
+        return self.state.zone
+
+    @property
+    def here(self) -> datetime:
+        """The time where the server is."""
+        return self.act.now.astimezone(timezone(timedelta(minutes=self.zone)))
 
     def version(self, key: str) -> Version | None:
         """One resource's last version."""

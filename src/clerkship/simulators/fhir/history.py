@@ -134,8 +134,8 @@ def _wanted(ask: Ask) -> Wanted:
     said = dict(ask.pairs)
     settings = ask.draft.settings
     count = whole(said["_count"], "_count") if "_count" in said else settings.page_size
-    since = period(said["_since"], "_since", ask.draft.act.now)[0] if "_since" in said else None
-    at = period(said["_at"], "_at", ask.draft.act.now) if "_at" in said else None
+    since = period(said["_since"], "_since", ask.draft.here)[0] if "_since" in said else None
+    at = period(said["_at"], "_at", ask.draft.here) if "_at" in said else None
     cursor = said.get(CURSOR)
     if cursor is not None and re.fullmatch(r"-?\d{1,12}", cursor) is None:
         raise refusal(400, "value", f"`{CURSOR}` is what a `next` link has in it")

@@ -46,10 +46,8 @@ def search_compartment(ask: Ask) -> Answer:
 
 def query_of(ask: Ask, type: str, compartment: tuple[str, str] | None = None) -> engine.Query:
     """What is searched for; refused where it cannot be."""
-    draft, now = ask.draft, ask.draft.act.now
-    offset = now.utcoffset()
-    zone = 0 if offset is None else int(offset.total_seconds() // 60)
-    meaning = engine.Meaning(draft.base, zone, engine.moment(now))
+    draft = ask.draft
+    meaning = engine.Meaning(draft.base, draft.zone, engine.moment(draft.act.now))
     pairs = [pair for pair in ask.pairs if pair[0] not in GENERAL]
     try:
         query = engine.parse_query(type, pairs, strict=ask.strict, meaning=meaning, compartment=compartment)

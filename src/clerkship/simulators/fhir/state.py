@@ -31,6 +31,11 @@ class FhirState(State):
         return cast(FhirConfig, self.config)
 
     @property
+    def zone(self) -> int:
+        """Where the server is, in minutes ahead of UTC."""
+        return self.settings.zone or 0
+
+    @property
     def chart(self) -> Chart:
         """What was there at first, and never changes."""
         return cast(Chart, cast(Any, self.records).base)

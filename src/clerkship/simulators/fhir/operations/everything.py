@@ -69,7 +69,7 @@ def everything(ask: Ask) -> Answer:
 
 
 def _wanted(ask: Ask) -> Wanted:
-    asked, now = dict(ask.pairs), ask.draft.act.now
+    asked, now = dict(ask.pairs), ask.draft.here
     types = frozenset(known_type(type) for type in asked.get("_type", "").split(",") if type)
     since = period(asked["_since"], "_since", now)[0] if "_since" in asked else None
     for name in ("start", "end"):
