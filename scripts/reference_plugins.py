@@ -29,7 +29,7 @@ SPEC_WORDS = {
     "config": "what may be set in the environment's file",
     "dataset": "the type of dataset it is loaded from",
     "prepare": "what it makes of its datasets, once, for every playground to lay its changes over",
-    "configure": "fills in what the config leaves to the environment: `configure(config, environment)`; nothing, if it does not say",
+    "configure": "fills in what its config leaves to the environment: `configure(config, environment)`",
     "refuse": "how a `Refusal` is said in its protocol; JSON if not given",
     "assertions": "checks on its state: `prefix.name`",
     "steps": "what a scenario may do to it, `prefix.kind.verb`",
