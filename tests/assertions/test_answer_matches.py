@@ -73,3 +73,38 @@ def test_a_long_answer_is_shortened_in_the_evidence() -> None:
 def test_an_expectation_that_says_nothing_is_refused(args: Any) -> None:
     with pytest.raises(ValidationError):
         AnswerMatches.model_validate(args)
+
+
+OBJECT = {"fields": [{"path": "mrn", "expected": "4188190"}, {"path": "found", "expected": True}]}
+
+
+@pytest.mark.parametrize(
+    ("args", "answer"),
+    [
+        (OBJECT, '{"mrn": "4188190", "found": true}'),
+        (OBJECT, 'It is this one:\n```json\n{"mrn": "4188190", "found": true}\n```\nAnything else?'),
+        (133.7, "133.7"),
+        ({"approx": {"value": 133.7, "tolerance": 0.05}}, "133.71"),
+        (["a"], '["a"]'),
+        ("5", "5"),
+        ({"matches": "^5"}, "5"),
+        ({"not": 6}, "5"),
+        ({"expected": None}, "null"),
+    ],
+)
+def test_what_an_answer_in_words_says_is_read(args: Any, answer: str) -> None:
+    assert check(args, answer).passed
+
+
+@pytest.mark.parametrize(("args", "answer"), [({"not": 5}, "5"), (5, "about 5"), (True, "1"), ("5", "6")])
+def test_and_is_no_excuse(args: Any, answer: str) -> None:
+    assert not check(args, answer).passed
+
+
+def test_an_answer_in_words_where_fields_were_asked_for_is_called_that() -> None:
+    found = check(OBJECT, "The MRN is 4188190.")
+    assert (found.passed, found.detail) == (False, "the answer is text, and no JSON: 'The MRN is 4188190.'")
+
+
+def test_two_blocks_say_nothing_certain() -> None:
+    assert not check(5, "```\n5\n```\nor\n```\n6\n```").passed

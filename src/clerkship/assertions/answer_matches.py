@@ -1,18 +1,33 @@
 """`answer_matches`: what the agent answered is what was expected."""
 
-from typing import Annotated, ClassVar
+import re
+from typing import Annotated, Any, ClassVar
 
+import orjson
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
 from clerkship.events.evidence import Evidence
-from clerkship.model.matcher import describe
+from clerkship.model.matcher import describe, holds, is_matcher
+from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
+
+
+def read(text: str) -> Any:
+    """What an answer in words says as JSON: the whole of it, or the one block in it; MISSING if it is none."""
+    blocks = _FENCED.findall(text)
+    try:
+        return orjson.loads(blocks[0] if len(blocks) == 1 else text)
+    except orjson.JSONDecodeError:
+        return MISSING
+
 
 class AnswerMatches(Assertion):
-    """The answer as a whole, or fields of it."""
+    """The answer as a whole, or fields of it. Text that is JSON, or has one block of it, is read as what it says: many
+    an agent can only answer in words."""
 
     name: ClassVar[str] = "answer_matches"
     shorthand: ClassVar[str | None] = "expected"
@@ -37,8 +52,17 @@ class AnswerMatches(Assertion):
         """Compare the answer, field by field."""
         if not evidence.answered:
             return self._unanswered()
-        checks = [field.compare(evidence.answer) for field in self.fields]
+        answer, said = evidence.answer, MISSING
+        if isinstance(answer, str):
+            said = read(answer)
+        data = answer if said is MISSING else said
+        checks = [field.compare(data) for field in self.fields]
         if "expected" in self.model_fields_set:
-            checks.append(compared("answer", self.expected, evidence.answer))
+            # No text is the number that it must not be: what must not be said is looked for in what it says.
+            denies = isinstance(self.expected, dict) and is_matcher(self.expected) and "not" in self.expected
+            as_text = said is MISSING or (holds(self.expected, answer) and not denies)
+            checks.append(compared("answer", self.expected, answer if as_text else said))
         wrong = [check.path for check in checks if not check.passed]
+        if wrong and self.fields and isinstance(data, str):
+            return Check.of_fields(checks, f"the answer is text, and no JSON: {data[:200]!r}")
         return Check.of_fields(checks, f"not as expected: {', '.join(wrong)}" if wrong else "the answer is as expected")
