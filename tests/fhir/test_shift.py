@@ -67,6 +67,7 @@ CHART: dict[str, Any] = {
         {"url": "http://x/2024", "valueDate": "2024-01-01"},
         {"url": "http://x/s", "valueString": "2024-01-01"},
         {"url": "http://x/p", "valuePeriod": {"start": "2024-01", "end": "2024"}},
+        {"url": "http://x/r", "valueReference": {"reference": "#c"}},
     ],
     "identifier": [{"value": "2024-01-01", "period": {"start": "2024-01-01"}}],
     "name": [{"family": "2024-01-01", "period": {"end": "2024-01-01"}}],

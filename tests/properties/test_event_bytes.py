@@ -32,6 +32,8 @@ BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     Literal["history", "warm_up", "nothing"]: st.sampled_from(["history", "warm_up", "nothing"]),
     Any: JSON,
     tuple[str, ...]: st.lists(LARGE, max_size=3).map(tuple),
+    tuple[int, ...]: st.lists(WHOLE, max_size=3).map(tuple),
+    tuple[dict[str, str], ...]: st.lists(st.dictionaries(TEXT, LARGE, max_size=3), max_size=3).map(tuple),
     dict[str, Any]: MAPS,
     dict[str, Any] | None: st.none() | MAPS,
     tuple[dict[str, Any], ...]: st.lists(MAPS, max_size=3).map(tuple),
