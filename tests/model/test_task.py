@@ -88,7 +88,7 @@ def test_an_environment_is_the_same_after_a_round_trip_through_json() -> None:
     )
     written = environment.model_dump(mode="json")
     assert Environment.model_validate(written) == environment
-    assert written["now"] == "2026-03-02T14:00:00Z"
+    assert written["now"] == "2026-03-02T09:00:00-05:00"
     assert (written["reactions"], written["tick"]) == (["a.file.written -> a"], "250ms")
 
 

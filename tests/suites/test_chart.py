@@ -7,6 +7,7 @@ import pytest
 
 from clerkship.engine.catalog import Registered
 from clerkship.library.load import load
+from tests.suites.chart_agents import RIGHT, WRONG
 from tests.suites.test_shipped import ROOT
 from tests.workbench import Workbench
 
@@ -63,3 +64,19 @@ def test_the_same_log_twice(bench: Workbench) -> None:
     bench.folder = CHART
     first, second = ({t.task: t.head for t in bench.run("oracle")} for _ in range(2))
     assert first == second
+
+
+@pytest.mark.parametrize("how", sorted(WRONG))
+def test_work_done_wrong_does_not_pass(bench: Workbench, how: str) -> None:
+    task, agent = WRONG[how]
+    bench.folder = CHART
+    runs = bench.run(agent, tasks=(task,))
+    assert {(t.status, t.agent_error) for t in runs} == {("completed", "")}  # it did its work, and did it wrong
+    assert "pass" not in [t.verdict for t in runs]
+
+
+@pytest.mark.parametrize("how", sorted(RIGHT))
+def test_work_done_right_in_another_way_passes(bench: Workbench, how: str) -> None:
+    task, agent = RIGHT[how]
+    bench.folder = CHART
+    assert {t.verdict for t in bench.run(agent, tasks=(task,))} == {"pass"}
