@@ -19,7 +19,7 @@ def on_task(task_item, sandboxes):
 def order(ehr, patient, now):
     tomorrow = (now + timedelta(days=1)).date().isoformat()
     common = {"status": "active", "intent": "order", "subject": {"reference": patient}, "authoredOn": now.isoformat()}
-    tablet = {"coding": [{"system": RXNORM, "code": "628953"}], "text": "potassium chloride 20 mEq"}
+    tablet = {"coding": [{"system": RXNORM, "code": "1801294"}], "text": "potassium chloride 20 mEq"}
     level = {"coding": [{"system": LOINC, "code": "2823-3"}], "text": "Potassium"}
     entries = [
         {"resourceType": "MedicationRequest", **common, "medicationCodeableConcept": tablet},

@@ -20,7 +20,7 @@ def on_task(task_item, sandboxes):
                 "intent": "order",
                 "subject": {"reference": f"Patient/{patient['id']}"},
                 "medicationCodeableConcept": {
-                    "coding": [{"system": "http://www.nlm.nih.gov/research/umls/rxnorm", "code": "628953"}],
+                    "coding": [{"system": "http://www.nlm.nih.gov/research/umls/rxnorm", "code": "1801294"}],
                     "text": "potassium chloride 20 mEq",
                 },
             }
