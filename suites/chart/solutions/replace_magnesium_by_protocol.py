@@ -6,7 +6,9 @@ import re
 def on_task(task_item, sandboxes):
     ehr = sandboxes["ehr"]
     [patient] = ehr.search("Patient", identifier=re.search(r"MRN (\d+)", task_item["instruction"])[1])
-    found = ehr.search("Observation", patient=patient["id"], code="http://loinc.org|19123-9,http://loinc.org|2601-3", _sort="-date")
+    found = ehr.search(
+        "Observation", patient=patient["id"], code="http://loinc.org|19123-9,http://loinc.org|2601-3", _sort="-date"
+    )
     quantity = found[0]["valueQuantity"]
     level = quantity["value"] * (2.43 if quantity["code"] == "mmol/L" else 1)
     often = 0 if level >= 1.9 else 1 if level >= 1.5 else 2
