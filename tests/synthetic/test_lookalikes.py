@@ -1,6 +1,7 @@
 """Namesakes and near-duplicates are planted, and listed as what they are."""
 
 from datetime import date, datetime
+from itertools import product
 
 import pytest
 
@@ -165,6 +166,7 @@ def test_second_names_fit_and_differ_from_the_first(seed: int, now: datetime) ->
 @cases
 def test_twins_do_not_share_a_spouse(seed: int, now: datetime) -> None:
     for first, second in pairs(valley(seed, now), "twins"):
+        assert all(len(patient["name"]) == 1 for patient in (first, second))  # both have the name they were born with
         spouses = [p["contact"][0]["name"]["text"] for p in (first, second) if "maritalStatus" in p]
         assert len(set(spouses)) == len(spouses)
 
@@ -176,8 +178,8 @@ def test_nobody_has_anothers_name_but_by_plan_in_a_valley_of_a_thousand(seed: in
     planned = {(pair.first, pair.second) for pair in look_alikes(1000)}
     known: dict[tuple[str, str], Person] = {}
     for person in people:
-        for family in {person.family, person.maiden} - {""}:
-            other = known.setdefault((person.given, family), person)
+        for given, family in product({person.given, person.middle} - {""}, {person.family, person.maiden} - {""}):
+            other = known.setdefault((given, family), person)
             assert other is person or (other.key, person.key) in planned, (other.key, person.key)
 
 

@@ -96,7 +96,7 @@ class Exchange:
         """A patient's own."""
         place = dice.whole(0, len(NUMBERS) - 1)
         free = [NUMBERS[(place + step * 7) % len(NUMBERS)] for step in range(TRIES)]
-        found = next((one for one in free if one not in self._taken | self._others), "")
+        found = next((one for one in free if one not in self._taken and one not in self._others), "")
         if not found and len(self._taken) < len(NUMBERS):
             walk = (NUMBERS[(place + step) % len(NUMBERS)] for step in range(len(NUMBERS)))
             found = next(one for one in walk if one not in self._taken)

@@ -122,7 +122,7 @@ def _subjective(story: Story, visit: Visit) -> str:
     if visit.problems and visit.problems[0].illness.complaint:
         why = f"who comes with {visit.problems[0].illness.complaint}."
     elif visit.kind in (CHECKUP, CHILD):
-        why = f"here for a {visit.kind.name}. No new concerns."
+        why = f"here for {'an' if visit.kind is CHECKUP else 'a'} {visit.kind.name}. No new concerns."
     else:
         why = f"seen for {_listed([problem.illness.name for problem in visit.problems])}. No new complaints."
     taking = [given.drug.name for given in story.brought(visit)]
@@ -151,8 +151,9 @@ def _plan(story: Story, visit: Visit) -> list[str]:
         name = f"{place}. {problem.illness.name} ({problem.illness.icd.code})."
         lines.append(" ".join([name, problem.illness.plan, *_drugs(story, visit, problem)]))
     if not visit.problems:
+        again = "at the next well child visit" if visit.kind is CHILD else "in one year"
         lines.append(
-            "1. Healthy. Age-appropriate screening and vaccines reviewed. Return in one year, or sooner if needed."
+            f"1. Healthy. Age-appropriate screening and vaccines reviewed. Return {again}, or sooner if needed."
         )
     ordered = [PANELS[panel].name for panel in (*visit.panels, *visit.awaited) if panel != "phq9"]
     if ordered:

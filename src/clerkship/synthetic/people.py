@@ -6,7 +6,7 @@ from typing import Literal
 
 from clerkship.synthetic.addresses import Address, Exchange, draw_address
 from clerkship.synthetic.dice import Dice
-from clerkship.synthetic.lookalikes import DECEASED, LIVING, MEN, PLANTED, WOMEN, Planted, place_of
+from clerkship.synthetic.lookalikes import BORN_SO, DECEASED, LIVING, MEN, PLANTED, WOMEN, Planted, place_of
 from clerkship.synthetic.names import ORIGINS, SHORT, WEIGHTS, Origin
 from clerkship.synthetic.places import HOUSES
 from clerkship.synthetic.planted import AGES as ELDERLY
@@ -153,23 +153,37 @@ class Register:
         kind = planted.kind if planted is not None else ""
         names = person.origin.female if person.sex == "female" else person.origin.male
         for _ in range(TRIES):
-            if (_plain(person.given), _plain(person.family)) not in self._named and person.family != person.maiden:
+            if not self._known(person.given, replace(person, maiden="")) and person.family != person.maiden:
                 break
             given = person.given if kind == "maiden name" else dice.pick(names)
             family = person.family if kind == "twins" else dice.pick(person.origin.family)
             person = replace(person, given=given, family=family)
         return person
 
+    def _known(self, given: str, person: Person) -> bool:
+        """Whether somebody before them would be called so by their names."""
+        return any(
+            (_plain(given), _plain(family)) in self._named for family in (person.family, person.maiden) if family
+        )
+
+    def _former(self, person: Person, middle: str, dice: Dice) -> str:
+        """What some women were called before they married, if nobody is called so."""
+        if person.sex == "male" or not dice.chance(0.35):
+            return ""
+        former = replace(person, family=dice.pick(person.origin.family))
+        taken = former.family == person.family or self._known(person.given, former) or self._known(middle, former)
+        return "" if taken else former.family
+
     def _settled(self, person: Person, dice: Dice, planted: Planted | None, model: Person | None) -> Person:
         """What follows from who they are: the second name, whom they married, whom to call."""
         kind = planted.kind if planted is not None else ""
         age = (self._today - person.born).days / YEAR
         names = person.origin.female if person.sex == "female" else person.origin.male
-        middle = dice.pick([name for name in names if name != person.given]) if dice.chance(0.6) else ""
+        own = [name for name in names if name != person.given and not self._known(name, person)]
+        middle = dice.pick(own) if own and dice.chance(0.6) else ""
         marital = dice.pick(next(states for below, states in MARITAL if age < below))
-        maiden = dice.pick(person.origin.family) if person.sex == "female" and dice.chance(0.35) else ""
-        if planted is not None or marital == "S" or (_plain(person.given), _plain(maiden)) in self._named:
-            maiden = ""
+        born_so = planted is not None or place_of(person.number) in BORN_SO or marital == "S"
+        maiden = person.maiden if born_so else self._former(person, middle, dice)
         mail = f"{_plain(person.given)}.{_plain(person.family)}{dice.whole(2, 99)}@mail.example"
         phone = self._phones.number(dice) if kind != "twins" else person.phone
         mobile = self._phones.number(dice) if age >= 12 and dice.chance(0.5) else ""
@@ -177,7 +191,7 @@ class Register:
             person,
             middle=model.middle if model is not None and kind == "father and son" else middle,
             marital="M" if kind == "maiden name" else marital,
-            maiden=person.maiden or ("" if maiden == person.family else maiden),
+            maiden=maiden,
             email=mail if age >= 12 and dice.chance(0.6) else "",
             phone=phone,
             mobile=mobile,
@@ -220,7 +234,12 @@ class Register:
 
 def _names(person: Person) -> set[tuple[str, str]]:
     """What they are and were called, as somebody types it."""
-    return {(_plain(person.given), _plain(family)) for family in (person.family, person.maiden) if family}
+    return {
+        (_plain(given), _plain(family))
+        for given in (person.given, person.middle)
+        for family in (person.family, person.maiden)
+        if given and family
+    }
 
 
 def _age(dice: Dice, number: int, place: int) -> int:
