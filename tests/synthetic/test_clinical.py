@@ -2,7 +2,7 @@
 
 import base64
 from collections import Counter
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -75,6 +75,13 @@ def test_conditions_befall_those_whom_they_can(seed: int, now: datetime) -> None
         if illness.after:
             assert illnesses(found, patient) & set(illness.after), key_of(made)
         assert not illnesses(found, patient) & set(illness.without), key_of(made)
+
+
+def test_what_never_goes_together_never_does_whichever_came_first() -> None:
+    found = valley(11, datetime(2026, 7, 5, 13, tzinfo=UTC))
+    for patient in found.all("Patient"):
+        ill = illnesses(found, patient)
+        assert not [key for key in ill if ill & set(ILLNESSES[key].without)], key_of(patient)
 
 
 @cases

@@ -106,7 +106,7 @@ def _may_have(illness: Illness, story: Story, chosen: dict[str, Illness]) -> boo
         and person.age(story.last_day) <= illness.ages[1]
         and illness.sex in ("", person.sex)
         and (not illness.after or any(key in chosen for key in illness.after))
-        and not any(key in chosen for key in illness.without)
+        and not any(key in illness.without or illness.key in other.without for key, other in chosen.items())
         and not (place_of(person.number) in TWICE and illness.key in SHOWN)
     )
 
