@@ -20,8 +20,10 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
 
 
-def test_standard_output_gets_the_data_and_nothing_else(tmp_path: Path) -> None:
-    done = clerkship(tmp_path, *ARGUMENTS)
+@pytest.mark.parametrize("more", [[], ["--out", "-"]], ids=["by default", "as a dash"])
+def test_standard_output_gets_the_data_and_nothing_else(tmp_path: Path, more: list[str]) -> None:
+    done = clerkship(tmp_path, *ARGUMENTS, *more)
+    assert not (tmp_path / "-").exists()
     assert done.returncode == 0
     assert done.stdout.encode() == b"".join(line + b"\n" for line in lines(5, 3))
     assert done.stderr == ""

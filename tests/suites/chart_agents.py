@@ -136,7 +136,7 @@ def moves_house(task_item: Any, sandboxes: Any) -> None:
     new = {"use": "home", "line": ["27 Quince Court"], "text": "27 Quince Court", "city": patient["address"][0]["city"]}
     patient["contact"][0]["address"] = new
     ehr.update({**patient, "address": [{**new, "postalCode": "99999"}]})
-    ehr.update({**ehr.read("RelatedPerson", "rel-birchall-1"), "address": [new]})
+    ehr.update({**ehr.read("RelatedPerson", "rel-husband"), "address": [new]})
 
 
 def links_strangers(task_item: Any, sandboxes: Any) -> None:

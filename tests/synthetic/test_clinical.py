@@ -2,7 +2,7 @@
 
 import base64
 from collections import Counter
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -77,6 +77,13 @@ def test_conditions_befall_those_whom_they_can(seed: int, now: datetime) -> None
         assert not illnesses(found, patient) & set(illness.without), key_of(made)
 
 
+def test_what_never_goes_together_never_does_whichever_came_first() -> None:
+    found = valley(11, datetime(2026, 7, 5, 13, tzinfo=UTC))
+    for patient in found.all("Patient"):
+        ill = illnesses(found, patient)
+        assert not [key for key in ill if ill & set(ILLNESSES[key].without)], key_of(patient)
+
+
 @cases
 def test_every_drug_is_for_a_condition_that_it_treats(seed: int, now: datetime) -> None:
     found = valley(seed, now)
@@ -141,10 +148,9 @@ def test_what_is_out_of_range_is_so_because_of_an_illness_or_a_drug(seed: int, n
     found = valley(seed, now)
     odd = 0
     for patient in found.all("Patient"):
-        drugs = {
-            BY_RXNORM[code_of(m["medicationCodeableConcept"])].group for m in found.of(patient, "MedicationRequest")
-        }
-        causes = explained(illnesses(found, patient) | drugs)
+        drugs = [BY_RXNORM[code_of(m["medicationCodeableConcept"])] for m in found.of(patient, "MedicationRequest")]
+        taken = {name for drug in drugs for name in (drug.group, drug.key)}
+        causes = explained(illnesses(found, patient) | taken)
         for made in labs(found, patient):
             if flag(made) != "N":
                 odd += 1
@@ -211,6 +217,41 @@ def test_diabetics_have_a_series_of_hba1c_and_those_on_warfarin_an_inr(seed: int
         if at_visit(found, patient, "6301-6"):
             assert any("warfarin" in made["id"] for made in found.of(patient, "MedicationRequest"))
     assert longest >= 3
+
+
+@cases
+def test_inr_is_normal_before_warfarin_and_held_against_its_aim_on_it(seed: int, now: datetime) -> None:
+    found, seen = valley(seed, now, 300), Counter[str]()
+    for patient in found.all("Patient"):
+        begun = [m["authoredOn"] for m in found.of(patient, "MedicationRequest") if "warfarin" in m["id"]]
+        for made in found.of(patient, "Observation"):
+            if code_of(made["code"]) != "6301-6":
+                continue
+            drawn, bounds = datetime.fromisoformat(made["effectiveDateTime"]), made["referenceRange"][0]
+            on_it = any(datetime.fromisoformat(day) < drawn for day in begun)
+            seen["on" if on_it else "before"] += 1
+            assert code_of(bounds["type"]) == ("therapeutic" if on_it else "normal"), key_of(made)
+            assert (bounds["low"]["value"], bounds["high"]["value"]) == ((2, 3) if on_it else (0.9, 1.1))
+            assert on_it or 0.9 <= value(made) <= 1.1, key_of(made)
+    assert min(seen["on"], seen["before"]) > 0
+
+
+@cases
+def test_nobody_gains_twenty_kilograms_between_two_visits(seed: int, now: datetime) -> None:
+    found = valley(seed, now, 300)
+    for patient in found.all("Patient"):
+        born = day_of(patient["birthDate"])
+        for (first, light), (second, heavy) in pairwise(at_visit(found, patient, "29463-7").items()):
+            before, after = (day_of(found.by_key[visit]["period"]["start"]) for visit in (first, second))
+            grown = 12 * (after - before).days / 365 if years(born, before) < 18 else 0
+            assert abs(heavy - light) < 6 + grown, key_of(patient)
+
+
+@cases
+def test_oxygen_has_both_of_its_codes(seed: int, now: datetime) -> None:
+    found = [made for made in valley(seed, now).all("Observation") if "-oxygen-" in made["id"]]
+    assert found
+    assert all({c["code"] for c in made["code"]["coding"]} == {"59408-5", "2708-6"} for made in found)
 
 
 @cases

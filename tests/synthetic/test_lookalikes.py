@@ -1,15 +1,25 @@
 """Namesakes and near-duplicates are planted, and listed as what they are."""
 
-from datetime import datetime
+from datetime import date, datetime
+from itertools import product
 
 import pytest
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic import LookAlike, look_alikes
+from clerkship.synthetic.addresses import NUMBERS
 from clerkship.synthetic.lookalikes import PLANTED
+from clerkship.synthetic.names import ORIGINS
+from clerkship.synthetic.people import Person, Register
+from clerkship.synthetic.places import HOUSES
+from clerkship.synthetic.times import years
 from tests.synthetic.valley import CASES, Valley, day_of, valley
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
+NAMES = {
+    "female": {name for origin in ORIGINS for name in origin.female},
+    "male": {name for origin in ORIGINS for name in origin.male},
+}
 
 
 def pairs(found: Valley, kind: str) -> list[tuple[Resource, Resource]]:
@@ -101,3 +111,85 @@ def test_all_of_them_are_alive_and_no_number_is_given_twice(seed: int, now: date
         assert "deceasedDateTime" not in found.by_key[pair.second]
     numbers = [number(patient) for patient in found.all("Patient")]
     assert len(set(numbers)) == len(numbers)
+
+
+@cases
+def test_two_records_of_one_person_have_one_body(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for first, second in pairs(found, "registered twice"):
+        both = [_body(found, patient) for patient in (first, second)]
+        for sign in both[0].keys() & both[1].keys():
+            apart_by = abs(float(both[0][sign]) - float(both[1][sign])) if sign != "smoking" else 0
+            grows = years(day_of(first["birthDate"]), day_of(now.isoformat())) < 20
+            assert apart_by <= ({"height": 8, "bmi": 1.5} if grows else {"height": 0, "bmi": 1.5}).get(sign, 0), both
+            assert sign != "smoking" or both[0][sign] == both[1][sign]
+        allergies = [{m["code"]["text"] for m in found.of(p, "AllergyIntolerance")} for p in (first, second)]
+        none = "No known allergies"
+        assert allergies[0] - {none} == allergies[1] - {none}
+
+
+def _body(found: Valley, patient: Resource) -> dict[str, str]:
+    """Height, build and smoking, as one record has them."""
+    made = {one["id"].split("-")[2]: one for one in found.of(patient, "Observation")}
+    signs = {key: str(made[key]["valueQuantity"]["value"]) for key in ("height", "bmi") if key in made}
+    return signs | ({"smoking": made["smoking"]["valueCodeableConcept"]["text"]} if "smoking" in made else {})
+
+
+@cases
+def test_who_is_to_be_called_fits_who_they_are(seed: int, now: datetime) -> None:
+    found = valley(seed, now, 300)
+    for patient in found.all("Patient"):
+        contact = patient["contact"][0]
+        relation = contact["relationship"][0]["coding"][0]["code"]
+        age = years(day_of(patient["birthDate"]), day_of(now.isoformat()))
+        marital = patient.get("maritalStatus", {"coding": [{"code": ""}]})["coding"][0]["code"]
+        assert (relation == "SPS") == (marital == "M"), patient["id"]
+        assert (relation in ("MTH", "FTH")) == (age < 18), patient["id"]
+        assert marital != "W" or age >= 50
+        assert patient["name"][0]["given"][0] != contact["name"]["given"][0]
+        if relation == "SPS":
+            assert contact["name"]["given"][0] not in NAMES[patient["gender"]], patient["id"]
+
+
+@cases
+def test_second_names_fit_and_differ_from_the_first(seed: int, now: datetime) -> None:
+    seen = 0
+    for patient in valley(seed, now, 300).all("Patient"):
+        first, *more = patient["name"][0]["given"]
+        for name in more:
+            assert name != first
+            assert name in NAMES[patient["gender"]], patient["id"]
+            seen += 1
+    assert seen > 100
+
+
+@cases
+def test_twins_do_not_share_a_spouse(seed: int, now: datetime) -> None:
+    for first, second in pairs(valley(seed, now), "twins"):
+        assert all(len(patient["name"]) == 1 for patient in (first, second))  # both have the name they were born with
+        spouses = [p["contact"][0]["name"]["text"] for p in (first, second) if "maritalStatus" in p]
+        assert len(set(spouses)) == len(spouses)
+
+
+@pytest.mark.parametrize("seed", [7, 1, 2])
+def test_nobody_has_anothers_name_but_by_plan_in_a_valley_of_a_thousand(seed: int) -> None:
+    register = Register(seed, date(2026, 3, 2))
+    people = [register.next(number) for number in range(1, 1001)]
+    planned = {(pair.first, pair.second) for pair in look_alikes(1000)}
+    known: dict[tuple[str, str], Person] = {}
+    for person in people:
+        for given, family in product({person.given, person.middle} - {""}, {person.family, person.maiden} - {""}):
+            other = known.setdefault((given, family), person)
+            assert other is person or (other.key, person.key) in planned, (other.key, person.key)
+
+
+@pytest.mark.parametrize("seed", [7, 1, 2])
+def test_no_phone_number_is_given_twice_while_there_are_any_left(seed: int) -> None:
+    register = Register(seed, date(2026, 3, 2))
+    people = [register.next(number) for number in range(1, 1001)]
+    twins = {pair.second for pair in look_alikes(1000) if pair.kind == "twins"}
+    numbers = [n for p in people for n in (p.phone if p.key not in twins else "", p.mobile) if n]
+    assert len(set(numbers)) == len(numbers) > 1300
+    assert not set(numbers) & {house.phone for house in HOUSES}
+    more = [register.next(number) for number in range(1001, 2501)]
+    assert all(person.phone in NUMBERS for person in more)

@@ -13,6 +13,8 @@ from tests.synthetic.valley import CASES, day_of, valley
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 EASTERN = ZoneInfo("America/New_York")
+COMBINED = {"I11.0": "I10", "I12.9": "I10", "I13.0": "I10", "E11.22": "E11.9"}
+"""What is billed together with something else, and what it is alone."""
 
 
 def span(made: Resource) -> tuple[datetime, datetime]:
@@ -95,7 +97,61 @@ def test_claims_are_for_visits_and_go_to_whoever_paid_then(seed: int, now: datet
         assert datetime.fromisoformat(claim["created"]) > datetime.fromisoformat(visit["period"]["end"])
         known = [found.at(entry["condition"])["code"]["coding"][1]["code"] for entry in visit.get("diagnosis", ())]
         billed = [entry["diagnosisCodeableConcept"]["coding"][0]["code"] for entry in claim["diagnosis"]]
-        assert billed == known or billed[0].startswith("Z00")
+        assert sorted(COMBINED.get(code, code) for code in billed) == sorted(known) or billed[0].startswith("Z00")
+
+
+@cases
+def test_claims_combine_what_icd_10_cm_combines(seed: int, now: datetime) -> None:
+    found, seen = valley(seed, now, 300), Counter[str]()
+    for claim in found.all("Claim"):
+        codes = [entry["diagnosisCodeableConcept"]["coding"][0]["code"] for entry in claim["diagnosis"]]
+        heart, kidney = "I50.9" in codes, any(code.startswith("N18") for code in codes)
+        seen.update(codes)
+        if {"I10", "I11.0", "I12.9", "I13.0"} & set(codes):
+            expected = "I13.0" if heart and kidney else "I11.0" if heart else "I12.9" if kidney else "I10"
+            assert expected in codes, key_of(claim)
+            assert not heart or codes.index(expected) < codes.index("I50.9")
+        assert not (kidney and "E11.9" in codes), key_of(claim)
+        assert kidney or "E11.22" not in codes, key_of(claim)
+        assert "N40.0" not in codes
+    assert min(seen["I11.0"], seen["I12.9"], seen["E11.22"]) > 0
+
+
+@cases
+def test_newborns_are_billed_as_newborns(seed: int, now: datetime) -> None:
+    found, seen = valley(seed, now, 300), 0
+    for claim in found.all("Claim"):
+        born = day_of(found.at(claim["patient"])["birthDate"])
+        days = (day_of(claim["billablePeriod"]["start"]) - born).days
+        code = claim["diagnosis"][0]["diagnosisCodeableConcept"]["coding"][0]["code"]
+        if code.startswith("Z00.1"):
+            assert code == ("Z00.110" if days < 8 else "Z00.111" if days <= 28 else "Z00.129"), key_of(claim)
+            seen += days <= 28
+    assert seen
+
+
+@cases
+def test_the_smallest_come_next_for_a_well_child_visit(seed: int, now: datetime) -> None:
+    found, seen = valley(seed, now, 300), 0
+    for patient in found.all("Patient"):
+        old = (now.date() - day_of(patient["birthDate"])).days
+        for made in found.of(patient, "Appointment"):
+            if made["status"] == "booked" and old < 3 * 365:
+                assert made["description"] == "Well child visit", key_of(made)
+                seen += 1
+    assert seen
+
+
+@cases
+def test_visits_are_spread_over_the_week_and_not_on_holidays(seed: int, now: datetime) -> None:
+    found = valley(seed, now, 300)
+    starts = [made["period"]["start"] for made in found.all("Encounter") if made["class"]["code"] in ("AMB", "VR")]
+    starts += [made["start"] for made in found.all("Slot")]
+    days = [day_of(start) for start in starts]
+    assert not [day for day in days if (day.month, day.day) in ((1, 1), (7, 4), (12, 25))]
+    assert not [day for day in days if day.month == 11 and day.weekday() == 3 and 22 <= day.day <= 28]
+    visits = Counter(day_of(made["period"]["start"]).weekday() for made in found.all("Encounter"))
+    assert max(visits[day] for day in range(5)) < 1.5 * min(visits[day] for day in range(5)), visits
 
 
 @cases

@@ -40,7 +40,7 @@ def generate(
             "--out",
             "-o",
             metavar="FILE|FOLDER/",
-            help="Where to: a file, or a folder for a file per type. [default: standard output]",
+            help="Where to: a file, a folder for a file per type, or - for standard output, as without it.",
         ),
     ] = None,
     bundle: Annotated[
@@ -67,7 +67,7 @@ def generate(
         clerkship dataset generate -n 5 | jq .resourceType
     """
     request = GenerateRequest(patients, seed, parse_now(now) if now is not None else NOW)
-    place = Place.parse(to, bundle=bundle) if to is not None else None
+    place = Place.parse(to, bundle=bundle) if to not in (None, "-") else None
     if place is not None and not force:
         place.refuse_taken()
     with PatientProgress(err(), patients, quiet=json) as progress:

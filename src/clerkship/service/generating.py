@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import orjson
@@ -82,14 +82,14 @@ def generate_dataset(request: GenerateRequest, told: Told | None = None) -> Gene
 
 
 def parse_now(text: str) -> datetime:
-    """A time as somebody types it, with its zone."""
+    """A time as somebody types it, in its zone."""
     try:
         now = datetime.fromisoformat(text.strip())
     except ValueError:
         raise InputError.of(f"{text[:60]!r} is no time", hint=_EXAMPLE) from None
     if now.tzinfo is None:
         raise InputError.of(f"{text[:60]} does not say in which zone", hint=_EXAMPLE)
-    return now.astimezone(UTC)
+    return now
 
 
 _EXAMPLE = "write one with its zone, such as 2026-03-02T09:00:00-05:00"

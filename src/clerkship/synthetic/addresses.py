@@ -80,6 +80,35 @@ def draw_address(dice: Dice) -> Address:
     return Address(f"{dice.whole(2, 989)} {dice.pick(STREETS)} {dice.pick(WAYS)}", unit, town, code)
 
 
-def draw_phone(dice: Dice) -> str:
-    """555-0100 to 555-0199 are kept for fiction, in every area."""
-    return f"({dice.pick(AREAS)}) 555-01{dice.whole(0, 99):02}"
+NUMBERS = tuple(f"({area}) 555-01{last:02}" for area in AREAS for last in range(100))
+"""555-0100 to 555-0199 are kept for fiction, in every area: these are all there are."""
+TRIES = 12
+
+
+class Exchange:
+    """Gives out phone numbers: nobody gets another's as long as there are any left."""
+
+    def __init__(self, reserved: frozenset[str]) -> None:
+        self._taken = set(reserved)
+        self._others: set[str] = set()
+
+    def number(self, dice: Dice) -> str:
+        """A patient's own."""
+        place = dice.whole(0, len(NUMBERS) - 1)
+        free = [NUMBERS[(place + step * 7) % len(NUMBERS)] for step in range(TRIES)]
+        found = next((one for one in free if one not in self._taken and one not in self._others), "")
+        if not found and len(self._taken) < len(NUMBERS):
+            walk = (NUMBERS[(place + step) % len(NUMBERS)] for step in range(len(NUMBERS)))
+            found = next(one for one in walk if one not in self._taken)
+        self._taken.add(found or NUMBERS[place])
+        return found or NUMBERS[place]
+
+    def other(self, dice: Dice) -> str:
+        """That of somebody who is no patient: there are not enough for all, and so patients' come first."""
+        found = NUMBERS[dice.whole(0, len(NUMBERS) - 1)]
+        for _ in range(TRIES):
+            if found not in self._taken and found not in self._others:
+                break
+            found = NUMBERS[dice.whole(0, len(NUMBERS) - 1)]
+        self._others.add(found)
+        return found

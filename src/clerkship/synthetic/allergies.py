@@ -40,7 +40,7 @@ def _drug(code: str, display: str) -> Term:
 ALLERGENS = (
     Allergen(
         "penicillin",
-        _drug("7984", "penicillin V"),
+        _drug("70618", "penicillin"),
         "Penicillin",
         "medication",
         9,

@@ -117,7 +117,7 @@ _ROWS = (
         called="LDL cholesterol",
     ),
     Analyte("tsh", "3016-3", "Thyrotropin [Units/volume] in Serum or Plasma", "m[IU]/L", 2, 0.40, 4.50, called="TSH"),
-    Analyte("inr", "6301-6", "INR in Platelet poor plasma by Coagulation assay", "{INR}", 1, 2.0, 3.0, called="INR"),
+    Analyte("inr", "6301-6", "INR in Platelet poor plasma by Coagulation assay", "{INR}", 1, 0.9, 1.1, called="INR"),
     Analyte("ferritin", "2276-4", "Ferritin [Mass/volume] in Serum or Plasma", "ng/mL", 0, 15, 150, (30, 400)),
     Analyte(
         "urate",
@@ -184,23 +184,26 @@ EFFECTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "diuretic": {"potassium": (2.8, 4.1), "magnesium": (1.2, 2.1)},
     "hypothyroidism": {"tsh": (0.9, 8.9)},
     "anemia": {"hemoglobin": (8.4, 11.6), "mcv": (68, 79), "ferritin": (4, 14)},
-    "anticoagulant": {"inr": (1.6, 3.7)},
+    "warfarin": {"inr": (1.6, 3.7)},
     "gout": {"urate": (5.4, 9.2)},
     "failure": {"bnp": (140, 1250)},
     "depression": {"phq9": (3, 19)},
     "copd": {"bicarbonate": (25, 32)},
     "proton": {"magnesium": (1.4, 2.3)},
     "hypokalemia": {"potassium": (2.9, 3.9)},
+    "pneumonia": {"leukocytes": (11.6, 19.4)},
 }
-"""What an illness or a group of drugs does to a value: between what it then lies. Later rows go first."""
+"""What an illness, a drug or a group of drugs does to a value: between what it then lies. Later rows go first."""
 FOLLOWS = {"egfr": ("creatinine",), "ldl": ("cholesterol",), "triglycerides": ("cholesterol",), "hdl": ("cholesterol",),
            "hemoglobin": ("hematocrit",)}  # fmt: skip
 """Values that are worked out of others, and so are out of range with them."""
 
 
 HEALTHY = {"ldl": (58, 104), "hdl": (44, 58), "triglycerides": (52, 138), "egfr": (66, 108), "acr": (3, 18),
-           "bnp": (12, 78), "phq9": (0, 4), "inr": (2.0, 3.0)}  # fmt: skip
+           "bnp": (12, 78), "phq9": (0, 4), "inr": (0.9, 1.1)}  # fmt: skip
 """Where values of the healthy lie, where that is not simply the middle of the range."""
+TARGETS = {"warfarin": {"inr": (2.0, 3.0)}}
+"""What a drug aims at: the range that a value is held against while it is taken."""
 CRITICAL = {"potassium": (2.8, 6.2), "sodium": (120.0, 160.0), "glucose": (45.0, 450.0), "hemoglobin": (7.0, 20.0),
             "magnesium": (1.0, 4.7), "inr": (0.0, 5.0)}  # fmt: skip
 """What the laboratory phones about."""

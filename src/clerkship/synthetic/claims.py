@@ -6,6 +6,7 @@ from typing import Any
 
 from clerkship.fhir.resource import Resource
 from clerkship.synthetic.analytes import PANELS
+from clerkship.synthetic.conditions import Illness
 from clerkship.synthetic.coverage import payer_on
 from clerkship.synthetic.places import IDS
 from clerkship.synthetic.story import Story, Visit, encounter_ref
@@ -18,6 +19,34 @@ _PROFESSIONAL = hl7("claim-type", "professional", "Professional")
 _NORMAL = hl7("processpriority", "normal", "Normal")
 _WELL = Term(ICD10, "Z00.00", "Encounter for general adult medical examination without abnormal findings")
 _WELL_CHILD = Term(ICD10, "Z00.129", "Encounter for routine child health examination without abnormal findings")
+_NEWBORN = (
+    (8, Term(ICD10, "Z00.110", "Health examination for newborn under 8 days old")),
+    (29, Term(ICD10, "Z00.111", "Health examination for newborn 8 to 28 days old")),
+)
+"""Below which age in days."""
+_HEART = Term(ICD10, "I11.0", "Hypertensive heart disease with heart failure")
+_KIDNEY = Term(
+    ICD10,
+    "I12.9",
+    "Hypertensive chronic kidney disease with stage 1 through stage 4 chronic kidney disease, or unspecified chronic "
+    "kidney disease",
+)
+_BOTH = Term(
+    ICD10,
+    "I13.0",
+    "Hypertensive heart and chronic kidney disease with heart failure and stage 1 through stage 4 chronic kidney "
+    "disease, or unspecified chronic kidney disease",
+)
+_DIABETIC = Term(ICD10, "E11.22", "Type 2 diabetes mellitus with diabetic chronic kidney disease")
+COMBINED: tuple[tuple[str, frozenset[str], Term], ...] = (
+    ("hypertension", frozenset({"failure", "kidney"}), _BOTH),
+    ("hypertension", frozenset({"failure"}), _HEART),
+    ("hypertension", frozenset({"kidney"}), _KIDNEY),
+    ("diabetes", frozenset({"kidney"}), _DIABETIC),
+)
+"""ICD-10-CM takes these to belong together: what the first is billed as beside the others. The first row that fits
+counts; the others are billed after it, as their codes say what failed or how far it has come."""
+FOLLOWING = ("failure", "kidney3", "kidney4")
 LAB_CHARGE = 38
 
 
@@ -48,7 +77,7 @@ def claim_resources(story: Story) -> Iterator[Resource]:
             careTeam=[{"sequence": 1, "provider": reference(visit.clinician.key, visit.clinician.name)}],
             diagnosis=[
                 {"sequence": place, "diagnosisCodeableConcept": concept(term)}
-                for place, term in enumerate(_diagnoses(visit), 1)
+                for place, term in enumerate(_diagnoses(story, visit), 1)
             ],
             insurance=[{"sequence": 1, "focal": True, "coverage": reference(f"Coverage/{policy.id}")}],
             item=items,
@@ -60,10 +89,27 @@ def _money(dollars: int) -> dict[str, Any]:
     return {"value": dollars, "currency": "USD"}
 
 
-def _diagnoses(visit: Visit) -> list[Term]:
-    if visit.problems:
-        return [problem.illness.icd for problem in visit.problems]
-    return [_WELL_CHILD if visit.kind is CHILD else _WELL]
+def _diagnoses(story: Story, visit: Visit) -> list[Term]:
+    if not visit.problems:
+        return [_examined(story, visit)]
+    illnesses = [problem.illness for problem in visit.problems]
+    keys = {illness.key for illness in illnesses}
+    ordered = sorted(illnesses, key=lambda illness: illness.key in FOLLOWING)
+    return [combined(illness, keys) for illness in ordered]
+
+
+def combined(illness: Illness, beside: set[str]) -> Term:
+    """What an illness is billed as in somebody who has these."""
+    there = beside | {"kidney" for key in beside if key.startswith("kidney")}
+    fitting = (term for key, others, term in COMBINED if key == illness.key and others <= there)
+    return next(fitting, illness.icd)
+
+
+def _examined(story: Story, visit: Visit) -> Term:
+    """A visit of somebody who is well."""
+    days = (visit.day - story.person.born).days
+    newborn = next((term for below, term in _NEWBORN if days < below), _WELL_CHILD)
+    return newborn if visit.kind is CHILD else _WELL
 
 
 def _items(story: Story, visit: Visit) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ class Illness(NamedTuple):
     without: tuple[str, ...] = ()
     """Never beside these."""
     plan: str = ""
+    """What is done beside drugs: these are written from what was prescribed."""
     complaint: str = ""
 
 
@@ -75,7 +76,7 @@ CHRONIC = (
         9,
         regimens=(("atorvastatin20",), ("atorvastatin40",), ("simvastatin",)),
         panels=("lipids",),
-        plan="Statin continued; repeat lipid panel in six to twelve months.",
+        plan="Diet and exercise reviewed; repeat lipid panel in six to twelve months.",
     ),
     Illness(
         "asthma",
@@ -130,7 +131,7 @@ CHRONIC = (
         regimens=(("warfarin", "metoprolol"), ("apixaban", "metoprolol"), ("warfarin",)),
         panels=("inr", "bmp"),
         specialty="cardiology",
-        plan="Rate controlled; anticoagulation continued, bleeding precautions reviewed.",
+        plan="Rate and stroke risk reviewed; call for palpitations, fainting or bleeding.",
     ),
     Illness(
         "coronary",
@@ -142,7 +143,7 @@ CHRONIC = (
         regimens=(("aspirin", "atorvastatin40"), ("aspirin", "metoprolol", "atorvastatin40")),
         panels=("lipids",),
         specialty="cardiology",
-        plan="Aspirin and statin continued; report any chest pain at once.",
+        plan="Risk factors reviewed; report any chest pain at once.",
     ),
     Illness(
         "kidney3",
@@ -170,7 +171,7 @@ CHRONIC = (
         specialty="nephrology",
         after=("hypertension", "diabetes"),
         without=("kidney3",),
-        plan="Doses adjusted to kidney function; nephrology follows; avoid NSAIDs and contrast.",
+        plan="Kidney function weighed before any new drug; nephrology follows; avoid NSAIDs and contrast.",
     ),
     Illness(
         "hypothyroidism",
@@ -182,7 +183,7 @@ CHRONIC = (
         regimens=(("levothyroxine",),),
         panels=("tsh",),
         specialty="endocrinology",
-        plan="Levothyroxine on an empty stomach; TSH in six to eight weeks after any change.",
+        plan="TSH yearly, and six to eight weeks after any change of dose.",
     ),
     Illness(
         "depression",
@@ -194,7 +195,7 @@ CHRONIC = (
         regimens=(("sertraline",), ("fluoxetine",)),
         panels=("phq9",),
         specialty="psychiatry",
-        plan="PHQ-9 at each visit; counseling continued; safety plan reviewed.",
+        plan="PHQ-9 at each visit; counseling offered; safety plan reviewed.",
     ),
     Illness(
         "anxiety",
@@ -215,7 +216,7 @@ CHRONIC = (
         (20, 120),
         5,
         regimens=(("omeprazole",),),
-        plan="Omeprazole before breakfast; avoid late meals; try to taper.",
+        plan="Head of the bed raised; avoid late meals.",
     ),
     Illness(
         "knee",
@@ -226,7 +227,7 @@ CHRONIC = (
         5,
         regimens=(("acetaminophen",), ("ibuprofen",), ("acetaminophen",)),
         specialty="orthopedics",
-        plan="Exercise and weight loss; acetaminophen as needed.",
+        plan="Exercise and weight loss; heat before and ice after walking.",
     ),
     Illness(
         "osteoporosis",
@@ -237,7 +238,7 @@ CHRONIC = (
         3,
         "female",
         regimens=(("alendronate",),),
-        plan="Alendronate with a full glass of water; fall prevention; bone density every two years.",
+        plan="Fall prevention; calcium-rich diet; bone density every two years.",
     ),
     Illness(
         "obesity",
@@ -258,7 +259,7 @@ CHRONIC = (
         2,
         regimens=(("ferrous",),),
         panels=("cbc", "ferritin"),
-        plan="Iron once daily with vitamin C; repeat blood count in eight weeks.",
+        plan="Source of blood loss reviewed; repeat blood count in eight weeks.",
     ),
     Illness(
         "migraine",
@@ -270,7 +271,7 @@ CHRONIC = (
         regimens=(("sumatriptan",), ("naproxen",)),
         specialty="neurology",
         without=("coronary",),
-        plan="Headache diary; sumatriptan at onset, at most two days a week.",
+        plan="Headache diary; regular meals and sleep.",
     ),
     Illness(
         "rhinitis",
@@ -280,18 +281,18 @@ CHRONIC = (
         (3, 70),
         5,
         regimens=(("cetirizine",), ("loratadine",)),
-        plan="Antihistamine in season; avoid triggers.",
+        plan="Avoid triggers; windows closed in season.",
     ),
     Illness(
         "prostate",
         "Benign prostatic hyperplasia",
         snomed("266569009", "Benign prostatic hyperplasia"),
-        _icd("N40.0", "Benign prostatic hyperplasia without lower urinary tract symptoms"),
+        _icd("N40.1", "Benign prostatic hyperplasia with lower urinary tract symptoms"),
         (55, 120),
         4,
         "male",
         regimens=(("tamsulosin",),),
-        plan="Tamsulosin at bedtime; stand up slowly.",
+        plan="Urinary symptoms reviewed; less to drink in the evening; stand up slowly.",
     ),
     Illness(
         "gout",
@@ -302,7 +303,7 @@ CHRONIC = (
         1.5,
         regimens=(("allopurinol",),),
         panels=("urate",),
-        plan="Allopurinol continued; uric acid below 6 mg/dL is the goal.",
+        plan="Uric acid below 6 mg/dL is the goal; diet reviewed.",
     ),
     Illness(
         "alzheimer",
@@ -334,7 +335,7 @@ CHRONIC = (
         (0, 30),
         4,
         regimens=(("hydrocortisone",),),
-        plan="Emollients twice daily; short baths; hydrocortisone for flares.",
+        plan="Emollients twice daily; short baths.",
     ),
     Illness(
         "attention",
@@ -355,7 +356,7 @@ CHRONIC = (
         1.2,
         regimens=(("levetiracetam",),),
         specialty="neurology",
-        plan="Seizure diary; levetiracetam continued; driving rules reviewed.",
+        plan="Seizure diary; driving rules reviewed.",
     ),
     Illness(
         "apnea",
@@ -377,7 +378,7 @@ CHRONIC = (
         0,
         regimens=(("potassium",),),
         panels=("bmp", "magnesium"),
-        plan="Potassium replaced; recheck within two weeks.",
+        plan="Recheck potassium and magnesium within two weeks.",
     ),
 )
 ACUTE = (
@@ -398,8 +399,8 @@ ACUTE = (
         _icd("J02.0", "Streptococcal pharyngitis"),
         (5, 40),
         3,
-        regimens=(("amoxicillin",), ("azithromycin",)),
-        plan="Antibiotic for ten days; new toothbrush after 24 hours.",
+        regimens=(("amoxicillin",), ("amoxicillin_liquid",), ("azithromycin",), ("cefdinir_liquid",)),
+        plan="New toothbrush after 24 hours; back to school or work when without fever.",
         complaint="sore throat and fever, rapid test positive",
     ),
     Illness(
@@ -429,8 +430,8 @@ ACUTE = (
         _icd("H66.90", "Otitis media, unspecified, unspecified ear"),
         (1, 10),
         8,
-        regimens=(("amoxicillin_liquid",),),
-        plan="Amoxicillin for ten days; ear check in two weeks.",
+        regimens=(("amoxicillin_liquid",), ("cefdinir_liquid",)),
+        plan="Ear check in two weeks.",
         complaint="ear pain and fever since last night",
     ),
     Illness(
@@ -451,9 +452,9 @@ ACUTE = (
         (18, 120),
         4,
         "female",
-        regimens=(("nitrofurantoin",), ("cephalexin",)),
+        regimens=(("nitrofurantoin",),),
         without=("kidney3", "kidney4"),
-        plan="Antibiotic for five days; culture sent if not better.",
+        plan="Fluids; culture if not better in three days.",
         complaint="burning with urination for two days",
     ),
     Illness(
@@ -493,8 +494,8 @@ ACUTE = (
         _icd("L03.90", "Cellulitis, unspecified"),
         (20, 120),
         2,
-        regimens=(("cephalexin",),),
-        plan="Cephalexin for seven days; border marked, recheck in two days.",
+        regimens=(("cephalexin",), ("doxycycline",)),
+        plan="Border marked, recheck in two days; leg up.",
         complaint="warm, red skin of the lower leg",
     ),
 )
@@ -506,8 +507,8 @@ SEVERE = (
         _icd("J18.9", "Pneumonia, unspecified organism"),
         (50, 120),
         4,
-        regimens=(("azithromycin",),),
-        plan="Antibiotics completed at home; chest X-ray in six weeks.",
+        regimens=(("azithromycin",), ("doxycycline",)),
+        plan="Chest X-ray in six weeks.",
         complaint="fever, cough and breathlessness",
     ),
     Illness(

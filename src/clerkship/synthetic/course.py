@@ -6,9 +6,9 @@ from clerkship.synthetic.allergies import draw_allergies
 from clerkship.synthetic.conditions import ACUTE, CHRONIC, ILLNESSES, INFECTIONS, SEVERE, Illness
 from clerkship.synthetic.diary import LENGTH, Diary
 from clerkship.synthetic.labs import Body
-from clerkship.synthetic.lookalikes import place_of
+from clerkship.synthetic.lookalikes import TWICE, place_of
 from clerkship.synthetic.people import MONTH, YEAR, Health
-from clerkship.synthetic.planted import ILL
+from clerkship.synthetic.planted import ILL, SHOWN
 from clerkship.synthetic.prescribing import prescribe, prescribe_course
 from clerkship.synthetic.story import Problem, Referral, Story, Visit, returned
 from clerkship.synthetic.times import at, local, months, months_after
@@ -31,9 +31,11 @@ PASSING = frozenset({"asthma", "depression", "migraine", "reflux", "anemia", "rh
 
 def live(story: Story, diary: Diary) -> None:
     """Fill in a story, from its beginning to its end."""
-    story.allergies = draw_allergies(story.dice, story.person, story.last_day)
+    story.allergies = draw_allergies(story.body, story.person, story.last_day)
     _see(story, diary)
     _fall_ill(story)
+    lasting = {problem.illness.key for problem in story.problems}
+    story.build = draw_build(story.body, story.person.sex, lasting)
     _give_reasons(story)
     prescribe(story)
     _examine(story)
@@ -104,7 +106,8 @@ def _may_have(illness: Illness, story: Story, chosen: dict[str, Illness]) -> boo
         and person.age(story.last_day) <= illness.ages[1]
         and illness.sex in ("", person.sex)
         and (not illness.after or any(key in chosen for key in illness.after))
-        and not any(key in chosen for key in illness.without)
+        and not any(key in illness.without or illness.key in other.without for key, other in chosen.items())
+        and not (place_of(person.number) in TWICE and illness.key in SHOWN)
     )
 
 
@@ -145,6 +148,7 @@ def _give_reasons(story: Story) -> None:
     if (
         len(story.visits) == 1
         and small
+        and not story.visits[0].problems
         and months(story.person.born, story.visits[0].day) > 12
         and story.dice.chance(0.3)
     ):
@@ -209,17 +213,17 @@ def _suffer(story: Story, visit: Visit, illness: Illness, days: int) -> None:
 def _examine(story: Story) -> None:
     """What was measured, at the visits where something is."""
     dice, person = story.dice, story.person
-    ever = {problem.illness.key for problem in story.problems}
-    build, body = draw_build(dice, person.sex, ever), Body(dice, person.sex)
+    body = Body(dice, person.sex)
     for visit in story.visits:
-        causes = {p.illness.key for p in story.problems if p.recorded <= visit.day and p.abated is None}
+        had = [p for p in story.problems if p.recorded <= visit.day and (p.abated is None or p.abated > visit.day)]
+        causes = {problem.illness.key for problem in had}
         ill = {problem.illness.key for problem in visit.problems}
         if visit.kind.measured:
             fever = bool(ill & INFECTIONS) and dice.chance(0.7)
             old = (visit.day - person.born).days / MONTH
-            visit.vitals = measure(dice, build, person.sex, old, causes, fever)
+            visit.vitals = measure(dice, story.build, person.sex, old, causes, fever)
         if visit.kind in (FOLLOWUP, CHECKUP, ADMISSION) and person.age(visit.day) >= 18:
-            causes |= {given.drug.group for given in story.taking(visit.day) if given.visit.day < visit.day}
+            causes |= {name for given in story.brought(visit) for name in (given.drug.group, given.drug.key)}
             _draw_blood(story, visit, body, causes)
 
 
@@ -243,7 +247,7 @@ def _ordered(story: Story, visit: Visit) -> list[str]:
         return [panel for panel, often in (("lipids", 0.3), ("bmp", 0.2), ("cbc", 0.2)) if dice.chance(often)]
     recent = visit.number > len(story.visits) - 2
     wanted = {panel for problem in visit.problems for panel in problem.illness.panels}
-    drugs = [given.drug for given in story.taking(visit.day)]
+    drugs = [given.drug for given in story.taking(visit)]
     if not any(drug.key == "warfarin" for drug in drugs):
         wanted.discard("inr")
     if any(drug.group in ("diuretic", "proton") for drug in drugs):

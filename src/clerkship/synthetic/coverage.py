@@ -17,7 +17,7 @@ PLANS: dict[str, tuple[str, ...]] = {
     EVERGREEN.id: ("Evergreen Senior Advantage", "Evergreen Senior Basic"),
 }
 _PUBLIC = hl7("v3-ActCode", "PUBLICPOL", "public healthcare")
-_PRIVATE = hl7("v3-ActCode", "EHCPOL", "extended healthcare")
+_PRIVATE = hl7("v3-ActCode", "HIP", "health insurance plan policy")
 _MEMBERSHIP = {
     "self": hl7("subscriber-relationship", "self", "Self"),
     "child": hl7("subscriber-relationship", "child", "Child"),

@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta
 
 from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.staff import Clinician
-from clerkship.synthetic.times import at, local, weekday_before
+from clerkship.synthetic.times import FRIDAY, at, local, weekday_before, works
 
 TIMES = tuple((hour, minute) for hour in (9, 10, 11, 13, 14, 15) for minute in (0, 30))
 """When visits begin."""
@@ -18,12 +18,14 @@ class Diary:
 
     def __init__(self, now: datetime) -> None:
         self.openings = list(_openings(now))
-        """Every time of the next four weeks, from now on, on weekdays."""
+        """Every time of the next four weeks, from now on, when the clinic is open."""
         self._taken: dict[tuple[str, datetime], datetime] = {}
 
     def past(self, dice: Dice, clinician: Clinician, day: date, earliest: date) -> datetime | None:
         """A free time on that day or on an earlier one, if there is any."""
         first = dice.whole(0, len(TIMES) - 1)
+        if day.weekday() > FRIDAY:  # any day of that week, or Fridays would be full of weekends
+            day -= timedelta(days=day.weekday() - dice.whole(0, FRIDAY))
         day = weekday_before(day)
         while day >= earliest:
             for step in range(len(TIMES)):
@@ -59,7 +61,7 @@ def _openings(now: datetime) -> Iterator[datetime]:
     today = local(now).date()
     for days in range(WEEKS * 7):
         day = today + timedelta(days=days)
-        if day.weekday() < 5:
+        if works(day):
             for time in TIMES:
                 if (start := at(day, *time)) > now:
                     yield start

@@ -10,7 +10,7 @@ from clerkship.synthetic.analytes import PANELS
 from clerkship.synthetic.labs import told
 from clerkship.synthetic.orders import referral_id
 from clerkship.synthetic.places import CLINIC
-from clerkship.synthetic.story import Referral, Story, Visit, encounter_ref
+from clerkship.synthetic.story import Problem, Referral, Story, Visit, encounter_ref
 from clerkship.synthetic.terms import Term, concept, loinc, made, reference
 from clerkship.synthetic.times import clock, instant, local, months, spoken, written
 from clerkship.synthetic.visit_kinds import ADMISSION, CHECKUP, CHILD
@@ -122,10 +122,10 @@ def _subjective(story: Story, visit: Visit) -> str:
     if visit.problems and visit.problems[0].illness.complaint:
         why = f"who comes with {visit.problems[0].illness.complaint}."
     elif visit.kind in (CHECKUP, CHILD):
-        why = f"here for a {visit.kind.name}. No new concerns."
+        why = f"here for {'an' if visit.kind is CHECKUP else 'a'} {visit.kind.name}. No new concerns."
     else:
         why = f"seen for {_listed([problem.illness.name for problem in visit.problems])}. No new complaints."
-    taking = [given.drug.name for given in story.taking(visit.day) if given.visit.day < visit.day]
+    taking = [given.drug.name for given in story.brought(visit)]
     drugs = f" Takes {_listed(taking)}." if taking else " Takes no regular medication."
     return f"{who} {why}{drugs} Allergies: {allergies}."
 
@@ -148,25 +148,12 @@ def _objective(visit: Visit) -> list[str]:
 def _plan(story: Story, visit: Visit) -> list[str]:
     lines = []
     for place, problem in enumerate(visit.problems, 1):
-        begun = [f"Start {given.drug.name}: {given.drug.sig}" for given in visit.given if given.problem is problem]
-        stopped = [
-            f"Stop {given.drug.name} ({given.why.lower()})."
-            for given in story.prescriptions
-            if given.problem is problem and given.status == "stopped" and given.ended == visit.day
-        ]
-        lines.append(
-            " ".join(
-                [
-                    f"{place}. {problem.illness.name} ({problem.illness.icd.code}).",
-                    problem.illness.plan,
-                    *stopped,
-                    *begun,
-                ]
-            )
-        )
+        name = f"{place}. {problem.illness.name} ({problem.illness.icd.code})."
+        lines.append(" ".join([name, problem.illness.plan, *_drugs(story, visit, problem)]))
     if not visit.problems:
+        again = "at the next well child visit" if visit.kind is CHILD else "in one year"
         lines.append(
-            "1. Healthy. Age-appropriate screening and vaccines reviewed. Return in one year, or sooner if needed."
+            f"1. Healthy. Age-appropriate screening and vaccines reviewed. Return {again}, or sooner if needed."
         )
     ordered = [PANELS[panel].name for panel in (*visit.panels, *visit.awaited) if panel != "phq9"]
     if ordered:
@@ -174,6 +161,16 @@ def _plan(story: Story, visit: Visit) -> list[str]:
     sent = [referral.specialist for referral in story.referrals if referral.visit is visit]
     lines += [f"Referred to {who.post.specialty.display.lower()} ({who.called})." for who in sent]
     return lines
+
+
+def _drugs(story: Story, visit: Visit, problem: Problem) -> list[str]:
+    """What becomes of the drugs for a problem: which go on, which are stopped, which are begun."""
+    brought = [given for given in story.brought(visit) if given.problem is problem]
+    ended = [given for given in brought if given.ended == visit.day]
+    kept = [given.drug.name for given in brought if given.ended != visit.day]
+    stopped = [f"Stop {given.drug.name} ({given.why.lower()})." for given in ended if given.status == "stopped"]
+    begun = [f"Start {given.told}" for given in visit.given if given.problem is problem]
+    return [*([f"Continue {_listed(kept)}."] if kept else []), *stopped, *begun]
 
 
 def _findings(visit: Visit) -> list[str]:
@@ -186,7 +183,7 @@ def _findings(visit: Visit) -> list[str]:
 def _letter(story: Story, referral: Referral) -> str:
     person, visit, problem = story.person, referral.visit, referral.problem
     others = [other.illness.name for other in visit.problems if other is not problem]
-    taking = [f"{given.drug.name}: {given.drug.sig}" for given in story.taking(visit.day)]
+    taking = [given.told for given in story.taking(visit)]
     before = [seen for seen in story.visits if seen.start < visit.start and seen.panels]
     recent = _findings(before[-1]) if before else []
     lines = [
@@ -225,9 +222,9 @@ def _discharge(story: Story, visit: Visit) -> str:
     known = [
         p.illness.name
         for p in story.problems
-        if p.recorded < visit.day and not p.illness.complaint and p.abated is None
+        if p.recorded < visit.day and not p.illness.complaint and (p.abated is None or p.abated > left)
     ]
-    taking = [f"- {given.drug.name}: {given.drug.sig}" for given in story.taking(left)]
+    taking = [f"- {given.told}" for given in story.taking(visit)]
     lines = _head(story, visit, "DISCHARGE SUMMARY")
     lines += [
         f"Admitted: {spoken(visit.day)}",

@@ -29,6 +29,12 @@ class Drug(NamedTuple):
     ages: tuple[int, int] = (0, 120)
     stopped: str = "Replaced by another drug"
     """Why it is stopped, when it is."""
+    refills: int = 3
+    """Of what is taken for long; a course has none."""
+    first: float = 0
+    """The dose of the first day, where that is another."""
+    supply: int = 0
+    """How many are dispensed of what is taken when needed, where that is fewer than could be taken."""
 
 
 def _rx(code: str, display: str) -> Term:
@@ -113,7 +119,7 @@ _ROWS = (
     ),
     Drug(
         "spironolactone", _rx("313096", "spironolactone 25 MG Oral Tablet"), "spironolactone 25 mg", "aldosterone", 1,
-        "tablet", 1, _DAILY, ("spironolactone",), avoid=_KIDNEYS,
+        "tablet", 1, _DAILY, ("spironolactone",), avoid=(*_KIDNEYS, "hypokalemia", "potassium"),
     ),
     Drug(
         "warfarin", _rx("855332", "warfarin sodium 5 MG Oral Tablet"), "warfarin 5 mg", "anticoagulant", 1, "tablet", 1,
@@ -146,16 +152,19 @@ _ROWS = (
     Drug(
         "acetaminophen", _rx("198440", "acetaminophen 500 MG Oral Tablet"), "acetaminophen 500 mg", "analgesic", 2,
         "tablet", 3, "Take 2 tablets by mouth every 8 hours as needed for pain.", ("acetaminophen",), needed=True,
+        days=30, supply=100,
     ),
     Drug(
         "ibuprofen", _rx("197806", "ibuprofen 600 MG Oral Tablet"), "ibuprofen 600 mg", "nsaid", 1, "tablet", 3,
         "Take 1 tablet by mouth every 8 hours with food as needed for pain.", ("ibuprofen", "nsaid"), needed=True,
+        days=30, supply=60,
         avoid=(*_KIDNEYS, "failure", "coronary", "hypertension", "reflux", "anticoagulant", "platelets"),
         stopped="Stomach upset",
     ),
     Drug(
         "naproxen", _rx("198014", "naproxen 500 MG Oral Tablet"), "naproxen 500 mg", "nsaid", 1, "tablet", 2,
-        "Take 1 tablet by mouth with food at the start of a headache.", ("naproxen", "nsaid"), needed=True,
+        "Take 1 tablet by mouth with food at the start of a headache; at most 2 a day.", ("naproxen", "nsaid"),
+        needed=True, days=30, supply=20,
         avoid=(*_KIDNEYS, "failure", "coronary", "hypertension", "reflux", "anticoagulant", "platelets"),
         stopped="Stomach upset",
     ),
@@ -171,7 +180,7 @@ _ROWS = (
     Drug(
         "sumatriptan", _rx("313161", "sumatriptan 50 MG Oral Tablet"), "sumatriptan 50 mg", "triptan", 1, "tablet", 1,
         "Take 1 tablet by mouth at the start of a migraine; may repeat once after 2 hours.", ("sumatriptan",),
-        needed=True, avoid=("hypertension", "coronary", "ssri"), ages=(18, 65),
+        needed=True, avoid=("hypertension", "coronary", "ssri"), ages=(18, 65), days=30, supply=9,
     ),
     Drug(
         "cetirizine", _rx("1014678", "cetirizine hydrochloride 10 MG Oral Tablet"), "cetirizine 10 mg", "antihistamine",
@@ -196,7 +205,7 @@ _ROWS = (
     Drug(
         "methylphenidate", _rx("1091497", "methylphenidate hydrochloride 5 MG Oral Tablet"), "methylphenidate 5 mg",
         "stimulant", 1, "tablet", 2, "Take 1 tablet by mouth twice daily, before breakfast and lunch.",
-        ("methylphenidate",), days=30, ages=(6, 60),
+        ("methylphenidate",), days=30, ages=(6, 60), refills=0,
     ),
     Drug(
         "levetiracetam", _rx("311289", "levetiracetam 500 MG Oral Tablet"), "levetiracetam 500 mg", "seizure", 1,
@@ -210,7 +219,7 @@ _ROWS = (
     Drug(
         "potassium", _rx("1801294", "potassium chloride 20 MEQ Extended Release Oral Tablet"),
         "potassium chloride 20 mEq", "potassium", 1, "tablet", 1, "Take 1 tablet by mouth once daily with food.",
-        ("potassium",), days=30, avoid=_KIDNEYS,
+        ("potassium",), days=30, avoid=(*_KIDNEYS, "aldosterone"),
     ),
     Drug(
         "amoxicillin", _rx("308191", "amoxicillin 500 MG Oral Capsule"), "amoxicillin 500 mg", "antibiotic", 1,
@@ -219,13 +228,22 @@ _ROWS = (
     ),
     Drug(
         "amoxicillin_liquid", _rx("308189", "amoxicillin 80 MG/ML Oral Suspension"), "amoxicillin 400 mg/5 mL",
-        "antibiotic", 5, "mL", 2, "Give 5 mL by mouth twice daily for 10 days.", ("amoxicillin", "penicillin"),
+        "antibiotic", 5, "mL", 2, "Give {dose} mL by mouth twice daily for 10 days.", ("amoxicillin", "penicillin"),
         days=10, ages=(0, 11),
+    ),
+    Drug(
+        "cefdinir_liquid", _rx("476576", "cefdinir 50 MG/ML Oral Suspension"), "cefdinir 250 mg/5 mL", "antibiotic", 5,
+        "mL", 1, "Give {dose} mL by mouth once daily for 10 days.", ("cefdinir",), days=10, ages=(0, 11),
+    ),
+    Drug(
+        "doxycycline", _rx("1649988", "doxycycline hyclate 100 MG Oral Capsule"), "doxycycline 100 mg", "antibiotic", 1,
+        "capsule", 2, "Take 1 capsule by mouth twice daily with food for 7 days.", ("doxycycline",), days=7,
+        ages=(18, 120),
     ),
     Drug(
         "azithromycin", _rx("308460", "azithromycin 250 MG Oral Tablet"), "azithromycin 250 mg", "antibiotic", 1,
         "tablet", 1, "Take 2 tablets by mouth on day 1, then 1 tablet daily on days 2 to 5.", ("azithromycin",), days=5,
-        ages=(16, 120), avoid=("fibrillation",),
+        ages=(12, 120), avoid=("fibrillation",), first=2,
     ),
     Drug(
         "nitrofurantoin",
@@ -239,3 +257,19 @@ _ROWS = (
     ),
 )  # fmt: skip
 DRUGS = {drug.key: drug for drug in _ROWS}
+BY_WEIGHT = {
+    ("amoxicillin_liquid", "otitis"): (0.55, 12.5),
+    ("amoxicillin_liquid", "strep"): (0.31, 6.0),
+    ("cefdinir_liquid", "otitis"): (0.28, 12.0),
+    ("cefdinir_liquid", "strep"): (0.28, 12.0),
+}
+"""What children get for what: mL for each kilogram and dose, and the most. Amoxicillin is 88 mg/kg a day for an ear and
+50 for a throat, cefdinir 14."""
+
+
+def dose_for(drug: Drug, illness: str, weight: float) -> float:
+    """A dose of it: as the row says, or by weight down to half a millilitre."""
+    if (drug.key, illness) not in BY_WEIGHT:
+        return drug.dose
+    each, most = BY_WEIGHT[drug.key, illness]
+    return min(most, int(each * weight * 2) / 2)

@@ -85,7 +85,7 @@ def _chart(
     today = local(now).date()
     end = min(at(person.died, 6), now) if person.died is not None else now
     doctor = members[2] if person.age(today) < 18 else dice.pick((members[0], members[1], members[3]))
-    story = Story(person, dice, now, today, end, doctor, specialists)
+    story = Story(person, dice, now, today, end, doctor, specialists, Dice(seed, "body", person.body))
     live(story, diary)
     insure(story)
     appointments, booked = book(story, diary)

@@ -9,6 +9,7 @@ from clerkship.synthetic.places import CLINIC, ROOMS
 from clerkship.synthetic.story import Story
 from clerkship.synthetic.terms import CVX, UCUM, Term, concept, hl7, made, reference, snomed
 from clerkship.synthetic.times import at, instant, months_after, weekday_before
+from clerkship.synthetic.visit_kinds import VIDEO
 
 
 class Dose(NamedTuple):
@@ -34,7 +35,9 @@ _DTAP = _cvx("20", "DTaP")
 _IPV = _cvx("10", "IPV")
 _HIB = _cvx("49", "Hib (PRP-OMP)")
 _PCV = _cvx("133", "Pneumococcal conjugate PCV 13")
-_ROTA = _cvx("116", "rotavirus, pentavalent")
+_PCV20 = _cvx("216", "Pneumococcal conjugate PCV20, polysaccharide CRM197 conjugate, adjuvant, PF")
+_ROTA = _cvx("119", "rotavirus, monovalent")
+_MENING = _cvx("136", "Meningococcal MCV4O")
 _MMR = _cvx("03", "MMR")
 _VARICELLA = _cvx("21", "varicella")
 _HEPA = _cvx("83", "Hep A, ped/adol, 2 dose")
@@ -42,8 +45,8 @@ SERIES = (
     Dose("hepb", _HEPB, "Hepatitis B", 0, 1),
     Dose("hepb", _HEPB, "Hepatitis B", 1, 2),
     Dose("hepb", _HEPB, "Hepatitis B", 6, 3),
-    Dose("rota", _ROTA, "Rotavirus", 2, 1, 2006),
-    Dose("rota", _ROTA, "Rotavirus", 4, 2, 2006),
+    Dose("rota", _ROTA, "Rotavirus", 2, 1, 2009),
+    Dose("rota", _ROTA, "Rotavirus", 4, 2, 2009),
     Dose("dtap", _DTAP, "DTaP", 2, 1),
     Dose("dtap", _DTAP, "DTaP", 4, 2),
     Dose("dtap", _DTAP, "DTaP", 6, 3),
@@ -54,7 +57,8 @@ SERIES = (
     Dose("hib", _HIB, "Hib", 12, 3),
     Dose("pcv", _PCV, "Pneumococcal conjugate", 2, 1, 2010),
     Dose("pcv", _PCV, "Pneumococcal conjugate", 4, 2, 2010),
-    Dose("pcv", _PCV, "Pneumococcal conjugate", 12, 3, 2010),
+    Dose("pcv", _PCV, "Pneumococcal conjugate", 6, 3, 2010),
+    Dose("pcv", _PCV, "Pneumococcal conjugate", 12, 4, 2010),
     Dose("ipv", _IPV, "Polio", 2, 1),
     Dose("ipv", _IPV, "Polio", 4, 2),
     Dose("ipv", _IPV, "Polio", 6, 3),
@@ -68,14 +72,22 @@ SERIES = (
     Dose("tdap", _cvx("115", "Tdap"), "Tdap", 132, 1, 2006),
     Dose("hpv", _cvx("165", "HPV9"), "HPV", 132, 1, 2015, 0.7),
     Dose("hpv", _cvx("165", "HPV9"), "HPV", 138, 2, 2015, 0.6),
-    Dose("mening", _cvx("114", "meningococcal MCV4P"), "Meningococcal", 132, 1, 2006, 0.85),
+    Dose("mening", _MENING, "Meningococcal", 132, 1, 2011, 0.85),
+    Dose("mening", _MENING, "Meningococcal", 192, 2, 2011, 0.7),
 )
+NEWER = {
+    _PCV.code: (date(2023, 7, 1), _PCV20),
+    _MENING.code: (date(2021, 1, 1), _cvx("203", "meningococcal polysaccharide (groups A, C, Y, W-135) TT conjugate")),
+}
+"""What took the place of a vaccine, and when."""
+LATE = {"rota": 3}
+"""Series that are not begun any more from this age on, in months."""
 ADULT = (
     Dose("zoster", _cvx("187", "zoster recombinant"), "Shingles", 50 * 12, 1, 2018, 0.55),
     Dose("zoster", _cvx("187", "zoster recombinant"), "Shingles", 50 * 12 + 4, 2, 2018, 0.45),
     Dose(
         "pcv20",
-        _cvx("216", "Pneumococcal conjugate PCV20, polysaccharide CRM197 conjugate, adjuvant, PF"),
+        _PCV20,
         "Pneumococcal conjugate",
         65 * 12,
         1,
@@ -91,6 +103,13 @@ _ARM = snomed("368208006", "Left upper arm structure")
 _THIGH = snomed("61396006", "Left thigh structure")
 _MUSCLE = hl7("v3-RouteOfAdministration", "IM", "Injection, intramuscular")
 _MOUTH = hl7("v3-RouteOfAdministration", "PO", "Swallow, oral")
+_UNDER_SKIN = hl7("v3-RouteOfAdministration", "SQ", "Injection, subcutaneous")
+ROUTES = {"rota": _MOUTH, "mmr": _UNDER_SKIN, "varicella": _UNDER_SKIN}
+"""Of those that do not go into a muscle."""
+VOLUMES = {"rota": 1, "covid": 0.3}
+"""In mL, where it is not half of one."""
+NEAR = 30
+"""Within how many days of a visit a dose is given at it."""
 
 
 def immunization_resources(story: Story) -> Iterator[Resource]:
@@ -103,12 +122,23 @@ def immunization_resources(story: Story) -> Iterator[Resource]:
 
 
 def _scheduled(story: Story) -> Iterator[Resource]:
-    """Doses that are due together are given together."""
+    """Doses that are due together are given together; who missed one has it when the next is due."""
     days = {months: _day(story, months) for months in sorted({dose.months for dose in SERIES})}
+    had: dict[str, int] = {}
     for dose in SERIES:
         day = days[dose.months]
-        if day < story.last_day and day.year >= dose.since and story.dice.chance(dose.share):
-            yield _given(story, dose, day, f"{dose.key}-{dose.number}")
+        if day >= story.last_day or day.year < dose.since or not story.dice.chance(dose.share):
+            continue
+        if dose.key not in had and dose.months >= LATE.get(dose.key, 10_000):
+            continue
+        had[dose.key] = had.get(dose.key, 0) + 1
+        numbered = dose._replace(number=had[dose.key], term=_current(dose.term, day))
+        yield _given(story, numbered, day, f"{dose.key}-{numbered.number}")
+
+
+def _current(term: Term, day: date) -> Term:
+    since, newer = NEWER.get(term.code, (day, term))
+    return newer if day >= since else term
 
 
 def _day(story: Story, months: int) -> date:
@@ -116,8 +146,19 @@ def _day(story: Story, months: int) -> date:
     due = months_after(story.person.born, months)
     if months == 0:
         return due
-    near = [visit.day for visit in story.visits if -4 <= (visit.day - due).days <= 30]
-    return near[0] if near else weekday_before(due + timedelta(days=story.dice.whole(2, 12)))
+    near = [day for day in _seen(story) if -4 <= (day - due).days <= NEAR]
+    return near[0] if near else weekday_before(due + timedelta(days=story.dice.whole(5, 12)))
+
+
+def _seen(story: Story) -> list[date]:
+    """The days on which they were at the clinic."""
+    return [visit.day for visit in story.visits if visit.kind.place is ROOMS and visit.kind is not VIDEO]
+
+
+def _at_visit(story: Story, day: date, first: date, last: date) -> date:
+    """The day of the visit nearest to that one, if there is any near and within these."""
+    near = [seen for seen in _seen(story) if abs((seen - day).days) <= NEAR and first <= seen <= last]
+    return min(near, key=lambda seen: abs((seen - day).days)) if near else day
 
 
 def _adult(story: Story) -> Iterator[Resource]:
@@ -132,11 +173,17 @@ def _adult(story: Story) -> Iterator[Resource]:
         had.add(dose.key)
         span = (min(days, 1500) - 190) // 2
         back = dice.whole(0, span) + (190 + span if dose.number == 1 else 5)
-        yield _given(story, dose, weekday_before(story.last_day - timedelta(days=back)), f"{dose.key}-{dose.number}")
+        day = weekday_before(story.last_day - timedelta(days=back))
+        yield _given(story, dose, _at_visit(story, day, first, _eve(story)), f"{dose.key}-{dose.number}")
     if dice.chance(0.6):
         back = dice.whole(30, min(3400, max(40, (story.last_day - story.person.born).days - 6700)))
         day = weekday_before(story.last_day - timedelta(days=back))
+        day = _at_visit(story, day, months_after(story.person.born, 216), _eve(story))
         yield _given(story, Dose("td", BOOSTER, "Tetanus and diphtheria", 0, 1), day, "td-1")
+
+
+def _eve(story: Story) -> date:
+    return story.last_day - timedelta(days=1)
 
 
 def _seasonal(story: Story) -> Iterator[Resource]:
@@ -146,8 +193,9 @@ def _seasonal(story: Story) -> Iterator[Resource]:
         if not story.dice.chance(0.55):
             continue
         day = weekday_before(date(year, 10, 1) + timedelta(days=story.dice.whole(3, 50)))
-        old_enough = months_after(story.person.born, 7) <= day
-        if not old_enough or day >= story.last_day:
+        old_enough = months_after(story.person.born, 7)
+        day = _at_visit(story, day, max(date(year, 10, 1), old_enough), min(date(year, 11, 30), _eve(story)))
+        if old_enough > day or day >= story.last_day:
             continue
         term = STRONG_FLU if story.person.age(day) >= 65 else FLU
         yield _given(story, Dose("flu", term, "Influenza", 0, 1), day, f"flu-{year}")
@@ -157,7 +205,7 @@ def _seasonal(story: Story) -> Iterator[Resource]:
 
 def _given(story: Story, dose: Dose, day: date, name: str) -> Resource:
     small = story.person.age(day) < 3
-    volume = {"value": 2 if dose.key == "rota" else 0.5, "unit": "mL", "system": UCUM, "code": "mL"}
+    volume = {"value": VOLUMES.get(dose.key, 0.5), "unit": "mL", "system": UCUM, "code": "mL"}
     return made(
         "Immunization",
         f"imm-{story.tag}-{name}",
@@ -170,7 +218,7 @@ def _given(story: Story, dose: Dose, day: date, name: str) -> Resource:
         location=reference(ROOMS.key, ROOMS.name),
         lotNumber=f"{dose.key[:3].upper()}{story.dice.whole(1000, 9999)}",
         site=concept(_THIGH if small else _ARM) if dose.key != "rota" else None,
-        route=concept(_MOUTH if dose.key == "rota" else _MUSCLE),
+        route=concept(ROUTES.get(dose.key, _MUSCLE)),
         doseQuantity=volume,
         performer=[{"actor": reference(CLINIC.key, CLINIC.name)}],
         protocolApplied=[{"doseNumberPositiveInt": dose.number}],

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.analytes import ANALYTES, CRITICAL, EFFECTS, FOLLOWS, HEALTHY, PANELS, Analyte
+from clerkship.synthetic.analytes import ANALYTES, CRITICAL, EFFECTS, FOLLOWS, HEALTHY, PANELS, TARGETS, Analyte
 from clerkship.synthetic.dice import Dice
 from clerkship.synthetic.terms import concept, hl7, made, number, quantity
 from clerkship.synthetic.times import instant, written
@@ -18,6 +18,10 @@ class Result(NamedTuple):
     value: float
     flag: str
     """N, L, H, LL or HH."""
+    low: float | None
+    high: float | None
+    aimed: bool
+    """Whether the range is what a drug aims at, and not what is normal."""
 
     @property
     def text(self) -> str:
@@ -30,7 +34,7 @@ class Result(NamedTuple):
 
 
 def explained(causes: set[str]) -> set[str]:
-    """The analytes that may be out of range in somebody with these illnesses and groups of drugs."""
+    """The analytes that may be out of range in somebody with these illnesses, drugs and groups of drugs."""
     moved = {analyte for cause in causes for analyte in EFFECTS.get(cause, ())}
     return moved | {other for analyte in moved for other in FOLLOWS.get(analyte, ())}
 
@@ -52,7 +56,7 @@ class Body:
             values["cholesterol"] = round(values["ldl"]) + round(values["hdl"]) + round(values["triglycerides"]) // 5
         elif key == "cbc":
             values["hematocrit"] = round(values["hemoglobin"], 1) * 3 + 0.3
-        return [_judged(ANALYTES[name], value, self._sex) for name, value in values.items()]
+        return [_judged(ANALYTES[name], value, self._sex, causes) for name, value in values.items()]
 
     def _value(self, name: str, causes: set[str]) -> float:
         """Near where it was the last time, within what is possible."""
@@ -98,16 +102,18 @@ def _kidneys(values: dict[str, float], sex: str, age: int) -> None:
     values["egfr"] = filtration(values["creatinine"], sex, age)
 
 
-def _judged(analyte: Analyte, value: float, sex: str) -> Result:
+def _judged(analyte: Analyte, value: float, sex: str, causes: set[str]) -> Result:
     """With its flag; the value is what will be written, so that no flag hangs on a digit nobody sees."""
     shown = float(f"{value:.{analyte.digits}f}")
-    low, high = analyte.range(sex)
-    critical = CRITICAL.get(analyte.key, (0.0, 1e9))
+    aims = [rows[analyte.key] for cause, rows in TARGETS.items() if cause in causes and analyte.key in rows]
+    low, high = aims[0] if aims else analyte.range(sex)
+    least, most = CRITICAL.get(analyte.key, (0.0, 1e9))
+    flag = "N"
     if low is not None and shown < low:
-        return Result(analyte, shown, "LL" if shown <= critical[0] else "L")
-    if high is not None and shown > high:
-        return Result(analyte, shown, "HH" if shown >= critical[1] else "H")
-    return Result(analyte, shown, "N")
+        flag = "LL" if shown <= least else "L"
+    elif high is not None and shown > high:
+        flag = "HH" if shown >= most else "H"
+    return Result(analyte, shown, flag, low, high, bool(aims))
 
 
 LABORATORY = hl7("observation-category", "laboratory", "Laboratory")
@@ -124,18 +130,15 @@ _THERAPEUTIC = hl7("referencerange-meaning", "therapeutic", "Therapeutic Desired
 _NORMAL = hl7("referencerange-meaning", "normal", "Normal Range")
 
 
-def result_resource(
-    result: Result, sex: str, id: str, drawn: datetime, issued: datetime, common: dict[str, Any]
-) -> Resource:
+def result_resource(result: Result, id: str, drawn: datetime, issued: datetime, common: dict[str, Any]) -> Resource:
     """One value as an Observation."""
     analyte = result.analyte
-    low, high = analyte.range(sex)
     bounds: dict[str, Any] = {}
-    if low is not None:
-        bounds["low"] = quantity(number(low, analyte.digits), analyte.unit, analyte.unit)
-    if high is not None:
-        bounds["high"] = quantity(number(high, analyte.digits), analyte.unit, analyte.unit)
-    bounds["type"] = concept(_THERAPEUTIC if analyte.key == "inr" else _NORMAL)
+    if result.low is not None:
+        bounds["low"] = quantity(number(result.low, analyte.digits), analyte.unit, analyte.unit)
+    if result.high is not None:
+        bounds["high"] = quantity(number(result.high, analyte.digits), analyte.unit, analyte.unit)
+    bounds["type"] = concept(_THERAPEUTIC if result.aimed else _NORMAL)
     return made(
         "Observation",
         id,

@@ -45,6 +45,13 @@ PLANTED = {
 LIVING = frozenset(PLANTED) | {planted.model for planted in PLANTED.values()}
 """Places whose patients are alive, so that both of a pair can be met."""
 WOMEN, MEN = frozenset({11, 16}), frozenset({18, 25})
+BORN_SO = frozenset({planted.model for planted in PLANTED.values() if planted.kind == "twins"})
+"""Places whose patients have the name that they were born with, as their twins have it too."""
+TWICE = frozenset(
+    {place for place, planted in PLANTED.items() if planted.kind == "registered twice"}
+    | {planted.model for planted in PLANTED.values() if planted.kind == "registered twice"}
+)
+"""The two places of one person."""
 DECEASED = 33
 """The place in every fifty whose patient has died."""
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal
 
-from clerkship.synthetic.addresses import Address, draw_address, draw_phone
+from clerkship.synthetic.addresses import Address, Exchange, draw_address
 from clerkship.synthetic.dice import Dice
-from clerkship.synthetic.lookalikes import DECEASED, LIVING, MEN, PLANTED, WOMEN, Planted, place_of
+from clerkship.synthetic.lookalikes import BORN_SO, DECEASED, LIVING, MEN, PLANTED, WOMEN, Planted, place_of
 from clerkship.synthetic.names import ORIGINS, SHORT, WEIGHTS, Origin
+from clerkship.synthetic.places import HOUSES
 from clerkship.synthetic.planted import AGES as ELDERLY
 from clerkship.synthetic.planted import ILL
 from clerkship.synthetic.times import years
@@ -47,7 +48,16 @@ ILLNESS = (
     (200, (0.0, 0.1, 0.4, 0.5)),
 )
 """Below which age, how likely each degree of illness is."""
-MARITAL = ("S", "M", "M", "M", "D", "W")
+MARITAL: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (20, ("S",)),
+    (30, ("S", "S", "S", "M")),
+    (55, ("S", "M", "M", "M", "D")),
+    (200, ("S", "M", "M", "M", "D", "W")),
+)
+"""Below which age, what they may be."""
+NAMESAKES = ("same name", "same name, born days apart", "father and son")
+TRIES = 40
+"""How often another name is drawn where somebody has it already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +85,8 @@ class Person:
     marital: str
     kin: tuple[str, str, str]
     """Whom to call: relationship, name, phone."""
+    body: int
+    """The number of the patient whose body it is: their own, but of somebody with two records."""
 
     @property
     def tag(self) -> str:
@@ -98,13 +110,15 @@ class Person:
 
 
 class Register:
-    """Draws patients in order. Each depends on the seed, its number, and those before it in its fifty."""
+    """Draws patients in order. Each depends on the seed, its number, and those before it."""
 
     def __init__(self, seed: int, today: date) -> None:
         self._seed = seed
         self._today = today
         self._block: list[Person] = []
         self._taken: set[str] = set()
+        self._named: set[tuple[str, str]] = set()
+        self._phones = Exchange(frozenset(house.phone for house in HOUSES))
 
     def next(self, number: int) -> Person:
         """The patient of this number; they are asked for one after the other."""
@@ -113,10 +127,19 @@ class Register:
             self._block = []
         dice = Dice(self._seed, "person", number)
         person = self._drawn(dice, number, place)
-        if (planted := PLANTED.get(place)) is not None:
-            person = _resembling(person, self._block[planted.model - 1], planted, dice)
+        planted = PLANTED.get(place)
+        model = self._block[planted.model - 1] if planted is not None else None
+        if planted is not None and model is not None:
+            person = _resembling(person, model, planted.kind, dice)
+        if planted is None or planted.kind not in (*NAMESAKES, "registered twice"):
+            person = self._only(person, dice, planted)
+        if planted is not None and model is not None and planted.kind == "registered twice":
+            person = replace(person, phone=self._phones.number(dice))
+        else:
+            person = self._settled(person, dice, planted, model)
         person = replace(person, mrn=self._free(person.mrn))
         self._taken.add(person.mrn)
+        self._named |= _names(person)
         self._block.append(person)
         return person
 
@@ -125,18 +148,65 @@ class Register:
             mrn = f"{(int(mrn) + 101) % 10_000_000:07}"
         return mrn
 
+    def _only(self, person: Person, dice: Dice, planted: Planted | None) -> Person:
+        """With a name that nobody before them has; of a twin or a married woman, the part that is not planted."""
+        kind = planted.kind if planted is not None else ""
+        names = person.origin.female if person.sex == "female" else person.origin.male
+        for _ in range(TRIES):
+            if not self._known(person.given, replace(person, maiden="")) and person.family != person.maiden:
+                break
+            given = person.given if kind == "maiden name" else dice.pick(names)
+            family = person.family if kind == "twins" else dice.pick(person.origin.family)
+            person = replace(person, given=given, family=family)
+        return person
+
+    def _known(self, given: str, person: Person) -> bool:
+        """Whether somebody before them would be called so by their names."""
+        return any(
+            (_plain(given), _plain(family)) in self._named for family in (person.family, person.maiden) if family
+        )
+
+    def _former(self, person: Person, middle: str, dice: Dice) -> str:
+        """What some women were called before they married, if nobody is called so."""
+        if person.sex == "male" or not dice.chance(0.35):
+            return ""
+        former = replace(person, family=dice.pick(person.origin.family))
+        taken = former.family == person.family or self._known(person.given, former) or self._known(middle, former)
+        return "" if taken else former.family
+
+    def _settled(self, person: Person, dice: Dice, planted: Planted | None, model: Person | None) -> Person:
+        """What follows from who they are: the second name, whom they married, whom to call."""
+        kind = planted.kind if planted is not None else ""
+        age = (self._today - person.born).days / YEAR
+        names = person.origin.female if person.sex == "female" else person.origin.male
+        own = [name for name in names if name != person.given and not self._known(name, person)]
+        middle = dice.pick(own) if own and dice.chance(0.6) else ""
+        marital = dice.pick(next(states for below, states in MARITAL if age < below))
+        born_so = planted is not None or place_of(person.number) in BORN_SO or marital == "S"
+        maiden = person.maiden if born_so else self._former(person, middle, dice)
+        mail = f"{_plain(person.given)}.{_plain(person.family)}{dice.whole(2, 99)}@mail.example"
+        phone = self._phones.number(dice) if kind != "twins" else person.phone
+        mobile = self._phones.number(dice) if age >= 12 and dice.chance(0.5) else ""
+        person = replace(
+            person,
+            middle=model.middle if model is not None and kind == "father and son" else middle,
+            marital="M" if kind == "maiden name" else marital,
+            maiden=maiden,
+            email=mail if age >= 12 and dice.chance(0.6) else "",
+            phone=phone,
+            mobile=mobile,
+        )
+        if model is not None and kind == "twins" and age < 18:
+            return replace(person, kin=model.kin)
+        return replace(person, kin=_kin(dice, age, person, self._phones.other(dice), model))
+
     def _drawn(self, dice: Dice, number: int, place: int) -> Person:
         days = _age(dice, number, place)
         born = self._today - timedelta(days=days)
         sex: Literal["female", "male"] = dice.pick(("female", "male"))
         sex = "female" if place in WOMEN else "male" if place in MEN else sex
         origin = dice.weighted(ORIGINS, WEIGHTS)
-        given, middle = dice.some(origin.female if sex == "female" else origin.male, 2)
-        family = dice.pick(origin.family)
         age = days / YEAR
-        marital = "S" if age < 20 else dice.pick(MARITAL)
-        maiden = dice.pick(origin.family) if sex == "female" and marital != "S" and dice.chance(0.35) else ""
-        phone = draw_phone(dice)
         return Person(
             number=number,
             sex=sex,
@@ -144,21 +214,32 @@ class Register:
             died=_died(dice, age, place, self._today),
             health="several" if place in ILL else _health(dice, age),
             origin=origin,
-            given=given,
-            middle=middle if dice.chance(0.6) else "",
-            family=family,
-            maiden="" if maiden == family else maiden,
+            given=dice.pick(origin.female if sex == "female" else origin.male),
+            middle="",
+            family=dice.pick(origin.family),
+            maiden="",
             suffix="",
             mrn=f"{dice.whole(1_000_000, 9_899_999)}",
             address=draw_address(dice),
             moved=draw_address(dice) if age > 3 and dice.chance(0.12) else None,
-            phone=phone,
-            mobile=draw_phone(dice) if dice.chance(0.5) else "",
-            email=f"{_plain(given)}.{_plain(family)}{dice.whole(2, 99)}@mail.example" if dice.chance(0.6) else "",
+            phone="",
+            mobile="",
+            email="",
             language=origin.language if dice.chance(origin.speak_it) else ("en", "English"),
-            marital=marital,
-            kin=_kin(dice, age, marital, sex, origin, family),
+            marital="S",
+            kin=("FRND", "", ""),
+            body=number,
         )
+
+
+def _names(person: Person) -> set[tuple[str, str]]:
+    """What they are and were called, as somebody types it."""
+    return {
+        (_plain(given), _plain(family))
+        for given in (person.given, person.middle)
+        for family in (person.family, person.maiden)
+        if given and family
+    }
 
 
 def _age(dice: Dice, number: int, place: int) -> int:
@@ -195,55 +276,53 @@ def _plain(name: str) -> str:
     return "".join(sign for sign in name.lower() if "a" <= sign <= "z")
 
 
-def _kin(dice: Dice, age: float, marital: str, sex: str, origin: Origin, family: str) -> tuple[str, str, str]:
+def _kin(dice: Dice, age: float, person: Person, phone: str, model: Person | None) -> tuple[str, str, str]:
     """Parents of children, spouses of the married, children of the old, a friend of anybody else."""
+    origin, family = person.origin, person.family
     if age < 18:
         relation = dice.pick(("MTH", "FTH"))
-        given = dice.pick(origin.female if relation == "MTH" else origin.male)
-    elif marital == "M":
-        relation = "SPS"
-        given = dice.pick(origin.male if sex == "female" else origin.female)
+        names: tuple[str, ...] = origin.female if relation == "MTH" else origin.male
+    elif person.marital == "M":
+        relation, names = "SPS", origin.male if person.sex == "female" else origin.female
     elif age >= 60:
         relation = dice.pick(("DAU", "SON"))
-        given = dice.pick(origin.female if relation == "DAU" else origin.male)
+        names = origin.female if relation == "DAU" else origin.male
     else:
-        relation, given = "FRND", dice.pick((*origin.female, *origin.male))
+        relation, names = "FRND", (*origin.female, *origin.male)
         family = dice.pick(dice.weighted(ORIGINS, WEIGHTS).family)
-    return relation, f"{given} {family}", draw_phone(dice)
+    known = (person.given, model.kin[1].partition(" ")[0] if model is not None else "")
+    return relation, f"{dice.pick([name for name in names if name not in known])} {family}", phone
 
 
-def _resembling(person: Person, model: Person, planted: Planted, dice: Dice) -> Person:
-    """The same patient made to look like an earlier one."""
-    named = replace(person, sex=model.sex, given=model.given, family=model.family, maiden="", email="", died=None)
-    match planted.kind:
+def _resembling(person: Person, model: Person, kind: str, dice: Dice) -> Person:
+    """The same patient made to look like an earlier one; what follows from it is settled after."""
+    like = replace(person, origin=model.origin, language=model.language, died=None)
+    named = replace(like, sex=model.sex, given=model.given, family=model.family)
+    match kind:
         case "same name":
             near = abs((person.born - model.born).days) < 2 * YEAR
             return replace(named, born=person.born - timedelta(days=int(6 * YEAR)) if near else person.born)
         case "same name, born days apart":
-            born = model.born - timedelta(days=dice.whole(1, 9))
-            return replace(named, born=born, health=model.health, marital=model.marital, kin=person.kin)
+            return replace(named, born=model.born - timedelta(days=dice.whole(1, 9)), health=model.health)
         case "twins":
-            return _twin(person, model, dice)
+            return _twin(like, model, dice)
         case "record numbers transposed":
             return replace(person, mrn=transposed(model.mrn))
         case "maiden name":
-            others = [name for name in person.origin.family if name != model.family]
-            family = person.family if person.family != model.family else dice.pick(others)
-            married = replace(person, given=model.given, family=family, maiden=model.family)
-            return replace(married, marital="M", email="", died=None)
+            family = dice.pick([name for name in model.origin.family if name != model.family])
+            return replace(like, given=model.given, family=family, maiden=model.family)
         case "registered twice":
             return _again(person, model)
-        case "father and son":
+        case _:
             born = model.born + timedelta(days=dice.whole(int(22 * YEAR), int(32 * YEAR)))
-            return replace(named, born=born, address=model.address, suffix="Jr.", middle=model.middle, health="healthy")
+            return replace(named, born=born, address=model.address, suffix="Jr.", health="healthy")
 
 
 def _twin(person: Person, model: Person, dice: Dice) -> Person:
     names = model.origin.female if person.sex == "female" else model.origin.male
     given = dice.pick([name for name in names if name not in (model.given, model.middle)])
     same = replace(person, family=model.family, born=model.born, address=model.address, phone=model.phone)
-    shared = replace(same, health=model.health, language=model.language, kin=model.kin, marital=model.marital)
-    return replace(shared, given=given, middle="", maiden="", died=None, email="")
+    return replace(same, given=given, health=model.health)
 
 
 def _again(person: Person, model: Person) -> Person:
@@ -251,8 +330,7 @@ def _again(person: Person, model: Person) -> Person:
     given = SHORT.get(model.given, model.given)
     family = model.family if given != model.given else miswritten(model.family)
     kept = replace(model, number=person.number, mrn=person.mrn, given=given, family=family, middle="", email="")
-    moved = replace(kept, address=kept.address._replace(unit=""), moved=None, phone=person.phone)
-    return replace(moved, health="healthy", maiden="")
+    return replace(kept, address=kept.address._replace(unit=""), moved=None, mobile="", health="healthy", maiden="")
 
 
 def miswritten(name: str) -> str:

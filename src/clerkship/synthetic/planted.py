@@ -11,5 +11,7 @@ ILL: dict[int, tuple[str, ...]] = {
     44: ("hypothyroidism", "anemia"),
 }
 """By the place among fifty."""
+SHOWN = ("obesity", "copd", "hypertension")
+"""What a body shows: somebody with two records has none of it in either, as it would have to be in both."""
 AGES = (60, 79)
 """How old they are, in years."""

@@ -2,10 +2,11 @@
 
 from datetime import timedelta
 
-from clerkship.synthetic.drugs import DRUGS, Drug
+from clerkship.synthetic.drugs import DRUGS, Drug, dose_for
+from clerkship.synthetic.people import MONTH
 from clerkship.synthetic.story import Prescription, Problem, Story, Visit
 from clerkship.synthetic.times import local
-from clerkship.synthetic.visit_kinds import ADMISSION, URGENT
+from clerkship.synthetic.vitals import size_at
 
 DECEASED = "Patient deceased"
 FIRST = ("failure", "fibrillation", "coronary")
@@ -30,9 +31,7 @@ def prescribe(story: Story) -> None:
     for problem in sorted(story.active, key=lambda problem: problem.illness.key not in FIRST):
         if problem.illness.complaint:
             continue  # it passes: what it was treated with is known already
-        seen = [
-            visit for visit in story.visits if visit.day >= problem.recorded and visit.kind not in (ADMISSION, URGENT)
-        ]
+        seen = [visit for visit in story.visits if any(known is problem for known in visit.problems)]
         if seen:
             _treat(story, problem, seen)
     if story.person.died is not None:
@@ -45,7 +44,7 @@ def _treat(story: Story, problem: Problem, seen: list[Visit]) -> None:
     dice = story.dice
     ways = dice.some(problem.illness.regimens, len(problem.illness.regimens))
     way = next((way for way in ways if _possible(way, story, seen[0])), ())
-    begun = dice.pick(seen)
+    begun = seen[0] if dice.chance(0.75) else dice.pick(seen)
     if len(seen) > 1 and way and dice.chance(0.25):
         begun = _tried_before(story, problem, seen, way) or begun
     for key in way:
@@ -89,5 +88,8 @@ def _course(story: Story, visit: Visit, problem: Problem, drug: Drug) -> Prescri
 
 
 def _give(story: Story, prescription: Prescription) -> None:
+    old = (prescription.visit.day - story.person.born).days / MONTH
+    weight, _ = size_at(story.build, story.person.sex, old)
+    prescription.dose = dose_for(prescription.drug, prescription.problem.illness.key, weight)
     story.prescriptions.append(prescription)
     prescription.visit.given.append(prescription)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic.drugs import Drug
 from clerkship.synthetic.encounters import condition_id
 from clerkship.synthetic.story import Prescription, Story, encounter_ref
 from clerkship.synthetic.terms import UCUM, concept, hl7, made, reference, snomed
@@ -44,33 +43,53 @@ def _request(story: Story, given: Prescription, id: str) -> Resource:
         authoredOn=written(visit.end),
         requester=reference(visit.clinician.key, visit.clinician.name),
         reasonReference=[reference(f"Condition/{condition}", given.problem.illness.name)],
-        dosageInstruction=[_dosage(drug)],
+        dosageInstruction=_dosages(given),
         dispenseRequest=_dispensed(given),
     )
 
 
-def _dosage(drug: Drug) -> dict[str, Any]:
-    dose: dict[str, Any] = {"value": drug.dose, "unit": "units" if drug.unit == "[iU]" else drug.unit}
+def _dosages(given: Prescription) -> list[dict[str, Any]]:
+    """One, or the first day's and that of the days after; of a course, with how long."""
+    drug = given.drug
+    if drug.first:
+        return [_dosage(given, drug.first, 1, 1), _dosage(given, given.dose, 2, drug.days - 1)]
+    return [_dosage(given, given.dose, 1, drug.days if given.problem.illness.complaint else 0)]
+
+
+def _dosage(given: Prescription, size: float, sequence: int, days: int) -> dict[str, Any]:
+    drug = given.drug
+    dose: dict[str, Any] = {"value": _whole(size), "unit": "units" if drug.unit == "[iU]" else drug.unit}
     if drug.unit in _MEASURED:
         dose |= {"system": UCUM, "code": _MEASURED[drug.unit]}
+    lasting = {"boundsDuration": _days(days)} if days else {}
     return {
-        "sequence": 1,
-        "text": drug.sig,
-        "timing": {"repeat": {"frequency": drug.times, "period": 1, "periodUnit": "d"}},
+        "sequence": sequence,
+        "text": given.sig,
+        "timing": {"repeat": {**lasting, "frequency": drug.times, "period": 1, "periodUnit": "d"}},
         "asNeededBoolean": drug.needed,
         "route": concept(snomed(*drug.route)),
         "doseAndRate": [{"doseQuantity": dose}],
     }
 
 
+def _whole(size: float) -> float | int:
+    return int(size) if size == int(size) else size
+
+
+def _days(count: int) -> dict[str, Any]:
+    return {"value": count, "unit": "days", "system": UCUM, "code": "d"}
+
+
 def _dispensed(given: Prescription) -> dict[str, Any]:
     drug = given.drug
-    supply = {"value": drug.days, "unit": "days", "system": UCUM, "code": "d"}
     request: dict[str, Any] = {
         "validityPeriod": {"start": given.visit.day.isoformat()},
-        "numberOfRepeatsAllowed": 0 if given.problem.illness.complaint else 3,
-        "expectedSupplyDuration": supply,
+        "numberOfRepeatsAllowed": 0 if given.problem.illness.complaint else drug.refills,
+        "expectedSupplyDuration": _days(drug.days),
     }
+    total = given.dose * drug.times * drug.days + max(0, drug.first - given.dose)
     if drug.unit in ("tablet", "capsule"):
-        request["quantity"] = {"value": round(drug.dose * drug.times * drug.days), "unit": drug.unit}
+        request["quantity"] = {"value": drug.supply or round(total), "unit": drug.unit}
+    elif drug.unit == "mL":
+        request["quantity"] = {"value": _whole(total), "unit": "mL", "system": UCUM, "code": "mL"}
     return request

@@ -25,7 +25,7 @@ def problem_resources(story: Story) -> Iterator[Resource]:
     if story.visits:
         first = story.visits[0]
         recorder = (story.doctor.key, story.doctor.name)
-        yield from allergy_resources(story.person, story.allergies, story.dice, first.day, recorder)
+        yield from allergy_resources(story.person, story.allergies, story.body, first.day, recorder)
 
 
 def _condition(story: Story, problem: Problem) -> Resource:

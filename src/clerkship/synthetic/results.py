@@ -39,21 +39,21 @@ def result_resources(story: Story) -> Iterator[Resource]:
 def _smoking(story: Story) -> Term:
     ill = {problem.illness.key for problem in story.problems}
     if "copd" in ill:
-        return story.dice.pick((FORMER, DAILY))
+        return story.body.pick((FORMER, DAILY))
     if story.person.age(story.last_day) < 18:
         return NEVER
-    return story.dice.weighted((NEVER, FORMER, DAILY), (6, 3, 1))
+    return story.body.weighted((NEVER, FORMER, DAILY), (6, 3, 1))
 
 
 def _reported(
     story: Story, visit: Visit, panel: str, results: list[Result], common: dict[str, Any]
 ) -> Iterator[Resource]:
     """One panel: what was ordered, each value, and the report that has them together."""
-    tag, sex = story.tag, story.person.sex
+    tag = story.tag
     drawn = visit.start + _DRAWN
     if panel == "phq9":
         asked = {**common, "performer": [reference(visit.clinician.key, visit.clinician.name)]}
-        yield result_resource(results[0], sex, f"obs-{tag}-phq9-{visit.number}", drawn, visit.end, asked)
+        yield result_resource(results[0], f"obs-{tag}-phq9-{visit.number}", drawn, visit.end, asked)
         return
     issued = returned(visit, panel)
     yield _order(story, visit, panel, "completed", issued)
@@ -61,7 +61,7 @@ def _reported(
     by_lab = {**common, "performer": [reference(LAB.key, LAB.name)], "basedOn": [order]}
     ids = [f"obs-{tag}-{result.analyte.key}-{visit.number}" for result in results]
     for id, result in zip(ids, results, strict=True):
-        yield result_resource(result, sex, id, drawn, issued, by_lab)
+        yield result_resource(result, id, drawn, issued, by_lab)
     if len(results) > 1:
         yield made(
             "DiagnosticReport",

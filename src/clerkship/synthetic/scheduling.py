@@ -12,7 +12,7 @@ from clerkship.synthetic.places import ROOMS
 from clerkship.synthetic.staff import Clinician
 from clerkship.synthetic.story import Story, Visit
 from clerkship.synthetic.terms import Term, concept, hl7, made, reference, snomed
-from clerkship.synthetic.times import at, instant, local, weekday_before, written
+from clerkship.synthetic.times import THURSDAY, at, instant, local, months, weekday_before, written
 
 ROUTINE = hl7("v2-0276", "ROUTINE", "Routine appointment - default if not valued")
 CHECKUP = hl7("v2-0276", "CHECKUP", "A routine check-up, such as an annual physical")
@@ -21,7 +21,6 @@ WALKIN = hl7("v2-0276", "WALKIN", "A previously unscheduled walk-in visit")
 _TYPES = {"checkup": CHECKUP, "child": CHECKUP, "followup": FOLLOWUP, "symptom": WALKIN, "video": FOLLOWUP}
 _CANCELLED = hl7("appointment-cancellation-reason", "pat", "Patient")
 _PRACTICE = snomed("394802001", "General medicine")
-THURSDAY = 3
 RECENT = 3
 """How many of the last visits still have their appointment on record."""
 
@@ -80,8 +79,10 @@ def _coming(story: Story, diary: Diary) -> Iterator[Resource]:
     if start is None:
         return
     id = f"appt-{story.tag}-next"
-    active = [problem for problem in story.active if not problem.illness.complaint]
-    more: dict[str, Any] = {"description": "Follow-up visit" if active else "Annual wellness visit"}
+    small = months(story.person.born, story.today) < 36
+    active = [problem for problem in story.active if not problem.illness.complaint and not small]
+    well = "Well child visit" if story.person.age(story.today) < 18 else "Annual wellness visit"
+    more: dict[str, Any] = {"description": "Follow-up visit" if active else well}
     if active:
         problem = active[0]
         condition = condition_id(story, problem.illness.key, problem.onset.isoformat())

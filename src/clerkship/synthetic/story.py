@@ -13,8 +13,9 @@ from clerkship.synthetic.labs import Result
 from clerkship.synthetic.people import Person
 from clerkship.synthetic.places import House
 from clerkship.synthetic.staff import Clinician
+from clerkship.synthetic.times import local
 from clerkship.synthetic.visit_kinds import Kind
-from clerkship.synthetic.vitals import Vitals
+from clerkship.synthetic.vitals import Build, Vitals
 
 
 @dataclass(slots=True)
@@ -59,6 +60,18 @@ class Prescription:
     status: str
     ended: date | None = None
     why: str = ""
+    dose: float = 0
+    """Of one time, in the drug's unit."""
+
+    @property
+    def sig(self) -> str:
+        """How it is taken, in words."""
+        return self.drug.sig.format(dose=f"{self.dose:g}")
+
+    @property
+    def told(self) -> str:
+        """`lisinopril 10 mg: Take 1 tablet by mouth once daily.`"""
+        return f"{self.drug.name}: {self.sig}"
 
 
 class Referral(NamedTuple):
@@ -100,6 +113,9 @@ class Story:
     """Now, or when they died."""
     doctor: Clinician
     specialists: dict[str, Clinician]
+    body: Dice
+    """Draws of what is the same wherever they are registered: how they are built, what they cannot have."""
+    build: Build = field(init=False)
     allergies: list[Allergen] = field(default_factory=list)
     visits: list[Visit] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -126,13 +142,19 @@ class Story:
         """Them, as a reference."""
         return {"reference": self.person.key, "display": self.person.name}
 
-    def taking(self, day: date) -> list[Prescription]:
-        """What they were taking on a day."""
+    def brought(self, visit: Visit) -> list[Prescription]:
+        """What they were taking when they came to a visit."""
         return [
             given
             for given in self.prescriptions
-            if given.visit.day <= day and (given.status == "active" or (given.ended or day) > day)
+            if given.visit.start < visit.start and (given.ended is None or given.ended >= visit.day)
         ]
+
+    def taking(self, visit: Visit) -> list[Prescription]:
+        """What they take when they leave it: some of that, and what was begun."""
+        left = local(visit.end).date()
+        kept = [given for given in self.brought(visit) if given.ended is None or given.ended > left]
+        return [*kept, *visit.given]
 
 
 def returned(visit: Visit, panel: str) -> datetime:

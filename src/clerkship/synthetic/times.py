@@ -21,7 +21,7 @@ MONTHS = (
 )
 """No locale has a say."""
 DAY = timedelta(days=1)
-FRIDAY = 4
+THURSDAY, FRIDAY = 3, 4
 
 
 @lru_cache(maxsize=512)
@@ -72,9 +72,25 @@ def clock(moment: datetime) -> str:
     return f"{(here.hour - 1) % 12 + 1}:{here.minute:02} {'AM' if here.hour < 12 else 'PM'}"
 
 
+@lru_cache(maxsize=512)
+def holidays(year: int) -> frozenset[date]:
+    """When nobody is there: New Year's, Memorial, Independence and Labor Day, Thanksgiving, Christmas."""
+    memorial = date(year, 5, 31) - timedelta(days=date(year, 5, 31).weekday())
+    labor = date(year, 9, 1) + timedelta(days=-date(year, 9, 1).weekday() % 7)
+    thanks = date(year, 11, 22) + timedelta(days=(THURSDAY - date(year, 11, 22).weekday()) % 7)
+    return frozenset({date(year, 1, 1), memorial, date(year, 7, 4), labor, thanks, date(year, 12, 25)})
+
+
+def works(day: date) -> bool:
+    """Whether the clinic is open."""
+    return day.weekday() <= FRIDAY and day not in holidays(day.year)
+
+
 def weekday_before(day: date) -> date:
-    """That day, or the Friday before it."""
-    return day - timedelta(days=max(0, day.weekday() - FRIDAY))
+    """That day, or the last before it on which the clinic is open."""
+    while not works(day):
+        day -= DAY
+    return day
 
 
 def years(born: date, day: date) -> int:

@@ -33,6 +33,10 @@ HEAVIER, TALLER = 0.07, 0.028
 PULSE = ((1, 140), (12, 125), (36, 108), (72, 96), (144, 84), (10_000, 74))
 BREATHS = ((12, 36), (36, 28), (72, 24), (144, 20), (10_000, 16))
 """Below which age in months, how fast."""
+OXYGEN = {"pneumonia": (87, 92), "copd": (89, 94), "failure": (92, 97)}
+"""Saturation, in percent, of those who have it; the first row counts."""
+GROWN = 216
+"""Months."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,26 +88,26 @@ def _grown(sex: str, months: float, size: float) -> tuple[float, float]:
     return kilos * (1 + HEAVIER * size), height * (1 + TALLER * size)
 
 
+def size_at(build: Build, sex: str, months: float) -> tuple[float, float]:
+    """Weight and height at an age; children become as heavy as they are built between three and eleven."""
+    if months >= GROWN:
+        return build.bmi * (build.height / 100) ** 2, build.height
+    weight, height = _grown(sex, months, build.size)
+    heavier = build.bmi / (GROWTH[sex][-1][1] / (GROWTH[sex][-1][2] / 100) ** 2) - 1
+    share = min(1.0, max(0.0, (months - 36) / (132 - 36)))
+    return weight * (1 + heavier * share), height
+
+
 def measure(dice: Dice, build: Build, sex: str, months: float, illnesses: set[str], fever: bool) -> Vitals:
     """One visit's."""
-    if months < 216:
-        weight, height = _grown(sex, months, build.size)
-        weight *= 1.5 if "obesity" in illnesses else 1
-    else:
-        height = build.height
-        weight = build.bmi * (height / 100) ** 2 + dice.around(0, 0.9)
+    weight, height = size_at(build, sex, months)
+    weight += dice.around(0, 0.9) if months >= GROWN else 0
     systolic = diastolic = None
     if months >= 36:
-        usual = build.pressure if months >= 216 else 88 + months / 12 * 1.6
+        usual = build.pressure if months >= GROWN else 88 + months / 12 * 1.6
         systolic = round(dice.around(usual, 5))
         diastolic = round(systolic * 0.62 + dice.around(0, 3))
-    oxygen = (
-        dice.whole(89, 94)
-        if "copd" in illnesses
-        else dice.whole(92, 97)
-        if "failure" in illnesses
-        else dice.whole(96, 100)
-    )
+    oxygen = dice.whole(*next((rows for key, rows in OXYGEN.items() if key in illnesses), (96, 100)))
     return Vitals(
         weight=round(weight, 1),
         height=round(height, 1),
@@ -124,6 +128,7 @@ VITAL = hl7("observation-category", "vital-signs", "Vital Signs")
 SOCIAL = hl7("observation-category", "social-history", "Social History")
 PRESSURE = loinc("85354-9", "Blood pressure panel with all children optional")
 SYSTOLIC, DIASTOLIC = loinc("8480-6", "Systolic blood pressure"), loinc("8462-4", "Diastolic blood pressure")
+_OXYGEN = loinc("59408-5", "Oxygen saturation in Arterial blood by Pulse oximetry")
 SIGNS = (
     ("weight", loinc("29463-7", "Body weight"), "kg", "kg", 1),
     ("height", loinc("8302-2", "Body height"), "cm", "cm", 1),
@@ -131,8 +136,10 @@ SIGNS = (
     ("temperature", loinc("8310-5", "Body temperature"), "Cel", "Cel", 1),
     ("pulse", loinc("8867-4", "Heart rate"), "/min", "/min", 0),
     ("breaths", loinc("9279-1", "Respiratory rate"), "/min", "/min", 0),
-    ("oxygen", loinc("59408-5", "Oxygen saturation in Arterial blood by Pulse oximetry"), "%", "%", 0),
+    ("oxygen", _OXYGEN, "%", "%", 0),
 )
+ALSO = {"oxygen": (loinc("2708-6", "Oxygen saturation in Arterial blood"),)}
+"""Further codes of a sign: FHIR's own profile of it asks for this one."""
 SMOKING = loinc("72166-2", "Tobacco smoking status")
 NEVER = snomed("266919005", "Never smoked tobacco")
 FORMER = snomed("8517006", "Ex-smoker")
@@ -158,7 +165,8 @@ def vital_resources(
         if key in ("height", "breaths") and not all_signs:
             continue
         value = quantity(number(getattr(vitals, key), digits), unit, ucum)
-        yield made("Observation", f"obs-{tag}-{key}-{visit}", updated, **told, code=concept(term), valueQuantity=value)
+        code = concept(term, *ALSO.get(key, ()))
+        yield made("Observation", f"obs-{tag}-{key}-{visit}", updated, **told, code=code, valueQuantity=value)
 
 
 def smoking_resource(status: Term, tag: str, moment: datetime, common: dict[str, Any]) -> Resource:

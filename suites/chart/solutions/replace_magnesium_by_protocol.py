@@ -22,7 +22,7 @@ def on_task(task_item, sandboxes):
                 "intent": "order",
                 "subject": {"reference": f"Patient/{patient['id']}"},
                 "medicationCodeableConcept": {
-                    "coding": [{"system": "http://www.nlm.nih.gov/research/umls/rxnorm", "code": "311625"}],
+                    "coding": [{"system": "http://www.nlm.nih.gov/research/umls/rxnorm", "code": "198741"}],
                     "text": "magnesium oxide 400 mg",
                 },
                 "dosageInstruction": [

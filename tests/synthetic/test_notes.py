@@ -1,0 +1,126 @@
+"""Notes, letters and summaries speak of the drugs that are in the chart, and of no others."""
+
+import base64
+import re
+from datetime import datetime
+
+import pytest
+
+from clerkship.fhir.resource import Resource, key_of
+from clerkship.synthetic.allergies import ALLERGENS
+from clerkship.synthetic.conditions import ILLNESSES
+from clerkship.synthetic.drugs import DRUGS, Drug
+from tests.synthetic.valley import CASES, Valley, code_of, day_of, valley
+
+cases = pytest.mark.parametrize(("seed", "now"), CASES)
+BY_RXNORM = {drug.term.code: drug for drug in DRUGS.values()}
+BY_ALLERGEN = {allergen.term.code: allergen for allergen in ALLERGENS}
+CLASSES = ("statin", "antibiotic", "anticoag", "antihistamine", "nsaid", "iron", "continue", "insulin", "taper")
+
+
+def word(drug: Drug) -> str:
+    """What a drug is known by: `lisinopril`, `potassium chloride`."""
+    return re.split(r" \d|/| inhaler", drug.name)[0].lower()
+
+
+def text_of(made: Resource) -> str:
+    return base64.b64decode(made["content"][0]["attachment"]["data"]).decode()
+
+
+def without_allergies(text: str) -> str:
+    return re.sub(r"Allergies: [^.]*\.", "", text).lower()
+
+
+def requests(found: Valley, made: Resource) -> list[tuple[Drug, Resource]]:
+    """What the patient of a note was ever prescribed."""
+    given = found.of(found.at(made["subject"]), "MedicationRequest")
+    return [(BY_RXNORM[code_of(one["medicationCodeableConcept"])], one) for one in given]
+
+
+def visit_of(found: Valley, made: Resource) -> Resource:
+    return found.at(made["context"]["encounter"][0])
+
+
+def test_no_plan_of_an_illness_names_a_drug_as_nobody_knows_yet_whether_it_is_given() -> None:
+    for illness in ILLNESSES.values():
+        if illness.regimens:
+            named = [name for name in (*map(word, DRUGS.values()), *CLASSES) if name in illness.plan.lower()]
+            assert set(named) <= ({"nsaid"} if illness.plan.find("void NSAIDs") > 0 else set()), illness.key
+
+
+@cases
+def test_a_note_names_only_drugs_that_were_prescribed_by_then(seed: int, now: datetime) -> None:
+    found, seen = valley(seed, now), 0
+    for made in found.all("DocumentReference"):
+        end = datetime.fromisoformat(visit_of(found, made)["period"]["end"])
+        known = {word(drug) for drug, one in requests(found, made) if datetime.fromisoformat(one["authoredOn"]) <= end}
+        named = {word(drug) for drug in DRUGS.values() if word(drug) in without_allergies(text_of(made))}
+        assert named <= known, key_of(made)
+        seen += len(named)
+    assert seen > 100
+
+
+@cases
+def test_a_note_names_nothing_that_they_are_allergic_to_but_among_the_allergies(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for made in found.all("DocumentReference"):
+        codes = {code_of(one["code"]) for one in found.of(found.at(made["subject"]), "AllergyIntolerance")}
+        allergens = [BY_ALLERGEN[code] for code in codes if code in BY_ALLERGEN]
+        text = without_allergies(text_of(made))
+        for allergen in allergens:
+            assert f" {allergen.name.lower()}" not in text, key_of(made)
+            if allergen.ingredient:
+                barred = [drug for drug in DRUGS.values() if allergen.ingredient in drug.ingredients]
+                assert not [drug.name for drug in barred if word(drug) in text], key_of(made)
+
+
+@cases
+def test_a_note_says_what_they_came_with_what_goes_on_and_what_is_begun(seed: int, now: datetime) -> None:
+    found, seen = valley(seed, now), {"goes on": 0, "begins": 0, "stops": 0}
+    for made in found.all("DocumentReference"):
+        if code_of(made["type"]) != "11506-3":
+            continue
+        visit, text = visit_of(found, made), text_of(made)
+        day, start = day_of(visit["period"]["start"]), datetime.fromisoformat(visit["period"]["start"])
+        before = [(d, one) for d, one in requests(found, made) if datetime.fromisoformat(one["authoredOn"]) < start]
+        had = [
+            (drug, one)
+            for drug, one in before
+            if one["status"] == "active" or day_of(one["meta"]["lastUpdated"]) >= day
+        ]
+        assert ("Takes no regular medication" in text) == (not had), key_of(made)
+        for drug, one in had:
+            assert drug.name in text.partition("Objective")[0], key_of(made)
+            goes_on = one["status"] == "active" or day_of(one["meta"]["lastUpdated"]) > day
+            treats = (
+                one["reasonReference"][0]["reference"] in str(visit["diagnosis"]) if "diagnosis" in visit else False
+            )
+            assert bool(re.search(rf"Continue [^.]*{re.escape(drug.name)}", text)) == (goes_on and treats), key_of(made)
+            seen["goes on"] += goes_on and treats
+            seen["stops"] += f"Stop {drug.name}" in text
+        for drug in DRUGS.values():
+            begun = [
+                one for d, one in requests(found, made) if d is drug and one["encounter"]["reference"] == key_of(visit)
+            ]
+            assert (f"Start {drug.name}: " in text) == bool(begun), (key_of(made), drug.name)
+            seen["begins"] += len(begun)
+    assert seen["goes on"] > 30
+    assert seen["begins"] > 10
+
+
+@cases
+def test_a_discharge_lists_what_is_taken_at_home(seed: int, now: datetime) -> None:
+    found = valley(seed, now)
+    for made in found.all("DocumentReference"):
+        if code_of(made["type"]) != "18842-5":
+            continue
+        visit = visit_of(found, made)
+        end = datetime.fromisoformat(visit["period"]["end"])
+        listed = set(re.findall(r"^- ([^:\n]+): ", text_of(made), re.MULTILINE))
+        taken = {
+            drug.name
+            for drug, one in requests(found, made)
+            if datetime.fromisoformat(one["authoredOn"]) <= end
+            and (one["status"] == "active" or day_of(one["meta"]["lastUpdated"]) > end.date())
+        }
+        assert listed == taken, key_of(made)

@@ -1,0 +1,147 @@
+"""Orders that agree with themselves: dose, words, quantity, days and refills; no infection goes without one."""
+
+import re
+from datetime import datetime
+
+import pytest
+
+from clerkship.fhir.resource import Resource, key_of
+from clerkship.synthetic.conditions import ILLNESSES
+from clerkship.synthetic.drugs import DRUGS, dose_for
+from clerkship.synthetic.terms import SNOMED
+from clerkship.synthetic.times import years
+from tests.synthetic.valley import CASES, Valley, code_of, day_of, valley
+
+cases = pytest.mark.parametrize(("seed", "now"), CASES)
+BY_SNOMED = {illness.snomed.code: illness for illness in ILLNESSES.values()}
+BY_RXNORM = {drug.term.code: drug for drug in DRUGS.values()}
+PER_DAY = {
+    ("amoxicillin_liquid", "otitis"): (70, 90),
+    ("amoxicillin_liquid", "strep"): (35, 50),
+    ("cefdinir_liquid", "otitis"): (10, 14.1),
+    ("cefdinir_liquid", "strep"): (10, 14.1),
+}
+"""Milligrams for each kilogram a day."""
+STRENGTH = {"amoxicillin_liquid": 80, "cefdinir_liquid": 50}
+NUMBER = re.compile(r"for (\d+) days")
+
+
+def dose(instruction: Resource) -> float:
+    found: float = instruction["doseAndRate"][0]["doseQuantity"]["value"]
+    return found
+
+
+def drug_key(made: Resource) -> str:
+    return BY_RXNORM[code_of(made["medicationCodeableConcept"])].key
+
+
+def at(found: Valley, made: Resource, key: str) -> Resource | None:
+    """A measurement of the visit of an order."""
+    visit = made["encounter"]["reference"].rpartition("-")[2]
+    tag = made["subject"]["reference"].rpartition("-")[2]
+    return found.by_key.get(f"Observation/obs-{tag}-{key}-{visit}")
+
+
+@cases
+def test_every_infection_that_is_treated_with_drugs_has_an_order(seed: int, now: datetime) -> None:
+    found, seen = valley(seed, now, 300), 0
+    for patient in found.all("Patient"):
+        treated = {one["reasonReference"][0]["reference"] for one in found.of(patient, "MedicationRequest")}
+        for condition in found.of(patient, "Condition"):
+            illness = BY_SNOMED[code_of(condition["code"], SNOMED)]
+            if illness.complaint and illness.regimens:
+                assert key_of(condition) in treated, key_of(condition)
+                seen += 1
+    assert seen > 15
+
+
+@cases
+def test_the_words_of_an_order_are_its_numbers(seed: int, now: datetime) -> None:
+    for made in valley(seed, now).all("MedicationRequest"):
+        first, *more = made["dosageInstruction"]
+        supply = made["dispenseRequest"]["expectedSupplyDuration"]["value"]
+        drug = BY_RXNORM[code_of(made["medicationCodeableConcept"])]
+        assert "{" not in first["text"]
+        if said := NUMBER.search(first["text"]):
+            assert int(said[1]) == supply, key_of(made)
+        if said := re.search(r"(?:Take|Give|Inhale|Inject) ([\d.]+) ", first["text"]):
+            assert float(said[1]) == dose(first), key_of(made)
+        bounds = [one["timing"]["repeat"].get("boundsDuration", {"value": 0})["value"] for one in (first, *more)]
+        assert sum(bounds) in (0, supply), key_of(made)
+        if "quantity" in made["dispenseRequest"] and not drug.supply:
+            total = sum(
+                dose(one) * one["timing"]["repeat"]["frequency"] * (days or supply)
+                for one, days in zip((first, *more), bounds, strict=True)
+            )
+            assert made["dispenseRequest"]["quantity"]["value"] == total, key_of(made)
+
+
+@cases
+def test_azithromycin_is_two_tablets_first_and_six_in_all(seed: int, now: datetime) -> None:
+    for made in valley(seed, now, 300).all("MedicationRequest"):
+        if drug_key(made) == "azithromycin":
+            assert [dose(one) for one in made["dosageInstruction"]] == [2, 1]
+            assert made["dispenseRequest"]["quantity"]["value"] == 6
+
+
+@cases
+def test_a_stimulant_and_a_course_are_not_refilled(seed: int, now: datetime) -> None:
+    found = valley(seed, now, 300)
+    for made in found.all("MedicationRequest"):
+        illness = BY_SNOMED[code_of(found.at(made["reasonReference"][0])["code"], SNOMED)]
+        if drug_key(made) == "methylphenidate" or illness.complaint:
+            assert made["dispenseRequest"]["numberOfRepeatsAllowed"] == 0, key_of(made)
+
+
+def test_children_get_a_liquid_by_their_weight() -> None:
+    assert sum(weighed_out(valley(seed, now, 300)) for seed, now in CASES) > 5
+
+
+def weighed_out(found: Valley) -> int:
+    """How many children got a liquid; each by weight."""
+    seen = 0
+    for made in found.all("MedicationRequest"):
+        key, born = drug_key(made), day_of(found.at(made["subject"])["birthDate"])
+        illness = BY_SNOMED[code_of(found.at(made["reasonReference"][0])["code"], SNOMED)]
+        if illness.key not in ("strep", "otitis") or years(born, day_of(made["authoredOn"])) >= 12:
+            continue
+        assert key in STRENGTH, key_of(made)
+        weighed = at(found, made, "weight")
+        assert weighed is not None
+        kilos = weighed["valueQuantity"]["value"]
+        dosage = made["dosageInstruction"][0]
+        daily = dose(dosage) * dosage["timing"]["repeat"]["frequency"] * STRENGTH[key] / kilos
+        low, high = PER_DAY[key, illness.key]
+        heaviest = dose(dosage) in (12.5, 6, 12)
+        assert low <= daily or heaviest, (key_of(made), daily)
+        assert daily <= high, (key_of(made), daily)
+        seen += 1
+    return seen
+
+
+def test_a_heavy_child_gets_no_more_than_the_most() -> None:
+    assert dose_for(DRUGS["amoxicillin_liquid"], "otitis", 9.1) == 5
+    assert dose_for(DRUGS["amoxicillin_liquid"], "otitis", 60) == 12.5
+    assert dose_for(DRUGS["amoxicillin"], "strep", 60) == 1
+
+
+@cases
+def test_spironolactone_and_potassium_are_never_given_to_one_person(seed: int, now: datetime) -> None:
+    found = valley(seed, now, 300)
+    for patient in found.all("Patient"):
+        keys = {drug_key(one) for one in found.of(patient, "MedicationRequest")}
+        assert not {"spironolactone", "potassium"} <= keys, key_of(patient)
+
+
+@cases
+def test_pneumonia_shows_in_the_blood_and_at_the_finger(seed: int, now: datetime) -> None:
+    found, seen = valley(seed, now, 300), 0
+    for made in found.all("Condition"):
+        if code_of(made["code"], SNOMED) == ILLNESSES["pneumonia"].snomed.code:
+            cells, oxygen = at(found, made, "leukocytes"), at(found, made, "oxygen")
+            assert cells is not None
+            assert oxygen is not None
+            assert cells["valueQuantity"]["value"] > 11, key_of(made)
+            assert oxygen["valueQuantity"]["value"] < 93, key_of(made)
+            seen += 1
+    assert seen
