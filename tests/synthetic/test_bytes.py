@@ -14,7 +14,7 @@ from clerkship.model.problem import InputError
 from clerkship.service.generating import parse_now
 from clerkship.synthetic import GENERATOR, MOST, NOW, generate, lines
 
-PINNED = {"1": "7412f711f2d8db564839ee92f53e3105bb5af51303da7fd5d3575bb9ccb3acf6"}
+PINNED = {"1": "cfdef041e70786ce2dbc2499e5646bb58b6fd60e4a5b2206bf95d3ab6cd58a63"}
 """By the generator's version: the hash of 100 patients of seed 7 at the default time."""
 SCRIPT = """
 import hashlib

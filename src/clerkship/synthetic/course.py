@@ -132,7 +132,7 @@ def _contracted(illness: Illness, story: Story) -> Problem:
 def _give_reasons(story: Story) -> None:
     """What each visit was for."""
     small = story.person.age(story.last_day) < 18
-    stay = story.dice.whole(1, len(story.visits) - 1) if len(story.visits) > 3 else 0
+    stay = story.dice.whole(2, len(story.visits) - 1) if len(story.visits) > 3 else 0
     for visit in story.visits:
         last = visit.number == len(story.visits)
         known = [p for p in story.problems if p.recorded <= visit.day and (p.abated is None or p.abated > visit.day)]
