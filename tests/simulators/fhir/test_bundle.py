@@ -84,7 +84,7 @@ def test_a_full_url_may_be_an_address_of_elsewhere() -> None:
     server = Server()
     patient = entry("POST", "Patient", ZOE, "https://elsewhere.example/fhir/Patient/23")
     first = entry("POST", "Observation", observed("https://elsewhere.example/fhir/Patient/23"))
-    second = entry("POST", "Observation", observed("Patient/23"))
+    second = entry("POST", "Observation", observed("Patient/23"), "https://elsewhere.example/fhir/Observation/5")
     answer = server.send("POST", "", bundle("transaction", patient, first, second))
     target = f"Patient/{kept(server, answer, 0)['id']}"
     assert [kept(server, answer, number)["subject"]["reference"] for number in (1, 2)] == [target, target]
