@@ -15,10 +15,12 @@ class Address:
         self.outside = outside
         self.inside = _inside(outside)
         self._differs = self.outside != self.inside
-        self._part = max(outside.split("/"), key=len)
+        path = urlsplit(outside).path
+        self._part = max(path.split("/"), key=len)
         """Stands in whatever has the address in it, with or without backslashes: cheap to look for."""
-        self._text = re.compile(re.escape(outside) + r"(?![\w\-])")
-        self._json = re.compile(re.escape(outside).replace("/", r"\\?/").encode() + rb"(?![\w\-])")
+        # Whatever the host is called: the path has a name in it that nobody else has, and machines have several.
+        spelled = r"https?:" + f"//[A-Za-z0-9.:\\-\\[\\]]+{re.escape(path)}".replace("/", r"\\?/") + r"(?![\w\-])"
+        self._text, self._json = re.compile(spelled), re.compile(spelled.encode())
 
     def text_in(self, text: str) -> str:
         """As the store has it."""

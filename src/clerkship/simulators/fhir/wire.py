@@ -130,7 +130,8 @@ def body_of(ask: Ask) -> Any:
     check_content(ask.headers, FHIR_JSON)
     data = parse_json(ask.body, ask.draft.settings.max_depth)
     base = ask.draft.base
-    return make_relative(data, base) if base and base.encode() in ask.body else data
+    # By the host's name: the slashes before it may be escaped.
+    return make_relative(data, base) if base and base.rpartition("/")[2].encode() in ask.body else data
 
 
 def patch_of(ask: Ask) -> Any:
