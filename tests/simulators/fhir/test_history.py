@@ -1,8 +1,11 @@
 """How things were: of one, of a type, of everything."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.fhir.versions import Version
 from tests.simulators.fhir.server import ADA, BASE, BEN, Answer, Server
 
 
@@ -90,7 +93,12 @@ def test_a_history_is_read_once_however_long_it_is(monkeypatch: pytest.MonkeyPat
         server.send("PATCH", "Patient/ada", [{"op": "add", "path": "/multipleBirthInteger", "value": number}])
     seen: list[str] = []
     versions = FhirState.versions
-    monkeypatch.setattr(FhirState, "versions", lambda self, key: seen.append(key) or versions(self, key))
+
+    def counted(self: FhirState, key: str) -> Sequence[Version]:
+        seen.append(key)
+        return versions(self, key)
+
+    monkeypatch.setattr(FhirState, "versions", counted)
     for target in ("Patient/ada/_history", "Patient/_history", "_history"):
         seen.clear()
         answer = server.get(f"{target}?_at=2026&_count=1000")

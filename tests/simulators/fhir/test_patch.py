@@ -182,6 +182,9 @@ def test_what_is_far_too_deep_is_compared_and_counted_without_end() -> None:
 
 
 def test_a_patch_leaves_its_operations_as_they_are() -> None:
-    operations = [{"op": "add", "path": "/a", "value": {}}, {"op": "add", "path": "/a/b", "value": 1}]
+    operations: list[dict[str, Any]] = [
+        {"op": "add", "path": "/a", "value": {}},
+        {"op": "add", "path": "/a/b", "value": 1},
+    ]
     assert apply({}, operations) == apply({}, operations) == {"a": {"b": 1}}
     assert operations[0]["value"] == {}
