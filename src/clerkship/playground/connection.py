@@ -165,15 +165,13 @@ class Connection(asyncio.Protocol):
             return
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         before = self._headers.get(key)
-        if key == "host" and before is not None:
-            self._objection = _no_host()
         self._headers[key] = text if before is None else f"{before}, {text}"
 
     def on_headers_complete(self) -> None:
         """All but the body."""
         self._in_head, self._head_size = False, 0
         modern = self._parser.get_http_version() != "1.0"
-        if modern and "host" not in self._headers:
+        if modern and "," in self._headers.get("host", ","):  # none, or a list: said twice
             self._objection = self._objection or _no_host()
         if self._deaf or not modern or self._headers.get("expect", "").lower() != "100-continue":
             return
