@@ -1,11 +1,13 @@
 """Whatever an agent sends, the server answers in FHIR's words and its log rebuilds it."""
 
+import base64
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import Resource
 from tests.simulators.fhir.server import ADA, CHART, POTASSIUM, Server, bundle, entry, without
 
@@ -48,6 +50,107 @@ def mangled(draw: st.DrawFn) -> Resource:
     if draw(st.booleans()) and isinstance(resource.get("code"), dict):
         resource["code"] = {"coding": [draw(JUNK)], "text": draw(JUNK)}
     return resource
+
+
+def nested(levels: int) -> dict[str, Any]:
+    """Objects within objects."""
+    made: dict[str, Any] = {}
+    for _ in range(levels):
+        made = {"a": made}
+    return made
+
+
+WORDS = st.sampled_from(
+    [
+        *("*", 'W/"1"', '"1", "2"', "W/", "", ",", "é", "\x00", "2026-01-01T00:00:00Z", "2026-01-01", "0001-01-01"),
+        *("Thu, 01 Jan 2026 00:00:00", "Thu, 01 Jan 2026 00:00:00 -0000", "Thu, 01 Jan 2026 00:00:00 +9999"),
+        *(
+            "Mon, 01 Jan 0001 00:00:00 +2359",
+            "Fri, 31 Dec 9999 23:59:59 -2359",
+            "identifier=A-1",
+            "?",
+            "_id=ada&_id=ben",
+        ),
+        *("return=minimal", "handling=lenient; return=representation", "application/fhir+json;q=0.1, text/html", "a=b"),
+    ]
+) | st.text(max_size=12)
+HEADERS = st.dictionaries(
+    st.sampled_from(
+        ["if_match", "if_none_match", "if_modified_since", "if_none_exist", "prefer", "accept", "content_encoding"]
+    ),
+    WORDS,
+    max_size=3,
+)
+PRECONDITIONS = st.dictionaries(
+    st.sampled_from(["ifMatch", "ifNoneMatch", "ifModifiedSince", "ifNoneExist"]), WORDS, max_size=2
+)
+DEEP = st.integers(1, 95).map(nested)
+POINTERS = st.lists(
+    st.sampled_from(["a", "a" + "/a" * 90, "name", "0", "-", "given", "~1", "extension"]), max_size=12
+).map(lambda parts: "".join(f"/{part}" for part in parts))
+OPERATIONS = st.lists(
+    st.fixed_dictionaries(
+        {"op": st.sampled_from(["add", "add", "copy", "move", "test", "replace", "remove"]), "path": POINTERS},
+        optional={"from": POINTERS, "value": JUNK | DEEP},
+    ),
+    max_size=30,
+)
+IN_A_BINARY = st.one_of(
+    OPERATIONS.map(lambda operations: base64.b64encode(dumps(operations)).decode()),
+    st.binary(max_size=20).map(lambda data: base64.b64encode(data).decode()),
+    st.text(max_size=20).filter(lambda text: text.isprintable()),
+)
+
+
+def deeper(steps: int) -> list[dict[str, Any]]:
+    """Operations of which each goes on where the one before it ended."""
+    return [{"op": "add", "path": "/a" * (1 + 91 * step), "value": nested(90)} for step in range(steps)]
+
+
+@given(
+    headers=HEADERS,
+    preconditions=PRECONDITIONS,
+    data=IN_A_BINARY,
+    operations=OPERATIONS,
+    steps=st.integers(0, 20),
+)
+@settings(max_examples=100, deadline=None)
+@example(headers={"if_modified_since": "Thu, 01 Jan 2026 00:00:00"}, preconditions={}, data="é", operations=[], steps=0)
+@example(headers={}, preconditions={}, data="", operations=[{"op": "copy", "from": "/a", "path": "/b"}], steps=14)
+@example(
+    headers={}, preconditions={}, data="", operations=[{"op": "test", "path": "/a", "value": nested(90)}], steps=14
+)
+def test_no_header_no_patch_and_no_precondition_breaks_it(
+    headers: dict[str, str],
+    preconditions: dict[str, str],
+    data: str,
+    operations: list[dict[str, Any]],
+    steps: int,
+) -> None:
+    server = Server(*CHART, validation="lenient", references="unchecked")
+    binary = {"resourceType": "Binary", "contentType": "application/json-patch+json", "data": data}
+    patches = [*deeper(steps), *operations]
+    whole = {**binary, "data": base64.b64encode(dumps(patches)).decode()}
+    sent = [
+        server.get("Patient/ada", **headers),
+        server.send("PUT", "Patient/ada", ADA, **headers),
+        server.send("POST", "Patient", ADA, **headers),
+        server.send("PATCH", "Patient/ada", patches, **headers),
+        server.send("DELETE", "Observation/k1", **headers),
+    ]
+    for type in ("batch", "transaction"):
+        entries = [
+            entry("PATCH", "Patient/ada", binary, **preconditions),
+            entry("PATCH", "Patient/ben", whole, **preconditions),
+            entry("GET", "Patient/ada", **preconditions),
+            entry("POST", "Patient", ADA, **preconditions),
+        ]
+        sent += [server.send("POST", "", bundle(type, *entries, entry("PUT", "Patient/ada", ADA)), **headers)]
+        sent += [server.send("POST", "", bundle(type, each)) for each in entries]
+    assert all(200 <= answer.status < 500 for answer in sent)
+    assert all(answer.json["resourceType"] == "OperationOutcome" for answer in sent if answer.status >= 400)
+    assert server.rig.playground.broken is None
+    assert server.rebuilt() == server.state.dump()
 
 
 @pytest.mark.parametrize("validation", ["strict", "lenient"])

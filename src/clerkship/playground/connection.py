@@ -51,6 +51,14 @@ class Asked(NamedTuple):
     """Whether its sender wants to ask more on the same connection."""
 
 
+class Last(NamedTuple):
+    """What ends a connection: said in its turn, behind the answers to all that came before it."""
+
+    playground: str
+    sandbox: str
+    refusal: Refusal
+
+
 class Connection(asyncio.Protocol):
     """Answers one request at a time, in the order they come."""
 
@@ -59,9 +67,10 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport = cast(asyncio.Transport, None)
         self._gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting: deque[Asked] = deque()
+        self._waiting: deque[Asked | Last] = deque()
         self._task: asyncio.Task[None] | None = None
-        self._held = self._deaf = self._leaving = False
+        self._held = self._deaf = self._leaving = self._heard_out = False
+        self._head_size = 0
         self._begin()
         self.quiet_since = now()
 
@@ -69,8 +78,10 @@ class Connection(asyncio.Protocol):
         """Nothing of a request is here yet."""
         self._url, self._headers = b"", dict[str, str]()
         self._body: list[bytes] = []
-        self._size = self._head_size = 0
+        self._size = 0
         self._in_head = True
+        self._expecting = False
+        """Whether they wait to be told to send the body."""
         self._objection: Refusal | None = None
 
     # What the loop tells.
@@ -86,6 +97,11 @@ class Connection(asyncio.Protocol):
         self._waiting.clear()
         if not self._gone.done():
             self._gone.set_result(None)
+
+    def eof_received(self) -> bool:
+        """They will ask nothing more, which does not mean that they do not listen: who is owed an answer gets it."""
+        self._leaving = self._heard_out = True
+        return not self.idle
 
     def data_received(self, data: bytes) -> None:
         """Some bytes of one request, or of several."""
@@ -143,7 +159,10 @@ class Connection(asyncio.Protocol):
             self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header; what is said in two lines is one list (RFC 9110 §5.3)."""
+        """One header; what is said in two lines is one list (RFC 9110 §5.3). What comes behind a body is no header: it
+        is left out of account (RFC 9110 §6.5.1)."""
+        if not self._in_head:
+            return
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         before = self._headers.get(key)
         self._headers[key] = text if before is None else f"{before}, {text}"
@@ -151,15 +170,24 @@ class Connection(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         """All but the body."""
         self._in_head, self._head_size = False, 0
-        expects = "expect" in self._headers and self._headers["expect"].lower() == "100-continue"
-        if not expects or self._waiting or self._task is not None:
+        modern = self._parser.get_http_version() != "1.0"
+        if modern and "," in self._headers.get("host", ","):  # none, or a list: said twice
+            self._objection = self._objection or _no_host()
+        if self._deaf or not modern or self._headers.get("expect", "").lower() != "100-continue":
             return
         if self._objection is None and int(self._headers.get("content-length", 0)) <= BODY_LIMIT:
-            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self._expecting = True
+            self._encourage()
         else:  # they wait to hear whether to send it at all
             self._objection = self._objection or _too_large()
             self._complete(stays=False)
             self._deaf = True
+
+    def _encourage(self) -> None:
+        """Tell who waits for it to go on, once all before them are answered: else it would be taken for an answer."""
+        if self._expecting and self.idle and not self._transport.is_closing():
+            self._expecting = False
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body; of one that is too large, nothing is kept."""
@@ -182,7 +210,7 @@ class Connection(asyncio.Protocol):
         exchange = parse_exchange(self._parser.get_method().decode(), self._url, self._headers, body)
         exchange.objection = self._objection or exchange.objection
         self._waiting.append(Asked(exchange, stays))
-        self._in_head, self._head_size = True, 0
+        self._in_head, self._head_size, self._expecting = True, 0, False
         if len(self._waiting) == MOST_WAITING:
             self._transport.pause_reading()
 
@@ -192,7 +220,12 @@ class Connection(asyncio.Protocol):
         while self._waiting and self._task is None and not self._held and not self._transport.is_closing():
             if len(self._waiting) == MOST_WAITING:
                 self._transport.resume_reading()
-            self._answer(self._waiting.popleft())
+            asked = self._waiting.popleft()
+            if isinstance(asked, Last):
+                self._end_with(asked)
+            else:
+                self._answer(asked)
+        self._encourage()
 
     def _answer(self, asked: Asked) -> None:
         if self._gateway.takes_time(asked.exchange):
@@ -217,11 +250,15 @@ class Connection(asyncio.Protocol):
         await self._carry(asked, reply)
 
     def _write(self, asked: Asked, reply: Reply) -> None:
-        stays = asked.stays and not self._leaving
+        stays = self._stays(asked)
         method = asked.exchange.request.method
         self._transport.write(render_head(reply, stays=stays, method=method) + body_of(method, reply))
         if not stays:
             self._transport.close()
+
+    def _stays(self, asked: Asked) -> bool:
+        """Whether the connection is still needed after this answer."""
+        return asked.stays and not (self._leaving and not self._waiting)
 
     async def _carry(self, asked: Asked, reply: Reply) -> None:
         """Late, in pieces, in part or not at all, as its way has it; then the next."""
@@ -237,7 +274,7 @@ class Connection(asyncio.Protocol):
         self._work()
 
     async def _write_pieces(self, asked: Asked, reply: Reply) -> None:
-        stays = asked.stays and not self._leaving and reply.way.promised is None
+        stays = self._stays(asked) and reply.way.promised is None
         self._transport.write(render_head(reply, stays=stays or reply.way.promised is not None))
         pieces = reply.way.divide(body_of(asked.exchange.request.method, reply))
         for piece in pieces:
@@ -255,23 +292,27 @@ class Connection(asyncio.Protocol):
     # Ending.
 
     def _hang_up(self, data: bytes, refusal: Refusal) -> None:
-        """Say why, and read nothing more; but let them finish, or they would never see the answer."""
+        """Read nothing more, and say why when it is their turn."""
         if self._deaf or self._transport.is_closing():
             return
-        self._deaf = True
-        self._waiting.clear()
+        self._deaf, self._expecting = True, False
         first = data[:4000].split(b"\r\n", 1)[0].split(b" ")
         playground, sandbox, _ = parse_place(first[1].partition(b"?")[0] if len(first) > 1 else b"/")
-        reply = self._gateway.refuse(playground, sandbox, refusal)
+        self._waiting.append(Last(playground, sandbox, refusal))
+
+    def _end_with(self, last: Last) -> None:
+        """Say why; but let them finish, or they would never see the answer."""
+        reply = self._gateway.refuse(last.playground, last.sandbox, last.refusal)
         self._transport.write(render_head(reply, stays=False) + reply.body)
         if self._transport.can_write_eof():
             self._transport.write_eof()
         asyncio.get_running_loop().call_later(LINGER, self._transport.close)
 
     def leave(self) -> None:
-        """Close it: at once if nobody waits for an answer, else after that."""
+        """Close it: at once if nobody waits for an answer, else after that. Whoever has closed their side may be gone
+        altogether, which looks the same: the end of a run does not wait for them."""
         self._leaving = True
-        if self._task is None and not self._waiting:
+        if self.idle or self._heard_out:
             self._transport.close()
 
     @property
@@ -285,6 +326,10 @@ class Connection(asyncio.Protocol):
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+
+
+def _no_host() -> Refusal:
+    return Refusal(400, "bad_request", "a request says once for which host it is (RFC 9112 §3.2)")
 
 
 def _too_large() -> Refusal:

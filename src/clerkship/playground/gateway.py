@@ -320,7 +320,8 @@ def record_touch(exchange: Exchange) -> None:
 
 
 def _in_its_words(exchange: Exchange, refusal: Refusal) -> Reply:
-    return exchange.sandbox.spec.refuse(refusal) if exchange.sandbox is not None else refuse_as_json(refusal)
+    worded = exchange.sandbox.spec.refuse(refusal) if exchange.sandbox is not None else refuse_as_json(refusal)
+    return replace(worded, headers={**worded.headers, **refusal.headers}) if refusal.headers else worded
 
 
 def _use_clock(playground: Playground, request: Request) -> Reply:

@@ -122,9 +122,11 @@ def json_reply(status: int, data: Any) -> Reply:
 class Refusal(Exception):
     """A sandbox says no; it carries the words its protocol has for that."""
 
-    def __init__(self, status: int, code: str, reason: str) -> None:
+    def __init__(self, status: int, code: str, reason: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(reason)
         self.status, self.code, self.reason = status, code, reason
+        self.headers = headers or {}
+        """What HTTP wants said with it, such as `Allow`; added to the reply whatever words that has."""
 
 
 def refuse_as_json(refusal: Refusal) -> Reply:

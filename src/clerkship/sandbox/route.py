@@ -67,18 +67,32 @@ def path_of(route: Route, params: Mapping[str, str]) -> str:
     return _PARAMETER.sub(lambda found: params[found[1]], route.path)
 
 
+def _instead(
+    routes: Sequence[Route], request: Request, path: str, allowed: list[str]
+) -> tuple[Route, Mapping[str, str]]:
+    """Where there is GET there is HEAD, which is the same up to the body (RFC 9110 §9.3.2); all else is refused."""
+    if request.method == "HEAD" and "GET" in allowed:
+        return find_route(routes, Request("GET", path))
+    if "GET" in allowed and "HEAD" not in allowed:
+        allowed.insert(allowed.index("GET") + 1, "HEAD")
+    listed = ", ".join(allowed)
+    reason = f"{request.method} is not done here; what is done is {listed}"
+    raise Refusal(405, "method_not_allowed", reason, {"Allow": listed})
+
+
 def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mapping[str, str]]:
     """The route of a request, or the refusal that HTTP has for it (RFC 9110 §15.5.5, §15.5.6)."""
-    allowed: list[str] = []
-    for route in routes:
-        found = route.pattern.fullmatch(request.path)
-        if found is None:
-            continue
-        if route.method == request.method:
-            return route, found.groupdict()
-        allowed.append(route.method)
-    if allowed:
-        raise Refusal(405, "method_not_allowed", f"{request.method} is not done here; {', '.join(allowed)} is")
+    allowed: dict[str, None] = {}
+    for path in dict.fromkeys((request.path, request.path.removesuffix("/"))):
+        for route in routes:
+            found = route.pattern.fullmatch(path)
+            if found is None:
+                continue
+            if route.method == request.method:
+                return route, found.groupdict()
+            allowed[route.method] = None
+        if allowed:
+            return _instead(routes, request, path, list(allowed))
     there = ", ".join(f"{route.method} {route.path}" for route in routes[:MOST_ROUTES])
     more = f" and {len(routes) - MOST_ROUTES} more" if len(routes) > MOST_ROUTES else ""
     raise Refusal(404, "no_such_route", f"nothing is at {request.path[:200]}; there is {there}{more}")

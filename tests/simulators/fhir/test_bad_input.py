@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from clerkship.playground.gateway import BODY_LIMIT
+from clerkship.simulators.fhir import writing
 from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, without
 
 NEW = without(ADA, "id")
@@ -232,3 +233,59 @@ def test_headers_that_make_no_sense() -> None:
         assert server.send("DELETE", "Patient/ada", if_match='W/"').status == 400
         assert server.send("POST", "Patient", NEW, if_none_exist="identifier:odd=1").status == 400
         assert server.send("POST", "Patient", NEW, if_none_exist="").status == 412
+
+
+@pytest.mark.parametrize(
+    ("date", "status"),
+    [
+        ("Thu, 01 Jan 2026 08:00:00", 304),
+        ("Thu, 01 Jan 2026 08:00:00 -0000", 304),
+        ("Thu, 01 Jan 2026 07:59:59 -0000", 200),
+        ("Thu, 01 Jan 2026 09:00:00 +0100", 304),
+        ("2026-01-01T08:00:00Z", 304),
+        ("2025-12-31", 200),
+        ("Thu, 01 Jan 2026 08:00:00 +99999999999999", 200),
+        ("Thu, 99 Jan 2026 08:00:00", 200),
+        ("never", 200),
+        ("", 200),
+    ],
+)
+def test_since_when_may_be_said_without_a_zone_or_wrongly(date: str, status: int) -> None:
+    server = Server()
+    assert server.get("Patient/ada", if_modified_since=date).status == status
+    batch = server.send("POST", "", bundle("batch", entry("GET", "Patient/ada", ifModifiedSince=date)))
+    assert batch.entries[0]["response"]["status"].startswith(str(status))
+    assert server.rig.playground.broken is None
+
+
+@pytest.mark.parametrize("data", ["é", "\u0000", "no base64", "W10", "====", "7w=="])
+@pytest.mark.parametrize("type", ["batch", "transaction"])
+def test_a_patch_in_a_bundle_that_is_no_base64(type: str, data: str) -> None:
+    server = Server()
+    binary = {"resourceType": "Binary", "contentType": "application/json-patch+json", "data": data}
+    answer = server.send("POST", "", bundle(type, entry("PATCH", "Patient/ada", binary)))
+    status = answer.entries[0]["response"]["status"] if type == "batch" else str(answer.status)
+    assert status.startswith("400")
+    assert server.rig.playground.broken is None
+
+
+def test_parameters_have_no_address() -> None:
+    server = Server()
+    body = {"resourceType": "Parameters", "parameter": [{"name": "x", "valueString": "y"}]}
+    with server.untouched():
+        assert server.send("POST", "Parameters", body).codes == ["not-supported"]
+        assert server.send("PUT", "Parameters/1", {**body, "id": "1"}).status == 404
+        assert server.get("Parameters").status == 404
+        assert server.send("POST", "", bundle("transaction", entry("POST", "Parameters", body))).status == 404
+    assert server.send("POST", "Parameters/$validate", body).status == 200
+
+
+def test_what_runs_out_of_stack_is_the_agents_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(resource: Any) -> Any:
+        return endless(resource)
+
+    monkeypatch.setattr(writing, "validate", endless)
+    server = Server()
+    with server.untouched():
+        answer = server.send("POST", "Patient", {"resourceType": "Patient"})
+        assert (answer.status, answer.codes) == (400, ["too-costly"])

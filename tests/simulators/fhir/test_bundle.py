@@ -84,7 +84,7 @@ def test_a_full_url_may_be_an_address_of_elsewhere() -> None:
     server = Server()
     patient = entry("POST", "Patient", ZOE, "https://elsewhere.example/fhir/Patient/23")
     first = entry("POST", "Observation", observed("https://elsewhere.example/fhir/Patient/23"))
-    second = entry("POST", "Observation", observed("Patient/23"))
+    second = entry("POST", "Observation", observed("Patient/23"), "https://elsewhere.example/fhir/Observation/5")
     answer = server.send("POST", "", bundle("transaction", patient, first, second))
     target = f"Patient/{kept(server, answer, 0)['id']}"
     assert [kept(server, answer, number)["subject"]["reference"] for number in (1, 2)] == [target, target]
@@ -298,3 +298,56 @@ def test_a_read_only_server_does_nothing_in_bundles_either() -> None:
     assert statuses(
         server.send("POST", "", bundle("batch", entry("DELETE", "Patient/ada"), entry("GET", "Patient/ada")))
     ) == ["403", "200"]
+
+
+def test_a_relative_reference_is_relative_to_its_own_entry() -> None:
+    """R4 bundle, references: to the base of its fullUrl; where that says none, to this server."""
+    server = Server()
+    elsewhere = "http://elsewhere.example/fhir"
+    entries = [
+        entry("POST", "Patient", ZOE, f"{elsewhere}/Patient/ada"),
+        entry("POST", "Observation", observed("Patient/ada")),
+        entry("POST", "Observation", observed("Patient/ada"), OTHER),
+        entry("POST", "Observation", observed("Patient/ada"), f"{BASE}/Observation/1"),
+        entry("POST", "Observation", observed("Patient/ada"), f"{elsewhere}/Observation/2"),
+        entry("POST", "Observation", observed("Patient/ben"), f"{elsewhere}/Observation/3"),
+    ]
+    answer = server.send("POST", "", bundle("transaction", *entries))
+    subjects = [kept(server, answer, number)["subject"]["reference"] for number in range(1, 6)]
+    zoe = f"Patient/{kept(server, answer, 0)['id']}"
+    assert subjects == ["Patient/ada", "Patient/ada", "Patient/ada", zoe, "Patient/ben"]
+
+
+def test_an_entry_of_this_servers_own_is_meant_by_relative_references() -> None:
+    server = Server()
+    patient = entry("POST", "Patient", ZOE, f"{BASE}/Patient/new")
+    entries = [entry("POST", "Observation", observed(text)) for text in ("Patient/new", f"{BASE}/Patient/new")]
+    answer = server.send("POST", "", bundle("transaction", patient, *entries))
+    zoe = f"Patient/{kept(server, answer, 0)['id']}"
+    assert [kept(server, answer, number)["subject"]["reference"] for number in (1, 2)] == [zoe, zoe]
+
+
+@pytest.mark.parametrize("name", [URN, "urn:oid:1.2.3"])
+def test_names_of_a_clients_own_mean_nothing_outside_a_transaction(name: str) -> None:
+    server = Server()
+    with server.untouched():
+        alone = server.send("POST", "Observation", observed(name))
+        assert (alone.status, alone.codes) == (422, ["not-found"])
+        lost = server.send("POST", "", bundle("transaction", entry("POST", "Observation", observed(name))))
+        assert lost.status == 422
+    both = bundle("batch", entry("POST", "Patient", ZOE, name), entry("POST", "Observation", observed(name)))
+    assert statuses(server.send("POST", "", both)) == ["201", "422"]
+    linked = bundle("transaction", entry("POST", "Patient", ZOE, name), entry("POST", "Observation", observed(name)))
+    assert statuses(server.send("POST", "", linked)) == ["201", "201"]
+    kept_whole = bundle("collection", {"fullUrl": name, "resource": ZOE}, {"resource": observed(name)})
+    assert server.send("POST", "Bundle", kept_whole).status == 201
+    assert Server(references="unchecked").send("POST", "Observation", observed(name)).status == 201
+
+
+def test_head_in_a_batch_has_no_body() -> None:
+    server = Server()
+    [asked, read] = server.send(
+        "POST", "", bundle("batch", entry("HEAD", "Patient/ada"), entry("GET", "Patient/ada"))
+    ).entries
+    assert "resource" not in asked
+    assert asked["response"] == read["response"]

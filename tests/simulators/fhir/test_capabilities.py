@@ -16,13 +16,15 @@ def test_the_statement_is_valid_and_says_what_is_routed() -> None:
     assert [issue for issue in validate(statement) if issue.severity == "error"] == []
     assert statement["implementation"]["url"] == BASE
     [rest] = statement["rest"]
-    assert {resource["type"] for resource in rest["resource"]} == RESOURCE_TYPES
+    assert {resource["type"] for resource in rest["resource"]} == RESOURCE_TYPES - {"Parameters"}
     assert {code["code"] for code in rest["interaction"]} == {"transaction", "batch", "search-system", "history-system"}
     patient = next(resource for resource in rest["resource"] if resource["type"] == "Patient")
     assert {code["code"] for code in patient["interaction"]} == set(TYPE_LEVEL.values())
     assert {found["name"] for found in patient["searchParam"]} == set(parameters_of("Patient"))
     assert {found["name"] for found in patient["operation"]} == {"everything", "validate"}
     assert "Patient:general-practitioner" in patient["searchInclude"]
+    assert {"Observation:subject", "Patient:link"} <= set(patient["searchRevInclude"])
+    assert "Patient:general-practitioner" not in patient["searchRevInclude"]
 
 
 def test_a_read_only_server_says_so() -> None:
@@ -37,12 +39,13 @@ def test_no_route_is_forgotten() -> None:
     told = TYPE_LEVEL.keys() | SYSTEM_LEVEL.keys() | OPERATIONS.keys()
     variants = {name for name in operations if name.startswith("conditional_") or name.endswith("_by_post")}
     assert told <= operations
-    assert operations - told - variants == {"capabilities", "head", "search_compartment", "validate_instance"}
+    assert operations - told - variants == {"capabilities", "search_compartment", "validate_instance"}
     assert INTERACTIONS.keys() == operations - {
         "capabilities",
         "bundle",
         "search_type_by_post",
         "search_system_by_post",
+        "search_compartment_by_post",
     }
     assert operations >= WRITES
 

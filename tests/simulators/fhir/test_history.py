@@ -1,7 +1,11 @@
 """How things were: of one, of a type, of everything."""
 
+from collections.abc import Sequence
+
 import pytest
 
+from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.fhir.versions import Version
 from tests.simulators.fhir.server import ADA, BASE, BEN, Answer, Server
 
 
@@ -81,3 +85,23 @@ def test_what_was_looked_at_is_taken_down() -> None:
     server.get("Patient/_history?_count=1")
     event = server.events()[-1]
     assert (event.kind, event.payload.model_dump()["found"]) == ("fhir.history.read", ("Patient/ben/_history/2",))
+
+
+def test_a_history_is_read_once_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server()
+    for number in range(60):
+        server.send("PATCH", "Patient/ada", [{"op": "add", "path": "/multipleBirthInteger", "value": number}])
+    seen: list[str] = []
+    versions = FhirState.versions
+
+    def counted(self: FhirState, key: str) -> Sequence[Version]:
+        seen.append(key)
+        return versions(self, key)
+
+    monkeypatch.setattr(FhirState, "versions", counted)
+    for target in ("Patient/ada/_history", "Patient/_history", "_history"):
+        seen.clear()
+        answer = server.get(f"{target}?_at=2026&_count=1000")
+        assert len(answer.entries) >= 61
+        assert seen.count("Patient/ada") <= 2
+    assert [entry["response"]["status"] for entry in answer.entries].count("200") == 60

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clerkship.fhir.resource import Resource
-from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, MAY, POTASSIUM, Server, without
+from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, MAY, POTASSIUM, Server, bundle, entry, without
 from tests.simulators.fhir.test_history import followed
 
 MED: Resource = {"resourceType": "Medication", "id": "kcl", "code": {"text": "potassium chloride"}}
@@ -152,3 +152,35 @@ def test_validate_in_a_batch() -> None:
         "entry": [{"request": {"method": "POST", "url": "Patient/$validate"}, "resource": without(ADA, "id")}],
     }
     assert server.send("POST", "", asked).entries[0]["resource"]["issue"][0]["severity"] == "information"
+
+
+def test_everything_may_be_asked_for_by_post() -> None:
+    server = server_of()
+    whole = server.get("Patient/ada/$everything").keys
+    assert server.send("POST", "Patient/ada/$everything").keys == whole
+    assert server.send("POST", "Patient/ada/$everything", {"resourceType": "Parameters"}).keys == whole
+    asked = [{"name": "_type", "valueCode": "MedicationRequest"}, {"name": "_count", "valueInteger": 1}]
+    parameters = {"resourceType": "Parameters", "parameter": asked}
+    answer = server.send("POST", "Patient/ada/$everything", parameters)
+    assert answer.keys == ["MedicationRequest/m1"]
+    assert answer.json["link"][0]["url"] == f"{BASE}/Patient/ada/$everything?_type=MedicationRequest&_count=1"
+    batch = server.send("POST", "", bundle("batch", entry("POST", "Patient/ada/$everything", parameters)))
+    assert batch.entries[0]["resource"]["total"] == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"resourceType": "Patient"},
+        [],
+        {"resourceType": "Parameters", "parameter": 5},
+        {"resourceType": "Parameters", "parameter": [5]},
+        {"resourceType": "Parameters", "parameter": [{"name": "start", "valuePeriod": {}}]},
+        {"resourceType": "Parameters", "parameter": [{"name": "start"}]},
+        {"resourceType": "Parameters", "parameter": [{"name": "colour", "valueString": "red"}]},
+    ],
+)
+def test_what_everything_cannot_be_asked_by_post(body: Any) -> None:
+    server = server_of()
+    with server.untouched():
+        assert server.send("POST", "Patient/ada/$everything", body).status == 400

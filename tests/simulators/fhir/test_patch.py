@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clerkship.fhir.issue import Invalid
-from clerkship.simulators.fhir.patch import apply, check
+from clerkship.simulators.fhir.patch import apply, check, same
 from tests.simulators.fhir.server import Server
 
 
@@ -134,3 +134,57 @@ def test_what_a_patch_cannot_be_for() -> None:
         assert server.send("PATCH", "Patient/ada", operations, content_type="application/xml-patch+xml").status == 415
         parameters = {"resourceType": "Parameters"}
         assert server.send("PATCH", "Patient/ada", parameters, content_type="application/fhir+json").status == 415
+
+
+def nested(levels: int) -> dict[str, Any]:
+    """Objects within objects."""
+    made: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        made = {"a": made}
+    return made
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        {"op": "copy", "from": "/a", "path": "/b"},
+        {"op": "test", "path": "/a", "value": {}},
+        {"op": "move", "from": "/a", "path": "/b"},
+        {"op": "replace", "path": "/a", "value": 1},
+    ],
+)
+def test_a_patch_of_many_steps_makes_nothing_too_deep_to_be_read(last: dict[str, Any]) -> None:
+    deeper = [{"op": "add", "path": "/a" * (1 + 95 * step), "value": nested(95)} for step in range(20)]
+    server = Server()
+    with server.untouched():
+        answer = server.send("PATCH", "Patient/ada", [*deeper, last])
+        assert (answer.status, answer.codes) == (422, ["processing"])
+        assert "nested more than 100 deep" in answer.json["issue"][0]["diagnostics"]
+
+
+@pytest.mark.parametrize("op", ["add", "copy", "move", "replace"])
+def test_the_limit_of_depth_is_where_it_is_said_to_be(op: str) -> None:
+    step = {"op": op, "path": "/x/y", "value": nested(8)} if op in ("add", "replace") else {}
+    step = step or {"op": op, "path": "/x/y", "from": "/deep"}
+    document = {"x": {"y": 1}, "deep": nested(8)}
+    assert apply(copy.deepcopy(document), [step], 10)["x"]["y"] == nested(8)
+    with pytest.raises(Invalid, match="nested more than 9 deep"):
+        apply(copy.deepcopy(document), [step], 9)
+    assert apply(nested(9), [{"op": "add", "path": "/a" * 9, "value": 1}], 9) != nested(9)
+
+
+def test_what_is_far_too_deep_is_compared_and_counted_without_end() -> None:
+    deep = nested(20_000)
+    assert same(deep, nested(20_000))
+    assert not same(deep, nested(20_001))
+    with pytest.raises(Invalid, match="nested more than"):
+        apply({}, [{"op": "add", "path": "/a", "value": deep}])
+
+
+def test_a_patch_leaves_its_operations_as_they_are() -> None:
+    operations: list[dict[str, Any]] = [
+        {"op": "add", "path": "/a", "value": {}},
+        {"op": "add", "path": "/a/b", "value": 1},
+    ]
+    assert apply({}, operations) == apply({}, operations) == {"a": {"b": 1}}
+    assert operations[0]["value"] == {}

@@ -1,6 +1,6 @@
 """Reading what is there, as it is and as it was."""
 
-from clerkship.fhir.resource import render
+from clerkship.fhir.resource import ID, render
 from tests.simulators.fhir.server import ADA, BEN, Server
 
 
@@ -78,3 +78,51 @@ def test_a_parameter_that_a_read_does_not_have_is_refused_or_reported() -> None:
     server = Server()
     assert server.get("Patient/ada?colour=red").codes == ["not-supported"]
     assert server.get("Patient/ada?colour=red", prefer="handling=lenient").status == 200
+
+
+def test_of_several_versions_one_is_enough() -> None:
+    server = Server()
+    assert server.get("Patient/ada", if_none_match='W/"7", "1"').status == 304
+    assert server.get("Patient/ada", if_none_match='W/"7","8"').status == 200
+    for wrong in ('W/"1",', "1, 2", ',"1"', '"1" "2"'):
+        assert server.get("Patient/ada", if_none_match=wrong).status == 400
+    assert server.send("PUT", "Patient/ada", ADA, if_match='W/"2", W/"3"').status == 412
+    assert server.send("PUT", "Patient/ada", ADA, if_match='W/"2", W/"1"').status == 200
+    assert server.send("PUT", "Patient/ada", ADA, if_none_match='W/"1", W/"2"').status == 412
+    assert server.send("PUT", "Patient/ada", ADA, if_none_match='W/"1"').status == 200
+
+
+def test_versions_never_come_again_whatever_the_dataset_calls_them() -> None:
+    for first in ("x" * 64, "9" * 64, "abc", "a.7", "1.99", "7." * 32, "0007", "9" * 17, "v-" + "9" * 20 + ".9"):
+        server = Server({**ADA, "meta": {"versionId": first}, "generalPractitioner": []}, validation="lenient")
+        made = [first]
+        for _ in range(12):
+            answer = server.send("PATCH", "Patient/ada", [{"op": "add", "path": "/active", "value": True}])
+            made.append(answer.json["meta"]["versionId"])
+            assert server.send("PATCH", "Patient/ada", [], if_match=f'W/"{first}"').status in (400, 412)
+        assert len(set(made)) == len(made)
+        assert all(ID.fullmatch(id) for id in made)
+
+
+def test_where_there_is_get_there_is_head() -> None:
+    server = Server()
+    for target in ("Patient/ada", "Patient", "Patient?name=x", "", "metadata", "_history", "Patient/ada/_history/1"):
+        asked, read = server.send("HEAD", target), server.get(target)
+        assert (asked.status, asked.headers, asked.body) == (200, read.headers, b"")
+    assert server.send("HEAD", "Patient/nobody").status == 404
+
+
+def test_a_slash_at_the_end_is_nothing() -> None:
+    server = Server()
+    assert server.get("Patient/").json["link"] == server.get("Patient").json["link"]
+    assert server.get("Patient/ada/").json == ADA
+    assert server.send("POST", "Patient/", {"resourceType": "Patient"}).status == 201
+
+
+def test_what_is_not_done_says_what_is() -> None:
+    server = Server()
+    answer = server.send("POST", "Patient/ada/_history")
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
+    assert answer.json["issue"][0]["diagnostics"] == "POST is not done here; what is done is GET, HEAD"
+    allowed = server.send("OPTIONS", "Patient/ada").headers["Allow"].split(", ")
+    assert sorted(allowed) == ["DELETE", "GET", "HEAD", "PATCH", "PUT"]

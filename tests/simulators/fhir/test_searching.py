@@ -150,3 +150,18 @@ def test_the_dataset_is_not_touched() -> None:
     assert dict(server.state.chart) == chart
     assert len(chart) == len(CHART)
     assert chart[f"Observation/{POTASSIUM['id']}"]
+
+
+def test_a_compartment_is_searched_by_post_too() -> None:
+    server = Server()
+    form = {"content_type": "application/x-www-form-urlencoded"}
+    answer = server.send("POST", "Patient/ada/Observation/_search", b"code=2823-3", **form)
+    assert answer.keys == ["Observation/k1"]
+    assert answer.json["link"] == server.get("Patient/ada/Observation?code=2823-3").json["link"]
+    assert server.send("POST", "Patient/ada/Observation/_search", b"code=other", **form).keys == []
+    assert server.send("POST", "Patient/nobody/Observation/_search", b"", **form).status == 404
+
+
+def test_what_the_types_searched_do_not_share_is_said() -> None:
+    said = Server().get("?birthdate=1970").json["issue"][0]["diagnostics"]
+    assert said == "the types searched do not all have a search parameter 'birthdate'"

@@ -73,9 +73,9 @@ def known(type: str, label: str) -> Parameter:
     found = parameters_of(type).get(label)
     if found is not None:
         return found
-    where = f"{type} has" if type != "Resource" else "Not all of the types searched have"
+    where = f"{type} has no" if type != "Resource" else "the types searched do not all have a"
     reason = refused_parameters(type).get(label)
-    raise Unknown(f"{label}: {reason}" if reason else f"{where} no search parameter {label!r}")
+    raise Unknown(f"{label}: {reason}" if reason else f"{where} search parameter {label!r}")
 
 
 def _single(type: str, name: str, parameter: Parameter, modifier: str, text: str, meaning: Meaning) -> Criterion:

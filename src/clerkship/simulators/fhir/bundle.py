@@ -13,7 +13,7 @@ from clerkship.simulators.fhir.draft import Draft
 from clerkship.simulators.fhir.entries import Entry, parse_bundle, parse_entry, within
 from clerkship.simulators.fhir.events import BundleProcessed
 from clerkship.simulators.fhir.outcome import issues_of, refusal
-from clerkship.simulators.fhir.rewriting import rewritten, spellings
+from clerkship.simulators.fhir.rewriting import Links, base_of, rewritten
 from clerkship.simulators.fhir.wire import Answer, Ask, body_of, if_match, preferred_return
 
 Find = Callable[[Entry], tuple[str, Mapping[str, str]]]
@@ -48,13 +48,13 @@ class Processor:
         rendered, statuses = [], []
         for number, data in enumerate(entries):
             try:
-                with Draft(self.draft.state, self.draft.act, self.draft.base) as draft:
+                with Draft(self.draft.state, self.draft.act, self.draft.address) as draft:
                     entry = parse_entry(number, data, draft)
                     with within(draft, entry):
                         operation, ask = self.ask(entry, draft)
                         answer = self.interact[operation](ask)
                         draft.check()
-                    done = self._rendered(answer)
+                    done = self._rendered(answer, entry)
             except Refusal as refused:
                 answer = Answer(refused.status)
                 done = splice.done({"status": _status(refused.status)}, outcome=render(outcome(issues_of(refused))))
@@ -84,7 +84,7 @@ class Processor:
                 with within(self.draft, entry):
                     answers[entry.number] = self.interact[operation](ask)
         done = [answers[entry.number] for entry in parsed]
-        return [self._rendered(answer) for answer in done], [answer.status for answer in done]
+        return [self._rendered(answers[entry.number], entry) for entry in parsed], [answer.status for answer in done]
 
     def _asked(self, entry: Entry) -> tuple[str, Ask]:
         with within(self.draft, entry):
@@ -119,8 +119,6 @@ class Processor:
                 return
             if entry.full_url and self._names.setdefault(entry.full_url, entry.key) != entry.key:
                 raise refusal(400, "duplicate", f"two entries have the fullUrl {entry.full_url[:200]}")
-            for name in spellings(entry.full_url):
-                self._names.setdefault(name, entry.key)
 
     def _name_new(self, entry: Entry, ask: Ask, answers: dict[int, Answer]) -> None:
         type = writing.known_type(ask.params["type"])
@@ -151,7 +149,7 @@ class Processor:
         with within(self.draft, entry):
             if not entry.key:  # an operation that changes nothing
                 return self.interact[operation](ask)
-            resource = rewritten(entry.resource, self._names, self._resolve)
+            resource = rewritten(entry.resource, self._links(entry))
             if entry.method == "PATCH":
                 writing.patch(self.draft, entry.key, resource, if_match=if_match(ask.headers))
                 return interactions.written(ask, entry.key, new=False)
@@ -162,6 +160,10 @@ class Processor:
             else:
                 writing.update(self.draft, entry.key, resource, if_match=if_match(ask.headers))
             return interactions.written(ask, entry.key, new=new)
+
+    def _links(self, entry: Entry) -> Links:
+        """What references mean in an entry."""
+        return Links(self._names, base_of(entry.full_url) or self.draft.base, self._resolve)
 
     def _resolve(self, reference: str) -> str:
         """R4 http, conditional references: a condition means one resource; a client's own name means an entry."""
@@ -175,7 +177,7 @@ class Processor:
             raise refusal(412, "not-found", f"no {type} matches the reference {reference[:200]}")
         return found
 
-    def _rendered(self, answer: Answer) -> bytes:
+    def _rendered(self, answer: Answer, entry: Entry) -> bytes:
         fields = {"status": _status(answer.status)}
         version = answer.version or (self.draft.version(answer.key) if answer.key else None)
         if version is not None and answer.key:
@@ -184,7 +186,7 @@ class Processor:
             fields["etag"] = version.etag
             if version.updated:
                 fields["lastModified"] = version.updated
-        data, full_url = answer.body, ""
+        data, full_url = answer.body if entry.method != "HEAD" else b"", ""
         if answer.key and version is not None:
             full_url = f"{self.draft.base}/{answer.key}"
             data = (version.data or b"") if self.shows else b""

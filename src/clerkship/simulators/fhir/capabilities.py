@@ -14,6 +14,7 @@ from clerkship.simulators.fhir.outcome import FHIR_JSON
 from clerkship.simulators.fhir.reading import only
 from clerkship.simulators.fhir.versions import instant
 from clerkship.simulators.fhir.wire import GENERAL, JSON_PATCH, Answer, Ask
+from clerkship.simulators.fhir.writing import NOT_STORED
 
 TYPE_LEVEL: Mapping[str, str] = {
     "read": "read",
@@ -38,7 +39,6 @@ OPERATIONS: Mapping[str, tuple[str, str]] = {
 }
 """Operations with a `$`, on one type or (empty) on every."""
 WRITES = frozenset({"update", "patch", "delete", "create", "bundle"})
-NOT_STORED = frozenset({"Parameters"})
 
 
 def read(ask: Ask, routes: Sequence[Route]) -> Answer:
@@ -61,7 +61,7 @@ def _statement(operations: tuple[str, ...], config: FhirConfig) -> dict[str, Any
     rest = {
         "mode": "server",
         "security": {"description": "a bearer token, as the run gives it to the agent"},
-        "resource": [_resource(type, offered, config) for type in sorted(RESOURCE_TYPES)],
+        "resource": [_resource(type, offered, config) for type in sorted(RESOURCE_TYPES - NOT_STORED)],
         "interaction": [{"code": code} for name in offered for code in SYSTEM_LEVEL.get(name, ())],
         "searchParam": [_parameter(found) for found in parameters_of("Resource").values()],
     }
@@ -95,12 +95,29 @@ def _resource(type: str, offered: Sequence[str], config: FhirConfig) -> dict[str
     }
     if links:
         said["searchInclude"] = ["*", *links]
+    if back := _links_to(type):
+        said["searchRevInclude"] = list(back)
     operations = [
         {"name": name, "definition": url}
         for name, (where, url) in OPERATIONS.items()
         if name in offered and where in ("", type)
     ]
     return said | ({"operation": operations} if operations else {})
+
+
+def _links_to(type: str) -> Sequence[str]:
+    """Parameters by which others refer to a type."""
+    return _links_back().get(type, ())
+
+
+@lru_cache(maxsize=1)
+def _links_back() -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for type in sorted(RESOURCE_TYPES - NOT_STORED):
+        for name, parameter in sorted(parameters_of(type).items()):
+            for target in parameter.targets if parameter.type == "reference" else ():
+                found.setdefault(target, []).append(f"{type}:{name}")
+    return found
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def parse_condition(text: str) -> Pairs:
 def meant(draft: Draft, type: str, pairs: Pairs) -> str | None:
     """The one that is meant; None where there is none. Several are refused: the condition was not selective."""
     known_type(type)
-    asked = [pair for pair in pairs if pair[0] not in GENERAL]
+    asked = [pair for pair in draft.address.pairs_in(pairs) if pair[0] not in GENERAL]
     for name, _ in asked:
         if name in RESULT:
             raise refusal(400, "not-supported", f"`{name}` has no place in a condition")

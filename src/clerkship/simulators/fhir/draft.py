@@ -13,6 +13,7 @@ from clerkship.fhir.issue import Issue
 from clerkship.fhir.reference import references
 from clerkship.fhir.resource import Resource, key_of, plain, render, stamp
 from clerkship.sandbox.state import Act
+from clerkship.simulators.fhir.address import NOWHERE, Address
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import (
     DefectAccepted,
@@ -78,12 +79,12 @@ def placed(issue: Issue, where: str) -> Issue:
 class Draft:
     """A view of a store with what is about to be done to it."""
 
-    __slots__ = ("_ids", "_payloads", "_resources", "_staged", "_unchecked", "act", "base", "state", "where")
+    __slots__ = ("_ids", "_payloads", "_resources", "_staged", "_unchecked", "act", "address", "state", "where")
 
-    def __init__(self, state: Standing, act: Act, base: str = "") -> None:
+    def __init__(self, state: Standing, act: Act, address: Address = NOWHERE) -> None:
         self.state = state
         self.act = act
-        self.base = base
+        self.address = address
         self.where = ""
         """Where a resource stands that is found wrong, if it is inside another: `Bundle.entry[3].resource`."""
         self._payloads: list[Payload] = []
@@ -113,6 +114,11 @@ class Draft:
     def chart(self) -> Chart:
         """What was there at first."""
         return self.state.chart
+
+    @property
+    def base(self) -> str:
+        """The server's address, as the store has it."""
+        return self.address.inside
 
     @property
     def settings(self) -> FhirConfig:

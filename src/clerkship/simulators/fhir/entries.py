@@ -1,7 +1,6 @@
 """The entries of a batch or a transaction, as requests (R4 http: batch/transaction)."""
 
 import base64
-import binascii
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -68,12 +67,12 @@ def parse_entry(number: int, data: Any, draft: Draft) -> Entry:
     if not isinstance(url, str) or not isinstance(full_url, str):
         raise refusal(400, "value", "`url` and `fullUrl` are text", f"{place}.request.url")
     path, _, query = _local(url, draft.base).partition("?")
-    pairs = tuple(parse_qsl(query, keep_blank_values=True))
+    pairs = draft.address.pairs_in(parse_qsl(query, keep_blank_values=True))
     entry = Entry(number, method, f"/{unquote(path)}", pairs, _headers(request, place), full_url, data.get("resource"))
     if method in ("POST", "PUT", "PATCH") and entry.resource is None:
         raise refusal(400, "required", f"a {method} has a `resource`", f"{place}.resource")
     if method == "PATCH":
-        entry.resource = _patch_in(entry, draft.settings.max_depth)
+        entry.resource = _patch_in(entry, draft)
     return entry
 
 
@@ -89,7 +88,7 @@ def _headers(request: dict[str, Any], place: str) -> dict[str, str]:
     return found
 
 
-def _patch_in(entry: Entry, depth: int) -> Any:
+def _patch_in(entry: Entry, draft: Draft) -> Any:
     """A JSON Patch stands in a Binary."""
     binary = entry.resource
     if (
@@ -100,9 +99,10 @@ def _patch_in(entry: Entry, depth: int) -> Any:
         place = f"{entry.place}.resource"
         raise refusal(415, "not-supported", f"a patch in a Bundle is a Binary with the contentType {JSON_PATCH}", place)
     try:
-        return parse_json(base64.b64decode(str(binary.get("data", "")), validate=True), depth)
-    except binascii.Error:
+        body = base64.b64decode(str(binary.get("data", "")), validate=True)
+    except ValueError:  # letters beyond ASCII are no binascii.Error
         raise refusal(400, "value", "`data` is base64", f"{entry.place}.resource.data") from None
+    return parse_json(draft.address.json_in(body), draft.settings.max_depth)
 
 
 @contextmanager

@@ -38,6 +38,7 @@ _TRANSACTION = {
         {"request": {"method": "GET", "url": "Patient/p1"}},
     ],
 }
+_PARAMETERS = {"resourceType": "Parameters", "parameter": [{"name": "_type", "valueCode": "Observation"}]}
 _BATCH = {
     "resourceType": "Bundle",
     "type": "batch",
@@ -58,13 +59,13 @@ EXERCISE = (
     _sent("PUT", "/Patient/p1", {**_PATIENT, "active": True}),
     _sent("POST", "/Observation", _WEIGHT),
     Request("GET", "/Patient/p1"),
-    Request("HEAD", "/Patient/p1"),
     Request("GET", "/Patient/p1/_history/1"),
     Request("GET", "/Patient", {"name": "oka", "_revinclude": "Observation:subject"}),
     Request("POST", "/Patient/_search", headers={"content-type": FORM}, body=b"birthdate=lt1970"),
     Request("POST", "/_search", headers={"content-type": FORM}, body=b"_type=Patient,Observation&_count=1"),
     Request("GET", "/", {"_type": "Patient,Observation"}),
     Request("GET", "/Patient/p1/Observation", {"code": "29463-7"}),
+    Request("POST", "/Patient/p1/Observation/_search", headers={"content-type": FORM}, body=b"code=29463-7"),
     _sent("PATCH", "/Patient/p1", [{"op": "replace", "path": "/active", "value": False}], JSON_PATCH),
     _sent("PATCH", "/Patient", [{"op": "add", "path": "/gender", "value": "female"}], JSON_PATCH, identifier="4711"),
     _sent("PUT", "/Patient", {key: value for key, value in _PATIENT.items() if key != "id"}, identifier="4711"),
@@ -73,6 +74,7 @@ EXERCISE = (
     _sent("POST", "/Patient/$validate", {"resourceType": "Patient", "birthDate": "yesterday"}),
     _sent("POST", "/Patient/p1/$validate", _PATIENT),
     Request("GET", "/Patient/p1/$everything"),
+    _sent("POST", "/Patient/p1/$everything", _PARAMETERS),
     Request("GET", "/Patient/p1/_history"),
     Request("GET", "/Patient/_history"),
     Request("GET", "/_history", {"_count": "2"}),

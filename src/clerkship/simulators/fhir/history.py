@@ -61,15 +61,21 @@ def history(ask: Ask) -> Answer:
     if len(found) > len(page) and page:
         further = [*(pair for pair in own if pair[0] != CURSOR), (CURSOR, str(page[-1].place))]
         links.append(("next", splice.url(draft.base, ask.path, further)))
-    entries = [splice.past(draft.base, past.key, past.version, _is_first(draft, past)) for past in page]
+    made = _made(draft, page)
+    entries = [splice.past(draft.base, past.key, past.version, (past.key, past.version.id) in made) for past in page]
     return Answer(200, splice.bundle("history", links, entries, total))
 
 
-def _is_first(draft: Draft, past: Past) -> bool:
-    """Whether it was made then, or made again after it had been deleted."""
-    versions = draft.versions(past.key)
-    place = versions.index(past.version)
-    return place == 0 or versions[place - 1].gone
+def _made(draft: Draft, page: list[Past]) -> set[tuple[str, str]]:
+    """The versions in which what is on a page was made, or made again after it had been deleted: by key and id."""
+    made: set[tuple[str, str]] = set()
+    for key in {past.key for past in page}:
+        before: Version | None = None
+        for version in draft.versions(key):
+            if before is None or before.gone:
+                made.add((key, version.id))
+            before = version
+    return made
 
 
 def _counted(draft: Draft, type: str, id: str, wanted: Wanted) -> tuple[int, Iterator[Past]]:
@@ -86,7 +92,7 @@ def _counted(draft: Draft, type: str, id: str, wanted: Wanted) -> tuple[int, Ite
         total = sum(1 for _ in _changes(draft, type)) + len(_of_dataset(draft.chart, type))
     if wanted.since is not None or wanted.at is not None:
         whole = chain(_changes(draft, type), _dataset(draft.chart, type, None)) if not id else every
-        matching = [past for past in whole if _is_wanted(draft, past, wanted)]
+        matching = list(_matching(whole, wanted))
         total, every = len(matching), iter(matching)
     return total, (past for past in every if wanted.before is None or past.place < wanted.before)
 
@@ -119,15 +125,16 @@ def _start(version: Version | None) -> datetime:
     return (version and moment_of(version.updated)) or _LONG_AGO
 
 
-def _is_wanted(draft: Draft, past: Past, wanted: Wanted) -> bool:
-    start = _start(past.version)
-    if wanted.since is not None and start < wanted.since:
-        return False
-    if wanted.at is None:
-        return True
-    versions = draft.versions(past.key)
-    later = next(islice(versions, versions.index(past.version) + 1, None), None)
-    return start < wanted.at[1] and (later is None or _start(later) > wanted.at[0])
+def _matching(newest: Iterator[Past], wanted: Wanted) -> Iterator[Past]:
+    """Those that are asked for. The newest come first: what comes after a version has been seen before it."""
+    ends: dict[str, datetime] = {}
+    for past in newest:
+        start = _start(past.version)
+        end, ends[past.key] = ends.get(past.key), start
+        if wanted.since is not None and start < wanted.since:
+            continue
+        if wanted.at is None or (start < wanted.at[1] and (end is None or end > wanted.at[0])):
+            yield past
 
 
 def _wanted(ask: Ask) -> Wanted:

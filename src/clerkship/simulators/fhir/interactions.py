@@ -72,8 +72,12 @@ def _updated(ask: Ask, key: str, resource: Any) -> Answer:
 
 def refuse_if_there(ask: Ask, key: str) -> None:
     """RFC 9110 §13.1.2: `If-None-Match: *` is for those who would only make it."""
-    if if_none_match(ask.headers) == "*" and ask.draft.is_there(key):
-        raise refusal(412, "conflict", f"there is a {key} already")
+    tags = if_none_match(ask.headers)
+    version = ask.draft.version(key) if tags is not None else None
+    if tags is None or version is None or version.gone:
+        return
+    if "*" in tags or version.id in tags:
+        raise refusal(412, "conflict", f"there is a {key} already, at version {version.id}")
 
 
 def patch(ask: Ask) -> Answer:

@@ -71,6 +71,12 @@ NOT_DONE = (
         _post("/ValueSet/$expand", {"resourceType": "Parameters"}),
         405,
     ),
+    NotDone(
+        "keeping Parameters",
+        "they go into operations and come out of them; R4 has no address for them",
+        _post("/Parameters", {"resourceType": "Parameters"}),
+        404,
+    ),
     NotDone("GraphQL", "search", Request("GET", "/$graphql"), 404),
     NotDone(
         "messages and documents posted to the base",

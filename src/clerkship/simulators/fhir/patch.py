@@ -1,14 +1,15 @@
 """JSON Patch (RFC 6902): what a resource becomes when some operations are done to it, all or none."""
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
 from clerkship.fhir.issue import Invalid, Issue
+from clerkship.simulators.fhir.nesting import nesting
 
 MOST_OPERATIONS = 1000
 MOST_COPIED = 100_000
 """Values: copies of copies grow like grains of rice on a chessboard."""
+MOST_LEVELS = 200
 _NEEDS = {
     "add": ("path", "value"),
     "remove": ("path",),
@@ -49,13 +50,19 @@ def _wrong(number: int, operation: Any) -> list[Issue]:
     return []
 
 
-def apply(document: Any, operations: list[dict[str, Any]]) -> Any:
+def apply(document: Any, operations: list[dict[str, Any]], depth: int = MOST_LEVELS) -> Any:
     """The document with them done, in place; raises Invalid at the first that cannot be."""
     left = MOST_COPIED
     for number, operation in enumerate(operations):
         try:
-            if operation["op"] == "copy":
-                left -= _count(_get(document, operation["from"]))
+            if operation["op"] in ("add", "replace", "move", "copy"):
+                value = (
+                    operation["value"] if "from" not in _NEEDS[operation["op"]] else _get(document, operation["from"])
+                )
+                # Seen before it is done: by several operations a patch that is flat can make what nothing can read.
+                if len(_parts(operation["path"])) + _levels(value, depth) > depth:
+                    raise Unpatchable(f"the resource would be nested more than {depth} deep")
+                left -= _count(value) if operation["op"] == "copy" else 0
                 if left < 0:
                     raise Unpatchable("the patch copies too much")
             document = _DO[operation["op"]](document, operation)
@@ -65,10 +72,25 @@ def apply(document: Any, operations: list[dict[str, Any]]) -> Any:
     return document
 
 
+def _levels(value: Any, most: int) -> int:
+    return nesting(value, most) if isinstance(value, dict | list) else 0
+
+
 def _count(value: Any) -> int:
+    left, count = [value], 0
+    while left:
+        item = left.pop()
+        count += 1
+        if isinstance(item, dict | list):
+            left.extend(item.values() if isinstance(item, dict) else item)
+    return count
+
+
+def _copied(value: Any) -> Any:
+    """Its own, so that what is done to one is not done to the other; no deeper than a document may be."""
     if isinstance(value, dict):
-        return 1 + sum(map(_count, value.values()))
-    return 1 + sum(map(_count, value)) if isinstance(value, list) else 1
+        return {name: _copied(item) for name, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
 def _parts(pointer: str) -> list[str]:
@@ -108,7 +130,7 @@ def _parent(document: Any, pointer: str) -> tuple[Any, str]:
 
 
 def _add(document: Any, operation: dict[str, Any]) -> Any:
-    return _put(document, operation["path"], operation["value"])
+    return _put(document, operation["path"], _copied(operation["value"]))
 
 
 def _put(document: Any, pointer: str, value: Any) -> Any:
@@ -139,10 +161,10 @@ def _take(document: Any, pointer: str) -> Any:
 
 def _replace(document: Any, operation: dict[str, Any]) -> Any:
     if not operation["path"]:
-        return operation["value"]
+        return _copied(operation["value"])
     place, last = _parent(document, operation["path"])
     _step(place, last)
-    place[int(last) if isinstance(place, list) else last] = operation["value"]
+    place[int(last) if isinstance(place, list) else last] = _copied(operation["value"])
     return document
 
 
@@ -158,7 +180,7 @@ def _move(document: Any, operation: dict[str, Any]) -> Any:
 
 
 def _copy(document: Any, operation: dict[str, Any]) -> Any:
-    return _put(document, operation["path"], copy.deepcopy(_get(document, operation["from"])))
+    return _put(document, operation["path"], _copied(_get(document, operation["from"])))
 
 
 def _test(document: Any, operation: dict[str, Any]) -> Any:
@@ -169,13 +191,23 @@ def _test(document: Any, operation: dict[str, Any]) -> Any:
 
 def same(one: Any, other: Any) -> bool:
     """Equal as JSON: numbers by value, `true` no number (RFC 6902 §4.6)."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
+    left = [(one, other)]
+    while left:
+        one, other = left.pop()
+        if isinstance(one, dict) and isinstance(other, dict):
+            if one.keys() != other.keys():
+                return False
+            left.extend((one[key], other[key]) for key in one)
+        elif isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return False
+            left.extend(zip(one, other, strict=True))
+        elif isinstance(one, bool) or isinstance(other, bool):
+            if one is not other:
+                return False
+        elif isinstance(one, dict | list) or isinstance(other, dict | list) or one != other:
+            return False
+    return True
 
 
 _DO: dict[str, Callable[[Any, dict[str, Any]], Any]] = {

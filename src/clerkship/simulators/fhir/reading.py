@@ -64,9 +64,9 @@ def _in_part(ask: Ask, type: str, data: bytes) -> bytes:
 
 def _has_it(ask: Ask, version: Version) -> bool:
     """Whether the client has this version already (R4 http: conditional read)."""
-    tag = if_none_match(ask.headers)
-    if tag is not None:
-        return tag in ("*", version.id)
+    tags = if_none_match(ask.headers)
+    if tags is not None:
+        return "*" in tags or version.id in tags
     since = modified_since(ask.headers)
     changed = moment_of(version.updated)
     return since is not None and changed is not None and changed.replace(microsecond=0) <= since

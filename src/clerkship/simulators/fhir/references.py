@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Container, Iterator
-from functools import lru_cache
 from typing import Any, Protocol
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
@@ -13,6 +12,9 @@ from clerkship.simulators.fhir.versions import Version
 
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 """What means something elsewhere (RFC 3986 §3.1)."""
+
+_OF_A_BUNDLE = ("urn:uuid:", "urn:oid:")
+"""Names that mean another entry of the Bundle they stand in, and nothing anywhere else (R4 bundle: references)."""
 
 
 class Known(Protocol):
@@ -27,22 +29,14 @@ class Known(Protocol):
         ...
 
 
-@lru_cache(maxsize=64)
-def _spelled(base: str) -> tuple[bytes, bytes]:
-    """An address as bytes, and the longest part of it: what stands in a body if it does, with whatever slashes."""
-    here = base.encode()
-    return here, max(here.split(b"/"), key=len)
-
-
-def relative(body: bytes, base: str) -> bytes:
-    """The same body, with nothing in it that says where this server is: that differs between machines."""
-    here, part = _spelled(base)
-    if not base or part not in body:  # the usual case, and cheap to see
-        return body
-    for spelled in (here, here.replace(b"/", b"\\/")):
-        slash = b"\\/" if spelled is not here else b"/"
-        body = body.replace(b'"' + spelled + slash, b'"')
-    return body
+def make_relative(data: Any, base: str) -> Any:
+    """The same data, changed in place: a reference to something on this server is kept without its address. Whatever
+    else has the address in it (an identifier's system, an extension's url, a text) is left as it was sent."""
+    start = f"{base}/"
+    for _, holder in references(data):
+        if holder["reference"].startswith(start):
+            holder["reference"] = holder["reference"].removeprefix(start)
+    return data
 
 
 def dangling(resource: Resource, known: Known, kept: Container[str] = ()) -> Iterator[Issue]:
@@ -60,6 +54,11 @@ def dangling(resource: Resource, known: Known, kept: Container[str] = ()) -> Ite
             if text != "#" and text[1:] not in contained:
                 yield Issue("error", "not-found", f"nothing in this resource has the id {text[1:80]}", expression)
             continue
+        if text.startswith(_OF_A_BUNDLE):
+            if text not in _names(resource):
+                said = f"nothing here is called {text[:80]}: such a name means an entry of the same transaction"
+                yield Issue("error", "not-found", said, expression)
+            continue
         target = parse_reference(text)
         if target is None or target.type not in RESOURCE_TYPES:
             if _ABSOLUTE.match(text) is None:
@@ -68,3 +67,10 @@ def dangling(resource: Resource, known: Known, kept: Container[str] = ()) -> Ite
             yield Issue("error", "not-found", f"there is no {target.key} on this server", expression)
         elif target.version is not None and all(target.version != found.id for found in known.versions(target.key)):
             yield Issue("error", "not-found", f"{target.key} has no version {target.version}", expression)
+
+
+def _names(resource: Resource) -> set[Any]:
+    """What the entries of a Bundle that is kept as it is call each other."""
+    listed = resource.get("entry") if resource["resourceType"] == "Bundle" else None
+    entries = listed if isinstance(listed, list) else []
+    return {entry["fullUrl"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("fullUrl"), str)}

@@ -2,48 +2,62 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
 
 _SRC = re.compile(r"""(\b(?:href|src)\s*=\s*)(["'])(.*?)\2""")
 _VERBATIM = frozenset({"id", "value", "display", "text", "system", "versionId", "lastUpdated", "fullUrl"})
 """Elements that are no links, whatever they look like: an identifier's value may well be `urn:uuid:…`."""
-_RESTFUL = re.compile(r"https?://.+/([A-Z][A-Za-z]+/[A-Za-z0-9\-.]{1,64})(?:/_history/[A-Za-z0-9\-.]{1,64})?")
+_RESTFUL = re.compile(r"(https?://.+)/[A-Z][A-Za-z]+/[A-Za-z0-9\-.]{1,64}(?:/_history/[A-Za-z0-9\-.]{1,64})?")
+_RELATIVE = re.compile(r"[A-Z][A-Za-z]+/[A-Za-z0-9\-.]{1,64}")
+_NAMES = ("urn:uuid:", "urn:oid:")
 Resolve = Callable[[str], str]
 """From a condition, `Patient?identifier=x|1`, or a name that no entry has, to the resource it means."""
 
 
-def spellings(full_url: str) -> list[str]:
-    """How else other entries may refer to one than by its fullUrl: by the end of it (R4 bundle: references)."""
+class Links(NamedTuple):
+    """What the references of one entry mean."""
+
+    names: Mapping[str, str]
+    """By fullUrl, what the entries are called here."""
+    base: str
+    """What relative references in this entry are relative to."""
+    resolve: Resolve
+
+
+def base_of(full_url: str) -> str:
+    """The server that a fullUrl is of: relative references in its entry are relative to that (R4 bundle: references).
+    Empty where it says none."""
     found = _RESTFUL.fullmatch(full_url)
-    return [found[1]] if found is not None else []
+    return found[1] if found is not None else ""
 
 
-def rewritten(resource: Any, names: Mapping[str, str], resolve: Resolve) -> Any:
+def rewritten(resource: Any, links: Links) -> Any:
     """The same data, with every link to another entry, and every condition, replaced by what it means."""
     if isinstance(resource, dict):
         return {
-            name: _value(name, value, names, resolve) if isinstance(value, str | dict | list) else value
+            name: _value(name, value, links) if isinstance(value, str | dict | list) else value
             for name, value in resource.items()
         }
-    return [rewritten(item, names, resolve) for item in resource] if isinstance(resource, list) else resource
+    return [rewritten(item, links) for item in resource] if isinstance(resource, list) else resource
 
 
-def _value(name: str, value: Any, names: Mapping[str, str], resolve: Resolve) -> Any:
+def _value(name: str, value: Any, links: Links) -> Any:
     if not isinstance(value, str):
-        if isinstance(value, list):
-            return [_value(name, item, names, resolve) for item in value]
-        return rewritten(value, names, resolve)
+        return [_value(name, item, links) for item in value] if isinstance(value, list) else rewritten(value, links)
     if name == "reference":
-        return _reference(value, names, resolve)
+        return _reference(value, links)
+    names = links.names
     if name == "div":
         return _SRC.sub(lambda found: f"{found[1]}{found[2]}{names.get(found[3], found[3])}{found[2]}", value)
     return names.get(value, value) if ":" in value and name not in _VERBATIM else value
 
 
-def _reference(value: str, names: Mapping[str, str], resolve: Resolve) -> str:
-    if value in names:
-        return names[value]
+def _reference(value: str, links: Links) -> str:
+    """What no entry is called means something on this server, if anything."""
+    whole = f"{links.base}/{value}" if _RELATIVE.fullmatch(value) else value
+    if whole in links.names:
+        return links.names[whole]
     type, asks, _ = value.partition("?")
-    return resolve(value) if (asks and type in RESOURCE_TYPES) or value.startswith("urn:uuid:") else value
+    return links.resolve(value) if (asks and type in RESOURCE_TYPES) or value.startswith(_NAMES) else value

@@ -10,10 +10,11 @@ from clerkship.fhir.resource import render
 from clerkship.sandbox.exchange import Reply, Request
 from clerkship.sandbox.route import Call, Route, find_route
 from clerkship.simulators.fhir import bundle, capabilities, history, interactions, reading, searching
+from clerkship.simulators.fhir.address import address_of
 from clerkship.simulators.fhir.draft import Draft
 from clerkship.simulators.fhir.entries import Entry
 from clerkship.simulators.fhir.operations import everything, validate
-from clerkship.simulators.fhir.outcome import FHIR_JSON
+from clerkship.simulators.fhir.outcome import FHIR_JSON, refusal
 from clerkship.simulators.fhir.wire import (
     FORM,
     JSON_PATCH,
@@ -43,10 +44,25 @@ def serve(call: Call, interact: Callable[[Ask], Answer]) -> Reply:
     """One interaction: decided in a draft, answered, and only then done."""
     request = call.request
     check_format(request.headers, request.query.get("_format"))
-    with Draft(call.state, call.act, call.base) as draft:
-        ask = Ask(draft, call.params, request.pairs, request.headers, request.body, request.path)
-        reply = _reply(ask, interact(ask))
+    address = address_of(call.base)
+    path = request.path.removesuffix("/") or "/"
+    with Draft(call.state, call.act, address) as draft:
+        pairs, body = address.pairs_in(request.pairs), address.json_in(request.body)
+        ask = Ask(draft, call.params, pairs, request.headers, body, path)
+        reply = _reply(ask, _decided(ask, interact))
+    reply = address.reply_out(reply)
+    if request.method == "HEAD":
+        return Reply(reply.status, b"", reply.media, reply.headers)
     return prettily(reply) if request.query.get("_pretty") == "true" else reply
+
+
+def _decided(ask: Ask, interact: Callable[[Ask], Answer]) -> Answer:
+    """What comes of it. Bodies and patches have a limit of depth, so nothing should run out of stack; if something
+    does, it is still what the agent sent, and an agent's odd input must never end as the platform's error."""
+    try:
+        return interact(ask)
+    except RecursionError:
+        raise refusal(400, "too-costly", "what was sent is nested too deep to be worked on") from None
 
 
 def _reply(ask: Ask, answer: Answer) -> Reply:
@@ -76,12 +92,6 @@ def read_capabilities(call: Call) -> Reply:
 def read(call: Call) -> Reply:
     """One resource as it is now."""
     return serve(call, reading.read)
-
-
-def head(call: Call) -> Reply:
-    """Whether there is such a resource, and in which version."""
-    reply = serve(call, reading.read)
-    return Reply(reply.status, b"", reply.media, reply.headers)
 
 
 def vread(call: Call) -> Reply:
@@ -164,6 +174,11 @@ def search_compartment(call: Call) -> Reply:
     return serve(call, searching.search_compartment)
 
 
+def search_compartment_by_post(call: Call) -> Reply:
+    """The same search with its parameters in the body, as a form."""
+    return serve(call, searching.search_by_post)
+
+
 def process_bundle(call: Call) -> Reply:
     """A batch (each entry by itself) or a transaction (all entries or none)."""
     return serve(call, lambda ask: bundle.process(ask, operation_of, INTERACTIONS))
@@ -172,6 +187,11 @@ def process_bundle(call: Call) -> Reply:
 def patient_everything(call: Call) -> Reply:
     """All there is about a patient."""
     return serve(call, everything.everything)
+
+
+def patient_everything_by_post(call: Call) -> Reply:
+    """The same with its parameters in the body, as a Parameters resource."""
+    return serve(call, everything.everything_by_post)
 
 
 def validate_type(call: Call) -> Reply:
@@ -197,6 +217,22 @@ ROUTES = (
     Route("GET", "/", "search_system", search_system, open_query=SEARCH),
     Route("POST", "/_search", "search_system_by_post", search_system_by_post, body="text", media=FORM),
     Route("POST", "/{type}/_search", "search_type_by_post", search_type_by_post, body="text", media=FORM),
+    Route(
+        "POST",
+        "/{type}/{id}/{other}/_search",
+        "search_compartment_by_post",
+        search_compartment_by_post,
+        body="text",
+        media=FORM,
+    ),
+    Route(
+        "POST",
+        "/Patient/{id}/$everything",
+        "everything_by_post",
+        patient_everything_by_post,
+        body=AnyResource,
+        media=FHIR_JSON,
+    ),
     Route("POST", "/{type}/$validate", "validate", validate_type, body=AnyResource, media=FHIR_JSON),
     Route("POST", "/{type}/{id}/$validate", "validate_instance", validate_instance, body=AnyResource, media=FHIR_JSON),
     Route("POST", "/{type}", "create", create, body=AnyResource, media=FHIR_JSON),
@@ -217,7 +253,6 @@ ROUTES = (
     ),
     Route("DELETE", "/{type}/{id}", "delete", delete),
     Route("DELETE", "/{type}", "conditional_delete", conditional_delete, open_query=SEARCH),
-    Route("HEAD", "/{type}/{id}", "head", head),
 )
 
 INTERACTIONS: Mapping[str, Callable[[Ask], Answer]] = {
@@ -225,8 +260,8 @@ INTERACTIONS: Mapping[str, Callable[[Ask], Answer]] = {
     "history_type": history.history,
     "history_instance": history.history,
     "everything": everything.everything,
+    "everything_by_post": everything.everything_by_post,
     "read": reading.read,
-    "head": reading.read,
     "vread": reading.vread,
     "search_compartment": searching.search_compartment,
     "search_type": searching.search,

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 from clerkship.fhir import search as engine
 from clerkship.fhir.compartments import compartment_types
 from clerkship.fhir.issue import Invalid, outcome
+from clerkship.fhir.reference import parse_reference
 from clerkship.fhir.resource import render
 from clerkship.simulators.fhir import splice
 from clerkship.simulators.fhir.draft import Draft
@@ -27,11 +28,12 @@ def search_by_post(ask: Ask) -> Answer:
     if ask.body:
         check_content(ask.headers, FORM)
         try:
-            ask.pairs += tuple(parse_qsl(ask.body.decode(), keep_blank_values=True, errors="strict"))
+            form = parse_qsl(ask.body.decode(), keep_blank_values=True, errors="strict")
         except UnicodeDecodeError:
             raise refusal(400, "structure", "the form is not UTF-8") from None
+        ask.pairs += ask.draft.address.pairs_in(form)
     ask.path = ask.path.removesuffix("/_search") or "/"
-    return search(ask)
+    return search_compartment(ask) if "other" in ask.params else search(ask)
 
 
 def search_compartment(ask: Ask) -> Answer:
@@ -119,5 +121,10 @@ def _told(query: engine.Query) -> Iterator[bytes]:
 
 
 def said(pairs: Sequence[tuple[str, str]], base: str) -> str:
-    """A query as it goes into the log: nothing in it differs between machines."""
-    return splice.query_text((name, value.replace(f"{base}/", "") if base else value) for name, value in pairs)
+    """A query as it goes into the log: a reference to something here is the same however it was spelled."""
+    return splice.query_text((name, _said(value, base) if base and base in value else value) for name, value in pairs)
+
+
+def _said(value: str, base: str) -> str:
+    parts = (part.removeprefix(f"{base}/") if parse_reference(part, base) else part for part in value.split(","))
+    return ",".join(parts)

@@ -17,6 +17,13 @@ _META = re.compile(
 """The usual heads; one with tags or extensions in its meta is read whole."""
 
 
+_COUNTED = re.compile(r"(.+)\.(\d{1,17})", re.ASCII)
+_LONGEST = 64
+"""Characters of an id (R4 datatypes)."""
+Tags = tuple[str, ...]
+"""Ids of versions, as preconditions have them; `*` is any."""
+
+
 class Version(NamedTuple):
     """A resource as it was from one moment on."""
 
@@ -59,10 +66,15 @@ def _read_meta(resource: Resource) -> tuple[str, str]:
 
 
 def next_id(version: Version | None) -> str:
-    """What comes after it."""
+    """What comes after it: never what any before it had, for the number only grows."""
     if version is None:
         return FIRST
-    return str(int(version.id) + 1) if version.id.isdecimal() and len(version.id) < 18 else f"{version.id[:60]}.1"
+    id = version.id
+    if id.isascii() and id.isdigit() and len(id) < 18:
+        return str(int(id) + 1)
+    found = _COUNTED.fullmatch(id)
+    stem, number = (found[1], str(int(found[2]) + 1)) if found is not None else (id, "1")
+    return f"{stem[: _LONGEST - 1 - len(number)]}.{number}"
 
 
 def instant(now: datetime) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
@@ -11,9 +11,10 @@ from typing import Any
 from clerkship.fhir import exact
 from clerkship.sandbox.exchange import Reply
 from clerkship.simulators.fhir.draft import Draft
+from clerkship.simulators.fhir.nesting import nesting
 from clerkship.simulators.fhir.outcome import FHIR_JSON, refusal
-from clerkship.simulators.fhir.references import relative
-from clerkship.simulators.fhir.versions import Version, http_date
+from clerkship.simulators.fhir.references import make_relative
+from clerkship.simulators.fhir.versions import Tags, Version, http_date, moment_of
 
 Pairs = tuple[tuple[str, str], ...]
 JSON_PATCH = "application/json-patch+json"
@@ -23,6 +24,7 @@ GENERAL = frozenset({"_format", "_pretty"})
 _JSON = frozenset({"json", FHIR_JSON, "application/json", "text/json", "application/json+fhir"})
 _ANY = frozenset({"*/*", "application/*", "*", ""})
 _ETAG = re.compile(r'(?:W/)?"([A-Za-z0-9\-.]{1,64})"')
+MOST_TAGS = 1000
 _RETURNS = frozenset({"minimal", "representation", "OperationOutcome"})
 
 
@@ -116,24 +118,9 @@ def parse_json(body: bytes, depth: int) -> Any:
     except (ValueError, RecursionError):
         raise refusal(400, "structure", "the body is not JSON" if body else "there is no body") from None
     opened = body.count(b"{") + body.count(b"[")  # no more levels than that: most bodies need no second look
-    if opened > depth and _depth(data, depth) > depth:
+    if opened > depth and nesting(data, depth) > depth:
         raise refusal(400, "too-costly", f"the body is nested more than {depth} deep")
     return data
-
-
-def _depth(data: Any, most: int) -> int:
-    """How deep it is nested, counted no further than one more than may be."""
-    level, deep = [data], 0
-    while level and deep <= most:
-        level = [
-            inner
-            for item in level
-            if isinstance(item, dict | list)
-            for inner in (item.values() if isinstance(item, dict) else item)
-            if isinstance(inner, dict | list)
-        ]
-        deep += 1
-    return deep
 
 
 def body_of(ask: Ask) -> Any:
@@ -141,7 +128,10 @@ def body_of(ask: Ask) -> Any:
     if ask.given is not None:
         return ask.given
     check_content(ask.headers, FHIR_JSON)
-    return parse_json(relative(ask.body, ask.draft.base), ask.draft.settings.max_depth)
+    data = parse_json(ask.body, ask.draft.settings.max_depth)
+    base = ask.draft.base
+    # By the host's name: the slashes before it may be escaped.
+    return make_relative(data, base) if base and base.rpartition("/")[2].encode() in ask.body else data
 
 
 def patch_of(ask: Ask) -> Any:
@@ -149,38 +139,45 @@ def patch_of(ask: Ask) -> Any:
     if ask.given is not None:
         return ask.given
     check_content(ask.headers, JSON_PATCH, FHIR_JSON)
-    found = parse_json(relative(ask.body, ask.draft.base), ask.draft.settings.max_depth)
+    found = parse_json(ask.body, ask.draft.settings.max_depth)
     if isinstance(found, dict):
         raise refusal(415, "not-supported", f"patches are JSON Patch, an array in {JSON_PATCH}; FHIRPath Patch is not")
     return found
 
 
-def if_match(headers: Mapping[str, str]) -> str | None:
-    """The version a change is meant for."""
-    return _tag(headers.get("if-match"))
+def if_match(headers: Mapping[str, str]) -> Tags | None:
+    """The versions a change is meant for."""
+    return _tags(headers.get("if-match"))
 
 
-def if_none_match(headers: Mapping[str, str]) -> str | None:
-    """The version that the client has."""
-    return _tag(headers.get("if-none-match"))
+def if_none_match(headers: Mapping[str, str]) -> Tags | None:
+    """The versions that the client has."""
+    return _tags(headers.get("if-none-match"))
 
 
-def _tag(header: str | None) -> str | None:
-    if header is None or header.strip() == "*":
-        return header and "*"
-    found = _ETAG.fullmatch(header.strip())
-    if found is None:
+def _tags(header: str | None) -> Tags | None:
+    """One or several (RFC 9110 §13.1.1), or `*` for whichever there is."""
+    if header is None:
+        return None
+    if header.strip() == "*":
+        return ("*",)
+    found = [_ETAG.fullmatch(part.strip()) for part in header.split(",")]
+    if len(found) > MOST_TAGS or not all(found):
         raise refusal(400, "value", f'a version is written W/"3", not {header[:80]}')
-    return found[1]
+    return tuple(tag[1] for tag in found if tag is not None)
 
 
 def modified_since(headers: Mapping[str, str]) -> datetime | None:
-    """The moment of If-Modified-Since; one that is no date is left out of account (RFC 9110 §13.1.3)."""
+    """The moment of If-Modified-Since, which in an entry of a Bundle is an instant; one that is no date is left out of
+    account (RFC 9110 §13.1.3)."""
     said = headers.get("if-modified-since")
-    try:
-        return parsedate_to_datetime(said) if said is not None else None
-    except (ValueError, TypeError):
+    if said is None:
         return None
+    try:
+        moment = moment_of(said) or parsedate_to_datetime(said)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)  # HTTP has no other (RFC 9110 §5.6.7)
 
 
 def head_of(version: Version) -> dict[str, str]:

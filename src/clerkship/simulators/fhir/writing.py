@@ -10,9 +10,12 @@ from clerkship.simulators.fhir import patch as json_patch
 from clerkship.simulators.fhir.draft import Draft, placed
 from clerkship.simulators.fhir.events import NothingChanged
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal, refused
-from clerkship.simulators.fhir.versions import Version
+from clerkship.simulators.fhir.references import make_relative
+from clerkship.simulators.fhir.versions import Tags, Version
 
 AGENT = "agent"
+NOT_STORED = frozenset({"Parameters"})
+"""R4 parameters: "there is no RESTful endpoint associated with it"."""
 
 
 def may_write(draft: Draft) -> None:
@@ -21,8 +24,12 @@ def may_write(draft: Draft) -> None:
         raise refusal(403, "forbidden", "this server is read-only")
 
 
-def known_type(type: str) -> str:
+def known_type(type: str, *, stored: bool = True) -> str:
     """A type that R4 has; any other is not there (R4 http: HTTP status codes)."""
+    if stored and type in NOT_STORED:
+        raise refusal(
+            404, "not-supported", f"R4 has no address for {type}: they go into operations and come out of them"
+        )
     if type.startswith("$"):
         raise refusal(404, "not-supported", f"there is no operation `{type[:80]}` here")
     if type not in RESOURCE_TYPES:
@@ -66,7 +73,7 @@ def _is_object(resource: Any) -> bool:
 
 
 def update(
-    draft: Draft, key: str, resource: Resource, *, if_match: str | None = None, operation: str = "update"
+    draft: Draft, key: str, resource: Resource, *, if_match: Tags | None = None, operation: str = "update"
 ) -> str:
     """A resource is now this; made, where there was none and the server lets clients choose ids."""
     may_write(draft)
@@ -90,14 +97,15 @@ def put(draft: Draft, resource: Resource, operation: str) -> str:
     return update(draft, f"{resource.get('resourceType')}/{resource['id']}", resource, operation=operation)
 
 
-def _match(version: Version | None, if_match: str | None, key: str) -> None:
+def _match(version: Version | None, if_match: Tags | None, key: str) -> None:
     """R4 http, managing resource contention: what is updated must be the version that the client has seen."""
     if if_match is None:
         return
+    expected = " or ".join(if_match[:10])
     if version is None or version.gone:
-        raise refusal(412, "conflict", f"there is no {key}, and version {if_match} of it was expected")
-    if if_match not in ("*", version.id):
-        raise refusal(412, "conflict", f"{key} is at version {version.id}, not {if_match}")
+        raise refusal(412, "conflict", f"there is no {key}, and version {expected} of it was expected")
+    if "*" not in if_match and version.id not in if_match:
+        raise refusal(412, "conflict", f"{key} is at version {version.id}, not {expected}")
 
 
 def existing(draft: Draft, key: str) -> Version:
@@ -114,7 +122,7 @@ def existing(draft: Draft, key: str) -> Version:
     return version
 
 
-def patch(draft: Draft, key: str, operations: Any, *, if_match: str | None = None, operation: str = "patch") -> str:
+def patch(draft: Draft, key: str, operations: Any, *, if_match: Tags | None = None, operation: str = "patch") -> str:
     """A resource is changed by a JSON Patch: all of its operations, or none."""
     may_write(draft)
     try:
@@ -126,15 +134,17 @@ def patch(draft: Draft, key: str, operations: Any, *, if_match: str | None = Non
     before = parse(version.data or b"{}")
     type, id = before["resourceType"], before["id"]
     try:
-        after = json_patch.apply(before, operations)
+        after = json_patch.apply(before, operations, draft.settings.max_depth)
     except Invalid as found:
         raise refused(found, 422) from None
     if not isinstance(after, dict) or (after.get("resourceType"), after.get("id")) != (type, id):
         raise refusal(422, "business-rule", "a patch may change neither the type of a resource nor its id")
+    if draft.base:
+        make_relative(after, draft.base)
     return draft.write(after, operation, checked(draft, after, type))
 
 
-def delete(draft: Draft, key: str, *, if_match: str | None = None, operation: str = "delete") -> bool:
+def delete(draft: Draft, key: str, *, if_match: Tags | None = None, operation: str = "delete") -> bool:
     """A resource is to be gone. False where it is not there: that is no error (R4 http: delete)."""
     may_write(draft)
     type, _, id = key.partition("/")

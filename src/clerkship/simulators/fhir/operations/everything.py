@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from clerkship.fhir.compartments import compartment_parameters, types_in
 from clerkship.fhir.parameters import parameters_of
@@ -16,7 +16,7 @@ from clerkship.simulators.fhir.outcome import refusal
 from clerkship.simulators.fhir.reading import only
 from clerkship.simulators.fhir.searching import said
 from clerkship.simulators.fhir.versions import moment_of
-from clerkship.simulators.fhir.wire import GENERAL, Answer, Ask
+from clerkship.simulators.fhir.wire import GENERAL, Answer, Ask, Pairs, body_of
 from clerkship.simulators.fhir.writing import existing, known_type
 
 PATIENT = "Patient"
@@ -66,6 +66,29 @@ def everything(ask: Ask) -> Answer:
     besides = sorted(_referred(draft, [Listed(0, f"{PATIENT}/{id}"), *own]))
     listed = [one for one in (Listed(0, f"{PATIENT}/{id}"), *own, *besides) if _is_wanted(draft, one, wanted)]
     return _page(ask, listed)
+
+
+def everything_by_post(ask: Ask) -> Answer:
+    """The same, with the parameters, if any, in a Parameters resource (R4 operations: executing an operation)."""
+    if ask.body or ask.given is not None:
+        ask.pairs += _parameters(body_of(ask))
+    return everything(ask)
+
+
+def _parameters(data: Any) -> Pairs:
+    listed = data.get("parameter", []) if isinstance(data, dict) and data.get("resourceType") == "Parameters" else None
+    if not isinstance(listed, list):
+        raise refusal(400, "structure", "the body is a Parameters resource, or there is none")
+    return tuple(_parameter(number, part) for number, part in enumerate(listed))
+
+
+def _parameter(number: int, part: Any) -> tuple[str, str]:
+    said = part if isinstance(part, dict) else {}
+    values = [value for name, value in said.items() if name.startswith("value")]
+    if not isinstance(said.get("name"), str) or len(values) != 1 or not isinstance(values[0], str | int):
+        place = f"Parameters.parameter[{number}]"
+        raise refusal(400, "value", "a parameter here has a name and one value, a text or a number", place)
+    return said["name"], str(values[0])
 
 
 def _wanted(ask: Ask) -> Wanted:

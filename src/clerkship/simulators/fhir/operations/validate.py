@@ -18,7 +18,7 @@ _KNOWN = GENERAL | {"mode", "profile"}
 
 def validate(ask: Ask) -> Answer:
     """Always 200 where the question can be answered; what is wrong is in the answer."""
-    type, id = known_type(ask.params["type"]), ask.params.get("id", "")
+    type, id = known_type(ask.params["type"], stored=False), ask.params.get("id", "")
     only(ask, _KNOWN)
     resource, mode, profile = _asked(ask)
     if mode and mode not in MODES:

@@ -1,0 +1,50 @@
+"""Which request is which operation, and what HTTP says of those that are none."""
+
+import pytest
+
+from clerkship.sandbox.exchange import Refusal, Reply, Request
+from clerkship.sandbox.route import Call, Route, find_route
+
+
+def handler(call: Call) -> Reply:
+    """Says nothing."""
+    return Reply(204)
+
+
+ROUTES = (
+    Route("GET", "/notes", "list", handler),
+    Route("POST", "/notes", "write", handler),
+    Route("GET", "/{room}", "enter", handler),
+    Route("GET", "/files/{path*}", "read", handler),
+    Route("DELETE", "/notes/{id}", "forget", handler),
+)
+
+
+def operation(method: str, path: str) -> str:
+    """The one that is found."""
+    return find_route(ROUTES, Request(method, path))[0].operation
+
+
+def test_where_there_is_get_there_is_head_and_a_slash_at_the_end_is_nothing() -> None:
+    assert operation("HEAD", "/notes") == operation("GET", "/notes") == operation("GET", "/notes/") == "list"
+    assert operation("HEAD", "/notes/") == "list"
+    route, params = find_route(ROUTES, Request("GET", "/files/a/"))
+    assert (route.operation, params) == ("read", {"path": "a/"})
+    with pytest.raises(Refusal, match="nothing is at /notes//"):
+        operation("GET", "/notes//")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("PUT", "/notes", "GET, HEAD, POST"),
+        ("PUT", "/notes/", "GET, HEAD, POST"),
+        ("HEAD", "/notes/1", "DELETE"),
+        ("GET", "/notes/1", "DELETE"),
+    ],
+)
+def test_what_is_not_done_says_each_that_is_once(method: str, path: str, allow: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        operation(method, path)
+    assert (refused.value.status, refused.value.headers) == (405, {"Allow": allow})
+    assert refused.value.reason == f"{method} is not done here; what is done is {allow}"

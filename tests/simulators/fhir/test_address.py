@@ -1,0 +1,114 @@
+"""Where the server is: the client reads what it sent, and no log says on which machine that was."""
+
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+from clerkship.fhir.exact import dumps
+from clerkship.fhir.resource import Resource, parse
+from clerkship.sandbox.exchange import Query, Reply, Request
+from clerkship.simulators.fhir.outcome import FHIR_JSON
+from tests.simulators.fhir.server import Server, bundle, entry
+from tests.simulators.fhir.test_bundle import observed
+
+ELSEWHERE = "http://127.0.0.1:4711/pg-1f00/box"
+INSIDE = "http://box.invalid"
+
+
+def ask(server: Server, base: str, method: str, path: str, body: Any = None, **query: str) -> Reply:
+    """As somebody does who finds the server there."""
+    data = body if isinstance(body, bytes) else b"" if body is None else dumps(body)
+    return server.rig.send(
+        Request(method, path, Query(tuple(query.items())), {"content-type": FHIR_JSON}, data), base=base
+    )
+
+
+def with_address(base: str) -> Resource:
+    """A patient in whom the address stands wherever it may."""
+    return {
+        "resourceType": "Patient",
+        "identifier": [{"system": f"{base}/ids", "value": "7"}],
+        "extension": [{"url": f"{base}/StructureDefinition/e", "valueString": f"see {base}, or {base}/note"}],
+        "generalPractitioner": [{"reference": f"{base}/Practitioner/may"}],
+    }
+
+
+@pytest.mark.parametrize("base", [ELSEWHERE, INSIDE])
+def test_only_references_lose_the_address(base: str) -> None:
+    server = Server()
+    sent = with_address(base)
+    answer = ask(server, base, "POST", "/Patient", sent)
+    made = parse(answer.body)
+    assert answer.headers["Location"] == f"{base}/Patient/{made['id']}/_history/1"
+    assert {name: made[name] for name in ("identifier", "extension")} == {
+        name: sent[name] for name in ("identifier", "extension")
+    }
+    assert made["generalPractitioner"] == [{"reference": "Practitioner/may"}]
+    assert ask(server, base, "GET", f"/Patient/{made['id']}").body == answer.body
+    found = parse(ask(server, base, "GET", "/Patient", identifier=f"{base}/ids|7").body)
+    assert [each["resource"]["id"] for each in found["entry"]] == [made["id"]]
+    assert found["link"][0]["url"] == f"{base}/Patient?identifier={base}/ids|7"
+
+
+def test_a_kept_bundle_keeps_its_full_urls() -> None:
+    server = Server()
+    page = parse(ask(server, ELSEWHERE, "GET", "/Patient", _id="ben").body)
+    kept = parse(ask(server, ELSEWHERE, "POST", "/Bundle", page).body)
+    assert kept["entry"][0]["fullUrl"] == f"{ELSEWHERE}/Patient/ben"
+    assert kept["link"] == page["link"]
+
+
+def test_the_log_is_the_same_wherever_the_server_is() -> None:
+    logs = []
+    for base in (ELSEWHERE, INSIDE, "http://clinic.example/other/pg-2/box"):
+        server = Server()
+        ask(server, base, "POST", "/Patient", with_address(base))
+        ask(server, base, "POST", "/Patient", dumps(with_address(base)).replace(b"/", b"\\/"))
+        ask(server, base, "GET", "/Observation", subject=f"{base}/Patient/ada", identifier=f"{base}/ids|7")
+        ask(server, base, "GET", "/Observation", code=f"{base}/%$")
+        ask(server, base, "GET", "/Patient", foo=f"{base}/x")
+        ask(server, base, "PATCH", "/Observation/k1", b"")
+        entries = [
+            entry("POST", "Patient", with_address(base), f"{base}/Patient/new"),
+            entry("POST", "Observation", observed(f"{base}/Patient/new")),
+            entry("GET", f"{base}/Patient?identifier={quote(f'{base}/ids', safe='')}|7"),
+        ]
+        assert ask(server, base, "POST", "/", bundle("transaction", *entries)).status == 200
+        logs.append(server.rig.playground.log.data())
+        assert server.rebuilt() == server.state.dump()
+    assert logs[0] == logs[1] == logs[2]
+    assert b"127.0.0.1" not in logs[0]
+
+
+def test_a_patch_that_sets_a_reference_keeps_it_relative() -> None:
+    server = Server()
+    operations = [{"op": "replace", "path": "/subject/reference", "value": f"{ELSEWHERE}/Patient/ben"}]
+    request = Request(
+        "PATCH", "/Observation/k1", {}, {"content-type": "application/json-patch+json"}, dumps(operations)
+    )
+    assert parse(server.rig.send(request, base=ELSEWHERE).body)["subject"] == {"reference": "Patient/ben"}
+
+
+def test_another_server_beside_it_is_another() -> None:
+    server = Server()
+    other = {"resourceType": "Basic", "code": {"text": f"{ELSEWHERE}-2/Patient/ada"}}
+    made = ask(server, ELSEWHERE, "POST", "/Basic", other)
+    assert parse(made.body)["code"] == other["code"]
+    assert f"{ELSEWHERE}-2".encode() in server.rig.playground.log.data()
+
+
+def test_a_server_has_several_hosts() -> None:
+    server = Server()
+    sent = observed(ELSEWHERE.replace("127.0.0.1", "localhost") + "/Patient/ada")
+    made = parse(ask(server, ELSEWHERE, "POST", "/Observation", sent).body)
+    assert made["subject"] == {"reference": "Patient/ada"}
+
+
+def test_what_one_door_wrote_the_other_reads_with_its_own_address() -> None:
+    server = Server()
+    url = server.rig.url()
+    made = parse(ask(server, ELSEWHERE, "POST", "/Patient", with_address(ELSEWHERE)).body)
+    read = parse(server.rig.send_http(Request("GET", f"/Patient/{made['id']}")).body)
+    assert urlsplit(url).path in read["identifier"][0]["system"]
+    assert read["identifier"] == with_address(url)["identifier"]
