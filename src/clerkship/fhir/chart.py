@@ -73,6 +73,10 @@ class View(Protocol):
         """By key, those of a sort that are new or differ from the chart's; None where one is gone."""
         ...
 
+    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
+        """What somebody works out of those that differ (their indexes), kept until another one does."""
+        ...
+
 
 class Untouched:
     """A chart as it is."""
@@ -89,3 +93,7 @@ class Untouched:
     def changed(self, type: str) -> Mapping[str, Resource | None]:
         """Nothing."""
         return NONE
+
+    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
+        """What is worked out of nothing, and never changes."""
+        return self.chart.once(("unchanged", type, self.zone), build)

@@ -1,12 +1,14 @@
 """A few resources to search, and a view of them that changes."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import Resource, key_of, parse, render
 from clerkship.fhir.search import find, find_keys, parse_query
+
+T = TypeVar("T")
 
 
 class Changed:
@@ -16,6 +18,10 @@ class Changed:
         self.chart = chart
         self.zone = 0
         self.now: dict[str, Resource | None] = {}
+
+    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
+        """Nothing is remembered."""
+        return build()
 
     def resource(self, key: str) -> Resource | None:
         """One as it is now."""

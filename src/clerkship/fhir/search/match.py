@@ -89,10 +89,13 @@ class Search:
     def loose(self, type: str) -> Loose:
         """A type's resources that differ from the chart."""
         if type not in self._loose:
-            changed = self.view.changed(type)
-            now = {key: resource for key, resource in changed.items() if resource is not None}
-            self._loose[type] = Loose(now, self.zone)
+            found = self.view.while_unchanged(type, lambda: self._loose_of(type))
+            self._loose[type] = found if found.zone == self.zone else self._loose_of(type)
         return self._loose[type]
+
+    def _loose_of(self, type: str) -> Loose:
+        changed = self.view.changed(type)
+        return Loose({key: resource for key, resource in changed.items() if resource is not None}, self.zone)
 
     def matching(self, type: str, criteria: Sequence[Criterion]) -> Matched:
         """What of a type meets all of some criteria."""

@@ -1,10 +1,10 @@
 """What one request is about to do: itself sees it as done, and nobody else before all of it is decided."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from itertools import chain
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from clerkship.events.event import Payload
 from clerkship.fhir.chart import Chart
@@ -25,6 +25,7 @@ from clerkship.simulators.fhir.outcome import FhirRefusal
 from clerkship.simulators.fhir.references import dangling
 from clerkship.simulators.fhir.versions import Version, instant, next_id
 
+T = TypeVar("T")
 METHODS = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
 
 
@@ -65,6 +66,10 @@ class Standing(Protocol):
 
     def changed(self, type: str) -> Mapping[str, Resource | None]:
         """Those that differ from the chart's."""
+        ...
+
+    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
+        """What is worked out of those."""
         ...
 
 
@@ -161,6 +166,13 @@ class Draft:
             return before
         start = f"{type}/"
         return {**before, **{key: found for key, found in self._resources.items() if key.startswith(start)}}
+
+    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
+        """What is worked out of those that differ: the store's, where nothing of the sort is about to be done."""
+        start = f"{type}/"
+        if any(key.startswith(start) for key in self._resources):
+            return build()
+        return self.state.while_unchanged(type, build)
 
     def is_there(self, key: str) -> bool:
         """Whether there is such a resource."""

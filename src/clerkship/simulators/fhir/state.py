@@ -1,7 +1,7 @@
 """A FHIR server's store: the chart, what happened to it here, and every version there was."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from clerkship.events.event import Event
 from clerkship.fhir.chart import NONE, Chart
@@ -14,6 +14,8 @@ from clerkship.simulators.fhir.draft import METHODS, Draft
 from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten
 from clerkship.simulators.fhir.versions import Version, instant, of_chart
 
+T = TypeVar("T")
+
 
 class FhirState(State):
     """Resources by `Type/id`, in their byte form, over the chart's; a View of them for whoever searches."""
@@ -24,6 +26,7 @@ class FhirState(State):
         """What happened here, in order: whose version, and which."""
         self._history: dict[str, list[Version]] = {}
         self._changed: dict[str, dict[str, Resource | None]] = {}
+        self._worked_out: dict[str, Any] = {}
 
     @property
     def settings(self) -> FhirConfig:
@@ -61,6 +64,12 @@ class FhirState(State):
     def changed(self, type: str) -> Mapping[str, Resource | None]:
         """By key, those of a sort that are new or differ from the chart's; None where one is gone."""
         return self._changed.get(type, NONE)
+
+    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
+        """What somebody works out of those that differ, kept until another one does."""
+        if type not in self._worked_out:
+            self._worked_out[type] = build()
+        return cast(T, self._worked_out[type])
 
     def find(self, type: str, pairs: Sequence[tuple[str, str]] = ()) -> list[Resource]:
         """All that a search matches, without anybody having searched."""
@@ -106,6 +115,7 @@ class FhirState(State):
             self.records[key] = version.data
         self._history.setdefault(key, []).append(version)
         self._changed.setdefault(payload.type, {})[key] = resource
+        self._worked_out.pop(payload.type, None)
         self.order.append((key, version))
 
     def dump(self) -> Any:
