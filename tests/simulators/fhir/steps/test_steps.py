@@ -179,3 +179,64 @@ def test_a_template_that_is_wrong_is_told_once(bench: Workbench) -> None:
     task(bench, f"  scenario: [{{fhir.put: {{resource: {resource}}}}}]")
     lines = problems(bench)
     assert ["nwo" in lines[0], "p" in lines[1], len(lines)] == [True, True, 2], lines
+
+
+LATER = """
+  scenario:
+    steps:
+      - at: +10m
+        %s
+  criteria:
+    - label: no other changes
+      assertion: {fhir_no_other_changes: {}}
+"""
+
+
+def spoil(*keys: str) -> Any:
+    """An agent that deletes these, and waits for what is to happen."""
+
+    def on_task(task_item: Any, sandboxes: Any) -> None:
+        for key in keys:
+            sandboxes["ehr"].delete(*key.split("/"))
+        sandboxes.wait()
+
+    return on_task
+
+
+RESULT = (
+    "{resourceType: Observation, id: late, status: final, code: {text: x}, subject: {reference: Patient/eva},"
+    " effectiveDateTime: '2026-03-02'}"
+)
+
+
+@pytest.mark.parametrize(
+    ("step", "deleted"),
+    [
+        ("fhir.patch: {resource: Observation/k1, set: {status: amended}}", "Observation/k1"),
+        ("fhir.patch: {resource: Observation/k1, operations: [{op: remove, path: /value}]}", "Observation/k1"),
+        ("fhir.delete: {resource: Observation/k1}", "Observation/k1"),
+        (f"fhir.put: {{resource: {RESULT}}}", "Patient/eva"),
+    ],
+)
+def test_an_agent_does_not_escape_a_verdict_by_spoiling_a_step(bench: Workbench, step: str, deleted: str) -> None:
+    step = step.replace("/value}", "/valueQuantity}")
+    task(bench, LATER % step)
+    run = bench.run_one(spoil(deleted))
+    assert [run.status, run.verdict, run.error] == ["completed", "fail", ""]
+    [failed] = [event["payload"] for event in bench.events(run) if event["kind"] == "scenario.step.failed"]
+    assert failed["by_agent"]
+    assert failed["step"] == step.partition(":")[0]
+
+
+def test_what_came_of_a_spoilt_step_is_spoilt_too(bench: Workbench) -> None:
+    then = f"fhir.put: {{resource: {RESULT}}}\n      - at: +20m\n        fhir.delete: {{resource: Observation/late}}"
+    task(bench, LATER % then)
+    run = bench.run_one(spoil("Patient/eva"))
+    assert [run.status, run.verdict] == ["completed", "fail"]
+
+
+def test_a_step_that_nobody_could_have_done_is_the_authors_whatever_the_agent_did(bench: Workbench) -> None:
+    task(bench, LATER % "fhir.patch: {resource: Observation/k9, operations: [{op: remove, path: /status}]}")
+    run = bench.run_one(spoil("Observation/k1"))
+    assert run.status == "errored"
+    assert run.verdict is None
