@@ -168,6 +168,7 @@ class Checker:
         if call is not None:
             self._check_call("assertion", call.name, call.args, [*path, "assertion"], place)
             self._check_entity_fields(call, [*path, "assertion", call.name], entities)
+            self._check_narrowing(call, data.get("input_entity_id"), [*path, "input_entity_id"])
         self._check_entity(data.get("input_entity_id"), [*path, "input_entity_id"], entities)
 
     def _check_entity(self, wanted: Any, path: Path, entities: list[Any]) -> None:
@@ -182,6 +183,16 @@ class Checker:
             for number, name in enumerate(as_list(named)):
                 self._check_entity(name, [*path, field, number], entities)
             self._check_entity(named, [*path, field], entities)
+
+    def _check_narrowing(self, call: AssertionCall, entity: Any, path: Path) -> None:
+        """What is narrowed to one record, and asks for others' than that, finds nothing and never fails."""
+        known = isinstance(entity, str) and self._is_assertion(call.name)
+        for field in self.catalog.entity_fields(call.name) if known else ():
+            if as_map(call.args).get(field) is not None:
+                message = (
+                    f"`input_entity_id` and `{field}` do not go together: narrowed to {entity} it could never fail"
+                )
+                self.note(path, message, "leave out `input_entity_id`")
 
     def check_scopes(self, written: Mapping[str, Any]) -> None:
         """Of a task as it is written: an `input_entity_id` that narrows nothing, and whose record the assertion says
