@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from clerkship.fhir.definitions import RESOURCE_TYPES, value_set
+from clerkship.fhir.definitions import RESOURCE_TYPES, is_structure, value_set
 from clerkship.fhir.expression import tree_of
 from clerkship.fhir.fhirpath import plain_steps
 from clerkship.fhir.kinds import Kinds, Misstep, below, of_type
@@ -63,6 +63,28 @@ def unfit(type: str, path: str, expected: Any) -> str:
     except Misstep:
         return ""  # that is told already
     return next(_unfit(here, expected), "") if here else ""
+
+
+def unfit_value(type: str, path: str, value: Any) -> str:
+    """Why a value cannot be put at a path: it is of another sort than what is there, or of no code that R4 allows."""
+    try:
+        here = kinds_at(type, path)
+    except Misstep:
+        return ""
+    return next(_unlike_value(here, value), "") if here and value is not None else ""
+
+
+def _unlike_value(here: Kinds, value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        yield from (wrong for each in value for wrong in _unlike_value(here, each))
+        return
+    made_of_parts = {is_structure(kind.type) for kind in here or ()}
+    if made_of_parts == {True} and not isinstance(value, Mapping):
+        yield f"{value!r} cannot be there: it has elements of its own"
+    elif made_of_parts == {False} and isinstance(value, Mapping):
+        yield "what is there is one value, without elements of its own"
+    else:
+        yield from _unlike(here, value)
 
 
 def _unfit(here: Kinds, expected: Any) -> Iterator[str]:
