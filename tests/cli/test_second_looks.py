@@ -229,5 +229,4 @@ def test_a_step_that_the_agent_has_spoilt_is_shown(capsys: pytest.CaptureFixture
     capsys.readouterr()
     assert run(["show", "latest", "Spoilt"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "after what the agent did, a step could not be done: fhir.patch:" in told
-    assert "Observation/k1 was deleted" in told
+    assert "scenario (after what the agent did, fhir.patch could not be done: Observation/k1 was deleted)" in told

@@ -16,7 +16,6 @@ from clerkship.cli.shown import say_written
 from clerkship.cli.taped import say_missed
 from clerkship.cli.verdicts import print_criterion, print_rated, print_run, unfinished
 from clerkship.cli.words import ending, verdict
-from clerkship.events.lifecycle import StepFailed
 from clerkship.model.criterion import Criterion
 from clerkship.model.problem import InputError
 from clerkship.report.markdown import SUMMARY
@@ -132,10 +131,6 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
     for name, text in ((blame(task_run), wrong(task_run)), ("the agent failed", task_run.agent_error)):
         if text:
             console.print(f"  [fail]{name}:[/] {escape(text)}")
-    for event in view.events:
-        if event["kind"] == StepFailed.kind and event["payload"].get("by_agent"):
-            told = f"{event['payload']['step']}: {event['payload']['reason']}"
-            console.print(f"  [fail]after what the agent did, a step could not be done:[/] {escape(told)}")
     for line in str(view.sidecar.get("agent_traceback", "")).splitlines():
         _print_line(line)
     _print_stderr(str(view.sidecar.get("agent_stderr", "")).splitlines())
