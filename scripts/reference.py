@@ -68,7 +68,7 @@ MATCHER_WORDS = {
     "in": "one of a list",
     "matches": "text in which the regular expression is found",
     "contains": "text with this in it, a list with this item, a map with this key",
-    "gt": "greater than: a number or a date",
+    "gt": "greater than: a number or a date; `1986`, `1986-03` and a day are their first moments",
     "gte": "at least",
     "lt": "less than",
     "lte": "at most",
@@ -405,7 +405,7 @@ and "1" is neither.
 In what starts with `fhir_` a path is one of FHIR's. A step into a list means every item of it, an index picks from all
 that was found so far (`name.given[0]`), and `value` finds `valueQuantity`, or whichever it is. What is no plain dotted
 path is read as FHIRPath: `code.coding.where(system = 'http://loinc.org').code`, `name.given.count()`. It has no clock
-(no `now()`) and no store to look in (no `resolve()`). A plain path that R4 does not have is a mistake at load.
+(no `now()`) and no store to look in (no `resolve()`). A path that R4 does not have is a mistake at load.
 
 Such a path may lead to several values. A literal or a map of matchers holds if it holds for one of them; `not` holds if
 what it denies holds for none; `exists` asks whether there are any. A list is compared with all of them together, and

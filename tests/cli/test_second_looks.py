@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from clerkship.cli.app import run
+from tests.simulators.fhir.ward import ENVIRONMENT, TASK
 
 AGENT = """
 import os, pathlib, time
@@ -208,3 +209,24 @@ def test_a_task_is_chosen_by_a_part_of_its_name_and_a_limit_is_named(capsys: pyt
     assert "the time limit of 0.1 s passed" in said
     assert run(["run", "suite", "--agent", "nop", "--task", "three"]) == 2
     assert "no task `three`" in capsys.readouterr().err
+
+
+SPOILER = """
+class Agent:
+    def on_task(self, task_item, sandboxes):
+        sandboxes["ehr"].delete("Observation", "k1")
+        sandboxes.wait()
+"""
+
+
+def test_a_step_that_the_agent_has_spoilt_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    step = "{at: +10m, fhir.patch: {resource: Observation/k1, operations: [{op: remove, path: /valueQuantity}]}}"
+    body = f"  scenario: [{step}]\n  criteria: [{{label: nothing else, assertion: {{fhir_no_other_changes: {{}}}}}}]"
+    Path("looked_at.py").write_text(SPOILER)
+    Path("suite/a.yml").write_text(TASK.format(name="Spoilt", body=body))
+    Path("suite/ward.yml").write_text(ENVIRONMENT)
+    assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 1
+    capsys.readouterr()
+    assert run(["show", "latest", "Spoilt"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "scenario (after what the agent did, fhir.patch could not be done: Observation/k1 was deleted)" in told

@@ -1,10 +1,12 @@
 """Whether a plain path can lead anywhere in a type."""
 
+from typing import Any
+
 import pytest
 
 from clerkship.fhir import choice
 from clerkship.fhir.definitions import RESOURCE_TYPES, structure
-from clerkship.fhir.route import misstep
+from clerkship.fhir.route import misstep, misstep_anywhere, unfit, unfit_token
 
 
 @pytest.mark.parametrize(
@@ -24,7 +26,17 @@ from clerkship.fhir.route import misstep
         ("Bundle", "entry.resource.name"),
         ("Questionnaire", "item.item.item.linkId"),
         ("Claim", "item.detail.subDetail.category"),
-        ("Patient", "name.where(use = 'x').fam"),  # more than a plain path
+        ("Patient", "name.where(use = 'x').family"),
+        ("Patient", "name.all($this.given.exists())"),
+        ("Patient", "name.select(given.first() & family)"),
+        ("Patient", "birthDate.extension.where(url = 'x').value"),
+        ("Patient", "extension('x').value.ofType(Coding).code"),
+        ("Patient", "descendants().whatever"),
+        ("Patient", "%resource.name"),
+        ("Observation", "(value as Quantity).value > 3"),
+        ("Observation", "value.ofType(Quantity).value"),
+        ("Observation", "effective > @2020-01-01"),
+        ("Bundle", "entry.resource.anything.first()"),
     ],
 )
 def test_a_path_that_r4_has_is_right(type: str, path: str) -> None:
@@ -40,10 +52,68 @@ def test_a_path_that_r4_has_is_right(type: str, path: str) -> None:
         ("Observation", "valueMoney", "no element `valueMoney`"),
         ("Patient", "name.given.x", "below a value that has no elements"),
         ("Patient", "Observation.code", "is a path in a Observation, not in a Patient"),
+        ("Patient", "birthDate.extension", "below a value that has no elements"),  # a plain path does not find it
+        ("Patient", "nmae.where(use = 'official')", "did you mean `name`?"),
+        ("Patient", "name.where(usee = 'official').given", "did you mean `use`?"),
+        ("Patient", "name.where(use = 'official').gven", "did you mean `given`?"),
+        ("Patient", "name.all($this.gven.exists())", "did you mean `given`?"),
+        ("Patient", "name.given.first() | nam", "did you mean `name`?"),
+        ("Patient", "Observation.code.exists()", "is a path in a Observation, not in a Patient"),
+        ("Observation", "(value as Quantity).valu", "did you mean `value`?"),
+        ("Observation", "code.coding.exists(cod = 'x')", "did you mean `code`?"),
+        ("Observation", "value > 3", "compare its `.value`"),
+        ("Bundle", "entry.resource.ofType(Patient).nam", "did you mean `name`?"),
     ],
 )
 def test_one_that_it_has_not_is_told_with_the_nearest(type: str, path: str, message: str) -> None:
     assert message in misstep(type, path)
+
+
+def test_of_whatever_type_some_type_must_have_it() -> None:
+    assert misstep_anywhere("value.value") == misstep_anywhere("name.where(use = 'x').given") == ""
+    assert "no resource type has such an element" in misstep_anywhere("nmae.given")
+
+
+@pytest.mark.parametrize(
+    ("type", "path", "expected", "message"),
+    [
+        ("Patient", "gender", "female", ""),
+        ("Patient", "gender", "femalle", "did you mean `female`?"),
+        ("ServiceRequest", "status", {"not": "onhold"}, "did you mean `on-hold`?"),
+        ("Observation", "status", {"in": ["final", "amnded"]}, "did you mean `amended`?"),
+        ("Observation", "code.coding.code", "whatever", ""),
+        ("Patient", "birthDate", {"lt": 1950}, "a date is compared with the number 1950"),
+        ("Patient", "birthDate", {"lt": "1950-01-01"}, ""),
+        ("Patient", "birthDate", 1950, "1950 can never be there: it is text"),
+        ("Observation", "valueQuantity.value", {"lt": "2020-01-01"}, "a number is compared with the date"),
+        ("Observation", "valueQuantity.value", "5", "'5' can never be there: it is a number"),
+        ("Patient", "active", "true", "it is true or false"),
+        ("Patient", "active", None, ""),
+        ("Patient", "name.given", ["Ana", "Maria"], ""),
+        ("Patient", "name.where(use = 'official').exists()", True, ""),
+        ("Patient", "nmae", "x", ""),  # told as a misstep
+    ],
+)
+def test_what_can_never_be_there_is_told(type: str, path: str, expected: Any, message: str) -> None:
+    found = unfit(type, path, expected)
+    assert message in found if message else found == ""
+
+
+@pytest.mark.parametrize(
+    ("type", "parameter", "text", "message"),
+    [
+        ("MedicationRequest", "status", "actve", "did you mean `active`?"),
+        ("MedicationRequest", "status", "active,stopped", ""),
+        ("Patient", "gender", "http://hl7.org/fhir/administrative-gender|femalle", "did you mean `female`?"),
+        ("Appointment", "status:not", "canceled", "did you mean `cancelled`?"),
+        ("Observation", "code", "whatever", ""),
+        ("Patient", "active", "true", ""),
+        ("Patient", "gender:missing", "true", ""),
+    ],
+)
+def test_a_code_that_r4_does_not_list_is_never_found(type: str, parameter: str, text: str, message: str) -> None:
+    found = unfit_token(type, parameter, text)
+    assert message in found if message else found == ""
 
 
 def test_choices_are_those_of_r4() -> None:

@@ -809,6 +809,7 @@ def test_a_selection_finds_names_patterns_and_tags(shelf: Shelf) -> None:
 
     assert names(names=["Refill [urgent]"]) == ["Refill [urgent]"]
     assert names(names=["Refill*"]) == ["Refill [urgent]", "Refill"]
+    assert names(names=["*[urgent]"]) == ["Refill [urgent]"]
     assert names(tags=["a"]) == ["Refill [urgent]", "Book"]
     assert names(tags=["b"], names=["R*"]) == ["Refill"]
     with pytest.raises(InputError, match=r"no task `Bok`; did you mean `Book`"):

@@ -5,18 +5,19 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.occurrence import HowMany
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import phrase, select
 from clerkship.model.matcher import describe, holds
 from clerkship.model.run import FieldCheck
-from clerkship.model.scenario import EventMatch, Expected
+from clerkship.model.scenario import EventMatch
 
 
 class EventCount(Assertion, EventMatch):
     """The number of events of this kind, with this payload, is as expected."""
 
     name: ClassVar[str] = "event_count"
-    expected: Annotated[Expected, Field(description="a number, or a matcher such as {lte: 3}")]
+    expected: Annotated[HowMany, Field(description="a number, or a matcher such as {lte: 3}")]
 
     def check(self, evidence: Evidence) -> Check:
         """Count."""

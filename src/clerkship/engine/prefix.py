@@ -243,7 +243,7 @@ class Prefix:
         playground.step_errors += [
             f"step {event.payload.step}: {event.payload.reason}"
             for event in ran
-            if isinstance(event.payload, StepFailed)
+            if isinstance(event.payload, StepFailed) and not event.payload.by_agent
         ]
 
     def _ran(self, step: Step, time: int) -> int:

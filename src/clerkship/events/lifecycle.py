@@ -22,11 +22,13 @@ class StepRan(Payload):
 
 
 class StepFailed(Payload):
-    """A scenario step could not be done: the author's mistake, or ours."""
+    """A scenario step could not be done: the author's mistake, or ours; or the agent's doing."""
 
     kind: ClassVar[str] = "scenario.step.failed"
     step: str
     reason: str
+    by_agent: bool = False
+    """Whether it could have been done but for what the agent did; the run is graded all the same."""
 
 
 class AgentStarted(Payload):

@@ -16,6 +16,8 @@ _VARIABLES = ("resource", "rootResource", "context", "ucum")
 LONGEST = 1000
 _lock = threading.Lock()
 Node = dict[str, Any]
+_trees: dict[str, Node] = {}
+"""What was parsed, for whoever checks more of it; no more than there are expressions in files."""
 
 
 class BadPath(ValueError):
@@ -34,6 +36,7 @@ def compile_expression(text: str) -> Callable[[Resource], list[Any]]:
             _check_syntax(text)
             found = fhirpathpy.compile(text, model=models["r4"], options={"userInvocationTable": _OURS})
         _check_names(found.parsedPath)
+        _trees[text] = found.parsedPath
     except RecursionError:
         raise BadPath(f"`{text[:40]}…` is nested too deeply") from None
 
@@ -45,6 +48,13 @@ def compile_expression(text: str) -> Callable[[Resource], list[Any]]:
     except Exception as error:  # it has no exception of its own for an expression that it cannot read
         raise BadPath(f"`{text}` is no FHIRPath that can be used here: {error}") from None
     return evaluate
+
+
+def tree_of(text: str) -> Node:
+    """An expression as it is parsed."""
+    if text not in _trees:
+        compile_expression(text)
+    return _trees[text]
 
 
 def _check_syntax(text: str) -> None:
@@ -81,6 +91,10 @@ def _check_names(tree: Node) -> None:
             raise BadPath("`$this` means something inside a function alone")
         if node["type"] == "Functn":
             _check_function(node, known)
+        elif node["type"] == "QuantityLiteral" and "'" in node["text"]:
+            raise BadPath(
+                f"`{node['text']}`: quantities are not compared here; write value.value > 1.4, and check the unit"
+            )
         elif node["type"] == "ExternalConstant":
             name = node["children"][0]["text"].strip("`'") if node.get("children") else ""
             if name not in _VARIABLES:

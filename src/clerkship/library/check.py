@@ -16,6 +16,7 @@ from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
 from clerkship.library.known import Known
 from clerkship.library.note import Note, NoteAll, Path
+from clerkship.library.sequence import Shelf, Timed, missing
 from clerkship.model.call import AssertionCall, StepCall
 from clerkship.model.environment import RESERVED, Reaction, Simulator
 from clerkship.model.names import did_you_mean
@@ -33,12 +34,15 @@ class Surroundings:
 
     name: str
     sandboxes: Mapping[str, str]
+    shelves: Mapping[str, Shelf]
+    """The records that its charts begin with, as far as they could be read."""
 
 
-def surroundings(data: Mapping[str, Any]) -> Surroundings:
+def surroundings(data: Mapping[str, Any], shelves: Mapping[str, Shelf] | None = None) -> Surroundings:
     """What an environment's file says is there, well written or badly."""
     kinds = {name: _read(Simulator, written) for name, written in as_map(data.get("simulators")).items()}
-    return Surroundings(str(data.get("name")), {name: s.kind if s is not None else "" for name, s in kinds.items()})
+    sandboxes = {name: s.kind if s is not None else "" for name, s in kinds.items()}
+    return Surroundings(str(data.get("name")), sandboxes, shelves or {})
 
 
 @dataclass(frozen=True)
@@ -149,10 +153,22 @@ class Checker:
             self._check_call("assertion", call.name, call.args, path, place)
 
     def _check_steps(self, steps: Any, path: Path, place: Surroundings | None) -> None:
-        for number, written in enumerate(as_list(steps)):
-            step = _read(StepCall, written)
+        calls = [(number, _read(StepCall, written)) for number, written in enumerate(as_list(steps))]
+        for number, step in calls:
             if step is not None:
                 self._check_call("step", step.name, step.args, [*path, number], place)
+        if place is not None and place.shelves:
+            timed = [self._timed(step, [*path, number]) for number, step in calls]
+            for where, message in missing(timed, place.shelves):
+                self.note(where, message)
+
+    def _timed(self, call: StepCall | None, path: Path) -> Timed:
+        """A step as it will be done; None for one that something is wrong with, which has been said."""
+        try:
+            step = _read(self.catalog.step(call.name), call.args if call.args is not None else {}) if call else None
+        except UnknownName:
+            step = None
+        return call.at if call else None, [*path, call.name] if call else path, step
 
     def _check_person(self, written: Any, path: Path, place: Surroundings | None) -> None:
         person = _read(Person, written)
@@ -168,6 +184,7 @@ class Checker:
         if call is not None:
             self._check_call("assertion", call.name, call.args, [*path, "assertion"], place)
             self._check_entity_fields(call, [*path, "assertion", call.name], entities)
+            self._check_narrowing(call, data.get("input_entity_id"), [*path, "input_entity_id"])
         self._check_entity(data.get("input_entity_id"), [*path, "input_entity_id"], entities)
 
     def _check_entity(self, wanted: Any, path: Path, entities: list[Any]) -> None:
@@ -182,6 +199,14 @@ class Checker:
             for number, name in enumerate(as_list(named)):
                 self._check_entity(name, [*path, field, number], entities)
             self._check_entity(named, [*path, field], entities)
+
+    def _check_narrowing(self, call: AssertionCall, entity: Any, path: Path) -> None:
+        """What is narrowed to one record, and asks for others' than that, finds nothing and never fails."""
+        known = isinstance(entity, str) and self._is_assertion(call.name)
+        for field in self.catalog.entity_fields(call.name) if known else ():
+            if as_map(call.args).get(field) is not None:
+                message = f"`input_entity_id` and `{field}` do not go together: about {entity} alone it cannot fail"
+                self.note(path, message, "leave out `input_entity_id`")
 
     def check_scopes(self, written: Mapping[str, Any]) -> None:
         """Of a task as it is written: an `input_entity_id` that narrows nothing, and whose record the assertion says

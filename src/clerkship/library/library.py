@@ -117,5 +117,6 @@ class Library:
 
 
 def _is_named(name: str, pattern: str) -> bool:
-    """A name may hold the characters of a pattern, and is then still a name."""
-    return name == pattern or fnmatchcase(name, pattern)
+    """A name may hold the characters of a pattern, and is then still a name; brackets are always themselves, for tasks
+    that are done for each of many records have them in their names."""
+    return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))

@@ -28,6 +28,7 @@ from clerkship.library.library import Library, LoadedTask
 from clerkship.library.piece import Piece
 from clerkship.library.rasa import is_of_a_project
 from clerkship.library.resources.cache import Cache
+from clerkship.library.sequence import shelves
 from clerkship.library.source import (
     SUFFIXES,
     Folder,
@@ -486,7 +487,8 @@ class Loader:
         if name is None:
             return surroundings(CONVERSATION.model_dump())
         piece = self._defined.get("environment", {}).get(name) if name else None
-        return surroundings(piece.fields) if piece is not None else None
+        found = shelves(self.environments.get(name), self.datasets) if name else {}
+        return surroundings(piece.fields, found) if piece is not None else None
 
     def _render(self, piece: Piece, bound: Bound) -> Any:
         if not isinstance(piece.data, dict):

@@ -1,5 +1,6 @@
 """What `expected` may say: a literal, or a map of matchers that must all hold. The same everywhere."""
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
@@ -10,6 +11,8 @@ from clerkship.model import pattern
 from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import MISSING
+
+_PARTIAL = re.compile(r"[0-9]{4}(-[0-9]{2})?")
 
 
 def equals(expected: Any, actual: Any) -> bool:
@@ -44,19 +47,22 @@ def _compare(holds: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 
 
 def _comparable(expected: Any, actual: Any) -> tuple[Any, Any] | None:
-    if _is_number(expected) and _is_number(actual):
+    if is_number(expected) and is_number(actual):
         return expected, actual
     first, second = as_instant(expected), as_instant(actual)
     return (first, second) if first is not None and second is not None else None
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether it is one, as JSON has it."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def as_instant(value: Any) -> datetime | None:
-    """A date or a date and time, in UTC where it names no zone."""
+    """A date or a date and time, in UTC where it names no zone. A day is its first moment; so is a year alone, and a
+    year and a month (`1986-03`), which records have where no more is known."""
     if isinstance(value, str):
+        value = f"{value}-01-01"[:10] if _PARTIAL.fullmatch(value) else value
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
@@ -72,7 +78,7 @@ def _approx(expected: Any, actual: Any) -> bool:
     else:
         value, tolerance = expected, max(1e-9, abs(expected) * 1e-6)
     try:
-        return _is_number(actual) and bool(abs(actual - value) <= tolerance)
+        return is_number(actual) and bool(abs(actual - value) <= tolerance)
     except OverflowError:  # a whole number too large to be near a fraction
         return False
 
@@ -154,7 +160,7 @@ def _refuse_near_miss(name: Any) -> None:
 
 
 def _check_bound(argument: Any) -> None:
-    if not _is_number(argument) and as_instant(argument) is None:
+    if not is_number(argument) and as_instant(argument) is None:
         raise ValueError(f"expected a number or a date to compare with, not {argument!r}")
 
 
@@ -177,7 +183,7 @@ def _check_flag(argument: Any) -> None:
 def _check_approx(argument: Any) -> None:
     parts = tuple(argument.values()) if isinstance(argument, Mapping) else (argument,)
     named = not isinstance(argument, Mapping) or argument.keys() == {"value", "tolerance"}
-    if not named or not all(map(_is_number, parts)):
+    if not named or not all(map(is_number, parts)):
         raise ValueError("expected a number, or {value, tolerance}")
 
 

@@ -33,6 +33,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import Ending
 from clerkship.playground.overlay import Overlay
+from clerkship.playground.rehearsal import AGENT, Rehearsal
 from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.state import Act, Conversation, State
 from clerkship.simulators.spec import Spec
@@ -71,7 +72,11 @@ class Sandbox:
 
     def empty(self) -> None:
         """Be as it was before anything happened in it."""
-        self.state = self.spec.state(self._room.config, Overlay(self._room.base))
+        self.state = self.fresh()
+
+    def fresh(self) -> State:
+        """What it held before anything happened in it."""
+        return self.spec.state(self._room.config, Overlay(self._room.base))
 
     @property
     def opened(self) -> bool:
@@ -408,15 +413,30 @@ class Playground:
     # The scenario's steps.
 
     def run_step(self, step: Step) -> None:
-        """Do one step; what it could not do is the author's mistake, kept for the end of the run."""
+        """Do one step; what it could not do is the author's mistake, kept for the end of the run, unless it could have
+        been done but for the agent: then the run goes on, and is graded."""
         with self.lock:
             try:
                 step.run(self)
             except (Refusal, InputError) as error:
-                self.step_errors.append(f"step {step.name}: {error}")
-                self.emit("scenario", StepFailed(step=step.name, reason=str(error)), "scenario")
+                agents = self._is_agents_doing(step)
+                if not agents:
+                    self.step_errors.append(f"step {step.name}: {error}")
+                failed = StepFailed(step=step.name, reason=str(error), by_agent=agents)
+                self.emit("scenario", failed, "scenario")
             else:
                 self.emit("scenario", StepRan(step=step.name), "scenario")
+
+    def _is_agents_doing(self, step: Step) -> bool:
+        """Whether a step that failed would have gone well, had the agent left everything as it was. One that comes
+        after such a step may have needed it."""
+        events = self.log.events
+        if any(isinstance(event.payload, StepFailed) and event.payload.by_agent for event in events):
+            return True
+        if not any(event.actor == AGENT and event.source in self.sandboxes for event in events):
+            return False
+        states = {name: sandbox.fresh() for name, sandbox in self.sandboxes.items()}
+        return Rehearsal(states, events, self.now, self.seed).goes_well(step)
 
     def schedule(self, after: timedelta, step: Step) -> None:
         """Have a step run at a time."""

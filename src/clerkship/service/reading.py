@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from clerkship.events.lifecycle import StepFailed
 from clerkship.events.log import Chain
 from clerkship.events.query import is_kind
 from clerkship.model.calibration import Calibration
@@ -23,6 +24,7 @@ from clerkship.store.sqlite import SqliteStore
 MOST_SAID = 200
 """Utterances shown of one trial."""
 _BROKE = "person.broke_contract"
+_SPOILT = b'"by_agent":true'
 _TURN, _BLOBS, _ENDED, _BROKEN = b'"turn":', b'"blobs":', b'.ended"', f'"{_BROKE}"'.encode()
 """One of these a line must have in it to be of interest to whoever reads the conversation alone."""
 
@@ -177,7 +179,7 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
         chain.add(line)
         is_wanted = seq > wanted.after and (wanted.limit is None or len(events) < wanted.limit)
         # One after the other, not by `any`: of a long log most is only counted, and that must be quick.
-        told = _TURN in line or _BLOBS in line or _ENDED in line or _BROKEN in line
+        told = _TURN in line or _BLOBS in line or _ENDED in line or _BROKEN in line or _SPOILT in line
         if not is_wanted and not told:
             continue
         event = orjson.loads(line)
@@ -187,6 +189,9 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
             said.append((event["actor"], _as_seen(event["payload"])))
         if event["kind"] == _BROKE:
             said.append(("person", f"(out of role; not said: {event['payload'].get('would_have_said') or 'nothing'})"))
+        if event["kind"] == StepFailed.kind and event["payload"].get("by_agent"):
+            step, reason = event["payload"]["step"], event["payload"]["reason"]
+            said.append(("scenario", f"(after what the agent did, {step} could not be done: {reason})"))
         if event["kind"].endswith(".session.ended") and event["payload"].get("detail"):
             said.append((event["actor"], f"({event['payload']['detail']})"))
         if is_wanted and (wanted.kind is None or is_kind(event["kind"], wanted.kind)):

@@ -19,7 +19,7 @@ def test_create_if_there_is_none() -> None:
     again = server.send("POST", "Patient", NEW, if_none_exist=f"identifier={MRN}C-3")
     assert (again.status, again.headers["ETag"]) == (200, 'W/"1"')
     assert again.headers["Location"] == made.headers["Location"]
-    assert server.kinds() == ["fhir.resource.created", "fhir.nothing.changed"]
+    assert server.kinds() == ["fhir.resource.created", "fhir.nothing.changed", "fhir.resource.read"]
     with server.untouched():
         several = server.send("POST", "Patient", NEW, if_none_exist=EVERY)
         assert (several.status, several.codes) == (412, ["multiple-matches"])

@@ -1,7 +1,13 @@
 """Reading what is there, as it is and as it was."""
 
+import base64
+
+import pytest
+
+from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import ID, render
-from tests.simulators.fhir.server import ADA, BEN, Server
+from clerkship.simulators.fhir.events import ResourceRead
+from tests.simulators.fhir.server import ADA, BEN, Server, bundle, entry
 
 
 def test_a_read_gives_the_bytes_of_the_dataset() -> None:
@@ -126,3 +132,40 @@ def test_what_is_not_done_says_what_is() -> None:
     assert answer.json["issue"][0]["diagnostics"] == "POST is not done here; what is done is GET, HEAD"
     allowed = server.send("OPTIONS", "Patient/ada").headers["Allow"].split(", ")
     assert sorted(allowed) == ["DELETE", "GET", "HEAD", "PATCH", "PUT"]
+
+
+SAME = {"resourceType": "Patient"}
+ADAS = "identifier=http://clinic.example/mrn|A-1"
+TEST = [{"op": "test", "path": "/birthDate", "value": "1965-03-15"}]
+
+
+def looks(server: Server) -> list[tuple[str, str, str]]:
+    """What was shown: which, in which version, and by what."""
+    found = [event.payload for event in server.events() if isinstance(event.payload, ResourceRead)]
+    return [(f"{read.type}/{read.id}", read.version, read.operation) for read in found]
+
+
+@pytest.mark.parametrize(("prefer", "shown"), [("", True), ("return=minimal", False), ("return=representation", True)])
+def test_an_answer_to_a_write_that_shows_what_was_not_sent_is_a_look(prefer: str, shown: bool) -> None:
+    server = Server()
+    headers = {"prefer": prefer} if prefer else {}
+    made = server.send("POST", "Patient", SAME, if_none_exist=ADAS, **headers)
+    assert (b"Okafor" in made.body) is shown
+    patched = server.send("PATCH", "Patient/ada", TEST, **headers)
+    assert (b"Okafor" in patched.body) is shown
+    assert looks(server) == ([("Patient/ada", "1", "create"), ("Patient/ada", "2", "patch")] if shown else [])
+    server.send("PUT", "Patient/ben", {**BEN, "active": True}, **headers)
+    server.send("POST", "Patient", SAME, **headers)
+    assert len(looks(server)) == 2 * shown  # what one has sent oneself is no news
+
+
+@pytest.mark.parametrize("type", ["batch", "transaction"])
+@pytest.mark.parametrize(("prefer", "shown"), [("", False), ("return=representation", True)])
+def test_in_a_bundle_too(type: str, prefer: str, shown: bool) -> None:
+    server = Server()
+    data = base64.b64encode(dumps([{"op": "add", "path": "/active", "value": True}])).decode()
+    patch = {"resourceType": "Binary", "contentType": "application/json-patch+json", "data": data}
+    sent = bundle(type, entry("POST", "Patient", SAME, ifNoneExist=ADAS), entry("PATCH", "Patient/ben", patch))
+    answer = server.send("POST", "", sent, **({"prefer": prefer} if prefer else {}))
+    assert [b"Okafor" in answer.body, b"Brandt" in answer.body] == [shown, shown]
+    assert looks(server) == ([("Patient/ada", "1", "create"), ("Patient/ben", "2", "patch")] if shown else [])

@@ -152,7 +152,7 @@ class Processor:
             resource = rewritten(entry.resource, self._links(entry))
             if entry.method == "PATCH":
                 writing.patch(self.draft, entry.key, resource, if_match=if_match(ask.headers))
-                return interactions.written(ask, entry.key, new=False)
+                return interactions.patched(ask, entry.key)
             new = not self.draft.is_there(entry.key)
             interactions.refuse_if_there(ask, entry.key)
             if operation == "create":

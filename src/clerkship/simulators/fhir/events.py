@@ -20,7 +20,7 @@ class ResourceRead(Payload):
     id: str
     version: str
     operation: str = "read"
-    """`read` or `vread`."""
+    """`read` or `vread`; or `create` or `patch`, where the answer to a write showed what its client had not sent."""
     status: int = 200
 
 

@@ -4,10 +4,19 @@ from typing import Any
 
 from clerkship.simulators.fhir import writing
 from clerkship.simulators.fhir.conditional import meant, parse_condition
-from clerkship.simulators.fhir.events import NothingChanged
+from clerkship.simulators.fhir.events import NothingChanged, ResourceRead
 from clerkship.simulators.fhir.outcome import refusal
 from clerkship.simulators.fhir.reading import only
-from clerkship.simulators.fhir.wire import GENERAL, Answer, Ask, body_of, if_match, if_none_match, patch_of
+from clerkship.simulators.fhir.wire import (
+    GENERAL,
+    Answer,
+    Ask,
+    body_of,
+    if_match,
+    if_none_match,
+    patch_of,
+    preferred_return,
+)
 
 
 def create(ask: Ask) -> Answer:
@@ -27,7 +36,17 @@ def already_there(ask: Ask, key: str) -> Answer:
     """What was to be created is there: nothing is done, and that is a success."""
     type, _, id = key.partition("/")
     ask.draft.note(NothingChanged(operation="create", type=type, id=id))
-    return Answer(200, version=ask.draft.version(key), key=key)
+    return looked(ask, Answer(200, version=ask.draft.version(key), key=key), "create")
+
+
+def looked(ask: Ask, answer: Answer, operation: str) -> Answer:
+    """An answer to a write that shows what its client has not sent: a look, where it is shown. Alone, a write is
+    answered with the resource unless the client wants less; in a Bundle only where it is asked for."""
+    usual = "representation" if ask.given is None else "minimal"
+    if preferred_return(ask.headers, usual) == "representation" and answer.version is not None:
+        type, _, id = answer.key.partition("/")
+        ask.draft.note(ResourceRead(type=type, id=id, version=answer.version.id, operation=operation))
+    return answer
 
 
 def update(ask: Ask) -> Answer:
@@ -102,7 +121,12 @@ def target_of_patch(ask: Ask) -> str:
 
 
 def _patched(ask: Ask, key: str) -> Answer:
-    return written(ask, writing.patch(ask.draft, key, patch_of(ask), if_match=if_match(ask.headers)), new=False)
+    return patched(ask, writing.patch(ask.draft, key, patch_of(ask), if_match=if_match(ask.headers)))
+
+
+def patched(ask: Ask, key: str) -> Answer:
+    """What a patch leads to: whoever knew a part of it is shown the whole."""
+    return looked(ask, written(ask, key, new=False), "patch")
 
 
 def delete(ask: Ask) -> Answer:

@@ -79,3 +79,45 @@ def test_an_entity_that_narrows_nothing_is_odd(bench: Workbench, assertion: str,
     warnings = [str(warning) for warning in load(bench.folder, CATALOG).warnings]
     assert any("`input_entity_id` does not narrow" in warning for warning in warnings) is warned
     assert len(warnings) == warned
+
+
+@pytest.mark.parametrize(
+    ("assertion", "message"),
+    [
+        ("fhir_was_not_read: {where: {nmae.given: Ana}}", "no resource type has such an element"),
+        ("fhir_was_not_read: {resource_type: Patient, id: Observation/k1}", "`Observation/k1` is no Patient"),
+        ("fhir_was_not_read: {id: Observaton/k1}", "unknown resource type `Observaton`"),
+        ("fhir_was_not_read: {resource_type: Patient, except_types: [Patient]}", "this cannot fail"),
+        ("fhir_was_not_read: {resource_type: Observation, search: {status: finl}}", "did you mean `final`?"),
+        ("fhir_was_not_read: {resource_type: Observation, search: {_sort: date}}", "it has no meaning here"),
+        ("fhir_was_read: {resource_type: Patient, count: one}", "expected a whole number from 0"),
+        ("fhir_was_read: {resource_type: Patient, where: {gender: femalle}}", "did you mean `female`?"),
+        ("fhir_no_other_changes: {may: [{where: {nmae.given: Ana}}]}", "no resource type has such an element"),
+        ("fhir_no_other_changes: {may: [{type: Patient, count: one}]}", "expected a whole number from 0"),
+        ("fhir_no_other_changes: {may: [{type: Patient, id: Observation/k1}]}", "`Observation/k1` is no Patient"),
+        ("fhir_no_other_changes: {may: [{type: Observation, search: {_count: 1}}]}", "it has no meaning here"),
+        ("fhir_resource_state: {resource_type: Patient, count: one}", "expected a whole number from 0"),
+        (
+            "fhir_resource_state: {resource_type: Patient, fields: [{path: birthDate, expected: {not: {lt: 1950}}}]}",
+            "a date is compared with the number 1950",
+        ),
+        (
+            "fhir_resource_state: {resource_type: Patient, fields: [{path: name.where(usee='x'), expected: null}]}",
+            "did you mean `use`?",
+        ),
+        (
+            "fhir_resource_state: {resource_type: Observation, fields: [{path: \"value > 1.4 'g'\", expected: true}]}",
+            "quantities are not compared here",
+        ),
+        ("event_count: {event: fhir.resource.read, expected: one}", "expected a whole number from 0"),
+    ],
+)
+def test_what_could_never_fail_or_never_hold_is_refused(bench: Workbench, assertion: str, message: str) -> None:
+    lines = mistakes(bench, f"  criteria: [{{label: a, assertion: {{{assertion}}}}}]")
+    assert any(message in line for line in lines), lines
+
+
+def test_what_is_narrowed_to_one_patient_cannot_be_of_another(bench: Workbench) -> None:
+    criterion = "label: a, input_entity_id: patient, assertion: {fhir_was_not_read: {patient_other_than: patient}}"
+    [line] = mistakes(bench, f"  criteria: [{{{criterion}}}]")
+    assert "`input_entity_id` and `patient_other_than` do not go together" in line

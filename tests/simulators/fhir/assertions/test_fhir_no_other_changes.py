@@ -85,6 +85,15 @@ def test_what_is_listed_says_which_changes_it_means(item: dict[str, Any], passed
     assert check(clinic, may=[item]).passed is passed
 
 
+def test_what_is_listed_is_told_in_words() -> None:
+    clinic = Clinic()
+    clinic.put(appointment("new", "ana"))
+    clinic.delete("Appointment/visit")
+    rows = {row.path: row for row in check(clinic, may=[{"type": "Appointment"}]).evidence}
+    assert rows["Appointment/new"].actual == rows["Appointment/new"].expected == "created, as listed"
+    assert rows["Appointment/visit"].actual == "deleted, as listed"
+
+
 def test_may_asks_for_nothing() -> None:
     assert check(Clinic(), may=[BOOKED, MOVED]).passed
 

@@ -9,7 +9,7 @@ from clerkship.assertions.contract import Check
 from clerkship.events.evidence import NoSuchSandbox
 from clerkship.model.problem import InputError
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
-from tests.simulators.fhir.assertions.clinic import Clinic, appointment
+from tests.simulators.fhir.assertions.clinic import ANA, Clinic, appointment
 
 K = {"resource_type": "Observation", "search": {"patient": "Patient/ana", "_sort": "date"}}
 FINAL = {"path": "status", "expected": "final"}
@@ -111,9 +111,52 @@ def test_of_all_those_that_failed_come_first_each_with_its_resource() -> None:
     assert [row.passed for row in found.evidence] == [False, True, True]
 
 
-def test_a_missing_resource_shows_what_was_wanted_of_it() -> None:
-    found = check({"resource_type": "Appointment", "search": {"status": "arrived"}, "fields": [FINAL]})
-    assert [(row.path, row.actual) for row in found.evidence] == [("Appointment", 0), ("status", "(no resource)")]
+def test_of_a_missing_resource_it_is_told_which_condition_left_none() -> None:
+    search = {"patient": "Patient/ana", "date": "ge2026-03-01", "status": "final"}
+    found = check({"resource_type": "Observation", "search": search, "fields": [FINAL]})
+    assert [(row.path, row.actual) for row in found.evidence] == [("Observation", 0)]
+    assert found.detail == (
+        "there is no Observation with patient=Patient/ana&date=ge2026-03-01&status=final; "
+        "without date=ge2026-03-01 there would be Observation/k1, Observation/k2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "passed"),
+    [
+        ({"fields": [{"path": "value.value", "expected": 5.4}]}, True),
+        ({"which": "all", "fields": [{"path": "value.value", "expected": 5.4}]}, True),
+        ({"count": 1}, True),
+        ({"none": True, "fields": [{"path": "value.value", "expected": 4.1}]}, True),
+        ({"none": True, "fields": [{"path": "value.value", "expected": 5.4}]}, False),
+    ],
+)
+def test_the_latest_is_by_sort_and_count(args: Any, passed: bool) -> None:
+    search = {"patient": "Patient/ana", "_sort": "-date", "_count": 1}
+    assert check({"resource_type": "Observation", "search": search, **args}).passed is passed
+
+
+def test_the_latest_of_a_record_is_found_after_it_is_narrowed_to_it() -> None:
+    search = {"_sort": "-date", "_count": 1}
+    args = {"resource_type": "Observation", "search": search, "fields": [{"path": "id", "expected": "k2"}]}
+    assert FhirResourceState.model_validate(args).check(Clinic().evidence("patient")).passed
+
+
+@pytest.mark.parametrize(
+    ("expected", "passed"),
+    [
+        ({"lt": "1986-04-01"}, True),
+        ({"gte": "1986-03-01"}, True),
+        ({"not": {"lt": "1990-01-01"}}, False),
+        ({"gt": "1986-03-01"}, False),
+        ({"gt": "1985"}, True),
+        ({"within": {"of": "1986-03-10", "by": "10d"}}, True),
+    ],
+)
+def test_a_part_of_a_date_is_its_first_moment(expected: Any, passed: bool) -> None:
+    clinic = Clinic([{**ANA, "birthDate": "1986-03"}])
+    args = {"resource_type": "Patient", "fields": [{"path": "birthDate", "expected": expected}]}
+    assert check(args, clinic).passed is passed
 
 
 def test_it_is_the_end_that_is_looked_at() -> None:

@@ -53,13 +53,18 @@ def check(assertion: type[Assertion], args: Any, clinic: Clinic, about: str | No
         ("Observation", "patient", True),
         ({"resource_type": "Patient", "id": "eva"}, "patient", False),
         ("Encounter", "patient", True),
-        ("Practitioner", "patient", False),
     ],
 )
 def test_one_is_the_other_denied(args: Any, about: str | None, read: bool) -> None:
     clinic = visit()
     assert check(FhirWasRead, args, clinic, about).passed is read
     assert check(FhirWasNotRead, args, clinic, about).passed is not read
+
+
+@pytest.mark.parametrize("assertion", [FhirWasRead, FhirWasNotRead])
+def test_what_cannot_refer_to_the_record_is_no_answer(assertion: type[Assertion]) -> None:
+    with pytest.raises(InputError, match="Practitioner has no reference to a Patient"):
+        check(assertion, "Practitioner", visit(), "patient")
 
 
 def test_what_was_read_is_told_with_when() -> None:

@@ -112,10 +112,12 @@ def test_steps_happen_while_the_agent_works(bench: Workbench) -> None:
 
 
 def test_a_step_that_cannot_be_done_is_the_authors_mistake(bench: Workbench) -> None:
-    task(bench, "  scenario: [{fhir.delete: {resource: Patient/nobody}}]\n  criteria: []")
+    operations = "[{op: remove, path: /photo}]"
+    task(bench, f"  scenario: [{{fhir.patch: {{resource: Patient/ana, operations: {operations}}}}}]\n  criteria: []")
     run = bench.run_one(lambda task_item, sandboxes: None)
     assert run.status == "errored"
-    assert "fhir.delete" in run.error
+    assert "step fhir.patch" in run.error
+    assert "/photo" in run.error
 
 
 def problems(bench: Workbench) -> list[str]:
@@ -179,3 +181,101 @@ def test_a_template_that_is_wrong_is_told_once(bench: Workbench) -> None:
     task(bench, f"  scenario: [{{fhir.put: {{resource: {resource}}}}}]")
     lines = problems(bench)
     assert ["nwo" in lines[0], "p" in lines[1], len(lines)] == [True, True, 2], lines
+
+
+LATER = """
+  scenario:
+    steps:
+      - at: +10m
+        %s
+  criteria:
+    - label: no other changes
+      assertion: {fhir_no_other_changes: {}}
+"""
+
+
+def spoil(*keys: str) -> Any:
+    """An agent that deletes these, and waits for what is to happen."""
+
+    def on_task(task_item: Any, sandboxes: Any) -> None:
+        for key in keys:
+            sandboxes["ehr"].delete(*key.split("/"))
+        sandboxes.wait()
+
+    return on_task
+
+
+RESULT = (
+    "{resourceType: Observation, id: late, status: final, code: {text: x}, subject: {reference: Patient/eva},"
+    " effectiveDateTime: '2026-03-02'}"
+)
+
+
+@pytest.mark.parametrize(
+    ("step", "deleted"),
+    [
+        ("fhir.patch: {resource: Observation/k1, set: {status: amended}}", "Observation/k1"),
+        ("fhir.patch: {resource: Observation/k1, operations: [{op: remove, path: /value}]}", "Observation/k1"),
+        ("fhir.delete: {resource: Observation/k1}", "Observation/k1"),
+        (f"fhir.put: {{resource: {RESULT}}}", "Patient/eva"),
+    ],
+)
+def test_an_agent_does_not_escape_a_verdict_by_spoiling_a_step(bench: Workbench, step: str, deleted: str) -> None:
+    step = step.replace("/value}", "/valueQuantity}")
+    task(bench, LATER % step)
+    run = bench.run_one(spoil(deleted))
+    assert [run.status, run.verdict, run.error] == ["completed", "fail", ""]
+    [failed] = [event["payload"] for event in bench.events(run) if event["kind"] == "scenario.step.failed"]
+    assert failed["by_agent"]
+    assert failed["step"] == step.partition(":")[0]
+
+
+def test_what_came_of_a_spoilt_step_is_spoilt_too(bench: Workbench) -> None:
+    then = f"fhir.put: {{resource: {RESULT}}}\n      - at: +20m\n        fhir.delete: {{resource: Observation/late}}"
+    task(bench, LATER % then)
+    run = bench.run_one(spoil("Patient/eva"))
+    assert [run.status, run.verdict] == ["completed", "fail"]
+
+
+def test_a_step_that_nobody_could_have_done_is_the_authors_whatever_the_agent_did(bench: Workbench) -> None:
+    task(bench, LATER % "fhir.patch: {resource: Patient/ana, operations: [{op: remove, path: /photo}]}")
+    run = bench.run_one(spoil("Observation/k1"))
+    assert run.status == "errored"
+    assert run.verdict is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ("[{fhir.patch: {resource: Patient/ana, set: {active: 'yes'}}}]", "it is true or false"),
+        ("[{fhir.patch: {resource: Patient/ana, set: {name: Silva}}}]", "it has elements of its own"),
+        ("[{fhir.patch: {resource: Patient/ana, set: {birthDate: {year: 1965}}}}]", "without elements of its own"),
+        ("[{fhir.patch: {resource: Observation/k1, set: {status: amnded}}}]", "did you mean `amended`?"),
+        ("[{fhir.patch: {resource: Patient/eve, set: {active: true}}}]", "there is no Patient/eve here"),
+        ("[{fhir.delete: {type: Patient, id: eve}}]", "there is no Patient/eve here"),
+        ("[{at: +1m, fhir.delete: {resource: Patient/eve}}]", "there is no Patient/eve here"),
+        (
+            "[{fhir.delete: {resource: Observation/k1}}, {at: +1m, fhir.delete: {resource: Observation/k1}}]",
+            "there is no Observation/k1 here",
+        ),
+        (
+            f"[{{fhir.put: {{resource: {RESULT.replace('Patient/eva', 'Patient/eve')}}}}}]",
+            "there is no Patient/eve here",
+        ),
+        (
+            "[{fhir.delete: {resource: Patient/new}},"
+            " {fhir.put: {resource: {resourceType: Patient, id: new, active: true}}}]",
+            "there is no Patient/new here",
+        ),
+    ],
+)
+def test_what_a_step_could_not_do_is_told_before_it_is_run(bench: Workbench, steps: str, message: str) -> None:
+    task(bench, f"  scenario: {{steps: {steps}}}")
+    assert any(message in line for line in problems(bench)), problems(bench)
+
+
+def test_what_an_earlier_step_put_there_can_be_acted_on(bench: Workbench) -> None:
+    put = "{fhir.put: {resource: {resourceType: Patient, id: new, active: true}}}"
+    refers = "{fhir.put: {resource: {resourceType: Basic, code: {text: x}, subject: {reference: Patient/new}}}}"
+    task(bench, f"  scenario: [{{at: +2m, fhir.delete: {{resource: Observation/k1}}}}, {put}, {refers}]")
+    assert load(bench.folder, Registered()).tasks

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.occurrence import HowMany
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import shown
 from clerkship.fhir import exact
@@ -24,7 +25,15 @@ from clerkship.model.scenario import Expected
 from clerkship.simulators.fhir.assertions.footprint import WRITES, Change, footprint
 from clerkship.simulators.fhir.assertions.leaves import covers
 from clerkship.simulators.fhir.assertions.looks import name_of
-from clerkship.simulators.fhir.assertions.query import Search, TypeName, pairs, path_mistakes, search_mistakes
+from clerkship.simulators.fhir.assertions.query import (
+    Search,
+    TypeName,
+    expected_mistakes,
+    pairs,
+    path_mistakes,
+    search_mistakes,
+    shaping_mistakes,
+)
 from clerkship.simulators.fhir.state import FhirState
 
 MOST_ROWS = 100
@@ -51,7 +60,7 @@ class ListedChange(Frozen):
         tuple[Annotated[str, AfterValidator(_plain_path)], ...],
         Field(description="of an update, the paths that are meant, with all below them; any if not given"),
     ] = ()
-    count: Annotated[Expected | None, Field(description="how many such changes")] = None
+    count: Annotated[HowMany | None, Field(description="how many such changes")] = None
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
@@ -60,12 +69,15 @@ class ListedChange(Frozen):
         type = self.type or (self.id or "").rpartition("/")[0]
         if type and type not in RESOURCE_TYPES:
             raise misplaced([(("id",), f"unknown resource type `{type}`")])
-        if type:
-            paths: list[tuple[Place, str]] = [(("where", path), path) for path in self.where]
-            paths += [(("fields", number), path) for number, path in enumerate(self.fields)]
-            found = [*search_mistakes(type, self.search), *path_mistakes(type, paths)]
-            if found:
-                raise misplaced(found)
+        paths: list[tuple[Place, str]] = [(("where", path), path) for path in self.where]
+        paths += [(("fields", number), path) for number, path in enumerate(self.fields)]
+        wanted: list[tuple[Place, str, Any]] = [(("where", path), path, said) for path, said in self.where.items()]
+        found = [*path_mistakes(type or None, paths), *expected_mistakes(type or None, wanted)]
+        found += [*(search_mistakes(type, self.search) if type else ()), *shaping_mistakes(self.search)]
+        if self.type and self.id and self.id.rpartition("/")[0] not in ("", self.type):
+            found.append((("id",), f"`{self.id}` is no {self.type}"))
+        if found:
+            raise misplaced(found)
         return self
 
     def admits(self, change: Change, view: View) -> bool:
@@ -144,7 +156,9 @@ class FhirNoOtherChanges(Assertion):
         listed = [item for item in (*self.must, *self.may) if item.admits(change, view)]
         forbidden = [item for item in self.must_not if item.admits(change, view)]
         if change.sort != "updated":
-            yield from (row.model_copy(update={"passed": False}) for row in _told(change) if forbidden or not listed)
+            if forbidden or not listed:
+                before, after = (MISSING, change.after) if change.sort == "created" else (change.before, MISSING)
+                yield _row(change, "", before, after, passed=False)
             return
         for path, (before, after) in change.paths.items():
             if not any(item.covers(path) for item in listed) or any(item.covers(path) for item in forbidden):
@@ -158,12 +172,12 @@ def _row(change: Change, path: str, before: Any, after: Any, *, passed: bool) ->
 
 
 def _told(change: Change) -> Iterator[FieldCheck]:
-    """A change that is in order: what was there, and what is."""
+    """A change that is in order: what was there, and what is; of a whole resource, that it is new or gone."""
     if change.sort == "updated":
         yield from (_row(change, path, *pair, passed=True) for path, pair in change.paths.items())
     else:
-        before, after = (MISSING, change.after) if change.sort == "created" else (change.before, MISSING)
-        yield _row(change, "", before, after, passed=True)
+        said = f"{change.sort}, as listed"
+        yield FieldCheck(path=change.key, expected=said, actual=said, passed=True, seq=change.seq)
 
 
 def _detail(counts: Sequence[FieldCheck], others: Sequence[FieldCheck], changes: Sequence[Change]) -> str:

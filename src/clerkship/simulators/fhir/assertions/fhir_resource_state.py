@@ -1,20 +1,28 @@
 """`fhir_resource_state`: the chart is as it should be at the end."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.occurrence import HowMany
 from clerkship.events.evidence import Evidence
 from clerkship.fhir.resource import Resource, key_of
+from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe, holds
 from clerkship.model.misplaced import Place, misplaced
 from clerkship.model.run import FieldCheck
-from clerkship.model.scenario import Expected
 from clerkship.simulators.fhir.assertions.field import FhirField
-from clerkship.simulators.fhir.assertions.query import Search, TypeName, pairs, path_mistakes, search_mistakes
+from clerkship.simulators.fhir.assertions.query import (
+    Search,
+    TypeName,
+    expected_mistakes,
+    pairs,
+    path_mistakes,
+    search_mistakes,
+)
 from clerkship.simulators.fhir.assertions.subject import Subject, subject_of
 from clerkship.simulators.fhir.state import FhirState
 
@@ -37,14 +45,18 @@ class FhirResourceState(Assertion):
         Literal["first", "any", "all"],
         Field(description="which of those found must have the fields; first is by the search's own order: give _sort"),
     ] = "first"
-    count: Annotated[Expected | None, Field(description="how many must be found that have all the fields")] = None
+    count: Annotated[HowMany | None, Field(description="how many must be found that have all the fields")] = None
     none: Annotated[Flag, Field(description="none may be found that has all the fields")] = False
     sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
         paths: list[tuple[Place, str]] = [(("fields", n, "path"), field.path) for n, field in enumerate(self.fields)]
+        wanted: list[tuple[Place, str, Any]] = [
+            (("fields", n, "expected"), field.path, field.expected) for n, field in enumerate(self.fields)
+        ]
         found = [*search_mistakes(self.resource_type, self.search), *path_mistakes(self.resource_type, paths)]
+        found += expected_mistakes(self.resource_type, wanted)
         if found:
             raise misplaced(found)
         counted = [key for key in ("count", "none", "which") if key in self.model_fields_set]
@@ -60,21 +72,30 @@ class FhirResourceState(Assertion):
         if self.none or self.count is not None:
             return self._by_number(looked_at, subject)
         if not looked_at:
-            return self._missing(subject)
+            return self._missing(evidence.state(FhirState, self.sandbox), subject)
         return self._of_all(looked_at, subject) if self.which == "all" else self._of_one(looked_at, subject)
 
-    def _missing(self, subject: Subject | None) -> Check:
+    def _missing(self, state: FhirState, subject: Subject | None) -> Check:
         row = FieldCheck(path=self.resource_type, expected={"gte": 1}, actual=0, passed=False)
-        fields = ((field.path, field.expected) for field in self.fields)
-        rows = (FieldCheck(path=path, expected=want, actual="(no resource)", passed=False) for path, want in fields)
-        return Check.of(False, f"there is no {self._asked(subject)}", row, *rows)
+        told = "; ".join([f"there is no {self._asked(subject)}", *self._but_for(state, subject)])
+        return Check.of(False, told, row)
 
-    def _found(self, state: FhirState, subject: Subject | None) -> Sequence[Resource]:
-        found = state.find(self.resource_type, pairs(self.search))
-        if subject is None:
-            return found
-        keys = subject.keys(state, self.resource_type)
-        return [resource for resource in found if key_of(resource) in keys]
+    def _but_for(self, state: FhirState, subject: Subject | None) -> Iterator[str]:
+        """Each condition of the search without which there would be something."""
+        for name in self.search if len(self.search) > 1 or subject is not None else ():
+            rest = {other: value for other, value in self.search.items() if other != name}
+            found = [key_of(resource) for resource in self._found(state, subject, rest)]
+            if found:
+                query = "&".join(f"{key}={value}" for key, value in pairs({name: self.search[name]}))
+                yield f"without {query} there would be {_listed(found)}"
+
+    def _found(self, state: FhirState, subject: Subject | None, search: Search | None = None) -> Sequence[Resource]:
+        asked = pairs(self.search if search is None else search)
+        found = state.find(self.resource_type, asked)
+        if subject is not None:
+            keys = subject.keys(state, self.resource_type)
+            found = [resource for resource in found if key_of(resource) in keys]
+        return found[: parse_query(self.resource_type, asked).count]  # `_sort: -date, _count: 1` is the latest
 
     def _compare(self, resource: Resource) -> Rows:
         return tuple(field.compare(resource) for field in self.fields)

@@ -1,14 +1,15 @@
 """`fhir_was_not_read`: the agent looked at no more than it needed (minimum necessary)."""
 
 from collections.abc import Collection, Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Check
 from clerkship.events.evidence import Evidence
 from clerkship.fhir.compartments import compartment_parameters
 from clerkship.fhir.reference import parse_reference, references
+from clerkship.model.misplaced import misplaced
 from clerkship.model.problem import InputError
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fhir.assertions.looks import Look
@@ -32,6 +33,13 @@ class FhirWasNotRead(Sight):
     except_types: Annotated[
         tuple[TypeName, ...], Field(description="types that may be looked at all the same, such as Patient")
     ] = ()
+
+    @model_validator(mode="after")
+    def _can_fail(self) -> Self:
+        if self.resource_type is not None and self.resource_type in self.except_types:
+            wrong = f"{self.resource_type} is what must not be read: with it among the exceptions this cannot fail"
+            raise misplaced([(("except_types",), wrong)])
+        return self
 
     def check(self, evidence: Evidence) -> Check:
         """Look for it in the log."""

@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.assertions.contract import Check
+from clerkship.assertions.occurrence import HowMany
 from clerkship.events.evidence import Evidence
 from clerkship.model.matcher import describe, holds
 from clerkship.model.run import FieldCheck
-from clerkship.model.scenario import Expected
 from clerkship.simulators.fhir.assertions.sight import Sight, listed
 
 
@@ -18,9 +18,7 @@ class FhirWasRead(Sight):
 
     name: ClassVar[str] = "fhir_was_read"
     shorthand: ClassVar[str | None] = "resource_type"
-    count: Annotated[Expected | None, Field(description="how many different resources; one or more if not given")] = (
-        None
-    )
+    count: Annotated[HowMany | None, Field(description="how many different resources; one or more if not given")] = None
 
     def check(self, evidence: Evidence) -> Check:
         """Look for it in the log."""

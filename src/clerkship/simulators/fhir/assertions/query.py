@@ -1,13 +1,13 @@
 """`search` in a criterion: search parameters of the resource's type, as an agent would write them, checked at load."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.issue import Invalid
-from clerkship.fhir.route import misstep
+from clerkship.fhir.route import misstep, misstep_anywhere, unfit, unfit_token
 from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag, Number, Whole
 from clerkship.model.misplaced import Place
@@ -51,8 +51,31 @@ def search_mistakes(type: str, search: Mapping[str, Value | tuple[Value, ...]]) 
             parse_query(type, pairs({name: value}))
         except Invalid as invalid:
             yield ("search", name), str(invalid)
+        else:
+            wrong = (unfit_token(type, name, text) for _, text in pairs({name: value}))
+            yield from ((("search", name), each) for each in wrong if each)
 
 
-def path_mistakes(type: str, paths: Iterable[tuple[Place, str]]) -> Iterator[tuple[Place, str]]:
-    """Paths that lead nowhere in a resource of this type."""
-    return ((place, wrong) for place, path in paths if (wrong := misstep(type, path)))
+SHAPING = ("_sort", "_count")
+
+
+def shaping_mistakes(search: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Of a search that each resource is held against by itself: what would say which come first, and how many."""
+    wrong = "it has no meaning here: each resource is looked at by itself"
+    return ((("search", name), f"`{name}`: {wrong}") for name in SHAPING if name in search)
+
+
+def path_mistakes(type: str | None, paths: Iterable[tuple[Place, str]]) -> Iterator[tuple[Place, str]]:
+    """Paths that lead nowhere in a resource of this type; or of any, where none is named."""
+    for place, path in paths:
+        wrong = misstep(type, path) if type is not None else misstep_anywhere(path)
+        if wrong:
+            yield place, wrong
+
+
+def expected_mistakes(type: str | None, expected: Iterable[tuple[Place, str, Any]]) -> Iterator[tuple[Place, str]]:
+    """What can never be found where it is expected."""
+    for place, path, wanted in expected if type is not None else ():
+        wrong = unfit(type or "", path, wanted)
+        if wrong:
+            yield place, f"`{path}`: {wrong}"

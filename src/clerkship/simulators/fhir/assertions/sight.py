@@ -1,13 +1,14 @@
 """Which of the agent's looks are meant: by type, id, content, whose they are, and when."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import phrase, select
+from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.expectation import all_fit
 from clerkship.fhir.fhirpath import PathText
 from clerkship.fhir.search import matches
@@ -15,7 +16,15 @@ from clerkship.model.matcher import describe
 from clerkship.model.misplaced import Place, misplaced
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.simulators.fhir.assertions.looks import Look, looks, name_of
-from clerkship.simulators.fhir.assertions.query import Search, TypeName, pairs, path_mistakes, search_mistakes
+from clerkship.simulators.fhir.assertions.query import (
+    Search,
+    TypeName,
+    expected_mistakes,
+    pairs,
+    path_mistakes,
+    search_mistakes,
+    shaping_mistakes,
+)
 from clerkship.simulators.fhir.assertions.subject import Subject, subject_of
 from clerkship.simulators.fhir.state import FhirState
 
@@ -41,12 +50,23 @@ class Sight(Assertion):
     def _makes_sense(self) -> Self:
         if self.search and self.resource_type is None:
             raise ValueError("`search` needs a `resource_type`: its parameters are those of a type")
-        if self.resource_type is not None:
-            paths: list[tuple[Place, str]] = [(("where", path), path) for path in self.where]
-            found = [*search_mistakes(self.resource_type, self.search), *path_mistakes(self.resource_type, paths)]
-            if found:
-                raise misplaced(found)
+        paths: list[tuple[Place, str]] = [(("where", path), path) for path in self.where]
+        wanted: list[tuple[Place, str, Any]] = [(("where", path), path, said) for path, said in self.where.items()]
+        found = [*path_mistakes(self.resource_type, paths), *expected_mistakes(self.resource_type, wanted)]
+        found += [*self._id_mistakes(), *shaping_mistakes(self.search)]
+        found += search_mistakes(self.resource_type, self.search) if self.resource_type is not None else ()
+        if found:
+            raise misplaced(found)
         return self
+
+    def _id_mistakes(self) -> Iterator[tuple[Place, str]]:
+        """Ids that say another type than the one that is meant, or none that there is."""
+        for id in (self.id,) if isinstance(self.id, str) else self.id or ():
+            type = id.rpartition("/")[0]
+            if type and type not in RESOURCE_TYPES:
+                yield ("id",), f"`{id}`: unknown resource type `{type}`"
+            elif type and self.resource_type not in (None, type):
+                yield ("id",), f"`{id}` is no {self.resource_type}"
 
     def every(self, evidence: Evidence) -> Sequence[Look]:
         """All that the agent looked at, in time."""
@@ -60,6 +80,8 @@ class Sight(Assertion):
     def meant(self, evidence: Evidence) -> Iterator[Look]:
         """Those that this is about."""
         state, subject = evidence.state(FhirState, self.sandbox), subject_of(evidence)
+        if subject is not None and self.resource_type is not None:
+            subject.ways(self.resource_type)
         return (look for look in self.every(evidence) if self._is_meant(look, state, subject))
 
     def _is_meant(self, look: Look, state: FhirState, subject: Subject | None) -> bool:

@@ -34,11 +34,16 @@ class Subject:
         """The resources of a type that are this record, or refer to it."""
         if type == self.type:
             return {self.key} if view.resource(self.key) is not None else set()
+        return {key for name in self.ways(type) for key in find_keys(view, type, [(name, self.key)])}
+
+    def ways(self, type: str) -> Sequence[str]:
+        """The parameters by which resources of a type refer to it; a mistake where they cannot: that none is found
+        would be taken for an answer."""
         names = self._parameters(type)
-        if not names:
+        if not names and type != self.type:
             message = f"{type} has no reference to a {self.type}, so nothing of it is about {self}"
             raise InputError.of(message, hint="leave out `input_entity_id`, and say what is meant in `search`")
-        return {key for name in names for key in find_keys(view, type, [(name, self.key)])}
+        return names
 
     def concerns(self, view: View, key: str, resource: Resource) -> bool:
         """Whether a resource, as it was at some time, is this record or refers to it."""

@@ -1,5 +1,6 @@
 """`fhir.delete`: a resource is gone."""
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from clerkship.model.problem import InputError
@@ -13,6 +14,10 @@ class Delete(OnResource):
 
     name: ClassVar[str] = "fhir.delete"
     simulator: ClassVar[str | None] = "fhir"
+
+    def leaves(self) -> tuple[Collection[str], Collection[str]]:
+        """It is gone."""
+        return (), (self.key,)
 
     def run(self, stage: Stage) -> None:
         """Do it."""

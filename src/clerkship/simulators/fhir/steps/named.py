@@ -1,11 +1,13 @@
 """A resource that a step acts on: `Patient/42`, or its type and its id."""
 
+from collections.abc import Collection, Iterable
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.reference import parse_reference
+from clerkship.model.misplaced import Place
 from clerkship.model.names import did_you_mean
 from clerkship.steps.contract import Step
 
@@ -22,6 +24,18 @@ class OnResource(Step):
     def key(self) -> str:
         """`Patient/42`."""
         return self.resource if self.resource is not None else f"{self.type}/{self.id}"
+
+    def needs(self) -> Iterable[tuple[Place, str]]:
+        """The one that it acts on."""
+        return [(("resource",) if self.resource is not None else ("id",), self.key)]
+
+    def refers(self) -> Iterable[tuple[Place, str]]:
+        """Nobody else."""
+        return ()
+
+    def leaves(self) -> tuple[Collection[str], Collection[str]]:
+        """It is still there."""
+        return (self.key,), ()
 
     @model_validator(mode="after")
     def _names_one(self) -> Self:

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from clerkship.fhir.fhirpath import plain_steps
 from clerkship.fhir.resource import Resource
-from clerkship.fhir.route import misstep
+from clerkship.fhir.route import misstep, unfit_value
 from clerkship.model.frozen import Frozen
 from clerkship.model.misplaced import Place, misplaced
 from clerkship.model.problem import InputError
@@ -63,7 +63,7 @@ class Patch(OnResource):
     def _changes_something(self) -> Self:
         if not self.operations and not self.set:
             raise ValueError("expected `operations` or `set`")
-        places: dict[Place, str] = {("set", path): _mistake(self.key, path) for path in self.set}
+        places: dict[Place, str] = {("set", path): _mistake(self.key, path, value) for path, value in self.set.items()}
         if any(places.values()):
             raise misplaced((place, wrong) for place, wrong in places.items() if wrong)
         return self
@@ -80,10 +80,12 @@ class Patch(OnResource):
         state.patch(act, self.key, operations)
 
 
-def _mistake(key: str, path: str) -> str:
+def _mistake(key: str, path: str, value: JsonValue) -> str:
     if plain_steps(path) is None:
         return f"`{path}` is no plain path, such as name[0].family"
-    return misstep(key.partition("/")[0], path)
+    type = key.partition("/")[0]
+    wrong = unfit_value(type, path, value)
+    return misstep(type, path) or (f"`{path}`: {wrong}" if wrong else "")
 
 
 def settings(resource: Resource, values: dict[str, JsonValue]) -> list[dict[str, Any]]:

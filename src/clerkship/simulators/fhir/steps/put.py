@@ -1,12 +1,15 @@
 """`fhir.put`: a resource is there, or is another from now on."""
 
 import re
+from collections.abc import Collection, Iterable
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
 from clerkship.fhir.choice import spellings
-from clerkship.fhir.resource import Resource
+from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.reference import parse_reference, references
+from clerkship.fhir.resource import Resource, key_of
 from clerkship.fhir.validation import validate
 from clerkship.model.misplaced import Place, misplaced, within
 from clerkship.simulators.fhir.state import FhirState
@@ -44,6 +47,24 @@ class Put(Step):
     simulator: ClassVar[str | None] = "fhir"
     resource: Annotated[dict[str, Any], AfterValidator(_valid), Field(description="a whole resource, valid by FHIR R4")]
     sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
+
+    def needs(self) -> Iterable[tuple[Place, str]]:
+        """It makes what is not there."""
+        return ()
+
+    def refers(self) -> Iterable[tuple[Place, str]]:
+        """What the resource refers to, of what a server could have; not itself."""
+        for path, holder in references(self.resource):
+            target = parse_reference(holder["reference"])
+            if target is not None and target.type in RESOURCE_TYPES and (target.key,) != self.leaves()[0]:
+                yield (
+                    ("resource", *_place(self.resource, f"{self.resource['resourceType']}.{path}.reference")),
+                    target.key,
+                )
+
+    def leaves(self) -> tuple[Collection[str], Collection[str]]:
+        """It is there, under the id that it has."""
+        return ((key_of(self.resource),) if "id" in self.resource else ()), ()
 
     def run(self, stage: Stage) -> None:
         """Do it."""

@@ -8,6 +8,7 @@ import orjson
 from pydantic import Field
 
 from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
+from clerkship.assertions.occurrence import HowMany
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe, holds
@@ -27,7 +28,7 @@ class FilePresent(Assertion):
     sandbox: Annotated[str | None, Field(description="which drop; the only one if not given")] = None
     text: Annotated[Expected | None, Field(description="what its text must be: literal or matcher")] = None
     fields: Annotated[tuple[FieldMatch, ...], Field(description="what its JSON must hold")] = ()
-    count: Annotated[Expected | None, Field(description="how many files must match")] = None
+    count: Annotated[HowMany | None, Field(description="how many files must match")] = None
     absent: Annotated[Flag, Field(description="no such file may be there")] = False
 
     def check(self, evidence: Evidence) -> Check:

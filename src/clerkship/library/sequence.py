@@ -1,0 +1,77 @@
+"""Whether each step of a scenario finds the records that it acts on: in the dataset, or put there by a step before."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+from clerkship.fhir.charts import chart_of
+from clerkship.library.note import Path
+from clerkship.model.dataset import Dataset
+from clerkship.model.environment import Environment
+from clerkship.model.misplaced import Place
+
+_KIND = "fhir"
+
+
+@runtime_checkable
+class OnRecords(Protocol):
+    """A step that acts on records with keys, such as `Patient/42`."""
+
+    sandbox: str | None
+
+    def needs(self) -> Iterable[tuple[Place, str]]:
+        """Those that it changes, and where in its arguments they are named."""
+        ...
+
+    def refers(self) -> Iterable[tuple[Place, str]]:
+        """Those that it refers to."""
+        ...
+
+    def leaves(self) -> tuple[Collection[str], Collection[str]]:
+        """Those that are there after it, and those that are not."""
+        ...
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The records that a sandbox begins with."""
+
+    read: Callable[[], Collection[str]]
+    """Their keys; read when they are wanted, for most tasks have no such steps."""
+    checks_references: bool
+
+
+def shelves(environment: Environment | None, datasets: Mapping[str, Dataset]) -> Mapping[str, Shelf]:
+    """By sandbox; without those of which a dataset could not be read."""
+    found: dict[str, Shelf] = {}
+    for name, simulator in environment.simulators.items() if environment is not None else ():
+        named = simulator.datasets if simulator.datasets is not None else environment.datasets if environment else ()
+        if simulator.kind == _KIND and all(each in datasets for each in named):
+            charts = [datasets[each] for each in named if datasets[each].type == _KIND]
+            found[name] = Shelf(partial(chart_of, charts), simulator.config.get("references") != "unchecked")
+    return found
+
+
+Timed = tuple[timedelta | None, Path, Any]
+"""When a step is to be done, where it is written, and itself; None for one that could not be read."""
+
+
+def missing(steps: Iterable[Timed], shelves: Mapping[str, Shelf]) -> Iterator[tuple[Path, str]]:
+    """What a step acts on and there is not, when it comes to it: those at once, then the others by their times."""
+    there: dict[str, set[str]] = {name: set() for name in shelves}
+    gone: dict[str, set[str]] = {name: set() for name in shelves}
+    only = next(iter(shelves)) if len(shelves) == 1 else ""
+    for _, path, step in sorted(steps, key=lambda timed: (timed[0] is not None, timed[0] or timedelta())):
+        if step is None:
+            return  # it may have put there what the others need
+        name = (step.sandbox or only) if isinstance(step, OnRecords) else ""
+        if not isinstance(step, OnRecords) or name not in shelves:
+            continue
+        shelf = shelves[name]
+        for place, key in (*step.needs(), *(step.refers() if shelf.checks_references else ())):
+            if key not in there[name] and (key in gone[name] or key not in shelf.read()):
+                yield [*path, *place], f"there is no {key} here: neither in the dataset nor by a step before this one"
+        made, removed = step.leaves()
+        there[name], gone[name] = (there[name] | {*made}) - {*removed}, (gone[name] | {*removed}) - {*made}
