@@ -29,11 +29,13 @@ SPEC_WORDS = {
     "config": "what may be set in the environment's file",
     "dataset": "the type of dataset it is loaded from",
     "prepare": "what it makes of its datasets, once, for every playground to lay its changes over",
-    "configure": "fills in what the config leaves to the environment: `configure(config, environment)`; nothing, if it does not say",
+    "configure": "fills in what the config leaves to the environment: `configure(config, environment)`; nothing, if "
+    "it does not say",
     "refuse": "how a `Refusal` is said in its protocol; JSON if not given",
     "assertions": "checks on its state: `prefix.name`",
     "steps": "what a scenario may do to it, `prefix.kind.verb`",
     "reactions": "kinds of events of other sandboxes that it takes in, and how",
+    "example": "path and query of a GET to try first, as `clerkship up` shows it; else its first that takes nothing",
     "converses": "whether a person can sit on it: its state is a `Conversation`",
 }
 CONSTANTS = {

@@ -176,12 +176,12 @@ def search_compartment(call: Call) -> Reply:
 
 
 def process_bundle(call: Call) -> Reply:
-    """Do several FHIR R4 interactions at once: a Bundle that is a batch (each by itself) or a transaction (all or none)."""
+    """Do several FHIR R4 interactions at once: a batch Bundle (each by itself) or a transaction (all or none)."""
     return serve(call, lambda ask: bundle.process(ask, operation_of, INTERACTIONS))
 
 
 def patient_everything(call: Call) -> Reply:
-    """All there is about one patient: FHIR R4 Patient/$everything, as a Bundle with a `next` link where there is more."""
+    """All there is about one patient (FHIR R4 $everything), as a Bundle with a `next` link where there is more."""
     return serve(call, everything.everything)
 
 
