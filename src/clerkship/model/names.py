@@ -10,7 +10,9 @@ def canonical(name: str) -> str:
 
 
 _WRITES = ("put", "drop", "write")
-_VERBS = dict.fromkeys(("create", "add", "insert", "upsert", "update", "set", "write", "put", "store"), _WRITES)
+_VERBS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    ("create", "add", "insert", "upsert", "update", "set", "write", "put", "store"), _WRITES
+)
 _VERBS |= dict.fromkeys(("remove", "destroy", "drop"), ("delete",)) | {"change": ("patch",), "edit": ("patch",)}
 """Verbs that others have for what a name with a dot says: their letters are not alike."""
 
