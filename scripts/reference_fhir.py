@@ -1,13 +1,14 @@
 """The page of the reference about the FHIR server: what is simulated, and what is refused."""
 
 import inspect
-from collections import Counter
 from collections.abc import Iterable
+from typing import get_args
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.parameters import parameters_of, refused_parameters
 from clerkship.fhir.search.criteria import MODIFIERS
 from clerkship.fhir.search.parse import MOST_PAIRS, RESULTS
+from clerkship.fhir.search.query import Prefix
 from clerkship.fhir.search.values import MOST_VALUES
 from clerkship.simulators.fhir import patch
 from clerkship.simulators.fhir.capabilities import OPERATIONS, SYSTEM_LEVEL, TYPE_LEVEL
@@ -21,6 +22,17 @@ What the sandbox of kind `fhir` does of R4's REST (its http chapter), written fr
 CapabilityStatement (`GET /metadata`) is made of. How it is reached and configured is under
 [simulators](simulators.md#fhir), why it is so under [decisions](../decisions/fhir_sandbox.md).
 """
+PREFIXES = {
+    "eq": "in the range that is given",
+    "ne": "not in it",
+    "gt": "some of it after, or more",
+    "ge": "`gt` or `eq`",
+    "lt": "some of it before, or less",
+    "le": "`lt` or `eq`",
+    "sa": "all of it after",
+    "eb": "all of it before",
+    "ap": "near it: a tenth of a number, of a date a tenth of the time between it and now",
+}
 STATUSES = """## Answers
 
 | | status |
@@ -70,6 +82,7 @@ def _interactions() -> str:
 
 def _search() -> str:
     rows = "\n".join(f"| {sort} | {_listed(MODIFIERS.get(sort, ()))} |" for sort in sorted(MODIFIERS))
+    prefixes = "\n".join(f"| `{prefix}` | {PREFIXES[prefix]} |" for prefix in get_args(Prefix))
     return f"""## Search
 
 All {len(RESOURCE_TYPES)} types, by every parameter of the table below; `_has`, chains (`subject:Patient.name`), and
@@ -80,6 +93,15 @@ Links are stable: a page begins where the last one ended, whatever was written i
 | parameters of type | modifiers |
 |---|---|
 {rows}
+
+Before a date, a number or a quantity may stand one of these prefixes; without one it is `eq`:
+
+| prefix | |
+|---|---|
+{prefixes}
+
+A date covers all of its day, month or year, in the zone of the config where it says none of its own. A `+` in a query
+is a blank; before the zone of a date it is taken for the `+` it was meant to be.
 """
 
 
@@ -100,18 +122,21 @@ On every type: {_listed(common)}. Refused on every type:
 |---|---|
 {every}
 
-| type | parameters of its own | by type | refused |
-|---|---|---|---|
+| type | parameters of its own |
+|---|---|
 {rows}
 """
 
 
 def _row(type: str, common: set[str]) -> str:
-    own = {name: found for name, found in parameters_of(type).items() if name not in common}
-    sorts = Counter(found.type for found in own.values())
-    counted = ", ".join(f"{count} {sort}" for sort, count in sorted(sorts.items()))
+    """One line: its parameters by name, those of a sort together."""
+    sorts: dict[str, list[str]] = {}
+    for name, found in sorted(parameters_of(type).items()):
+        if name not in common:
+            sorts.setdefault(found.type, []).append(name)
+    told = [f"{sort} {_listed(names)}" for sort, names in sorted(sorts.items())]
     refused = _listed(set(refused_parameters(type)) - set(refused_parameters("Resource")))
-    return f"| {type} | {len(own)} | {counted} | {refused} |"
+    return f"| {type} | {'; '.join([*told, *([f'refused {refused}'] if refused else [])])} |"
 
 
 def _bundles() -> str:

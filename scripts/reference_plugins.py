@@ -34,6 +34,7 @@ SPEC_WORDS = {
     "assertions": "checks on its state: `prefix.name`",
     "steps": "what a scenario may do to it, `prefix.kind.verb`",
     "reactions": "kinds of events of other sandboxes that it takes in, and how",
+    "example": "path and query of a GET to try first, as `clerkship up` shows it; else its first that takes nothing",
     "converses": "whether a person can sit on it: its state is a `Conversation`",
 }
 CONSTANTS = {

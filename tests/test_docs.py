@@ -1,5 +1,6 @@
 """The documentation: the reference is what the code says, and what is shown runs."""
 
+import json
 import os
 import re
 import shlex
@@ -26,6 +27,8 @@ GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 RASA_PORT = "5005"
 """Where a page has a Rasa server; whoever tests may have one there already."""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NAMED_BLOCK = re.compile(rf"(?:^`([^`\n]+)`:\n\n)?{BLOCK.pattern}", BLOCK.flags)
+"""With the file that it is, where the line before says so: JSON has no comments to say it in."""
 
 
 def test_the_reference_is_current() -> None:
@@ -52,12 +55,12 @@ def test_what_a_guide_shows_runs(page: Path, tmp_path: Path) -> None:
     if RASA_PORT in text:
         text = text.replace(RASA_PORT, str(_free_port()))
     with ExitStack() as background:
-        for language, body in BLOCK.findall(text):
+        for name, language, body in NAMED_BLOCK.findall(text):
             first, _, rest = body.partition("\n")
-            if first.startswith("# file: "):
-                target = here / first.removeprefix("# file: ").strip()
+            if name or first.startswith("# file: "):
+                target = here / (name or first.removeprefix("# file: ").strip())
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(rest, encoding="utf-8")
+                target.write_text(body if name else rest, encoding="utf-8")
             elif language == "sh":
                 for line in body.splitlines():
                     if line.endswith(" &"):
@@ -109,6 +112,17 @@ def test_links_lead_somewhere_and_yaml_is_yaml(page: Path) -> None:
     for language, body in BLOCK.findall(text):
         if language == "yaml":
             parse(body, page.name)
+        if language == "json":
+            _check_json(body)
+
+
+def _check_json(body: str) -> None:
+    """To be copied: JSON, or a line of it after another."""
+    try:
+        json.loads(body)
+    except json.JSONDecodeError:
+        for line in body.splitlines():
+            json.loads(line)
 
 
 def test_the_readme_has_its_two_commands() -> None:

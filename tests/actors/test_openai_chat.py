@@ -4,12 +4,13 @@ import json
 import socket
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import orjson
 import pytest
 
 from clerkship.actors.contract import Agent
-from clerkship.actors.openai_chat import MOST_ROUNDS, ChatAgent, ChatSolver, load_openai
+from clerkship.actors.openai_chat import MOST_ROUNDS, RESULT_LIMIT, ChatAgent, ChatSolver, load_openai
 from clerkship.llm.completions import Completions
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
@@ -328,3 +329,59 @@ def test_a_key_is_trimmed_and_one_that_cannot_be_is_not_shown() -> None:
         with pytest.raises(InputError, match="no key has") as found:
             load_settings({"OPENAI_API_KEY": broken})
         assert "ret" not in str(found.value)
+
+
+CHART_WORK = """
+    dataset: {name: chart, type: fhir, file: chart.ndjson}
+    environment: {name: clinic, now: 2026-03-02T09:00:00Z, datasets: [chart], simulators: {ehr: {kind: fhir}}}
+    task:
+      name: Count
+      task_item: {instruction: How many readings are there?}
+      criteria:
+        - {label: answers, assertion: {answer_matches: 120}}
+"""
+
+
+def test_a_result_that_is_cut_says_so_and_its_records_can_still_be_had(bench: Workbench) -> None:
+    note = "x" * 800
+    patient = {"resourceType": "Patient", "id": "ada"}
+    readings = [
+        {
+            "resourceType": "Observation",
+            "id": f"r{number:03}",
+            "status": "final",
+            "code": {"text": "weight"},
+            "subject": {"reference": "Patient/ada"},
+            "note": [{"text": note}],
+        }
+        for number in range(120)
+    ]
+    bench.write("chart.ndjson", "\n".join(json.dumps(line) for line in [patient, *readings]))
+    suite(bench, CHART_WORK)
+    said: list[str] = []
+    found: set[str] = set()
+
+    def script(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        """Ask for everything; when that is cut, for pages, by the cursor of each."""
+        if len(messages) == 2:
+            return calls(("ehr__everything", {"id": "ada"}))
+        result = results(messages)[-1]
+        if result.startswith("[cut"):
+            said.append(result)
+            return calls(("ehr__everything", {"id": "ada", "_count": 50}))
+        page = json.loads(result)
+        found.update(entry["resource"]["id"] for entry in page["entry"])
+        after = [link["url"] for link in page["link"] if link["relation"] == "next"]
+        if not after:
+            return calls(("finish", {"answer": len(found - {"ada"})}))
+        cursor = parse_qs(urlsplit(after[0]).query)["_cursor"][0]
+        return calls(("ehr__everything", {"id": "ada", "_count": 50, "_cursor": cursor}))
+
+    with Served(model(script)) as served:
+        task_run = bench.run_one(solver(served.url))
+    assert (task_run.verdict, task_run.agent_error, task_run.error) == ("pass", "", "")
+    [cut] = said
+    first, *_, last = cut.splitlines()
+    assert first.startswith(f"[cut at {RESULT_LIMIT:,} of 1")
+    assert "ask for fewer with `_count`" in first
+    assert last == f"[… {first[1:]}"

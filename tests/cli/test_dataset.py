@@ -9,6 +9,7 @@ import pytest
 from clerkship.cli.app import run
 from clerkship.fhir.resource import Resource, key_in, parse, render
 from clerkship.fhir.validation import validate
+from clerkship.service.generating import TYPES
 from clerkship.synthetic import lines
 from tests.cli.terminal import clerkship
 
@@ -103,3 +104,19 @@ def test_bad_input_is_a_sentence(arguments: list[str], said: str, capsys: pytest
     Path("a_file").touch()
     assert run([*ARGUMENTS, *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_folder_written_anew_keeps_nothing_of_the_one_before_but_what_others_put_there() -> None:
+    assert run(["dataset", "generate", "--patients", "20", "--out", "valley/"]) == 0
+    old = {path.name for path in Path("valley").iterdir()}
+    Path("valley", "Device.ndjson").write_text("{}")
+    Path("valley", "notes.ndjson").write_text("{}")
+    assert run(["dataset", "generate", "--patients", "0", "--out", "valley/", "--force"]) == 0
+    new = {path.name for path in Path("valley").iterdir()}
+    assert {"Patient.ndjson", "Claim.ndjson"} <= old - new
+    assert {"Device.ndjson", "notes.ndjson", "Practitioner.ndjson"} <= new
+    assert "Device.ndjson" not in old
+
+
+def test_every_type_that_is_generated_is_known_as_such() -> None:
+    assert set(TYPES) == {key_in(line).partition("/")[0] for line in lines(100, 7)}

@@ -61,6 +61,11 @@ def test_one_that_a_file_defines(capfd: pytest.CaptureFixture[str], tmp_path: Pa
         (["clinic-10"], "there is no dataset, file or folder `clinic-10`; did you mean `clinic-100`?"),
         (["clinic-100", "Patient/nobody"], "no Patient/nobody is in clinic-100"),
         (["clinic-100", "Pateint/a"], "no Pateint/a is in clinic-100"),
+        (["clinic-100", "Observaton"], "no Observaton is in clinic-100; did you mean `Observation`?"),
+        (["clinic-100", "Zzz"], "no Zzz is in clinic-100; there is AllergyIntolerance, Appointment, Claim"),
+        (["clinic-100", "Device"], "no Device is in clinic-100"),
+        (["clinic-100", "Patient?birtdate=1970"], "did you mean `birthdate`?"),
+        (["clinic-100", "Patient?birthdate=soon"], "'soon' is not a date"),
         (["clinic-100", "--now", "soon"], "'soon' is no time"),
         (["clinic-100", "--now", "2026-01-01"], "2026-01-01 does not say in which zone"),
     ],
@@ -74,3 +79,15 @@ def test_what_is_wrong_with_it_is_said_with_its_place(capfd: pytest.CaptureFixtu
     assert "a.ndjson:2" in shown(capfd, str(tmp_path / "a.ndjson"), code=2)
     (tmp_path / "b.txt").write_text("x")
     assert "it is not known what is in it" in shown(capfd, str(tmp_path / "b.txt"), code=2)
+
+
+def test_those_of_a_type_are_listed_and_those_that_a_search_finds(capfd: pytest.CaptureFixture[str]) -> None:
+    lines = shown(capfd, "clinic-100", "Patient").splitlines()
+    assert lines[0].startswith("Patient/pat-0001 ")
+    assert (len(lines), lines[-1]) == (51, "… and 50 more")
+    found = shown(capfd, "clinic-100", "Observation?patient=pat-0003&_sort=-date").splitlines()
+    assert len(found) > 3
+    assert all(line.startswith("Observation/obs-0003-") for line in found[:50])
+    data = orjson.loads(shown(capfd, "clinic-100", "Patient?gender=female", "--json"))
+    assert 0 < data["count"] == len(data["resources"]) < 100
+    assert shown(capfd, "clinic-100", "Patient?name=nobodyatall").strip() == "it finds none"

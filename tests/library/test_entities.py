@@ -358,3 +358,52 @@ def test_records_of_any_sort_can_be_gone_through(tmp_path: Path) -> None:
         "T [2]": {"say": "b"},
         "T [x]": {"say": "c"},
     }
+
+
+def test_where_a_record_is_not_found_nothing_is_said_of_what_needs_it(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.write(
+        "suite.yml",
+        """
+        environment: {name: clinic, datasets: [clinic-100], simulators: {ehr: {kind: fhir}}}
+        task:
+          name: T
+          for_each: {id: patient, dataset: clinic-100, type: Patient, where: {name: nobodyatall}}
+          entities:
+            - {id: reading, dataset: clinic-100, type: Observation, where: {patient: "{{ patient.reference }}"}}
+          scenario:
+            - fhir.put: {resource: {resourceType: "{{ patient.resourceType }}", birthDate: "{{ patient.birthDate }}"}}
+            - fhir.patch: {resource: "{{ patient.reference }}", set: {active: true}}
+            - fhir.delete: {type: Observation, id: "{{ reading.id }}"}
+            - fhir.delete: {type: Observatio, id: x}
+          criteria:
+            - label: one
+              assertion:
+                fhir_resource_state:
+                  resource_type: Observation
+                  search: {date: "{{ patient.birthDate }}"}
+                  fields: [{path: status, expected: {matches: "({{ reading.id }}"}}]
+            - {label: two, assertion: {answer_matches: "{{ patint.id }}"}}
+        """,
+    )
+    first, second, third = shelf.lines()
+    assert "finds no Patient with name 'nobodyatall'" in first
+    assert "Observatio" in second
+    assert third.endswith("unknown name `patint` in `patint.id`; did you mean `patient`?")
+
+
+def test_a_name_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.write("chart.yml", CHART)
+    shelf.write(
+        "task.yml",
+        """
+        task:
+          name: T
+          entities: [{id: patient, dataset: chart, type: Patient, where: {_id: p1}}]
+          task_item: {a: "{{ zzz }}", b: "{{ patient.zzz }}"}
+        """,
+    )
+    first, second = shelf.lines()
+    assert first.endswith("unknown name `zzz`; known: now, patient")
+    assert "known: active, address, age, birthDate" in second

@@ -382,3 +382,22 @@ def test_an_unknown_dataset_still_is_one(shelf: Shelf) -> None:
     shelf.write("place.yml", PLACE.replace("[d]", "[clinic-10]"))
     with pytest.raises(InputError, match="unknown dataset `clinic-10`; did you mean `clinic-100`"):
         shelf.load()
+
+
+def test_files_that_are_not_read_and_those_that_are_empty_are_named(shelf: Shelf, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for name, text in {
+        "a.ndjson": '{"resourceType": "Patient", "id": "a"}\n',
+        "b.ndjson": " \n",
+        "c.xml": "<Patient/>",
+        "more/d.txt": "x",
+        "README.md": "x",
+        ".hidden/e.txt": "x",
+    }.items():
+        (data / name).parent.mkdir(parents=True, exist_ok=True)
+        (data / name).write_text(text)
+    shelf.write("d.yml", "dataset: {name: d, type: fhir, folder: data}")
+    for _ in range(2):  # once from the cache
+        unread, empty = shelf.warnings()
+        assert "2 files are not read: c.xml, more/d.txt; names that end in .json, .ndjson or .jsonl are" in unread
+        assert "b.ndjson:1:0: it is empty" in empty

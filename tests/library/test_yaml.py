@@ -302,3 +302,23 @@ def test_a_path_through_an_include_is_found_in_the_other_file(
 
 def test_includes_are_refused_where_there_is_no_folder() -> None:
     assert flaws("a: !include b.yml\n") == [(1, 4, "includes are not allowed here")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: {b: Patient/{{ patient.id }}}", "a: {{ patient.name }} and more", "a: {b: '{{ x }}', c: x{{ y }}}"],
+)
+def test_a_template_that_is_not_quoted_is_told_to_be(text: str) -> None:
+    assert refusal(text).hint == 'quote a text with a template in it: "{{ patient.name }}"'
+
+
+def test_a_template_alone_that_is_not_quoted_is_a_key_that_is_none() -> None:
+    [flaw] = parse("a: {b: {{ patient.name }}}", "f.yml").flaws
+    assert (flaw.message, flaw.hint) == (
+        "a key must be text",
+        'quote a text with a template in it: "{{ patient.name }}"',
+    )
+
+
+def test_one_that_is_quoted_is_not_blamed() -> None:
+    assert "template" not in refusal("a: {b: '{{ x }}', c: x: y}").hint

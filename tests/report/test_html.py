@@ -284,3 +284,24 @@ def test_repetition_and_flaky_tasks_stand_in_the_header() -> None:
     assert "<b>Flaky</b> “coin &lt;b&gt;”" in page
     assert "rerun of <code>run-1</code>" in page
     assert "pass^k" not in render_html(made_up.RUN, made_up.counts(details[:1]), details[:1])
+
+
+@pytest.mark.parametrize(("number", "unfolded"), [(6, True), (7, False)])
+def test_templates_have_columns_are_folded_when_many_and_their_trials_can_be_found(number: int, unfolded: bool) -> None:
+    trials = [
+        made_up.task_run(f"T{template} [{n}]", template=f"T{template} <b>", verdict="pass" if n else "fail")
+        for template in range(number)
+        for n in (0, 1)
+    ]
+    page = page_of([made_up.detail(trial) for trial in trials])
+    assert ('<details class="rated templates" open>' in page) == unfolded
+    row = '<td>1 of 2</td><td>50%</td><td>9% to 91%</td><td>2</td><th scope="row">T3 &lt;b&gt;</th>'
+    assert row in page
+    assert page.index("</section>") < page.index('class="rated templates"')
+    assert {trial["template"] for trial in data_of(page)["trials"]} == {f"T{n} <b>" for n in range(number)}
+
+
+def test_a_path_is_broken_behind_dots_and_slashes_alone() -> None:
+    script = page_of([])
+    assert 'el("span", {}, breakable(check.path))' in script
+    assert "split(/(?<=[./])/)" in script

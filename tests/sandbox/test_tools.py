@@ -117,3 +117,30 @@ def test_a_path_may_have_signs_that_patterns_are_made_of() -> None:
     route = Route("GET", "/{type}/$every.thing", "everything", handler)
     assert route.pattern.fullmatch("/Patient/$every.thing") is not None
     assert route.pattern.fullmatch("/Patient/$everything") is None
+
+
+def test_what_a_path_takes_is_described_and_a_route_may_be_no_tool() -> None:
+    routes = (
+        Route("GET", "/{type}/{id}", "read", handler, about={"type": "such as Patient"}),
+        Route("HEAD", "/{type}/{id}", "head", handler, tool=False),
+    )
+    [tool] = tools_of("ehr", routes)
+    assert tool.parameters["properties"] == {
+        "type": {"type": "string", "description": "such as Patient"},
+        "id": {"type": "string"},
+    }
+    assert tool.request({"type": "Patient", "id": "1"}).method == "GET"
+
+
+def test_a_health_records_tools_are_few_and_each_stands_alone() -> None:
+    [spec] = [spec for spec in SPECS if spec.kind == "fhir"]
+    tools = {tool.route.operation: tool for tool in tools_of("ehr", spec.routes)}
+    assert tools.keys() == {
+        *("read", "vread", "search_type", "everything", "history_instance"),
+        *("create", "update", "patch", "delete", "bundle", "validate"),
+    }
+    for tool in tools.values():
+        assert "FHIR R4" in tool.description
+        assert all("description" in about for about in tool.parameters["properties"].values()), tool.name
+    for pages in ("everything", "history_instance"):
+        assert "`next` link" in tools[pages].parameters["properties"]["_cursor"]["description"]

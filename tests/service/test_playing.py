@@ -115,3 +115,10 @@ def test_a_person_who_is_played_is_there_too_where_a_model_is_set(bench: Workben
         door.request("GET", f"{at.path}/messages", headers=headers)
         assert b"No, thanks." in door.getresponse().read()
         door.close()
+
+
+def test_a_simulator_says_what_to_try_first(bench: Workbench) -> None:
+    bench.write("a.yml", "environment: {name: desk, simulators: {ehr: {kind: fhir}, drop: {kind: files}}}")
+    with open_play(PlayRequest(path=bench.folder), Settings(store=bench.folder / "store.db"), CATALOG) as play:
+        assert "/ehr/Patient?_count=1" in play.sandboxes["ehr"].curl
+        assert play.sandboxes["drop"].curl.endswith("/drop/files")

@@ -13,13 +13,13 @@ from clerkship.llm.completions import Completions, text_of
 from clerkship.llm.place import check_key, parse_place
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.door import Dropped, Incomplete, Refused, Sandboxes
-from clerkship.sandbox.exchange import JSON, Reply
+from clerkship.sandbox.exchange import JSON, Reply, Request
 from clerkship.sandbox.tools import BadArguments, Tool, table, tools_of
 from clerkship.settings import Settings
 
 MOST_ROUNDS = 50
-RESULT_LIMIT = 50_000
-"""Characters of a tool's result that the model is shown."""
+RESULT_LIMIT = 100_000
+"""Characters of a tool's result that the model is shown: a page of fifty resources is some 70,000."""
 FINISH: dict[str, Any] = {
     "name": "finish",
     "description": "Say that the work is done, with its answer: whatever the instruction asks for, as JSON.",
@@ -131,8 +131,7 @@ class Toolbox:
             result = f"error: {error}"
         except (KeyError, TypeError, AttributeError):
             result = "error: not a function call"
-        told = result if len(result) <= RESULT_LIMIT else f"{result[:RESULT_LIMIT]}\n… and {len(result):,} in all"
-        return {"role": "tool", "tool_call_id": call.get("id", "") if isinstance(call, dict) else "", "content": told}
+        return {"role": "tool", "tool_call_id": call.get("id", "") if isinstance(call, dict) else "", "content": result}
 
     def _do(self, name: str, arguments: dict[str, Any]) -> str:
         if name in self._own:
@@ -142,6 +141,9 @@ class Toolbox:
         tool = self._tools[name]
         request = tool.request(arguments)
         self._sandboxes.report(ActionExecuted(name=name, arguments=arguments))
+        return _cut(self._asked(tool, request), tool.route.less)
+
+    def _asked(self, tool: Tool, request: Request) -> str:
         try:
             media = request.headers.get("content-type", JSON)
             handle = self._sandboxes[tool.sandbox]
@@ -195,6 +197,14 @@ def _shown(reply: Reply) -> str:
     if not reply.ok:
         return f"refused with status {reply.status}: {body}"
     return body or f"done ({reply.status})"
+
+
+def _cut(result: str, less: str) -> str:
+    """As much as a model is shown; of a longer one it is told so before it reads and after, and how to ask for less."""
+    if len(result) <= RESULT_LIMIT:
+        return result
+    notice = f"cut at {RESULT_LIMIT:,} of {len(result):,} characters: {less or 'the rest cannot be shown'}"
+    return f"[{notice}]\n{result[:RESULT_LIMIT]}\n[… {notice}]"
 
 
 def _told(task_item: Mapping[str, JsonValue]) -> str:

@@ -1,4 +1,4 @@
-"""`clerkship dataset show`: what is in a dataset, or one resource of it."""
+"""`clerkship dataset show`: what is in a dataset, those of a type, or one resource of it."""
 
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from clerkship.service.generating import parse_now
 from clerkship.settings import load_settings
 
 MOST_LISTED = 200
+MOST_FOUND = 50
 
 
 def show(
@@ -27,13 +28,19 @@ def show(
             "`path::name` where it defines several.",
         ),
     ],
-    key: Annotated[str | None, typer.Argument(metavar="[TYPE/ID]", help="One resource of it, whole.")] = None,
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TYPE/ID|TYPE|TYPE?QUERY]",
+            help="One resource of it, whole; or those of a type, all or what a search finds.",
+        ),
+    ] = None,
     now: Annotated[
         str | None, typer.Option(metavar="TIME", help="Of one that ships: the time it is made up around.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show what is in a dataset: how many of each type, its hash, its patients; or one resource of it.
+    """Show what is in a dataset: how many of each type, its hash, its patients; or resources of it.
 
     It is read and checked as a run reads it: mistakes are listed with file and line, and the exit code is 2 then.
 
@@ -43,11 +50,17 @@ def show(
 
         clerkship dataset show clinic-100 Patient/pat-0003
 
+        clerkship dataset show clinic-100 Coverage
+
+        clerkship dataset show clinic-100 'Observation?patient=pat-0003&_sort=-date'
+
         clerkship dataset show suites/mine/data
     """
     view = find_dataset(name, load_settings(), registered(), parse_now(now) if now is not None else None)
-    if key is not None:
-        _show_resource(view, key, json=json)
+    if what is not None and "/" in what.partition("?")[0]:
+        _show_resource(view, what, json=json)
+    elif what is not None:
+        _show_found(view, view.found(what), json=json)
     elif json:
         print_json(view.data())
     else:
@@ -60,6 +73,17 @@ def _show_resource(view: DatasetView, key: str, *, json: bool) -> None:
         out().print(exact.dumps(resource).decode(), markup=False, highlight=False, soft_wrap=True)
         return
     out().print(_indented(resource), markup=False, highlight=False, soft_wrap=True)
+
+
+def _show_found(view: DatasetView, keys: list[str], *, json: bool) -> None:
+    if json:
+        print_json({"count": len(keys), "resources": keys})
+        return
+    for line in view.titles(keys[:MOST_FOUND]):
+        out().print(escape(line), soft_wrap=True)
+    more = len(keys) - MOST_FOUND
+    if not keys or more > 0:
+        out().print(f"[quiet]… and {more:,} more[/]" if keys else "[quiet]it finds none[/]")
 
 
 def _indented(data: Any, depth: int = 0) -> str:

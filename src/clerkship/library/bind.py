@@ -9,6 +9,7 @@ import orjson
 from clerkship.fhir import exact
 from clerkship.fhir.record import Charted
 from clerkship.library.template import BadTemplate, render
+from clerkship.model.names import did_you_mean
 
 MOST_WRITTEN = 10_000_000
 Path = list[int | str]
@@ -49,7 +50,8 @@ class Filler:
             if bad.unknown and bad.unknown in self.unbound:
                 self.pass_over(path)
             else:
-                self.complain(path, bad.message, bad.hint)
+                hint = did_you_mean(bad.unknown, [*self.values, *self.unbound]) if bad.unknown else ""
+                self.complain(path, bad.message, hint or bad.hint)
             return text
         self.room -= len(orjson.dumps(value))
         if self.room < 0:

@@ -15,7 +15,14 @@ from clerkship.library.check import as_list, as_map
 from clerkship.library.piece import Piece
 from clerkship.library.resources.cache import Cache, Kept, key_of
 from clerkship.library.resources.compile import Options, compile_all, when
-from clerkship.library.resources.document import Document, InlineDocument, read_file, read_tree
+from clerkship.library.resources.document import (
+    Document,
+    FileDocument,
+    InlineDocument,
+    left_alone,
+    read_file,
+    read_tree,
+)
 from clerkship.library.source import Folder, Unreadable, read_folder
 from clerkship.model.dataset import Dataset, DatasetFile, Generate
 from clerkship.model.environment import CONVERSATION, Environment
@@ -90,10 +97,17 @@ class Datasets:
                 continue
             try:
                 place = self.folder.beside(piece.file(key), target)
-                found += [read_file(place)] if key == "file" else read_tree(place)
+                found += [read_file(place)] if key == "file" else self._tree(place)
             except Unreadable as unreadable:
                 self._unreadable(piece, key, target, unreadable)
                 return None
+        return found
+
+    def _tree(self, folder: Path) -> list[FileDocument]:
+        found = read_tree(folder)
+        unread = left_alone(folder)
+        if unread is not None:
+            self.warn(unread)
         return found
 
     def _made(
@@ -136,11 +150,11 @@ class Datasets:
 def read_path(path: Path, cache: Cache, warn: Take) -> Dataset:
     """What a file of FHIR, or a folder of such files, comes to; raises InputError with all that is wrong."""
     problems: list[Problem] = []
+    datasets = Datasets(Folder(path), cache, problems.append, warn)
     try:
-        documents: list[Document] = [*read_tree(path)] if path.is_dir() else [read_file(path)]
+        documents: list[Document] = [*datasets._tree(path)] if path.is_dir() else [read_file(path)]
     except Unreadable as unreadable:
         raise InputError.of(unreadable.message, file=str(path), hint=unreadable.hint) from None
-    datasets = Datasets(Folder(path), cache, problems.append, warn)
     made = datasets._made(path.name, documents, Options(), None, CONVERSATION.now)
     if made is None:
         raise InputError(problems)

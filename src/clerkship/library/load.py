@@ -503,10 +503,13 @@ class Loader:
     def _filler(self, piece: Piece, values: Mapping[str, Any], unbound: set[str]) -> Filler:
         def note(path: list[int | str], message: str, hint: str) -> None:
             self.problem(piece.tree, path, message, hint, spoils=True)
+            pass_over(path)
 
         def pass_over(path: list[int | str]) -> None:
-            spot = piece.tree.locate(path)
-            self.folder.report.spoiled.add((spot.file, spot.line, spot.column))
+            """Nor is anything said of what it is a part of: that cannot be right while this is missing."""
+            for end in range(_call_at(path), len(path) + 1):
+                spot = piece.tree.locate(path[:end])
+                self.folder.report.spoiled.add((spot.file, spot.line, spot.column))
 
         return Filler(values, unbound, note, pass_over)
 
@@ -524,6 +527,14 @@ class Loader:
         else:
             return source
         return None
+
+
+def _call_at(path: list[int | str]) -> int:
+    """How many steps of a path lead to the arguments of the assertion or step that a text is in; all, if to none."""
+    for place, part in enumerate(path[:-1]):
+        if part == "assertion" or (isinstance(part, int) and path[place - 1] in ("steps", "scenario")):
+            return place + 2
+    return len(path)
 
 
 def _at(data: Any, path: tuple[str, ...]) -> Any:

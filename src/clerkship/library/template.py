@@ -6,7 +6,7 @@ written in words: `{{ patient.name }}` in the middle of a text is `Maria Lopez`,
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -23,6 +23,7 @@ from clerkship.model.path import MISSING, lookup, split
 OUTPUT_LIMIT = 1_000_000
 MOST_EXPRESSIONS = 10_000
 MOST_FILTERS = 20
+MOST_NAMED = 30
 LONGEST_FORM = 100
 # Possessive throughout (`++`, `*+`, `?+`): what does not fit fails at once, without trying shorter ways.
 _QUOTED = r"\"[^\"]*\"|'[^']*'"
@@ -182,9 +183,16 @@ def _find(path: str, values: Mapping[str, Any]) -> Any:
             known = here.names() if isinstance(here, Charted) else here.keys() if isinstance(here, Mapping) else ()
             within = f" in `{_short(path)}`" if part != path else ""
             unknown = part if number == 0 else ""
-            raise BadTemplate(f"unknown name `{_short(part)}`{within}", did_you_mean(part, known), unknown=unknown)
+            hint = did_you_mean(part, known) or _there(known)
+            raise BadTemplate(f"unknown name `{_short(part)}`{within}", hint, unknown=unknown)
         here = inner
     raise AssertionError(path)
+
+
+def _there(names: Collection[str]) -> str:
+    found = sorted(names)
+    more = ", …" if len(found) > MOST_NAMED else ""
+    return f"known: {', '.join(found[:MOST_NAMED])}{more}" if found else ""
 
 
 def _apply(found: "re.Match[str]", value: Any, text: Text) -> Any:

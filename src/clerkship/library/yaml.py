@@ -186,6 +186,10 @@ _ADVICE = {
 }
 
 
+_TEMPLATE = 'quote a text with a template in it: "{{ patient.name }}"'
+_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'")
+
+
 def _not_yaml(text: str, error: yaml.MarkedYAMLError) -> BadYaml:
     problem = error.problem or error.context or "it cannot be read"
     mark = error.problem_mark or error.context_mark
@@ -196,6 +200,8 @@ def _not_yaml(text: str, error: yaml.MarkedYAMLError) -> BadYaml:
     lines = text.split("\n")
     if "cannot start any token" in problem and line <= len(lines) and lines[line - 1][column - 1 : column] == "\t":
         hint = "indent with spaces, not tabs"
+    if line <= len(lines) and "{{" in _QUOTED.sub("", lines[line - 1][: column + 1]):
+        hint = _TEMPLATE
     return BadYaml(f"not YAML: {problem.removeprefix('but ')}", line, column, hint)
 
 
@@ -261,7 +267,8 @@ class _Reader:
         merged: dict[str, Any] = {}
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
-                self._flaw(key, "a key must be text", "quote it if it begins with `{` or `[`")
+                hint = _TEMPLATE if isinstance(key, MappingNode) else "quote it if it begins with `{` or `[`"
+                self._flaw(key, "a key must be text", hint)
             elif key.value == "<<" and key.tag == _PLAIN and self._merges:
                 parts = self.read(value)
                 for part in reversed(parts if isinstance(parts, list) else [parts]):

@@ -9,9 +9,25 @@ def canonical(name: str) -> str:
     return name.replace("-", "_")
 
 
+_WRITES = ("put", "drop", "write")
+_VERBS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    ("create", "add", "insert", "upsert", "update", "set", "write", "put", "store"), _WRITES
+)
+_VERBS |= dict.fromkeys(("remove", "destroy", "drop"), ("delete",)) | {"change": ("patch",), "edit": ("patch",)}
+"""Verbs that others have for what a name with a dot says: their letters are not alike."""
+
+
+def _by_meaning(name: str, known: Iterable[str]) -> str | None:
+    kind, _, verb = name.lower().rpartition(".")
+    return next((f"{kind}.{same}" for same in _VERBS.get(verb, ()) if kind and f"{kind}.{same}" in known), None)
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like this one, if any is like it at all."""
     lowered = {candidate.lower(): candidate for candidate in sorted(known)}
+    meant = _by_meaning(name, lowered)
+    if meant is not None:
+        return lowered[meant]
     found = get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
     return lowered[found[0]] if found else None
 

@@ -28,6 +28,7 @@ def row(detail: TaskDetail) -> dict[str, Any]:
         "crashed": bool(run.agent_error),
         "score": run.score,
         "tags": run.tags[:20],
+        **({"template": run.template} if run.template else {}),
     }
 
 

@@ -11,11 +11,12 @@ from clerkship.report.judged import NOT_IN_VERDICT, Judged
 from clerkship.report.outcome import GRADED, OUTCOMES, ended, outcome, tally
 from clerkship.report.percent import percent
 from clerkship.report.repeats import Repeats, curves
-from clerkship.report.templates import Templates
+from clerkship.report.templates import TemplateRate, Templates
 
 ROWS_WITHOUT_SCRIPT = 2_000
 MOST_NAMED = 12
 MOST_RATED = 200
+MOST_UNFOLDED = 6
 _RARE = ("invalid_person",)
 _ABOUT = {"judge": "Judge", "errors": "Errors", "votes": "Votes", "flips": "Flips", "people": "People"}
 _ABOUT |= {"quality": "Quality", "models": "Models"}
@@ -34,8 +35,9 @@ def render_header(
 <p class="agent">Agent <code>{escape(run.solver)}</code></p></div>
 <section class="summary" aria-label="Verdicts">
 {_rate(counts)}{_bar(counts)}{_tally(counts)}{_repeated(repeated)}{_notes(run, counts)}
-{_templates(templates)}{_judged(judged)}
+{_judged(judged)}
 </section>
+{_templates(templates)}
 {_facts(run)}
 </header>"""
 
@@ -95,13 +97,28 @@ def _repeated(found: Repeats | None) -> str:
 def _templates(found: Templates | None) -> str:
     """How often each template was done right, over its records."""
     rates = found.rates() if found is not None else []
-    rows = "".join(
-        f'<tr><th scope="row">{escape(rate.task)}</th><td>{escape(rate.words())}</td></tr>'
-        for rate in rates[:MOST_RATED]
-    )
+    if not rates:
+        return ""
+    titles = "".join(f'<th scope="col">{title}</th>' for title in ("passed", "rate", "95 % interval", "tasks"))
+    rows = "".join(_template(rate) for rate in rates[:MOST_RATED])
     more = f"<p>{len(rates) - MOST_RATED:,} more templates are left out.</p>" if len(rates) > MOST_RATED else ""
     head = f"<summary>{len(rates):,} template{'s' * (len(rates) != 1)}, by their records</summary>"
-    return f'<details class="rated" open>{head}<table>{rows}</table>{more}</details>' if rates else ""
+    table = f'<table><thead><tr>{titles}<th scope="col">template</th></tr></thead><tbody>{rows}</tbody></table>'
+    unfolded = " open" if len(rates) <= MOST_UNFOLDED else ""
+    return f'<details class="rated templates"{unfolded}>{head}{table}{more}</details>'
+
+
+def _template(rate: TemplateRate) -> str:
+    sure = rate.interval
+    numbers = [
+        f"{rate.passed:,} of {rate.graded:,}",
+        percent(sure.rate) if sure is not None else "none",
+        f"{percent(sure.low)} to {percent(sure.high)}" if sure is not None else "",
+        f"{len(rate.tasks):,}",
+    ]
+    tone = "skipped" if sure is None else "pass" if rate.passed == rate.graded else "fail"
+    cells = "".join(f"<td>{number}</td>" for number in numbers)
+    return f'<tr class="is-{tone}">{cells}<th scope="row">{escape(rate.task)}</th></tr>'
 
 
 def _judged(found: Judged | None) -> str:

@@ -46,6 +46,9 @@ class Route:
         body: Body | None = None,
         media: str = "",
         open_query: str = "",
+        about: Mapping[str, str] = MappingProxyType({}),
+        less: str = "",
+        tool: bool = True,
     ) -> None:
         self.method, self.path, self.operation, self.handler = method, path, operation, handler
         self.query, self.body = query, body
@@ -53,6 +56,12 @@ class Route:
         """What the body is called, where its sort does not say it."""
         self.open_query = open_query
         """Where any name may stand in the query: what to write there."""
+        self.about = about
+        """What the parameters of its path are."""
+        self.less = less
+        """How to ask for less, where an answer may be long."""
+        self.tool = tool
+        """Whether a model is given it as a tool; what another operation does as well only makes a choice harder."""
         self.params = tuple(name for name, _ in _PARAMETER.findall(path))
         literal, *rest = _PARAMETER.split(path)  # then name, star and literal, again and again
         parts = [

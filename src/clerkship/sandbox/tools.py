@@ -68,7 +68,7 @@ class Tool:
 
 
 def tools_of(sandbox: str, routes: Sequence[Route]) -> list[Tool]:
-    """Every operation of a sandbox."""
+    """The operations of a sandbox that are tools."""
     return [
         Tool(
             tool_name(sandbox, route.operation),
@@ -79,6 +79,7 @@ def tools_of(sandbox: str, routes: Sequence[Route]) -> list[Tool]:
             routes,
         )
         for route in routes
+        if route.tool
     ]
 
 
@@ -103,7 +104,10 @@ def tool_name(sandbox: str, operation: str) -> str:
 
 
 def _parameters(route: Route) -> dict[str, Any]:
-    properties: dict[str, Any] = {name: {"type": "string"} for name in route.params}
+    properties: dict[str, Any] = {
+        name: {"type": "string"} | ({"description": route.about[name]} if name in route.about else {})
+        for name in route.params
+    }
     properties |= {name: {"type": "string", "description": about} for name, about in route.query.items()}
     if route.open_query:
         properties[OPEN_QUERY] = {"type": "string", "description": route.open_query}

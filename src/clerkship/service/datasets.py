@@ -1,16 +1,19 @@
 """Look into a dataset: one that ships, one that a file defines, or FHIR as it lies on disk."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from clerkship.engine.catalog import Registered
-from clerkship.fhir.chart import Chart
+from clerkship.fhir.chart import Chart, Untouched
 from clerkship.fhir.charts import chart_of
+from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import Resource, parse
+from clerkship.fhir.search import find_keys
 from clerkship.fhir.wording import title
 from clerkship.library.datasets import BUILT_IN, made_up, read_path
 from clerkship.library.load import load
@@ -46,7 +49,7 @@ class DatasetView:
 
     def patients(self) -> list[str]:
         """Who is in it, a line each."""
-        return [title(parse(self.chart[key])) for key in self.chart.of_type("Patient")]
+        return self.titles(self.chart.of_type("Patient"))
 
     def resource(self, key: str) -> Resource:
         """One of its resources, by `Type/id`."""
@@ -56,8 +59,22 @@ class DatasetView:
             return parse(self.chart[key])
         type = key.partition("/")[0]
         known = self.chart.of_type(type)
-        hint = did_you_mean(key, known or self.chart.types)
+        hint = did_you_mean(key, known or self.chart.types) or f"there is {', '.join(known or self.chart.types)}"
         raise InputError.of(f"no {key} is in {self.dataset.name}", hint=hint if len(hint) < 300 else hint[:300] + "…")
+
+    def found(self, query: str) -> list[str]:
+        """The keys of all of a type (`Observation`), or of those that a search finds (`Observation?code=2823-3`)."""
+        type, _, asked = query.partition("?")
+        if self.dataset.type != "fhir" or not self.chart.of_type(type):
+            self.resource(type)  # says what there is instead
+        try:
+            return find_keys(Untouched(self.chart), type, parse_qsl(asked, keep_blank_values=True))
+        except Invalid as invalid:
+            raise InputError.of(f"{query[:200]}: {invalid}") from None
+
+    def titles(self, keys: Iterable[str]) -> list[str]:
+        """Resources, a line each."""
+        return [title(parse(self.chart[key])) for key in keys]
 
     def data(self) -> dict[str, Any]:
         """As plain data."""

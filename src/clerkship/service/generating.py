@@ -19,6 +19,12 @@ from clerkship.synthetic.times import instant
 BASE = "https://riverbend.example/fhir/"
 """What resources of a Bundle are at; relative references in them mean the same place."""
 BUNDLE, NDJSON = "bundle.json", ".ndjson"
+TYPES = (
+    *("AllergyIntolerance", "Appointment", "Claim", "Condition", "Coverage", "DiagnosticReport", "DocumentReference"),
+    *("Encounter", "Immunization", "Location", "MedicationRequest", "Observation", "Organization", "Patient"),
+    *("Practitioner", "PractitionerRole", "Procedure", "Schedule", "ServiceRequest", "Slot"),
+)
+"""All that it may write a file for."""
 
 
 @dataclass(frozen=True)
@@ -121,11 +127,21 @@ class Place:
 
 
 def save(made: Generated, place: Place) -> list[Path]:
-    """Write it, and say which files that made."""
+    """Write it, and say which files that made; those of types that it has no more go, those of others stay."""
     files = _files(made, place)
     for path, pieces in files.items():
         _write(path, pieces)
+    if place.folder:
+        for path in {place.target / f"{type}{NDJSON}" for type in TYPES} - files.keys():
+            _remove(path)
     return list(files)
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise PlatformError(f"{path} cannot be removed: {error.strerror}") from None
 
 
 def _files(made: Generated, place: Place) -> dict[Path, Iterable[bytes]]:

@@ -253,8 +253,9 @@ def _play(where: Whereabouts, playground: Playground, task: Task | None, seed: i
 
 
 def _way(sandbox: Sandbox, url: str) -> Way:
-    plain = [route.path for route in sandbox.spec.routes if route.method == "GET" and not re.search("[{*]", route.path)]
-    return Way(sandbox.spec.kind, url, sandbox.token, _curl(sandbox.token, url + (plain[0] if plain else "/")))
+    spec = sandbox.spec
+    plain = [route.path for route in spec.routes if route.method == "GET" and not re.search("[{*]", route.path)]
+    return Way(spec.kind, url, sandbox.token, _curl(sandbox.token, url + (spec.example or next(iter(plain), "/"))))
 
 
 def _curl(token: str, url: str, *options: str) -> str:

@@ -57,5 +57,7 @@ class Spec:
     steps: tuple[type[Step], ...] = ()
     reactions: Mapping[str, React] = field(default_factory=dict)
     """Event kinds of other sandboxes it can take in, and how."""
+    example: str = ""
+    """Path and query of a GET to try first; where it says none, its first route that takes nothing."""
     converses: bool = False
     """Whether a person can sit on it: its state is a Conversation."""

@@ -1,6 +1,9 @@
 """Searching: pages, links, what comes along, and what is said of what was left out."""
 
+import http.client
+import json
 from itertools import pairwise
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -165,3 +168,29 @@ def test_a_compartment_is_searched_by_post_too() -> None:
 def test_what_the_types_searched_do_not_share_is_said() -> None:
     said = Server().get("?birthdate=1970").json["issue"][0]["diagnostics"]
     assert said == "the types searched do not all have a search parameter 'birthdate'"
+
+
+@pytest.mark.parametrize("when", ["T09:30:00+00:00", "T09:30:00%2B00:00", "T09:30+00:00"])
+def test_a_plus_that_was_not_escaped_is_still_that_of_a_zone(when: str) -> None:
+    server = Server(*CHART)
+    address = urlsplit(server.rig.url())
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
+    target = f"{address.path}/Observation?date=2026-02-20{when}&_summary=count"
+    connection.request("GET", target, headers={"Authorization": f"Bearer {server.rig.token}"})
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    assert (answer.status, json.loads(body).get("total")) == (200, 1), body
+
+
+def test_a_blank_that_is_no_plus_is_refused() -> None:
+    for wrong in ("2026-02-20%2009:30", "2026-02-20T09:30%2000"):
+        assert Server().get(f"Observation?date={wrong}").codes == ["value"]
+
+
+def test_a_mistyped_parameter_gets_the_nearest() -> None:
+    answer = Server().get("Patient?birtdate=1970")
+    assert answer.status == 400
+    assert answer.json["issue"][0]["diagnostics"] == (
+        "Patient has no search parameter 'birtdate'; did you mean `birthdate`?"
+    )

@@ -19,6 +19,7 @@ from clerkship.fhir.search.query import (
     Together,
 )
 from clerkship.fhir.search.values import alternatives, boolean, plain, read, split
+from clerkship.model.names import did_you_mean
 
 DEEPEST = 10
 """More links of a chain than this are refused."""
@@ -75,7 +76,10 @@ def known(type: str, label: str) -> Parameter:
         return found
     where = f"{type} has no" if type != "Resource" else "the types searched do not all have a"
     reason = refused_parameters(type).get(label)
-    raise Unknown(f"{label}: {reason}" if reason else f"{where} search parameter {label!r}")
+    if reason:
+        raise Unknown(f"{label}: {reason}")
+    hint = did_you_mean(label[:80], parameters_of(type))
+    raise Unknown(f"{where} search parameter {label!r}" + (f"; {hint}" if hint else ""))
 
 
 def _single(type: str, name: str, parameter: Parameter, modifier: str, text: str, meaning: Meaning) -> Criterion:

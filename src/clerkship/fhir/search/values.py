@@ -14,6 +14,8 @@ from clerkship.fhir.search.terms import normal
 MOST_VALUES = 1000
 """More alternatives of one parameter than this are refused: no honest question has as many."""
 _PREFIX = re.compile(r"(eq|ne|gt|ge|lt|le|sa|eb|ap)?(.*)", re.DOTALL)
+_UNESCAPED = re.compile(r"(T[\d:.]+) (\d\d:\d\d)")
+"""A time whose zone was written with a bare `+`, which in a URL's query means a blank."""
 _RELATIVE = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/[A-Za-z0-9\-.]{1,64})?")
 
 
@@ -123,7 +125,7 @@ def moment(name: str, text: str, meaning: Meaning) -> Moment:
     """A date with its prefix; `ap` is a tenth of the way to now, where now is known (R4 §3.1.1.4.5)."""
     prefix, written = _prefixed(plain(text))
     try:
-        low, high = date_span(written, meaning.zone)
+        low, high = date_span(_UNESCAPED.sub(r"\1+\2", written), meaning.zone)
     except ValueError as error:
         raise invalid("value", f"{name}: {error}") from None
     if prefix == "ap" and meaning.now is not None:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
@@ -62,7 +62,7 @@ class _Compiler:
 
     def run(self, documents: Iterable[Document], beside: Sequence[bytes]) -> Compiled:
         reader = Reader(self._out.problems.append)
-        links = Links(entry for document in documents for entry in reader.read(document))
+        links = Links(entry for document in documents for entry in self._read(reader, document))
         for entry in links.entries:
             try:
                 self._take(links, entry)
@@ -76,6 +76,11 @@ class _Compiler:
         if not self._out.problems:
             self._out.warnings += _dangling(self._out.lines, self._places)
         return self._out
+
+    def _read(self, reader: Reader, document: Document) -> Iterator[Entry]:
+        if document.is_lines and not document.data.strip():
+            self._out.warnings.append(document.problem(1, (), "it is empty", "a resource stands on a line of its own"))
+        return reader.read(document)
 
     def _take(self, links: Links, entry: Entry) -> None:
         resource, wrong = links.resolved(entry)

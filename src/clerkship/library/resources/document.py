@@ -17,6 +17,9 @@ from clerkship.model.problem import Problem
 MOST_BYTES = 2_000_000_000
 _LINES = (".ndjson", ".jsonl")
 SUFFIXES = (".json", *_LINES)
+_NO_DATA = (".yml", ".yaml", ".py", ".md", "LICENSE", "Makefile")
+"""What lies beside data in a folder, and nobody takes for it."""
+_SHOWN = 5
 Steps = tuple[int | str, ...]
 
 
@@ -131,6 +134,23 @@ def read_tree(folder: Path) -> list[FileDocument]:
     if sum(len(document.data) for document in found) > MOST_BYTES:
         raise Unreadable(f"it has more than {MOST_BYTES // 1_000_000:,} MB")
     return found
+
+
+def left_alone(folder: Path) -> Problem | None:
+    """A warning that names what in a folder may have been meant to be read, and was not."""
+    names = sorted(
+        Path(place, name).relative_to(folder).as_posix()
+        for place, folders, files in os.walk(folder)
+        for name in files
+        if not name.startswith(".")
+        and not name.removesuffix(".gz").endswith((*SUFFIXES, *_NO_DATA))
+        and not any(part.startswith(".") for part in Path(place).relative_to(folder).parts)
+    )
+    if not names:
+        return None
+    told = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
+    message = f"{len(names):,} file{'s are' if len(names) > 1 else ' is'} not read: {told}"
+    return Problem(file=str(folder), message=message, hint=f"names that end in {_listed(SUFFIXES)} are")
 
 
 def _refuse(error: OSError) -> None:

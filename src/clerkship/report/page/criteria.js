@@ -97,7 +97,7 @@ function evidenceTable(criterion, evidence, trial) {
   const head = ["Field", "Expected", "Actual", "Event"].map((title) => el("th", { scope: "col" }, title));
   const rows = evidence.map((check) => el("tr", { class: check.passed ? "is-pass" : "is-fail" },
     el("th", { scope: "row" }, icon(check.passed ? "pass" : "fail"),
-      el("span", { class: "hidden" }, check.passed ? "as expected: " : "not as expected: "), el("span", {}, check.path)),
+      el("span", { class: "hidden" }, check.passed ? "as expected: " : "not as expected: "), el("span", {}, breakable(check.path))),
     el("td", { "data-label": "Expected" }, expectedValue(check.expected)),
     el("td", { "data-label": "Actual" }, el("div", { class: "value actual" }, plainValue(check.actual))),
     el("td", { class: "at" }, check.seq ? eventLink(trial, check.seq) : null)));

@@ -26,6 +26,11 @@ function icon(name) {
   return svg("svg", { class: "icon", "aria-hidden": "true" }, svg("use", { href: `#icon-${name}` }));
 }
 
+// A path may go on in the next line behind a dot or a slash, rather than inside a word.
+function breakable(path) {
+  return String(path).split(/(?<=[./])/).map((part) => [part, el("wbr", {})]);
+}
+
 function badge(text, kind, title) {
   return el("span", { class: `badge ${kind || ""}`, title }, text);
 }

@@ -1,6 +1,6 @@
 // The list of trials, its filters, and the keys that move through it.
 
-const filter = { outcome: "", text: "" };
+const filter = { outcome: "", text: "", template: "" };
 let items = [];
 
 function buildList(trials) {
@@ -57,19 +57,41 @@ function showOnly(outcome) {
   if (items[selected - 1].node.hidden) move(1);
 }
 
+// A template of the header shows its trials alone; once more, and all are shown again.
+function filterByTemplate() {
+  for (const cell of document.querySelectorAll(".templates tbody th")) {
+    const template = cell.textContent;
+    cell.replaceChildren(el("button", {
+      type: "button",
+      class: "of-template",
+      title: "Show its trials alone",
+      "data-template": template,
+      "aria-pressed": "false",
+      click: () => {
+        narrow({ template: filter.template === template ? "" : template });
+        if (items[selected - 1].node.hidden) move(1);
+      },
+    }, template));
+  }
+}
+
 function narrow(change) {
   Object.assign(filter, change);
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   for (const item of items) {
-    const fits = !filter.outcome || item.trial.outcome === filter.outcome;
+    const fits = (!filter.outcome || item.trial.outcome === filter.outcome) && (!filter.template || item.trial.template === filter.template);
     item.node.hidden = !(fits && words.every((word) => item.text.includes(word)));
   }
   for (const chip of document.querySelectorAll(".chip")) {
     chip.setAttribute("aria-pressed", String(chip.dataset.outcome === filter.outcome));
   }
+  for (const button of document.querySelectorAll(".of-template")) {
+    button.setAttribute("aria-pressed", String(button.dataset.template === filter.template));
+  }
   const left = items.filter((item) => !item.node.hidden).length;
   const all = left === items.length;
-  document.querySelector(".shown").textContent = all ? plural(left, "trial") : `${left} of ${plural(items.length, "trial")}`;
+  const told = all ? plural(left, "trial") : `${left} of ${plural(items.length, "trial")}`;
+  document.querySelector(".shown").textContent = filter.template ? `${told}, of “${filter.template}”` : told;
 }
 
 function mark(number) {

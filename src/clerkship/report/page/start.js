@@ -42,6 +42,7 @@ function start() {
   copyable();
   DATA.trials.forEach(prepare);
   buildList(DATA.trials);
+  filterByTemplate();
   if (DATA.trials.length) route();
   window.addEventListener("hashchange", route);
   window.addEventListener("beforeprint", unfoldForPrint);

@@ -26,6 +26,7 @@ SPEC = Spec(
     routes=ROUTES,
     handle=Fhir,
     exercise=EXERCISE,
+    example="/Patient?_count=1",
     config=FhirConfig,
     dataset="fhir",
     prepare=chart_of,

@@ -26,7 +26,18 @@ from clerkship.simulators.fhir.wire import (
     prettily,
 )
 
-SEARCH = "search parameters as in a URL, such as name=smith&birthdate=ge1970&_count=10"
+SEARCH = (
+    "FHIR R4 search parameters as in a URL, such as name=smith&birthdate=ge1970&_count=10;"
+    " for the next page, what stands behind the ? of the answer's `next` link"
+)
+PAGE = {"_cursor": "the `_cursor` of the answer's `next` link, for the next page; the other arguments stay the same"}
+TYPE = {"type": "FHIR R4 resource type, such as Observation"}
+ABOUT = TYPE | {
+    "id": "the resource's id, such as 42 of Observation/42",
+    "version": "the version's id: `meta.versionId` of the resource as it was",
+}
+PATIENT = {"id": "the patient's id, such as 42 of Patient/42"}
+FEWER = "ask for fewer with `_count`, and go on by the `next` link of that page"
 
 
 class AnyResource(BaseModel):
@@ -85,27 +96,27 @@ def _told(text: str) -> bytes:
 
 
 def read_capabilities(call: Call) -> Reply:
-    """What this server can do: its CapabilityStatement."""
+    """What this FHIR R4 server can do: its CapabilityStatement."""
     return serve(call, lambda ask: capabilities.read(ask, ROUTES))
 
 
 def read(call: Call) -> Reply:
-    """One resource as it is now."""
+    """Read one FHIR R4 resource, by its type and id, as it is now."""
     return serve(call, reading.read)
 
 
 def vread(call: Call) -> Reply:
-    """One resource as it was in a version."""
+    """Read one FHIR R4 resource as it was in an earlier version."""
     return serve(call, reading.vread)
 
 
 def create(call: Call) -> Reply:
-    """A new resource, under an id the server chooses; answered with the resource as it is kept."""
+    """Create a FHIR R4 resource, under an id the server chooses; answered with the resource as it is kept."""
     return serve(call, interactions.create)
 
 
 def update(call: Call) -> Reply:
-    """A whole resource, as it is to be from now on; its `id` is that of the path."""
+    """Replace a FHIR R4 resource: the body is the whole resource as it is to be, with its `id`."""
     return serve(call, interactions.update)
 
 
@@ -115,7 +126,7 @@ def conditional_update(call: Call) -> Reply:
 
 
 def patch(call: Call) -> Reply:
-    """Change a resource by a JSON Patch (RFC 6902)."""
+    """Change parts of a FHIR R4 resource by a JSON Patch (RFC 6902): a list of operations."""
     return serve(call, interactions.patch)
 
 
@@ -125,7 +136,7 @@ def conditional_patch(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Delete a resource; its versions stay."""
+    """Delete a FHIR R4 resource; its versions stay."""
     return serve(call, interactions.delete)
 
 
@@ -135,7 +146,7 @@ def conditional_delete(call: Call) -> Reply:
 
 
 def history_instance(call: Call) -> Reply:
-    """All versions of a resource, the newest first."""
+    """All versions of one FHIR R4 resource, the newest first, as a Bundle with a `next` link where there are more."""
     return serve(call, history.history)
 
 
@@ -150,7 +161,7 @@ def history_system(call: Call) -> Reply:
 
 
 def search_type(call: Call) -> Reply:
-    """Resources of a type that match, as a Bundle with a `next` link where there are more."""
+    """Search for FHIR R4 resources of a type: those that match, as a Bundle with a `next` link where there are more."""
     return serve(call, searching.search)
 
 
@@ -180,12 +191,12 @@ def search_compartment_by_post(call: Call) -> Reply:
 
 
 def process_bundle(call: Call) -> Reply:
-    """A batch (each entry by itself) or a transaction (all entries or none)."""
+    """Do several FHIR R4 interactions at once: a batch Bundle (each by itself) or a transaction (all or none)."""
     return serve(call, lambda ask: bundle.process(ask, operation_of, INTERACTIONS))
 
 
 def patient_everything(call: Call) -> Reply:
-    """All there is about a patient."""
+    """All there is about one patient (FHIR R4 $everything), as a Bundle with a `next` link where there is more."""
     return serve(call, everything.everything)
 
 
@@ -195,7 +206,7 @@ def patient_everything_by_post(call: Call) -> Reply:
 
 
 def validate_type(call: Call) -> Reply:
-    """What is wrong with a resource, without keeping it: always an OperationOutcome."""
+    """What is wrong with a FHIR R4 resource, without keeping it: always an OperationOutcome."""
     return serve(call, validate.validate)
 
 
@@ -205,18 +216,34 @@ def validate_instance(call: Call) -> Reply:
 
 
 ROUTES = (
-    Route("GET", "/metadata", "capabilities", read_capabilities),
-    Route("GET", "/_history", "history_system", history_system, query=history.PARAMETERS),
-    Route("GET", "/{type}/_history", "history_type", history_type, query=history.PARAMETERS),
-    Route("GET", "/Patient/{id}/$everything", "everything", patient_everything, query=everything.PARAMETERS),
-    Route("GET", "/{type}/{id}", "read", read),
-    Route("GET", "/{type}/{id}/_history/{version}", "vread", vread),
-    Route("GET", "/{type}/{id}/_history", "history_instance", history_instance, query=history.PARAMETERS),
-    Route("GET", "/{type}/{id}/{other}", "search_compartment", search_compartment, open_query=SEARCH),
-    Route("GET", "/{type}", "search_type", search_type, open_query=SEARCH),
-    Route("GET", "/", "search_system", search_system, open_query=SEARCH),
-    Route("POST", "/_search", "search_system_by_post", search_system_by_post, body="text", media=FORM),
-    Route("POST", "/{type}/_search", "search_type_by_post", search_type_by_post, body="text", media=FORM),
+    Route("GET", "/metadata", "capabilities", read_capabilities, tool=False),
+    Route("GET", "/_history", "history_system", history_system, query=history.PARAMETERS, tool=False),
+    Route("GET", "/{type}/_history", "history_type", history_type, query=history.PARAMETERS, tool=False),
+    Route(
+        "GET",
+        "/Patient/{id}/$everything",
+        "everything",
+        patient_everything,
+        query=everything.PARAMETERS | PAGE,
+        about=PATIENT,
+        less=FEWER,
+    ),
+    Route("GET", "/{type}/{id}", "read", read, about=ABOUT),
+    Route("GET", "/{type}/{id}/_history/{version}", "vread", vread, about=ABOUT),
+    Route(
+        "GET",
+        "/{type}/{id}/_history",
+        "history_instance",
+        history_instance,
+        query=history.PARAMETERS | PAGE,
+        about=ABOUT,
+        less=FEWER,
+    ),
+    Route("GET", "/{type}/{id}/{other}", "search_compartment", search_compartment, open_query=SEARCH, tool=False),
+    Route("GET", "/{type}", "search_type", search_type, open_query=SEARCH, about=TYPE, less=FEWER),
+    Route("GET", "/", "search_system", search_system, open_query=SEARCH, tool=False),
+    Route("POST", "/_search", "search_system_by_post", search_system_by_post, body="text", media=FORM, tool=False),
+    Route("POST", "/{type}/_search", "search_type_by_post", search_type_by_post, body="text", media=FORM, tool=False),
     Route(
         "POST",
         "/{type}/{id}/{other}/_search",
@@ -224,6 +251,7 @@ ROUTES = (
         search_compartment_by_post,
         body="text",
         media=FORM,
+        tool=False,
     ),
     Route(
         "POST",
@@ -232,12 +260,21 @@ ROUTES = (
         patient_everything_by_post,
         body=AnyResource,
         media=FHIR_JSON,
+        tool=False,
     ),
-    Route("POST", "/{type}/$validate", "validate", validate_type, body=AnyResource, media=FHIR_JSON),
-    Route("POST", "/{type}/{id}/$validate", "validate_instance", validate_instance, body=AnyResource, media=FHIR_JSON),
-    Route("POST", "/{type}", "create", create, body=AnyResource, media=FHIR_JSON),
+    Route("POST", "/{type}/$validate", "validate", validate_type, body=AnyResource, media=FHIR_JSON, about=TYPE),
+    Route(
+        "POST",
+        "/{type}/{id}/$validate",
+        "validate_instance",
+        validate_instance,
+        body=AnyResource,
+        media=FHIR_JSON,
+        tool=False,
+    ),
+    Route("POST", "/{type}", "create", create, body=AnyResource, media=FHIR_JSON, about=TYPE),
     Route("POST", "/", "bundle", process_bundle, body=AnyResource, media=FHIR_JSON),
-    Route("PUT", "/{type}/{id}", "update", update, body=AnyResource, media=FHIR_JSON),
+    Route("PUT", "/{type}/{id}", "update", update, body=AnyResource, media=FHIR_JSON, about=ABOUT),
     Route(
         "PUT",
         "/{type}",
@@ -246,13 +283,21 @@ ROUTES = (
         body=AnyResource,
         media=FHIR_JSON,
         open_query=SEARCH,
+        tool=False,
     ),
-    Route("PATCH", "/{type}/{id}", "patch", patch, body=JsonPatch, media=JSON_PATCH),
+    Route("PATCH", "/{type}/{id}", "patch", patch, body=JsonPatch, media=JSON_PATCH, about=ABOUT),
     Route(
-        "PATCH", "/{type}", "conditional_patch", conditional_patch, body=JsonPatch, media=JSON_PATCH, open_query=SEARCH
+        "PATCH",
+        "/{type}",
+        "conditional_patch",
+        conditional_patch,
+        body=JsonPatch,
+        media=JSON_PATCH,
+        open_query=SEARCH,
+        tool=False,
     ),
-    Route("DELETE", "/{type}/{id}", "delete", delete),
-    Route("DELETE", "/{type}", "conditional_delete", conditional_delete, open_query=SEARCH),
+    Route("DELETE", "/{type}/{id}", "delete", delete, about=ABOUT),
+    Route("DELETE", "/{type}", "conditional_delete", conditional_delete, open_query=SEARCH, tool=False),
 )
 
 INTERACTIONS: Mapping[str, Callable[[Ask], Answer]] = {

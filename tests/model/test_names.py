@@ -1,0 +1,24 @@
+"""The nearest name to a wrong one: by its letters, or by what others call the same deed."""
+
+import pytest
+
+from clerkship.model.names import nearest
+
+STEPS = ("fhir.put", "fhir.patch", "fhir.delete", "files.drop", "chat.say")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("fhir.create", "fhir.put"),
+        ("FHIR.update", "fhir.put"),
+        ("fhir.remove", "fhir.delete"),
+        ("fhir.edit", "fhir.patch"),
+        ("files.write", "files.drop"),
+        ("fhir.pach", "fhir.patch"),
+        ("create", None),
+        ("nothing.create", None),
+    ],
+)
+def test_the_nearest(wrong: str, meant: str | None) -> None:
+    assert nearest(wrong, STEPS) == meant
