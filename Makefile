@@ -26,7 +26,7 @@ test-model: setup ## Install a real, tiny model under .cache/model, and let it p
 	@$(RUN) pytest -m model -p no:xdist -p no:cacheprovider -s -v tests/small_model $(ARGS)
 
 test-fhir: setup ## Fetch the official FHIR R4 package from npm to .cache/fhir, and hold what we say of R4 against it: two minutes, 200 MB
-	@$(RUN) pytest -m fhir -p no:cacheprovider -v tests/fhir tests/clients $(ARGS)
+	@$(RUN) pytest -m fhir -p no:cacheprovider -v tests/fhir tests/clients tests/test_fhir_benchmark.py $(ARGS)
 
 check: setup ## Lint, format and types, strictly
 	@$(RUN) ruff check

@@ -9,6 +9,12 @@ import pytest
 from tests.workbench import Workbench
 
 os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # whoever starts the tests, messages name the command alike
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each command that a guide runs would be compiled anew
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first: at the end, one process would do it while the others wait."""
+    items.sort(key=lambda item: item.path.name not in ("test_docs.py", "test_examples.py", "test_chart.py"))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -61,10 +61,10 @@ def test_datasets_are_measured(tmp_path: Path) -> None:
     assert found["theirs"] > 0
 
 
+@pytest.mark.fhir
 def test_the_peer_does_what_it_can(tmp_path: Path) -> None:
-    peer: Peer = find_peer(install=False)
-    if peer.why_not:
-        pytest.skip(peer.why_not)
+    peer: Peer = find_peer(install=True)
+    assert not peer.why_not
     data = tmp_path / "chart.ndjson"
     data.write_bytes(b"\n".join(render(resource) for resource in resources(30)))
     inside = theirs_in_process(peer, data, 30, 0.02)

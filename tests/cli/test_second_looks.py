@@ -164,7 +164,7 @@ def test_what_an_agent_says_moves_no_cursor(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_number_and_the_text_of_it_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("looked_at.py").write_text("def agent(task_item):\n    return str(task_item['n'])\n")
+    Path("looked_at.py").write_text("def agent(task_item):\n    return '\"%s\"' % task_item['n']\n")
     assert run(["run", "suite", "--agent", "python:looked_at:agent", "--task", "Two"]) == 1
     said = capsys.readouterr().out
     assert "expected 2 (a number)" in said
