@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from clerkship.fhir.issue import Issue, outcome
 from clerkship.fhir.resource import render
+from clerkship.kit.memory import uncollected
 from clerkship.sandbox.exchange import Reply, Request
 from clerkship.sandbox.route import Call, Route, find_route
 from clerkship.simulators.fhir import bundle, capabilities, history, interactions, reading, searching
@@ -192,7 +193,8 @@ def search_compartment_by_post(call: Call) -> Reply:
 
 def process_bundle(call: Call) -> Reply:
     """Do several FHIR R4 interactions at once: a batch Bundle (each by itself) or a transaction (all or none)."""
-    return serve(call, lambda ask: bundle.process(ask, operation_of, INTERACTIONS))
+    with uncollected():  # nearly all that a large one makes is kept
+        return serve(call, lambda ask: bundle.process(ask, operation_of, INTERACTIONS))
 
 
 def patient_everything(call: Call) -> Reply:
