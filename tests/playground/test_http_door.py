@@ -214,7 +214,7 @@ def test_a_body_without_end_is_cut_off(hall: Hall, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(door, "BODY_LIMIT", 1000)
     monkeypatch.setattr(door, "PATIENCE", 100_000)
     got = hall.talk(hall.head("/x", "Content-Length: 99999999", method="POST") + b"x" * 200_000)
-    assert (got.split(b"\r\n")[0], got.endswith(b"NAK too_large")) == (b"HTTP/1.1 413 Request Entity Too Large", True)
+    assert (got[:13], got.endswith(b"NAK too_large")) == (b"HTTP/1.1 413 ", True)  # Pythons differ in the phrase
 
 
 # Long addresses.
