@@ -26,7 +26,7 @@ class Rehearsal:
         self.now = now
         self._states = states
         self._ids, self._rng = Ids(seed), Rng(seed)
-        self._log, self._writer = open_log()
+        _, self._writer = open_log()
         for event in without_agent(events):
             if event.source in states:
                 states[event.source].apply(event)

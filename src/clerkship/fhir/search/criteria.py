@@ -6,6 +6,7 @@ from clerkship.fhir.issue import Issue, invalid
 from clerkship.fhir.parameters import Component, Parameter, parameters_of, refused_parameters, searchable_types
 from clerkship.fhir.resource import ID
 from clerkship.fhir.search.query import (
+    ASPECTS,
     AnyOf,
     Aspect,
     Chain,
@@ -30,15 +31,6 @@ MODIFIERS: dict[str, frozenset[str]] = {
     "uri": frozenset({"above", "below"}),
 }
 """By sort, what may stand behind a parameter's name; `:missing` may always, the name of a type behind a reference's."""
-_PLAIN: dict[str, Aspect] = {
-    "token": "token",
-    "string": "string",
-    "reference": "link",
-    "uri": "uri",
-    "date": "date",
-    "number": "amount",
-    "quantity": "amount",
-}
 _MODIFIED: dict[str, Aspect] = {
     "text": "label",
     "of-type": "of-type",
@@ -91,7 +83,7 @@ def _single(type: str, name: str, parameter: Parameter, modifier: str, text: str
     if parameter.type == "composite":
         return _together(name, parameter, text, meaning)
     values = tuple(read(name, parameter, modifier, part, meaning) for part in alternatives(name, text))
-    aspect = _MODIFIED.get(modifier, _PLAIN[parameter.type])
+    aspect = _MODIFIED.get(modifier, ASPECTS[parameter.type])
     return Term(aspect, parameter.arms, values, negated=modifier == "not")
 
 
@@ -134,7 +126,7 @@ def _alternative(name: str, components: Sequence[Component], text: str, meaning:
 
 def _term(name: str, component: Component, text: str, meaning: Meaning) -> Term:
     parameter = Parameter(name, component.type, component.arms, searchable_types())
-    return Term(_PLAIN[component.type], component.arms, (read(name, parameter, "", text, meaning),))
+    return Term(ASPECTS[component.type], component.arms, (read(name, parameter, "", text, meaning),))
 
 
 def linking(type: str, label: str) -> Parameter:

@@ -12,21 +12,12 @@ from typing import Any, NamedTuple, overload
 from clerkship.fhir.parameters import Parameter, parameters_of
 from clerkship.fhir.search.index import Codes, Rows, Spans, Words
 from clerkship.fhir.search.match import Matched
-from clerkship.fhir.search.query import Aspect, SortBy
+from clerkship.fhir.search.query import ASPECTS, SortBy
 from clerkship.fhir.search.shelf import Kept, Loose
 
 SortValue = str | int | float | None
 Place = tuple[SortValue, ...]
 """What something is sorted by, and last its key."""
-_ASPECT: dict[str, Aspect] = {
-    "token": "token",
-    "string": "string",
-    "reference": "link",
-    "uri": "uri",
-    "date": "date",
-    "number": "amount",
-    "quantity": "amount",
-}
 
 
 class Column(NamedTuple):
@@ -48,7 +39,7 @@ def column(shelf: Kept | Loose, parameter: Parameter, descending: bool) -> Colum
 
 
 def _pairs(shelf: Kept | Loose, parameter: Parameter, descending: bool) -> Iterable[tuple[Any, Rows]]:
-    index = shelf.index(_ASPECT[parameter.type], parameter.arms)
+    index = shelf.index(ASPECTS[parameter.type], parameter.arms)
     assert isinstance(index, Words | Codes | Spans)
     pairs = list(index.sortable(descending) if isinstance(index, Spans) else index.sortable())
     return reversed(pairs) if descending else pairs

@@ -64,6 +64,16 @@ Aspect = Literal[
     "token", "label", "of-type", "string", "exact", "date", "amount", "link", "link-identifier", "uri", "present"
 ]
 """What of the elements an index holds."""
+ASPECTS: dict[str, Aspect] = {
+    "token": "token",
+    "string": "string",
+    "reference": "link",
+    "uri": "uri",
+    "date": "date",
+    "number": "amount",
+    "quantity": "amount",
+}
+"""By sort of parameter, what is looked for where no modifier says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

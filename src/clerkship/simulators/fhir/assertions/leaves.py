@@ -1,7 +1,7 @@
 """A resource taken apart into its values, each at its path: what two states of it are compared by."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from clerkship.fhir import choice
@@ -11,7 +11,6 @@ from clerkship.fhir.resource import Resource
 _SERVERS = frozenset({"meta.versionId", "meta.lastUpdated"})
 """What a server writes at every turn, and nobody else."""
 _PART = re.compile(r"[^.\[\]]+")
-NOTHING: Mapping[str, Any] = {}
 
 
 def leaves(resource: Resource | None) -> dict[str, Any]:
