@@ -15,6 +15,8 @@ setup: ## Install what the tests need: Python packages, and programs where it ma
 	@command -v curl >/dev/null || $(call install,curl)
 	@command -v node >/dev/null || $(call install,nodejs)
 	@command -v npm >/dev/null || $(call install,npm)
+	@command -v sftp >/dev/null || $(call install,openssh-client)
+	@command -v lftp >/dev/null || $(call install,lftp)
 
 test: setup ## Install what is needed and run all tests
 	@$(RUN) pytest -n auto -q $(ARGS)
@@ -61,10 +63,14 @@ bench-load: setup ## Measure under load, and draw docs/load.svg: two minutes
 bench-fhir: setup ## Measure the FHIR sandbox beside Medplum's router, which it installs under .cache/peers: minutes
 	@$(RUN) python -m benchmarks.fhir $(ARGS)
 
+bench-feeds: setup ## Measure MLLP beside the server of `hl7`, and SFTP beside OpenSSH's: minutes
+	@command -v sshd >/dev/null || test -x /usr/sbin/sshd || $(call install,openssh-server)
+	@$(RUN) python -m benchmarks.feeds $(ARGS)
+
 bench-peers: setup ## Install other harnesses under .cache/peers and measure them beside us: minutes, gigabytes
 	@$(RUN) python benchmarks/peers.py $(ARGS)
 
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-live test-model test-fhir check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-fhir bench-peers pins
+.PHONY: help setup test test-live test-model test-fhir check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-fhir bench-feeds bench-peers pins

@@ -35,6 +35,7 @@ SPEC_WORDS = {
     "steps": "what a scenario may do to it, `prefix.kind.verb`",
     "reactions": "kinds of events of other sandboxes that it takes in, and how",
     "example": "path and query of a GET to try first, as `clerkship up` shows it; else its first that takes nothing",
+    "lines": "ways in beside HTTP, in protocols of their own (`clerkship.sandbox.line.Line`)",
     "converses": "whether a person can sit on it: its state is a `Conversation`",
 }
 CONSTANTS = {

@@ -15,7 +15,7 @@ ROOT = Path(clerkship.__file__).parent
 LAYERS: list[set[str]] = [
     {"model"},
     {"kit"},
-    {"llm", "fhir"},
+    {"llm", "fhir", "hl7"},
     {"synthetic"},
     {"events", "library", "settings"},
     {"sandbox"},

@@ -51,8 +51,9 @@ def task_message(task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> di
 
 def surroundings(sandboxes: Sandboxes) -> dict[str, Any]:
     """Where everything is over HTTP, and the simulated time; asking for it starts the listener."""
-    places = {
-        name: {"kind": handle.kind, "url": handle.url, "token": handle.token} for name, handle in sandboxes.items()
+    places: dict[str, dict[str, Any]] = {
+        name: {"kind": handle.kind, "url": handle.url, "token": handle.token, **handle.lines}
+        for name, handle in sandboxes.items()
     }
     clock = next(
         ({"url": _beside(place["url"], "clock"), "token": place["token"]} for place in places.values()),
@@ -70,7 +71,11 @@ def variables(message: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, place in message["sandboxes"].items():
         stem = f"CLERKSHIP_SANDBOX_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
-        found |= {f"{stem}_URL": place["url"], f"{stem}_TOKEN": place["token"]}
+        for key, value in place.items():
+            if isinstance(value, Mapping):
+                found |= {f"{stem}_{key.upper()}_{part.upper()}": str(told) for part, told in value.items()}
+            elif key != "kind":
+                found[f"{stem}_{key.upper()}"] = value
     if message["clock"] is not None:
         found |= {"CLERKSHIP_CLOCK_URL": message["clock"]["url"], "CLERKSHIP_CLOCK_TOKEN": message["clock"]["token"]}
     return found

@@ -151,6 +151,16 @@ def _print_way(console: Console, name: str, way: Way, token: str = "") -> None:
     _print(console, f"[place]{name}[/]{kind}  {escape(way.url)}")
     _print(console, f"  [quiet]token[/]  {escape(token or way.token)}")
     _print(console, f"  {escape(way.curl)}")
+    for line, told in way.lines.items():
+        parts = ", ".join(f"{key} {_brief(value)}" for key, value in told.items())
+        _print(console, f"  [quiet]{line}[/]  {escape(parts)}")
+    for example in way.examples:
+        _print(console, f"  {escape(example)}")
+
+
+def _brief(value: str | int) -> str:
+    """A key of many lines is not for the eye: it is in `--json`."""
+    return f"({len(value.splitlines())} lines, see --json)" if isinstance(value, str) and "\n" in value else str(value)
 
 
 def _print(console: Console, markup: str) -> None:

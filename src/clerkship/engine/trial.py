@@ -52,6 +52,7 @@ from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT, Person, Scenario
 from clerkship.model.usage import Role
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
+from clerkship.playground.lines import Lines
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import INVALID, Playground
 from clerkship.sandbox.door import Sandboxes
@@ -90,6 +91,8 @@ class Setting:
     subscribers: tuple[Subscriber, ...] = ()
     models: Models = ALONE
     """Who is asked what no rule decides."""
+    lines: Lines | None = None
+    """The ways in beside HTTP."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,7 @@ class Trial:
         agent = self._hold(self._open())
         if entry not in agent.entries:
             raise InputError.of(f"{self._setting.solver.name} has no {entry}, and this task starts with the {starts}")
-        sandboxes = open_doors(self._setting.gateway, self.playground, self._setting.base_url)
+        sandboxes = open_doors(self._setting.gateway, self.playground, self._setting.base_url, self._setting.lines)
         task_item = orjson.loads(self.job.built.task_item)  # a copy of its own: what it does to it is its business
         if self.job.built.prefix is not None and person is not None:
             return await self._go_on(self.job.built.prefix, agent, sandboxes, person)

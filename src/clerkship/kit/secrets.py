@@ -1,5 +1,6 @@
 """Credentials: from the system's randomness, never from a seed, never in a log."""
 
+import base64
 import hashlib
 import secrets
 
@@ -26,6 +27,12 @@ class Names:
         self._count += 1
         digest = hashlib.blake2b(self._count.to_bytes(8, "big"), key=self._key, digest_size=8)
         return f"{prefix}-{digest.hexdigest()}"
+
+    def address(self) -> str:
+        """Twenty letters and digits: what fits a facility of HL7 v2 and the name of a user."""
+        self._count += 1
+        digest = hashlib.blake2b(self._count.to_bytes(8, "big"), key=self._key, digest_size=13)
+        return f"C{base64.b32encode(digest.digest()).decode()[:19]}"
 
 
 def same(one: str, other: str) -> bool:

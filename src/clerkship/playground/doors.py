@@ -6,9 +6,11 @@ from datetime import timedelta
 from clerkship.actors.reply import parse_event
 from clerkship.events.event import Event, Payload
 from clerkship.playground.gateway import Exchange, Gateway
+from clerkship.playground.lines import Lines
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.door import Dropped, Sandboxes
 from clerkship.sandbox.exchange import STRAIGHT, Reply, Request
+from clerkship.sandbox.line import Told
 from clerkship.sandbox.route import Route
 
 BaseUrl = Callable[[], str]
@@ -17,11 +19,14 @@ BaseUrl = Callable[[], str]
 class InProcessDoor:
     """Enters the gateway's list directly, below HTTP."""
 
-    def __init__(self, gateway: Gateway, playground: Playground, sandbox: str, base_url: BaseUrl) -> None:
+    def __init__(
+        self, gateway: Gateway, playground: Playground, sandbox: str, base_url: BaseUrl, lines: Lines | None = None
+    ) -> None:
         self._gateway = gateway
         self._playground = playground
         self._sandbox = sandbox
         self._base_url = base_url
+        self._lines = lines
         self._base = f"http://{sandbox}.invalid"  # RFC 6761 §6.4: nobody's, on every machine the same
 
     @property
@@ -46,6 +51,14 @@ class InProcessDoor:
         """The sandbox's credential."""
         return self._playground.sandboxes[self._sandbox].token
 
+    @property
+    def lines(self) -> dict[str, Told]:
+        """The other ways in, by name; asking opens them if they are not open."""
+        if self._lines is None:
+            return {}
+        found = self._lines.of(self._playground, self._playground.sandboxes[self._sandbox])
+        return {name: told for name, (_, told) in found.items()}
+
     def send(self, request: Request) -> Reply:
         """Ask, and be answered. What takes wall time over HTTP moves a paced clock on here."""
         reply = self._gateway.handle(
@@ -58,10 +71,12 @@ class InProcessDoor:
         return reply
 
 
-def open_doors(gateway: Gateway, playground: Playground, base_url: BaseUrl) -> Sandboxes:
+def open_doors(gateway: Gateway, playground: Playground, base_url: BaseUrl, lines: Lines | None = None) -> Sandboxes:
     """A typed handle to every sandbox, as an agent in this process gets them."""
+    if lines is not None:
+        lines.prepare(playground)
     handles = {
-        name: sandbox.spec.handle(InProcessDoor(gateway, playground, name, base_url))
+        name: sandbox.spec.handle(InProcessDoor(gateway, playground, name, base_url, lines))
         for name, sandbox in playground.sandboxes.items()
     }
     return Sandboxes(handles, playground, AgentReport(playground))

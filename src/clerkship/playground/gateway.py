@@ -56,11 +56,24 @@ class Exchange:
     began: float = field(default_factory=perf_counter)
     base: str = ""
     """Where the sandbox is, as whoever asks has it: what absolute links begin with."""
+    on_link: Callable[[Playground, Sandbox], None] | None = None
+    """Told when an agent says where it can be reached."""
 
     @property
     def operation(self) -> str:
         """What it is in the simulator's words."""
         return self.route.operation if self.route is not None else ""
+
+    def keep_link(self, name: str, value: str) -> None:
+        """Keep where its agent can be reached, and tell whoever would call there."""
+        if self.playground is None or self.sandbox is None:
+            return
+        if value:
+            self.sandbox.links[name] = value
+        else:
+            self.sandbox.links.pop(name, None)
+        if self.on_link is not None:
+            self.on_link(self.playground, self.sandbox)
 
 
 Handler = Callable[[Exchange], None]
@@ -82,6 +95,9 @@ class Gateway:
         self._gate = threading.Lock()
         self._ears: dict[int, Hear] = {}
         self._past: dict[str, dict[str, Refuse]] = {}
+        self._addresses: dict[str, tuple[Playground, Sandbox]] = {}
+        self.on_link: Callable[[Playground, Sandbox], None] | None = None
+        """Told when an agent has said where it can be reached."""
         self.handlers: tuple[Handler, ...] = (self.identify, authenticate, find_route_of, inject_faults, route)
         self.closing: tuple[Handler, ...] = (record_refusal, repeat, spoil_reply, record_touch)
 
@@ -95,6 +111,19 @@ class Gateway:
                     playground.id = name
         return playground.id
 
+    def locate(self, playground: Playground, sandbox: Sandbox) -> str:
+        """A sandbox's unguessable name on every line; made once, when first asked for."""
+        self.admit(playground)
+        with playground.lock:
+            if not sandbox.address and not playground.closed:
+                sandbox.address = self._names.address()
+                self._addresses[sandbox.address] = playground, sandbox
+        return sandbox.address
+
+    def at(self, address: str) -> tuple[Playground, Sandbox] | None:
+        """Who has this name, if their run goes on."""
+        return self._addresses.get(address.upper())
+
     def dismiss(self, playground: Playground) -> None:
         """Let none in any more; who still comes is told so in the words of the protocol they speak."""
         if self.playgrounds.pop(playground.id, None) is not None:
@@ -103,6 +132,8 @@ class Gateway:
                 if len(self._past) > MOST_REMEMBERED:
                     del self._past[next(iter(self._past))]
         self._ears.pop(id(playground), None)
+        for sandbox in playground.sandboxes.values():
+            self._addresses.pop(sandbox.address, None)
 
     def overhear(self, playground: Playground, hear: Hear) -> None:
         """Have somebody told of each request to a playground's sandboxes, in the order they are answered."""
@@ -176,6 +207,7 @@ class Gateway:
     def identify(self, exchange: Exchange) -> None:
         """Which run, and which of its sandboxes."""
         exchange.playground = self.playgrounds[exchange.playground_id]
+        exchange.on_link = self.on_link
         if exchange.sandbox_name != CLOCK:
             exchange.sandbox = exchange.playground.sandboxes.get(exchange.sandbox_name)
             if exchange.sandbox is None:
@@ -220,9 +252,11 @@ def find_route_of(exchange: Exchange) -> None:
         raise Refusal(429, "too_many_requests", "this run's log is full; nothing more is done in it")
     if exchange.objection is not None:
         raise exchange.objection
-    if len(exchange.request.body) > BODY_LIMIT:
-        raise Refusal(413, "too_large", f"a body may have {BODY_LIMIT} bytes")
-    exchange.route, exchange.params = find_route(exchange.sandbox.spec.routes, exchange.request)
+    found, params = find_route(exchange.sandbox.spec.routes, exchange.request)
+    limit = found.limit or BODY_LIMIT
+    if len(exchange.request.body) > limit:
+        raise Refusal(413, "too_large", f"a body may have {limit} bytes")
+    exchange.route, exchange.params = found, params
 
 
 def inject_faults(exchange: Exchange) -> None:
@@ -255,7 +289,10 @@ def route(exchange: Exchange) -> None:
     assert sandbox is not None
     assert exchange.route is not None
     act = playground.act(sandbox.name, "agent", exchange.cause)
-    exchange.reply = exchange.route.handler(Call(exchange.request, exchange.params, sandbox.state, act, exchange.base))
+    call = Call(
+        exchange.request, exchange.params, sandbox.state, act, exchange.base, sandbox.address, exchange.keep_link
+    )
+    exchange.reply = exchange.route.handler(call)
 
 
 def record_refusal(exchange: Exchange) -> None:

@@ -61,7 +61,7 @@ class Room:
 class Sandbox:
     """One running simulator."""
 
-    __slots__ = ("_room", "_token", "name", "spec", "state")
+    __slots__ = ("_links", "_room", "_token", "address", "name", "spec", "state")
 
     def __init__(self, name: str, room: Room) -> None:
         self.name = name
@@ -69,6 +69,16 @@ class Sandbox:
         self.state = room.spec.state(room.config, Overlay(room.base))
         self._room = room
         self._token: str | None = None
+        self._links: dict[str, str] | None = None
+        self.address = ""
+        """Its name on every line, once anybody has asked."""
+
+    @property
+    def links(self) -> dict[str, str]:
+        """Where its agent says that it can be reached; in no log, for it differs between machines."""
+        if self._links is None:
+            self._links = {}
+        return self._links
 
     def empty(self) -> None:
         """Be as it was before anything happened in it."""
@@ -500,6 +510,8 @@ class Playground:
         for name, sandbox in self.sandboxes.items():
             if sandbox.opened:
                 text = text.replace(sandbox.token, f"[token of {name}]")
+            if sandbox.address:
+                text = text.replace(sandbox.address, f"[address of {name}]")
         text = text.replace(self.id, "[playground]") if self.id else text
         return text.replace(self.address, "[address]") if self.address else text
 

@@ -11,6 +11,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.exchange import JSON, Asking, Reply, Request, query_of
+from clerkship.sandbox.line import Told
 from clerkship.sandbox.route import Route
 
 H = TypeVar("H", bound="Handle")
@@ -59,6 +60,11 @@ class Door(Protocol):
         """What opens it."""
         ...
 
+    @property
+    def lines(self) -> Mapping[str, Told]:
+        """The other ways in, by name; asking opens them if they are not open."""
+        ...
+
     def send(self, request: Request) -> Reply:
         """Ask, and be answered; raises Dropped if the connection breaks instead."""
         ...
@@ -89,6 +95,11 @@ class Handle:
     def token(self) -> str:
         """Bearer token of this sandbox over HTTP."""
         return self._door.token
+
+    @property
+    def lines(self) -> Mapping[str, Told]:
+        """The ways in that are not HTTP, each with what it takes: `{"sftp": {"host", "port", "user", …}}`."""
+        return self._door.lines
 
     def request(
         self,

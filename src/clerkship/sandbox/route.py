@@ -16,6 +16,10 @@ MOST_ROUTES = 12
 _PARAMETER = re.compile(r"\{(\w+)(\*?)\}")
 
 
+def _unlinked(name: str, value: str) -> None:
+    """Nobody is there who would call back."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request on its way through a simulator."""
@@ -26,6 +30,11 @@ class Call:
     act: Act
     base: str = ""
     """Address of the sandbox as the caller has it, without a slash at its end."""
+    alias: str = ""
+    """The sandbox's unguessable name on its lines, if anybody has asked for it: where an agent writes it in what it
+    sends, it must not get into the log."""
+    link: Callable[[str, str], None] = _unlinked
+    """Keep where the agent says it can be reached (a name, and `host:port` or nothing), outside the log."""
 
 
 Body = type[BaseModel] | Literal["text", "bytes"]
@@ -49,6 +58,7 @@ class Route:
         about: Mapping[str, str] = MappingProxyType({}),
         less: str = "",
         tool: bool = True,
+        limit: int = 0,
     ) -> None:
         self.method, self.path, self.operation, self.handler = method, path, operation, handler
         self.query, self.body = query, body
@@ -62,6 +72,8 @@ class Route:
         """How to ask for less, where an answer may be long."""
         self.tool = tool
         """Whether a model is given it as a tool; what another operation does as well only makes a choice harder."""
+        self.limit = limit
+        """Bytes that its body may have, where they may be more than HTTP brings: a line may bring more."""
         self.params = tuple(name for name, _ in _PARAMETER.findall(path))
         literal, *rest = _PARAMETER.split(path)  # then name, star and literal, again and again
         parts = [

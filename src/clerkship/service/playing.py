@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +31,11 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.playground.control import CONTROL, ControlDoor
 from clerkship.playground.gateway import CLOCK, Gateway
+from clerkship.playground.lines import Lines
 from clerkship.playground.listener import Listener, PortTaken
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground, Sandbox
+from clerkship.sandbox.line import Line, Told
 from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.whereabouts import Whereabouts, check_name, folder_of, others, posted
 from clerkship.settings import Settings
@@ -51,6 +53,8 @@ class PlayRequest:
     task: str | None = None
     name: str | None = None
     port: int = 0
+    line_ports: Mapping[str, int] = field(default_factory=dict)
+    """Where lines listen, by name; any port for those that are not here."""
     seed: int | None = None
 
 
@@ -63,6 +67,10 @@ class Way:
     token: str
     curl: str
     """A command to try it with."""
+    lines: Mapping[str, Told] = field(default_factory=dict)
+    """The ways in beside HTTP."""
+    examples: tuple[str, ...] = ()
+    """Commands to try those with."""
 
 
 @dataclass(frozen=True)
@@ -108,16 +116,20 @@ def open_play(
     gateway.admit(playground)
     about = describe(playground, loaded, library.datasets)
     control = ControlDoor(gateway, playground, about)
-    listener = Listener(control, request.port)
+    listener, lines = Listener(control, request.port), Lines(gateway, request.line_ports)
     try:
         _begin(playground, built, models)
         url = f"{_url(listener)}/{playground.id}"
         with _found(request, settings, url, control.token, about) as where, paced(playground):
             alone = not others(folder_of(settings), where.name)
-            yield _play(where, playground, loaded.task if loaded else None, seed, url, alone=alone)
+            lines.prepare(playground)
+            ways = _ways(playground, url, lines)
+            task = loaded.task if loaded else None
+            yield Play(where, playground, task, seed, url, ways, _clock(url, ways), alone)
     finally:
         gateway.dismiss(playground)
         models.close()  # before the door: whoever is in the middle of a request may wait for the person
+        lines.close()
         listener.close(STOP_WITHIN)
 
 
@@ -244,18 +256,25 @@ def _found(
         yield where
 
 
-def _play(where: Whereabouts, playground: Playground, task: Task | None, seed: int, url: str, *, alone: bool) -> Play:
-    ways = {name: _way(sandbox, f"{url}/{name}") for name, sandbox in playground.sandboxes.items()}
+def _clock(url: str, ways: Mapping[str, Way]) -> Way:
     clock_url = f"{url}/{CLOCK}/"
     token = next((way.token for way in ways.values()), "")  # any sandbox's opens it
-    clock = Way(CLOCK, clock_url, token, _curl(token, f"{clock_url}advance?by=10m", "-X", "POST"))
-    return Play(where, playground, task, seed, url, ways, clock, alone)
+    return Way(CLOCK, clock_url, token, _curl(token, f"{clock_url}advance?by=10m", "-X", "POST"))
 
 
-def _way(sandbox: Sandbox, url: str) -> Way:
+def _ways(playground: Playground, url: str, lines: Lines) -> dict[str, Way]:
+    return {
+        name: _way(sandbox, f"{url}/{name}", lines.of(playground, sandbox))
+        for name, sandbox in playground.sandboxes.items()
+    }
+
+
+def _way(sandbox: Sandbox, url: str, lines: Mapping[str, tuple[Line, Told]]) -> Way:
     spec = sandbox.spec
     plain = [route.path for route in spec.routes if route.method == "GET" and not re.search("[{*]", route.path)]
-    return Way(spec.kind, url, sandbox.token, _curl(sandbox.token, url + (spec.example or next(iter(plain), "/"))))
+    curl = _curl(sandbox.token, url + (spec.example or next(iter(plain), "/")))
+    told = {name: told for name, (_, told) in lines.items()}
+    return Way(spec.kind, url, sandbox.token, curl, told, tuple(line.example(told) for line, told in lines.values()))
 
 
 def _curl(token: str, url: str, *options: str) -> str:

@@ -33,6 +33,7 @@ from clerkship.model.scenario import Scenario
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.model.votes import MOST_VOTES
 from clerkship.playground.gateway import Gateway
+from clerkship.playground.lines import Lines
 from clerkship.playground.listener import Listener
 from clerkship.service.casting import Cast, Wanted, choose, needs_of
 from clerkship.service.checking import load_checked
@@ -377,13 +378,14 @@ def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch
                 tell(item.task_run)
 
     gateway = Gateway()
-    listener = Listener(gateway)
-    setting = Setting(plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models)
+    listener, lines = Listener(gateway), Lines(gateway)
+    setting = Setting(plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models, lines=lines)
     batch = Batch(schedule.first(), setting, plan.concurrency, save, schedule.after)
     with batch.hearing_ctrl_c():
         try:
             batch.run()
         finally:
+            lines.close()
             listener.close()
             plan.models.close()
             taping.save()

@@ -11,6 +11,7 @@ from clerkship.model.environment import Environment
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
+from clerkship.sandbox.line import Line
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import Act, State
 from clerkship.steps.contract import Step
@@ -59,5 +60,7 @@ class Spec:
     """Event kinds of other sandboxes it can take in, and how."""
     example: str = ""
     """Path and query of a GET to try first; where it says none, its first route that takes nothing."""
+    lines: tuple[type[Line], ...] = ()
+    """Ways in beside HTTP, in protocols of their own."""
     converses: bool = False
     """Whether a person can sit on it: its state is a Conversation."""

@@ -1,6 +1,7 @@
 """What a scenario step is: a model whose fields are its YAML, and one thing it does to the stage."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import ClassVar, Protocol, TypeVar
 
@@ -39,6 +40,8 @@ class Step(Frozen):
     aliases: ClassVar[tuple[str, ...]] = ()
     simulator: ClassVar[str | None] = None
     """The kind of sandbox it acts on, if it acts on one."""
+    beside: ClassVar[Mapping[str, str]] = {}
+    """Fields that name a text file beside the task's own, and the field that gets what it says, templates filled in."""
 
     @abstractmethod
     def run(self, stage: Stage) -> None:

@@ -1,0 +1,94 @@
+"""Escape sequences (HL7 v2 chapter 2, "Use of escape sequences in text fields"): how delimiters stand in a text."""
+
+import re
+from typing import NamedTuple
+
+
+class Delimiters(NamedTuple):
+    """What MSH-1 and MSH-2 say."""
+
+    field: str = "|"
+    component: str = "^"
+    repetition: str = "~"
+    escape: str = "\\"
+    subcomponent: str = "&"
+    truncation: str = ""
+    """From version 2.7 on; empty where MSH-2 has four characters."""
+
+    @property
+    def encoding(self) -> str:
+        """MSH-2."""
+        return f"{self.component}{self.repetition}{self.escape}{self.subcomponent}{self.truncation}"
+
+
+USUAL = Delimiters()
+_HEX = re.compile(r"X(?:[0-9A-Fa-f]{2})+")
+_BREAK = re.compile(r"\.(?:br|sp)(?:\s*\+?(\d{1,2}))?")
+
+
+def unescape(text: str, delimiters: Delimiters = USUAL) -> str:
+    """The text that is meant. What is no escape sequence that has a meaning as text stays as it is."""
+    mark = delimiters.escape
+    if not mark or mark not in text:
+        return text
+    parts = text.split(mark)
+    found = [parts[0]]
+    number = 1
+    while number < len(parts):
+        meant = _meaning(parts[number], delimiters) if number + 1 < len(parts) else None
+        if meant is None:  # not a sequence: the mark stands for itself
+            found.append(mark + parts[number])
+            number += 1
+        else:
+            found.append(meant + parts[number + 1])
+            number += 2
+    return "".join(found)
+
+
+def _meaning(sequence: str, delimiters: Delimiters) -> str | None:
+    simple = {
+        "F": delimiters.field,
+        "S": delimiters.component,
+        "R": delimiters.repetition,
+        "E": delimiters.escape,
+        "T": delimiters.subcomponent,
+        "P": delimiters.truncation or "#",
+        "H": "",  # highlighting begins and ends: nothing of it is text
+        "N": "",
+    }
+    if sequence in simple:
+        return simple[sequence]
+    if _HEX.fullmatch(sequence):
+        data = bytes.fromhex(sequence[1:])
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return data.decode("latin-1")
+    line = _BREAK.fullmatch(sequence)
+    return "\n" * int(line[1] or 1) if line is not None else None
+
+
+def escape(text: str, delimiters: Delimiters = USUAL) -> str:
+    """A text as it may stand in a field: delimiters, line ends and control characters are written as sequences."""
+    mark = delimiters.escape
+    if not mark:
+        return text
+    sequences = {
+        delimiters.escape: "E",
+        delimiters.field: "F",
+        delimiters.component: "S",
+        delimiters.repetition: "R",
+        delimiters.subcomponent: "T",
+        "\n": ".br",
+        "\r": "X0D",
+    }
+    if delimiters.truncation:
+        sequences[delimiters.truncation] = "P"
+    return "".join(
+        f"{mark}{sequences[sign]}{mark}"
+        if sign in sequences
+        else f"{mark}X{ord(sign):02X}{mark}"
+        if ord(sign) < 0x20
+        else sign
+        for sign in text.replace("\r\n", "\n")
+    )

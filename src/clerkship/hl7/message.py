@@ -1,0 +1,241 @@
+"""A message in its ER7 form: segments, fields, repetitions, components. Read leniently: others say what is wrong."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from clerkship.hl7.escape import USUAL, Delimiters, escape, unescape
+from clerkship.hl7.path import Path, parse_path
+
+MEDIA = "application/hl7-v2"
+"""What ER7 is called over HTTP (HL7 over HTTP, as HAPI has it)."""
+LONGEST_SHOWN = 60
+_ENDS = re.compile(r"\r\n|\n|\r")
+_CHARSETS = {
+    "": "",
+    "ASCII": "ascii",
+    "8859/1": "latin-1",
+    "8859/2": "iso8859-2",
+    "8859/3": "iso8859-3",
+    "8859/4": "iso8859-4",
+    "8859/5": "iso8859-5",
+    "8859/6": "iso8859-6",
+    "8859/7": "iso8859-7",
+    "8859/8": "iso8859-8",
+    "8859/9": "iso8859-9",
+    "8859/15": "iso8859-15",
+    "UNICODE UTF-8": "utf-8",
+    "UNICODE": "utf-8",
+    "UTF-8": "utf-8",
+    "UNICODE UTF-16": "utf-16",
+}
+"""HL7 table 0211: what MSH-18 says, and what it is called here."""
+_HEADS = ("MSH", "FHS", "BHS")
+
+
+class BadMessage(Exception):
+    """Bytes that are no message at all: there is nobody to be answered in HL7's words."""
+
+
+class Segment:
+    """One line: `fields[n]` is field n as it stands, `fields[0]` its name."""
+
+    __slots__ = ("delimiters", "fields", "name")
+
+    def __init__(self, fields: list[str], delimiters: Delimiters = USUAL) -> None:
+        self.name = fields[0]
+        self.fields = fields
+        self.delimiters = delimiters
+
+    def raw(self, field: int) -> str:
+        """A field as it stands, delimiters and all; empty if there is none."""
+        return self.fields[field] if field < len(self.fields) else ""
+
+    def repetitions(self, field: int) -> list[str]:
+        """Its repetitions as they stand; none if it is empty."""
+        raw = self.raw(field)
+        if not raw:
+            return []
+        if self._is_encoding(field):
+            return [raw]
+        return raw.split(self.delimiters.repetition)
+
+    def text(self, field: int, component: int | None = None, subcomponent: int | None = None, *, at: int = 1) -> str:
+        """A value as it is meant, of the repetition `at`; empty if there is none. A whole field or component that has
+        parts is as it stands."""
+        repetitions = self.repetitions(field)
+        if at > len(repetitions):
+            return ""
+        return self._within(repetitions[at - 1], field, component, subcomponent)
+
+    def texts(self, field: int, component: int | None = None, subcomponent: int | None = None) -> list[str]:
+        """The same of every repetition."""
+        return [self._within(part, field, component, subcomponent) for part in self.repetitions(field)]
+
+    def _within(self, part: str, field: int, component: int | None, subcomponent: int | None) -> str:
+        delimiters = self.delimiters
+        if self._is_encoding(field):
+            return part if component is None else ""
+        if component is not None:
+            part = _nth(part, delimiters.component, component)
+            if subcomponent is not None:
+                part = _nth(part, delimiters.subcomponent, subcomponent)
+        if delimiters.component in part or delimiters.subcomponent in part:
+            return part
+        return unescape(part, delimiters)
+
+    def _is_encoding(self, field: int) -> bool:
+        return field <= 2 and self.name in _HEADS
+
+    def replaced(self, field: int, value: str) -> "Segment":
+        """The same with another field, as it is to stand."""
+        fields = [*self.fields, *[""] * (field + 1 - len(self.fields))]
+        fields[field] = value
+        return Segment(fields, self.delimiters)
+
+    def render(self) -> str:
+        """The line, without its end."""
+        separator = self.delimiters.field
+        if self.name in _HEADS:
+            return f"{self.name}{separator}{separator.join(self.fields[2:])}"
+        return separator.join(self.fields)
+
+
+def _nth(text: str, delimiter: str, number: int) -> str:
+    parts = text.split(delimiter) if delimiter else [text]
+    return parts[number - 1] if number <= len(parts) else ""
+
+
+class Message:
+    """Segments in order; the first is MSH."""
+
+    def __init__(self, segments: Iterable[Segment]) -> None:
+        self.segments = tuple(segments)
+        self.head = self.segments[0]
+        self.delimiters = self.head.delimiters
+
+    @cached_property
+    def render(self) -> str:
+        """As it is kept and sent: each segment ends with a carriage return."""
+        return "".join(f"{segment.render()}\r" for segment in self.segments)
+
+    @property
+    def type(self) -> str:
+        """`ORU`: MSH-9.1."""
+        return self.head.text(9, 1)
+
+    @property
+    def trigger(self) -> str:
+        """`R01`: MSH-9.2."""
+        return self.head.text(9, 2)
+
+    @property
+    def control_id(self) -> str:
+        """MSH-10: what an acknowledgement names."""
+        return self.head.text(10)
+
+    @property
+    def version(self) -> str:
+        """`2.5.1`: MSH-12.1."""
+        return self.head.text(12, 1)
+
+    def all(self, name: str) -> list[Segment]:
+        """Every segment of this name."""
+        return [segment for segment in self.segments if segment.name == name]
+
+    def first(self, name: str) -> Segment | None:
+        """The first segment of this name."""
+        return next((segment for segment in self.segments if segment.name == name), None)
+
+    def value(self, path: Path | str) -> str | None:
+        """What is at a path, as it is meant; None where there is no such segment, empty where the field is."""
+        return next(self.values(path), None)
+
+    def values(self, path: Path | str) -> Iterator[str]:
+        """Everything at a path: several where it has a `[*]`."""
+        place = parse_path(path) if isinstance(path, str) else path
+        found = self.all(place.segment)
+        for segment in found if place.which == 0 else found[place.which - 1 : place.which]:
+            if place.field is None:
+                yield segment.render()
+            elif place.repetition == 0:
+                yield from segment.texts(place.field, place.component, place.subcomponent)
+            else:
+                yield segment.text(place.field, place.component, place.subcomponent, at=place.repetition)
+
+    def replaced(self, index: int, segment: Segment) -> "Message":
+        """The same with another segment at this place."""
+        return Message((*self.segments[:index], segment, *self.segments[index + 1 :]))
+
+
+def decode(data: bytes) -> str:
+    """Bytes as text: by the byte order mark, by MSH-18, else UTF-8, else Latin-1, in which any byte is something."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", errors="replace")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    stated = _stated(data)
+    for charset in dict.fromkeys((_CHARSETS.get(stated, ""), "utf-8")):
+        if charset:
+            try:
+                return data.decode(charset)
+            except UnicodeDecodeError:
+                continue
+    return data.decode("latin-1")
+
+
+def _stated(data: bytes) -> str:
+    """MSH-18 as it can be read before the charset is known."""
+    start = data.lstrip()[:2000]
+    if len(start) < 9 or start[:3] not in (b"MSH", b"FHS", b"BHS"):
+        return ""
+    line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
+    fields = line.split(start[3:4])
+    value = fields[17] if len(fields) > 17 else b""
+    return re.split(rb"[~^]", value, maxsplit=1)[0].decode("latin-1").strip().upper()
+
+
+def parse(data: bytes | str) -> Message:
+    """One message, whatever ends its lines; raises BadMessage where it does not begin with a whole MSH."""
+    text = (decode(data) if isinstance(data, bytes) else data).removeprefix("\ufeff").strip("\r\n \t\x00")
+    lines = [line for line in _ENDS.split(text) if line.strip()]
+    if not lines or not lines[0].startswith("MSH"):
+        raise BadMessage(f"a message begins with MSH, not with {text[:LONGEST_SHOWN]!r}" if text else "it is empty")
+    delimiters = read_delimiters(lines[0])
+    return Message(read_segment(line, delimiters) for line in lines)
+
+
+def read_delimiters(head: str) -> Delimiters:
+    """What MSH-1 and MSH-2 (or those of FHS, BHS) say; raises BadMessage where they say nothing sensible."""
+    separator = head[3:4]
+    encoding = head[4:].split(separator, 1)[0] if separator else ""
+    signs = separator + encoding
+    if not separator or not 1 <= len(encoding) <= 5 or len(set(signs)) != len(signs) or _is_text(signs):
+        raise BadMessage(f"{head[:3]}-1 and {head[:3]}-2 do not name the delimiters: {head[:LONGEST_SHOWN]!r}")
+    return Delimiters(separator, *encoding[:5], *[""] * (4 - len(encoding)))
+
+
+def _is_text(signs: str) -> bool:
+    return any(sign.isalnum() or sign.isspace() or not sign.isprintable() for sign in signs)
+
+
+def read_segment(line: str, delimiters: Delimiters = USUAL) -> Segment:
+    """One line."""
+    fields = line.split(delimiters.field)
+    if fields[0] in _HEADS:
+        fields.insert(1, delimiters.field)
+    return Segment(fields, delimiters)
+
+
+def write_segment(name: str, values: dict[int, str], delimiters: Delimiters = USUAL) -> Segment:
+    """A segment from fields as they are to stand, by number; see `field` for how to write one."""
+    fields = [name, *[""] * max(values, default=0)]
+    for number, value in values.items():
+        fields[number] = value
+    if name in _HEADS:
+        fields[1], fields[2] = delimiters.field, delimiters.encoding
+    return Segment(fields, delimiters)
+
+
+def field(*components: str, delimiters: Delimiters = USUAL) -> str:
+    """Components, each escaped, without empty ones at the end."""
+    return delimiters.component.join(escape(part, delimiters) for part in components).rstrip(delimiters.component)

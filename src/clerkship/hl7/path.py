@@ -1,0 +1,45 @@
+"""Paths into a message: `PID.5.1`, `OBX[2].5`, `PID.3[2].1`, `PID-5.1`."""
+
+import re
+from typing import NamedTuple
+
+_PATH = re.compile(
+    r"(?P<segment>[A-Z][A-Z0-9]{2})(?:\[(?P<which>[1-9]\d{0,3}|\*)\])?"
+    r"(?:[.-](?P<field>[1-9]\d{0,2})(?:\[(?P<repetition>[1-9]\d{0,3}|\*)\])?"
+    r"(?:[.-](?P<component>[1-9]\d?)(?:[.-](?P<subcomponent>[1-9]\d?))?)?)?"
+)
+WRITTEN_SO = "write a path as PID.5.1, OBX[2].5 or PID.3[2].1: segment, field, component"
+
+
+class BadPath(ValueError):
+    """A text that is not a path into a message."""
+
+
+class Path(NamedTuple):
+    """Counted from one, as HL7 does. None means the whole; 0 means every one."""
+
+    segment: str
+    which: int = 1
+    field: int | None = None
+    repetition: int = 1
+    component: int | None = None
+    subcomponent: int | None = None
+
+
+def parse_path(text: str) -> Path:
+    """A path as somebody writes it; `[*]` is every segment, or every repetition."""
+    found = _PATH.fullmatch(text.strip())
+    if found is None:
+        raise BadPath(f"`{text[:60]}` is not a path into a message; {WRITTEN_SO}")
+    return Path(
+        found["segment"],
+        _count(found["which"]),
+        int(found["field"]) if found["field"] else None,
+        _count(found["repetition"]),
+        int(found["component"]) if found["component"] else None,
+        int(found["subcomponent"]) if found["subcomponent"] else None,
+    )
+
+
+def _count(text: str | None) -> int:
+    return 1 if text is None else 0 if text == "*" else int(text)

@@ -1,0 +1,203 @@
+"""The lines of this process: each kind is opened once, in a thread of its own, the first time somebody needs it."""
+
+import asyncio
+import importlib.util
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from clerkship.events.event import Event
+from clerkship.model.frozen import Frozen
+from clerkship.model.problem import PlatformError
+from clerkship.playground.apart import Apart
+from clerkship.playground.connection import Answers
+from clerkship.playground.gateway import Exchange, Gateway
+from clerkship.playground.playground import Playground, Sandbox
+from clerkship.sandbox.exchange import STRAIGHT, Reply, Request
+from clerkship.sandbox.line import Line, Post, Told
+
+HOST = "127.0.0.1"
+START_LIMIT = 20.0
+CLOSE_LIMIT = 3.0
+
+
+class LineFailed(PlatformError):
+    """A line did not open."""
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A sandbox as a line reaches it: through the gateway, with the sandbox's own token."""
+
+    gateway: Answers
+    apart: Apart
+    playground: Playground
+    sandbox: Sandbox
+    address: str
+
+    @property
+    def token(self) -> str:
+        """Its credential."""
+        return self.sandbox.token
+
+    @property
+    def config(self) -> Frozen:
+        """How its simulator is configured."""
+        return self.sandbox.state.config
+
+    @property
+    def links(self) -> Mapping[str, str]:
+        """Where the agent says it is."""
+        return self.sandbox.links
+
+    @property
+    def open(self) -> bool:
+        """Whether its run goes on."""
+        return not self.playground.closed
+
+    async def send(self, request: Request) -> Reply:
+        """Ask it, as the agent."""
+        exchange = Exchange(self.playground.id, self.sandbox.name, request, self.token)
+        if self.gateway.takes_time(exchange):
+            reply = await self.apart.do(self.playground.id, lambda: self.gateway.handle(exchange))
+        else:
+            reply = self.gateway.handle(exchange)
+        if reply.way is not STRAIGHT and reply.way.delay:
+            await asyncio.sleep(reply.way.delay)
+        return reply
+
+    def watch(self, tell: Callable[[str], None]) -> None:
+        """Be told of its events."""
+
+        def hear(event: Event) -> None:
+            if event.source == self.sandbox.name:
+                tell(event.kind)
+
+        self.playground.log.subscribe(hear)
+
+
+@dataclass
+class Running:
+    """One line, its loop and its thread."""
+
+    gateway: Gateway
+    kind: str
+    make: type[Line]
+    port: int = 0
+    apart: Apart = field(default_factory=Apart)
+    line: Line = field(init=False)
+    _loop: asyncio.AbstractEventLoop | None = None
+    _over: asyncio.Event | None = None
+    _thread: threading.Thread | None = None
+
+    def __post_init__(self) -> None:
+        """It is given the sandboxes of its kind."""
+        self.line = self.make(self)
+
+    def find(self, address: str) -> Post | None:
+        """The sandbox of this address, if it is of this line's kind."""
+        found = self.gateway.at(address)
+        if found is None or found[1].spec.kind != self.kind:
+            return None
+        return self.seat(*found)
+
+    def seat(self, playground: Playground, sandbox: Sandbox) -> Seat:
+        """A sandbox as this line reaches it."""
+        return Seat(self.gateway, self.apart, playground, sandbox, self.gateway.locate(playground, sandbox))
+
+    def start(self) -> None:
+        """Open it, and wait until it is."""
+        opened: Future[None] = Future()
+        name = f"clerkship-{self.make.name}"
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(opened)), name=name, daemon=True)
+        self._thread.start()
+        try:
+            opened.result(START_LIMIT)
+        except OSError as error:
+            raise LineFailed(f"{self.make.name}: nothing can listen on port {self.port}: {error.strerror}") from None
+        except TimeoutError:
+            raise LineFailed(f"{self.make.name} did not start within {START_LIMIT:.0f} s") from None
+
+    async def _serve(self, opened: "Future[None]") -> None:
+        self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            await self.line.open(HOST, self.port)
+        except Exception as error:
+            opened.set_exception(error)
+            return
+        opened.set_result(None)
+        await self._over.wait()
+        await self.line.close()
+
+    def tell_linked(self, seat: Seat) -> None:
+        """The line hears, in its own loop, that an agent can be reached."""
+        if self._loop is not None:
+            asyncio.run_coroutine_threadsafe(self.line.linked(seat), self._loop)
+
+    def stop(self) -> None:
+        """From any thread; it is waited for, but not for long."""
+        if self._loop is not None and self._over is not None and self._thread is not None:
+            with suppress(RuntimeError):  # its loop is closed already
+                self._loop.call_soon_threadsafe(self._over.set)
+            self._thread.join(CLOSE_LIMIT)
+        self.apart.close()
+
+
+class Lines:
+    """By the kind of simulator and the line's name."""
+
+    def __init__(self, gateway: Gateway, ports: Mapping[str, int] | None = None) -> None:
+        self._gateway = gateway
+        self._ports = ports or {}
+        self._running: dict[tuple[str, str], Running] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        gateway.on_link = self._linked
+
+    def of(self, playground: Playground, sandbox: Sandbox) -> dict[str, tuple[Line, Told]]:
+        """Every line to a sandbox, with what its agent is told; opens those that are not open."""
+        return {
+            make.name: (running.line, running.line.told(running.seat(playground, sandbox)))
+            for make in sandbox.spec.lines
+            if (running := self._run(sandbox.spec.kind, make)) is not None
+        }
+
+    def prepare(self, playground: Playground) -> None:
+        """Open what has to call an agent before that asks for anything."""
+        for sandbox in playground.sandboxes.values():
+            if any(make.calls_first(sandbox.state.config) for make in sandbox.spec.lines):
+                self._linked(playground, sandbox)
+
+    def close(self) -> None:
+        """All of them."""
+        with self._lock:
+            self._closed = True
+            for running in self._running.values():
+                running.stop()
+            self._running.clear()
+
+    def _run(self, kind: str, make: type[Line]) -> Running | None:
+        if not is_there(make):
+            return None
+        with self._lock:
+            if self._closed:
+                raise LineFailed("the run is over; there is no line any more")
+            found = self._running.get((kind, make.name))
+            if found is None:
+                found = Running(self._gateway, kind, make, self._ports.get(make.name, 0))
+                found.start()
+                self._running[kind, make.name] = found
+            return found
+
+    def _linked(self, playground: Playground, sandbox: Sandbox) -> None:
+        for make in sandbox.spec.lines:
+            running = self._run(sandbox.spec.kind, make)
+            if running is not None:
+                running.tell_linked(running.seat(playground, sandbox))
+
+
+def is_there(make: type[Line]) -> bool:
+    """Whether what it cannot do without is installed."""
+    return not make.package or importlib.util.find_spec(make.package) is not None

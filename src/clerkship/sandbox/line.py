@@ -1,0 +1,100 @@
+"""A line: a way into a sandbox in a protocol of its own, beside HTTP. One listener of it serves every playground.
+
+What comes in over a line becomes requests, which go through the same ordered list of handlers as those over HTTP: so
+the log, the faults and the limits are the same whichever way an agent takes.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Protocol
+
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.exchange import Reply, Request
+
+Told = Mapping[str, str | int]
+"""What an agent is told to come in by a line, such as host, port and user. In no log: it differs between machines."""
+
+
+class Post(Protocol):
+    """One sandbox as a line reaches it."""
+
+    @property
+    def address(self) -> str:
+        """Its unguessable name on every line: twenty letters and digits. Never in a log."""
+        ...
+
+    @property
+    def token(self) -> str:
+        """Its credential, the same as over HTTP. Never in a log."""
+        ...
+
+    @property
+    def config(self) -> Frozen:
+        """How its simulator is configured."""
+        ...
+
+    @property
+    def links(self) -> Mapping[str, str]:
+        """What the agent has said through its routes of where it is itself; in no log."""
+        ...
+
+    @property
+    def open(self) -> bool:
+        """Whether its run goes on."""
+        ...
+
+    async def send(self, request: Request) -> Reply:
+        """Ask it, as the agent; a delay on the way is waited out. A reply that is `lost` never arrives, one whose
+        `way.promised` is a number is cut short: the line breaks its connection there."""
+        ...
+
+    def watch(self, tell: Callable[[str], None]) -> None:
+        """Be told the kind of each event of this sandbox from here on, in the thread where it happens: do not work
+        there, and do not ask anything."""
+        ...
+
+
+class Board(Protocol):
+    """The sandboxes of the line's kind that are up."""
+
+    def find(self, address: str) -> Post | None:
+        """The one of this address, upper or lower case; None if there is none, or its run is over."""
+        ...
+
+
+class Line(ABC):
+    """One listener. All but `told` and `example` is called in the line's own event loop."""
+
+    name: ClassVar[str]
+    """What agents know it by, such as `sftp`."""
+    package: ClassVar[str] = ""
+    """A package it cannot do without, where the core does not bring it; without it there is no such line."""
+    extra: ClassVar[str] = ""
+    """What brings that package: `pip install clerkship[extra]`."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+
+    @abstractmethod
+    async def open(self, host: str, port: int) -> None:
+        """Listen; at port 0, on any."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Let nobody in any more, and let go of those who are."""
+
+    @abstractmethod
+    def told(self, post: Post) -> Told:
+        """What its agent needs to come in. Called from any thread once the line is open."""
+
+    @abstractmethod
+    def example(self, told: Told) -> str:
+        """A command to try it with."""
+
+    async def linked(self, post: Post) -> None:  # noqa: B027  (most lines never call anybody)
+        """Its agent has said, through one of its routes, where it can be reached; see `post.links`."""
+
+    @classmethod
+    def calls_first(cls, config: Frozen) -> bool:
+        """Whether it must be up before any agent asks, because it is the sandbox that calls."""
+        return False

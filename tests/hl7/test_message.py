@@ -1,0 +1,107 @@
+"""Messages in their ER7 form: read leniently, written as they were, found by path."""
+
+import pytest
+
+from clerkship.hl7.escape import USUAL, Delimiters, escape, unescape
+from clerkship.hl7.message import BadMessage, decode, field, parse, read_segment, write_segment
+from clerkship.hl7.path import BadPath, Path, parse_path
+
+ORU = (
+    "MSH|^~\\&|LAB|NORTH|EHR|CLINIC|20260302090000||ORU^R01^ORU_R01|M1|P|2.5.1\r"
+    "PID|1||77^^^NORTH^MR~88^^^SOUTH^MR||Lopez&de^Maria||19650315|F\r"
+    "OBR|1|||24323-8^CMP^LN\r"
+    "OBX|1|NM|2823-3^Potassium^LN||2.9|mmol/L\r"
+    "OBX|2|TX|8251-1^Note^LN||high \\T\\ dry\\.br\\call back\r"
+    "ZXX|anything|at all\r"
+)
+
+
+def test_a_message_comes_back_as_it_was() -> None:
+    assert parse(ORU).render == ORU
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\n", "\r"])
+def test_any_line_end_is_read(end: str) -> None:
+    assert parse(ORU.replace("\r", end)).render == ORU
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("MSH.1", "|"),
+        ("MSH.2", "^~\\&"),
+        ("MSH.9.2", "R01"),
+        ("PID.5.1", "Lopez&de"),
+        ("PID.5.1.1", "Lopez"),
+        ("PID-5-1-2", "de"),
+        ("PID.3.1", "77"),
+        ("PID.3[2].1", "88"),
+        ("PID.3[3].1", ""),
+        ("PID.40", ""),
+        ("OBX[2].5", "high & dry\ncall back"),
+        ("OBX[3].5", None),
+        ("ZXX.2", "at all"),
+        ("ZXX", "ZXX|anything|at all"),
+    ],
+)
+def test_values_are_found_by_path(path: str, expected: str | None) -> None:
+    assert parse(ORU).value(path) == expected
+
+
+def test_a_star_is_every_one() -> None:
+    assert list(parse(ORU).values("OBX[*].3.1")) == ["2823-3", "8251-1"]
+    assert list(parse(ORU).values("PID.3[*].4")) == ["NORTH", "SOUTH"]
+
+
+@pytest.mark.parametrize("text", ["", "PID.0", "pid.5", "PID.5.1.1.1", "PID.5[0]", "PID..5", "PIDX.1"])
+def test_what_is_no_path_is_refused(text: str) -> None:
+    with pytest.raises(BadPath, match=r"PID\.5\.1"):
+        parse_path(text)
+
+
+def test_a_path_has_its_parts() -> None:
+    assert parse_path("PID.3[2].4.1") == Path("PID", 1, 3, 2, 4, 1)
+
+
+@pytest.mark.parametrize("text", ["a|b^c~d\\e&f", "two\nlines", "tab\there", "plain", "\\", "\\F", "ends\\"])
+def test_what_is_escaped_means_itself(text: str) -> None:
+    assert unescape(escape(text)) == text
+
+
+def test_escapes_that_mean_something() -> None:
+    assert unescape("\\H\\bold\\N\\ \\X48\\\\X49\\ \\X4a4B\\ \\.sp2\\end") == "bold HI JK \n\nend"
+    assert unescape("\\C2842\\ \\Zab\\ \\") == "\\C2842\\ \\Zab\\ \\"
+    assert escape("a#b", Delimiters(truncation="#")) == "a\\P\\b"
+
+
+def test_other_delimiters_are_heeded() -> None:
+    message = parse(ORU.translate(str.maketrans("|^~\\&", "!@#$%")))
+    assert message.value("PID.5.1.2") == "de"
+    assert message.value("OBX[2].5") == "high % dry\ncall back"
+
+
+@pytest.mark.parametrize(
+    ("charset", "encoding"), [("8859/1", "latin-1"), ("UNICODE UTF-8", "utf-8"), ("", "utf-8"), ("", "latin-1")]
+)
+def test_charsets(charset: str, encoding: str) -> None:
+    text = f"MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5.1||||||{charset}\rPID|1||5||Müller"
+    assert parse(text.encode(encoding)).value("PID.5.1") == "Müller"
+
+
+def test_byte_order_marks_are_no_text() -> None:
+    for encoding in ("utf-8-sig", "utf-16"):
+        assert parse(ORU.encode(encoding)).render == ORU
+    assert decode(b"\xef\xbb\xbfMSH|") == "MSH|"
+
+
+@pytest.mark.parametrize("data", [b"", b"\r\n", b"PID|1", b"MSH", b"MSH|", b"MSH|^^^^|", b"MSHabcd", bytes(range(256))])
+def test_what_is_no_message_is_refused(data: bytes) -> None:
+    with pytest.raises(BadMessage):
+        parse(data)
+
+
+def test_segments_are_written() -> None:
+    segment = write_segment("PID", {3: field("77", "", "", "NORTH", "MR"), 5: field("O^Neil", "Ann", "")})
+    assert segment.render() == "PID|||77^^^NORTH^MR||O\\S\\Neil^Ann"
+    assert write_segment("MSH", {9: "ACK"}).render() == "MSH|^~\\&|||||||ACK"
+    assert read_segment("PID|1", USUAL).replaced(3, "9").render() == "PID|1||9"
