@@ -1,0 +1,26 @@
+"""The same message until it is acknowledged: the control id makes it one order."""
+
+import re
+
+from clerkship.hl7.message import field, parse
+from clerkship.sandbox.door import Dropped
+
+
+def on_task(task_item, sandboxes):
+    ehr, engine = sandboxes["ehr"], sandboxes["engine"]
+    [patient] = ehr.search("Patient", identifier=re.search(r"MRN (\d+)", task_item["instruction"])[1])
+    mrn = next(i["value"] for i in patient["identifier"] if i["type"]["coding"][0]["code"] == "MR")
+    name, born = patient["name"][0], patient["birthDate"].replace("-", "")
+    at = sandboxes.now.strftime("%Y%m%d%H%M%S")
+    segments = [
+        f"MSH|^~\\&|ASSISTANT|RIVERBEND|ENGINE|RIVERBEND|{at}||ORM^O01^ORM_O01|O01-0001|P|2.5.1",
+        f"PID|1||{mrn}^^^RIVERBEND^MR||{field(name['family'], *name['given'])}||{born}|{patient['gender'][0].upper()}",
+        f"ORC|NW|RB-6001^RIVERBEND|||||||{at}",
+        "OBR|1|RB-6001^RIVERBEND||4548-4^Hemoglobin A1c^LN",
+    ]
+    while True:
+        try:
+            ack = parse(engine.send("\r".join(segments)))
+        except Dropped:
+            continue
+        return {"control_id": "O01-0001", "ack": ack.value("MSA.1")}
