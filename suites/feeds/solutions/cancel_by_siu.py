@@ -13,7 +13,15 @@ def on_task(task_item, sandboxes):
     [patient] = ehr.search("Patient", identifier=mrn)
     name, born = patient["name"][0], patient["birthDate"].replace("-", "")
     at = sandboxes.now.strftime("%Y%m%d%H%M%S")
-    schedule = {1: number, 2: number, 6: field(reason), 11: "^^30^20260319100000-0400", 16: "1^Desk", 20: "1^Desk", 25: "Cancelled"}
+    schedule = {
+        1: number,
+        2: number,
+        6: field(reason),
+        11: "^^30^20260319100000-0400",
+        16: "1^Desk",
+        20: "1^Desk",
+        25: "Cancelled",
+    }
     segments = [
         f"MSH|^~\\&|ASSISTANT|RIVERBEND|ENGINE|RIVERBEND|{at}||SIU^S15^SIU_S12|S15-0001|P|2.5.1",
         "SCH|" + "|".join(schedule.get(n, "") for n in range(1, 26)),

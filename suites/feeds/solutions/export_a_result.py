@@ -9,7 +9,13 @@ def on_task(task_item, sandboxes):
     ehr, drop = sandboxes["ehr"], sandboxes["drop"]
     mrn = re.search(r"MRN (\d+)", task_item["instruction"])[1]
     [patient] = ehr.search("Patient", identifier=mrn)
-    query = {"patient": patient["id"], "code": "http://loinc.org|4548-4", "status": "final", "_sort": "-date", "_count": 1}
+    query = {
+        "patient": patient["id"],
+        "code": "http://loinc.org|4548-4",
+        "status": "final",
+        "_sort": "-date",
+        "_count": 1,
+    }
     result = ehr.bundle("Observation", query)["entry"][0]["resource"]
     name, born, value = patient["name"][0], patient["birthDate"].replace("-", ""), result["valueQuantity"]
     at, observed = sandboxes.now.strftime("%Y%m%d%H%M%S"), re.sub(r"[-:T]", "", result["effectiveDateTime"][:19])

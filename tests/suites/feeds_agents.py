@@ -1,0 +1,236 @@
+"""Agents on the feeds that are wrong in ways an agent can be, and some that are right in another way than ours."""
+
+import runpy
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from clerkship.hl7.message import parse
+from tests.suites.test_shipped import ROOT
+
+FEEDS = ROOT / "suites" / "feeds"
+Agent = Callable[[Any, Any], Any]
+Verb = Callable[..., Any]
+"""Called with what it stands for and its arguments."""
+
+
+def solution(name: str) -> Agent:
+    """A reference solution."""
+    found: Agent = runpy.run_path(str(FEEDS / "solutions" / f"{name}.py"))["on_task"]
+    return found
+
+
+class Bent:
+    """A handle with some of its verbs done otherwise."""
+
+    def __init__(self, handle: Any, verbs: Mapping[str, Verb]) -> None:
+        self._handle, self._verbs = handle, verbs
+
+    def __getattr__(self, name: str) -> Any:
+        """The verb as it is bent, or as it is."""
+        straight = getattr(self._handle, name)
+        return partial(self._verbs[name], straight) if name in self._verbs else straight
+
+
+class BentSandboxes:
+    """All sandboxes, some of their verbs (`lab.acknowledge`) done otherwise."""
+
+    def __init__(self, sandboxes: Any, verbs: Mapping[str, Verb]) -> None:
+        self._sandboxes, self._verbs = sandboxes, verbs
+
+    def __getitem__(self, name: str) -> Bent:
+        """One of them."""
+        own = {verb.partition(".")[2]: how for verb, how in self._verbs.items() if verb.partition(".")[0] == name}
+        return Bent(self._sandboxes[name], own)
+
+    def __getattr__(self, name: str) -> Any:
+        """The clock."""
+        return getattr(self._sandboxes, name)
+
+
+def bent(name: str, **verbs: Verb) -> Agent:
+    """A reference solution that does some things otherwise: `ehr_create=…`."""
+
+    def on_task(task_item: Any, sandboxes: Any) -> Any:
+        return solution(name)(
+            task_item, BentSandboxes(sandboxes, {key.replace("_", ".", 1): how for key, how in verbs.items()})
+        )
+
+    return on_task
+
+
+def never(_: Verb, *__: Any, **___: Any) -> None:
+    """Does nothing at all."""
+
+
+def twice(verb: Verb, *args: Any, **kwargs: Any) -> Any:
+    """Does it, and once more."""
+    verb(*args, **kwargs)
+    return verb(*args, **kwargs)
+
+
+def always_aa(acknowledge: Verb, id: str, code: str = "AA", text: str = "") -> Any:
+    """Whatever was made of it, all is well."""
+    return acknowledge(id, "AA")
+
+
+def without_a_word(acknowledge: Verb, id: str, code: str = "AA", text: str = "") -> Any:
+    """A code and no reason."""
+    return acknowledge(id, code)
+
+
+def of_somebody_else(create: Verb, resource: dict[str, Any]) -> Any:
+    """In the chart of the first patient there is."""
+    return create({**resource, "subject": {"reference": "Patient/pat-0001"}})
+
+
+def with_another_value(create: Verb, resource: dict[str, Any]) -> Any:
+    """A slip of the pen."""
+    return create({**resource, "valueQuantity": {**resource["valueQuantity"], "value": 59}})
+
+
+def by_name(task_item: Any, sandboxes: Any) -> Any:
+    """Takes the first patient of the name, whatever the number."""
+    ehr, lab = sandboxes["ehr"], sandboxes["lab"]
+    [entry] = lab.inbox()
+    message = parse(entry["message"])
+    found = ehr.search("Patient", family=message.value("PID.5.1"), given=message.value("PID.5.2").split()[0])
+    wrong = next(p for p in found if p["birthDate"].replace("-", "") != message.value("PID.7"))
+    make = runpy.run_path(str(FEEDS / "solutions" / "file_results.py"))["observation"]
+    ehr.create(make(message, wrong))
+    lab.acknowledge(entry["id"])
+    return {"patient": wrong["id"], "value": 5.9}
+
+
+def acknowledges_first(task_item: Any, sandboxes: Any) -> Any:
+    """Says that it is filed before it is."""
+    lab = sandboxes["lab"]
+    entries = lab.inbox()
+    for entry in entries:
+        lab.acknowledge(entry["id"])
+    return bent("file_results", lab_inbox=lambda _: entries, lab_acknowledge=never)(task_item, sandboxes)
+
+
+def adds_instead(update: Verb, resource: dict[str, Any]) -> Any:
+    """A second one beside the first. It needs a create, which the verb does not have: so by a new id."""
+    return update({**resource, "id": "sodium-again", "meta": {}})
+
+
+def files_both(task_item: Any, sandboxes: Any) -> Any:
+    """Does not look whether it is there."""
+    return bent("file_results", ehr_search=blind)(task_item, sandboxes)
+
+
+def blind(search: Verb, type: str, *args: Any, **query: Any) -> Any:
+    """Finds patients, and nothing else."""
+    return search(type, *args, **query) if type == "Patient" else []
+
+
+def waits_for_the_final(task_item: Any, sandboxes: Any) -> Any:
+    """Files only what is sure."""
+    sandboxes.wait("40m")
+    ehr, lab = sandboxes["ehr"], sandboxes["lab"]
+    entries = lab.inbox()
+    message = parse(entries[-1]["message"])
+    [patient] = ehr.search("Patient", identifier=message.value("PID.3.1"))
+    make = runpy.run_path(str(FEEDS / "solutions" / "file_results.py"))["observation"]
+    ehr.create(make(message, patient))
+    for entry in entries:
+        lab.acknowledge(entry["id"])
+    return {"preliminary": 0.09, "final": 0.03}
+
+
+def swapped(update: Verb, resource: dict[str, Any]) -> Any:
+    """Keeps the one that goes."""
+    links = [{**link, "type": {"replaces": "replaced-by"}.get(link["type"], "replaces")} for link in resource["link"]]
+    return update({**resource, "active": not resource["active"], "link": links})
+
+
+def reads_the_part(task_item: Any, sandboxes: Any) -> Any:
+    """Takes what is there for the whole."""
+    ehr, drop = sandboxes["ehr"], sandboxes["drop"]
+    solve = runpy.run_path(str(FEEDS / "solutions" / "referrals.py"))
+    for line in drop.read_text("inbox/referrals-0304.csv.part").splitlines()[1:]:
+        columns = ("referral_id", "mrn", "family_name", "birth_date", "service", "priority")
+        row = dict(zip(columns, [*line.split(","), "routine"], strict=False))
+        [patient] = ehr.search("Patient", identifier=row["mrn"])
+        ehr.create(solve["order"](row, patient))
+    return {"ordered": 2}
+
+
+def anew(send: Verb, message: str) -> Any:
+    """Another control id every time."""
+    anew_count.append(1)
+    return send(message.replace("O01-0001", f"O01-{len(anew_count):04}"))
+
+
+anew_count: list[int] = []
+
+
+def writes_by_hand(task_item: Any, sandboxes: Any) -> Any:
+    """Sends the message, and changes the chart besides."""
+    ehr = sandboxes["ehr"]
+    answer = solution("send_an_update")(task_item, sandboxes)
+    [patient] = ehr.search("Patient", identifier=task_item["instruction"].split("MRN ")[1].split(",")[0])
+    ehr.update({**patient, "telecom": [{"system": "phone", "value": "(716) 555-0177", "use": "home"}]})
+    return answer
+
+
+def the_other_appointment(send: Verb, message: str) -> Any:
+    """The number beside the right one."""
+    return send(message.replace("AP-44120", "AP-44121"))
+
+
+def under_its_own_name(task_item: Any, sandboxes: Any) -> Any:
+    """At once under the name that the partner looks for."""
+    return bent(
+        "export_a_result", drop_write=lambda write, _, data: write("outbound/a1c.hl7", data), drop_rename=never
+    )(task_item, sandboxes)
+
+
+def says_nothing_of_patient(send: Verb, message: str) -> Any:
+    """Without the segment that says whose it is."""
+    return send("\r".join(line for line in message.split("\r") if not line.startswith("PID")))
+
+
+RESULT, NOBODY, ANOTHER = (
+    "File a result to the right*",
+    "Reject a result whose patient*",
+    "Reject a result whose record*",
+)
+TWICE, CORRECTED, FINAL = "File a message once*", "A corrected result*", "A final result follows*"
+BROKEN, STRANGER, PART = "*with a broken row", "*with a stranger*", "Leave an unfinished upload*"
+LATE, ORDER, MERGE = "A critical result arrives late", "File a result to its order*", "Carry out a merge*"
+UPDATE, SEND, CANCEL, EXPORT = (
+    "Tell everybody*",
+    "Order a test by ORM*",
+    "Cancel an appointment by SIU*",
+    "Leave the latest*",
+)
+
+WRONG: dict[str, tuple[str, Agent]] = {
+    "to the namesake": (RESULT, by_name),
+    "to somebody else": (RESULT, bent("file_results", ehr_create=of_somebody_else)),
+    "with a slip of the pen": (RESULT, bent("file_results", ehr_create=with_another_value)),
+    "acknowledged before it is filed": (RESULT, acknowledges_first),
+    "never acknowledged": (RESULT, bent("file_results", lab_acknowledge=never)),
+    "well, though nobody's": (NOBODY, bent("file_results", lab_acknowledge=always_aa)),
+    "rejected without a word": (NOBODY, bent("file_results", lab_acknowledge=without_a_word)),
+    "well, though another's": (ANOTHER, bent("file_results", lab_acknowledge=always_aa)),
+    "filed twice": (TWICE, files_both),
+    "added, not corrected": (CORRECTED, bent("a_corrected_result", ehr_update=adds_instead)),
+    "only the final one": (FINAL, waits_for_the_final),
+    "nobody is told": (LATE, bent("a_critical_result_arrives_late", drop_write=never)),
+    "the order stays open": (ORDER, bent("close_the_order", ehr_update=never)),
+    "the wrong one is kept": (MERGE, bent("merge_two_records", ehr_update=swapped)),
+    "nothing is reported": (BROKEN, bent("referrals", drop_write=never)),
+    "the list stays where it is": (BROKEN, bent("referrals", drop_rename=never)),
+    "each order twice": (STRANGER, bent("referrals", ehr_create=twice)),
+    "the part for the whole": (PART, reads_the_part),
+    "by hand as well": (UPDATE, writes_by_hand),
+    "without a patient": (UPDATE, bent("send_an_update", engine_send=says_nothing_of_patient)),
+    "a new order every time": (SEND, bent("send_an_order", engine_send=anew)),
+    "the other appointment": (CANCEL, bent("cancel_by_siu", engine_send=the_other_appointment)),
+    "half of it may be seen": (EXPORT, under_its_own_name),
+}
+"""Each with the task it is wrong on."""

@@ -1,0 +1,36 @@
+"""`suites/feeds`: what it holds, that work done wrong is found out, and that the real lines lead to the same verdicts."""
+
+import pytest
+
+from clerkship.engine.catalog import Registered
+from clerkship.library.load import load
+from tests.suites.feeds_agents import FEEDS, WRONG
+from tests.workbench import Workbench
+
+
+def test_many_tasks_across_the_sandboxes_each_with_a_solution() -> None:
+    library = load(FEEDS, Registered())
+    assert len({loaded.file for loaded in library.tasks.values()}) >= 12
+    assert all(loaded.solution for loaded in library.tasks.values())
+    sequenced = [
+        loaded
+        for loaded in library.tasks.values()
+        if any("sequencing" in criterion.assertion.name for criterion in loaded.task.criteria)
+    ]
+    assert len(sequenced) >= 12
+
+
+def test_the_same_log_twice(bench: Workbench) -> None:
+    bench.folder = FEEDS
+    first, second = ({t.task: t.head for t in bench.run("oracle")} for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("how", sorted(WRONG))
+def test_work_done_wrong_does_not_pass(bench: Workbench, how: str) -> None:
+    task, agent = WRONG[how]
+    bench.folder = FEEDS
+    runs = bench.run(agent, tasks=(task,))
+    assert {(t.status, t.agent_error) for t in runs} == {("completed", "")}  # it did its work, and did it wrong
+    assert runs
+    assert "pass" not in [t.verdict for t in runs]
