@@ -94,7 +94,7 @@ def by_name(task_item: Any, sandboxes: Any) -> Any:
     ehr, lab = sandboxes["ehr"], sandboxes["lab"]
     [entry] = lab.inbox()
     message = parse(entry["message"])
-    found = ehr.search("Patient", family=message.value("PID.5.1"), given=message.value("PID.5.2").split()[0])
+    found = ehr.search("Patient", family=message.value("PID.5.1"), given=str(message.value("PID.5.2")).split()[0])
     wrong = next(p for p in found if p["birthDate"].replace("-", "") != message.value("PID.7"))
     make = runpy.run_path(str(FEEDS / "solutions" / "file_results.py"))["observation"]
     ehr.create(make(message, wrong))
