@@ -1,4 +1,4 @@
-"""`suites/feeds`: what it holds, that work done wrong is found out, and that the real lines lead to the same verdict."""
+"""`suites/feeds`: what it holds, and that work done wrong is found out; the real lines lead to the same verdicts."""
 
 import pytest
 
