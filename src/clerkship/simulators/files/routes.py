@@ -55,7 +55,8 @@ def list_folder(call: Call) -> Reply:
     count = wire.parse_count(query.get("count"))
     folder, after = wire.parse_folder(call.params.get("path", "")), wire.parse_after(query.get("after", ""))
     found = call.state.entries(call.act, folder, after, count)
-    return json_reply(200, wire.render_entries(found, found[-1].name if len(found) == count else ""))
+    last = found[-1] if len(found) == count else None
+    return json_reply(200, wire.render_entries(found, last.name + "/" * last.folder if last is not None else ""))
 
 
 def make_folder(call: Call) -> Reply:

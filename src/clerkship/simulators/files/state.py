@@ -56,23 +56,24 @@ class FilesState(State):
 
     def modified(self, path: str) -> datetime:
         """When something was last changed."""
-        return self._modified.get(path) or self.limits.modified or LONG_AGO
+        return self._modified.get(path, self._since)
+
+    @property
+    def _since(self) -> datetime:
+        """When all was last changed that nobody has touched since the start."""
+        return self.limits.modified or LONG_AGO
 
     def paths(self, folder: str = "", after: str = "") -> Iterator[str]:
         """Every file there is, or every one below a folder, in order."""
         return (path for path in self.tree.walk(folder, after) if not path.endswith("/"))
 
-    def entry(self, path: str, name: str) -> Entry:
-        """What is seen of something that is there, whose name may come with a folder's slash."""
-        if path in self.tree:
-            return Entry(name.removesuffix("/"), True, 0, self.modified(path))
-        return Entry(name, False, len(self.records[path]), self.modified(path), path not in self.incomplete)
-
     def stat(self, path: str) -> Entry:
         """What is at a path; nothing happens because of it."""
         if path not in self.tree and path not in self.records:
             raise Refusal(404, "no_such_file", f"there is no file or folder {path}")
-        return self.entry(path, path)
+        if path in self.tree:
+            return Entry(path, True, 0, self.modified(path))
+        return Entry(path, False, len(self.records[path]), self.modified(path), path not in self.incomplete)
 
     def list(self, act: Act, folder: str, after: str = "", count: int | None = None) -> list[tuple[str, int]]:
         """Somebody looks at all the files below a folder; one that is not there has none."""
@@ -83,12 +84,21 @@ class FilesState(State):
     def entries(self, act: Act, folder: str, after: str = "", count: int | None = None) -> Sequence[Entry]:
         """Somebody looks into a folder."""
         self._folder(folder)
-        if inside(folder, after) in self.tree:
+        if after and inside(folder, after) in self.tree:
             after += "/"
+        start = f"{folder}/" if folder else ""
         names = islice(self.tree.names(folder).after(after), count)
-        found = [self.entry(inside(folder, name.removesuffix("/")), name) for name in names]
-        act.emit(FolderListed(prefix=f"{folder}/" if folder else "", count=len(found)))
+        since = self._since
+        found = [self._entry(start, name, since) for name in names]
+        act.emit(FolderListed(prefix=start, count=len(found)))
         return found
+
+    def _entry(self, start: str, name: str, since: datetime) -> Entry:
+        """One of a hundred thousand, perhaps: what it is, its name says."""
+        if name[-1] == "/":
+            return Entry(name[:-1], True, 0, self._modified.get(start + name[:-1], since))
+        path = start + name
+        return Entry(name, False, len(self.records[path]), self._modified.get(path, since), path not in self.incomplete)
 
     def read(self, act: Act, path: str) -> bytes:
         """Somebody reads a file."""
@@ -224,20 +234,20 @@ class FilesState(State):
             self.used += size
 
     def _move_folder(self, path: str, to: str, at: datetime) -> None:
-        below = list(self.tree.walk(path))
-        kept = {folder: self.modified(folder) for folder in (path, *(item[:-1] for item in below if item[-1] == "/"))}
+        """A folder with everything in it, elsewhere."""
+        below = [path, *(item.removesuffix("/") for item in self.tree.walk(path))]
         self._drop(to, at)  # an empty one, which this takes the place of
-        self._made(self.tree.make(to), at)
-        for item in below:
-            target = to + item[len(path) :]
-            if item.endswith("/"):
-                self.tree.make(target[:-1])
-            else:
-                self._move(item, target, at)
-        for folder in sorted(kept, reverse=True):  # from the inside out
-            self._drop(folder, at)
-        self._modified.update({to + folder[len(path) :]: modified for folder, modified in kept.items()})
+        self.tree.move(path, to)
+        for old in below:
+            new = to + old[len(path) :]
+            for kept in (self.records, self._modified, self.written):
+                if old in kept:
+                    kept[new] = kept.pop(old)
+            if old in self.incomplete:
+                self.incomplete.remove(old)
+                self.incomplete.add(new)
         self._touch(split(path)[0], at)
+        self._touch(split(to)[0], at)
 
     def _drop(self, folder: str, at: datetime) -> None:
         if folder in self.tree:

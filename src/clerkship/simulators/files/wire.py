@@ -129,5 +129,6 @@ def render_stat(entry: Entry) -> dict[str, Any]:
 
 
 def _about(entry: Entry, key: str) -> dict[str, Any]:
-    about: dict[str, Any] = {key: entry.name, "folder": entry.folder, "size": entry.size, "modified": entry.modified}
-    return about if entry.complete else about | {"complete": False}
+    name, folder, size, modified, complete = entry
+    about: dict[str, Any] = {key: name, "folder": folder, "size": size, "modified": modified}
+    return about if complete else about | {"complete": False}
