@@ -1,5 +1,6 @@
-"""What happens to files."""
+"""What happens to files, and to the folders they are in."""
 
+from datetime import datetime
 from typing import ClassVar
 
 from clerkship.events.event import Payload
@@ -11,6 +12,28 @@ class FolderListed(Payload):
     kind: ClassVar[str] = "files.folder.listed"
     prefix: str
     count: int
+
+
+class FolderMade(Payload):
+    """There is a folder now. Those that a file needs come with the file."""
+
+    kind: ClassVar[str] = "files.folder.made"
+    path: str
+
+
+class FolderRemoved(Payload):
+    """A folder is gone; it was empty."""
+
+    kind: ClassVar[str] = "files.folder.removed"
+    path: str
+
+
+class FolderRenamed(Payload):
+    """A folder is elsewhere now, with everything in it."""
+
+    kind: ClassVar[str] = "files.folder.renamed"
+    path: str
+    to: str
 
 
 class FileRead(Payload):
@@ -28,6 +51,27 @@ class FileWritten(Payload):
     path: str
     size: int
     data: bytes
+    complete: bool = True
+    """False if an upload broke off, and this is as far as it came."""
+    modified: datetime | None = None
+    """What it says it is from; when it was written, if nothing."""
+
+
+class FileRenamed(Payload):
+    """A file is elsewhere now, in place of what may have been there."""
+
+    kind: ClassVar[str] = "files.file.renamed"
+    path: str
+    to: str
+    replaced: bool = False
+
+
+class FileStamped(Payload):
+    """A file, or a folder, now says that it was modified then."""
+
+    kind: ClassVar[str] = "files.file.stamped"
+    path: str
+    modified: datetime
 
 
 class FileDeleted(Payload):

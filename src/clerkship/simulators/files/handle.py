@@ -1,17 +1,30 @@
 """A file drop as an agent written in Python holds it."""
 
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 from clerkship.sandbox.door import Handle
+from clerkship.sandbox.line import Told
 
 
 class Files(Handle):
-    """List, read, write and delete by path."""
+    """List, read, write, rename and delete by path."""
 
     def list(self, prefix: str = "") -> list[str]:
-        """Paths, all or those in a folder."""
+        """Paths of files, all or those below a folder."""
         found = self._json("GET", "/files", query={"prefix": prefix})
         return [file["path"] for file in found["files"]]
+
+    def entries(self, folder: str = "") -> Sequence[dict[str, Any]]:
+        """What is in one folder: `name`, `folder`, `size` and `modified` of each."""
+        found: Sequence[dict[str, Any]] = self._json("GET", f"/folders/{folder}".removesuffix("/"))["entries"]
+        return found
+
+    def stat(self, path: str) -> dict[str, Any]:
+        """What is at a path: `path`, `folder`, `size` and `modified`."""
+        found: dict[str, Any] = self._json("GET", f"/stat/{path}")
+        return found
 
     def read(self, path: str) -> bytes:
         """A file's bytes."""
@@ -30,6 +43,23 @@ class Files(Handle):
         """Remove a file."""
         self.request("DELETE", f"/files/{path}")
 
+    def rename(self, path: str, to: str, *, replace: bool = False) -> None:
+        """Move a file, or a folder with all that is in it, to another path."""
+        self._json("POST", "/rename", {"from": path, "to": to, "replace": replace})
+
+    def make_folder(self, path: str) -> None:
+        """Make an empty folder."""
+        self.request("PUT", f"/folders/{path}")
+
+    def remove_folder(self, path: str) -> None:
+        """Remove a folder that is empty."""
+        self.request("DELETE", f"/folders/{path}")
+
     def url_of(self, path: str) -> str:
         """Where a file is over HTTP."""
         return f"{self.url}/files/{quote(path)}"
+
+    @property
+    def sftp(self) -> Told:
+        """How to reach the same drop over SFTP: host, port, user, password, keys."""
+        return self.lines["sftp"]

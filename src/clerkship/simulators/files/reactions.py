@@ -2,17 +2,66 @@
 
 from clerkship.events.event import Event
 from clerkship.sandbox.state import Act
-from clerkship.simulators.files.events import FileDeleted, FileWritten
+from clerkship.simulators.files.events import (
+    FileDeleted,
+    FileRenamed,
+    FileStamped,
+    FileWritten,
+    FolderMade,
+    FolderRemoved,
+    FolderRenamed,
+)
 from clerkship.simulators.files.state import FilesState
 
 
 def copy_written(state: FilesState, act: Act, event: Event) -> None:
     """A file written there is written here."""
     if isinstance(event.payload, FileWritten):
-        state.write(act, event.payload.path, event.payload.data)
+        written = event.payload
+        state.write(act, written.path, written.data, complete=written.complete, modified=written.modified)
 
 
 def copy_deleted(state: FilesState, act: Act, event: Event) -> None:
     """A file deleted there is deleted here, if it is here."""
     if isinstance(event.payload, FileDeleted) and event.payload.path in state.records:
         state.delete(act, event.payload.path)
+
+
+def copy_renamed(state: FilesState, act: Act, event: Event) -> None:
+    """A file, or a folder, renamed there is renamed here, if it is here; what was in its way is as gone as there."""
+    if isinstance(event.payload, FileRenamed | FolderRenamed):
+        path, to = event.payload.path, event.payload.to
+        if path in state.records or path in state.tree:
+            state.rename(act, path, to, replace=True)
+
+
+def copy_stamped(state: FilesState, act: Act, event: Event) -> None:
+    """What says there when it was modified says it here, if it is here."""
+    if isinstance(event.payload, FileStamped):
+        path = event.payload.path
+        if path in state.records or path in state.tree:
+            state.stamp(act, path, event.payload.modified)
+
+
+def copy_folder_made(state: FilesState, act: Act, event: Event) -> None:
+    """A folder made there is made here, unless it is here."""
+    if isinstance(event.payload, FolderMade) and event.payload.path not in state.tree:
+        state.make_folder(act, event.payload.path)
+
+
+def copy_folder_removed(state: FilesState, act: Act, event: Event) -> None:
+    """A folder removed there is removed here, if it is here; what is only here keeps it."""
+    if isinstance(event.payload, FolderRemoved) and event.payload.path in state.tree:
+        state.remove_folder(act, event.payload.path)
+
+
+COPY = {
+    FileWritten.kind: copy_written,
+    FileDeleted.kind: copy_deleted,
+    FileRenamed.kind: copy_renamed,
+    FileStamped.kind: copy_stamped,
+    FolderMade.kind: copy_folder_made,
+    FolderRemoved.kind: copy_folder_removed,
+    FolderRenamed.kind: copy_renamed,
+}
+"""All that a copy takes in."""

@@ -4,11 +4,22 @@ from clerkship.sandbox.exchange import Reply, json_reply
 from clerkship.sandbox.route import Call, Route
 from clerkship.simulators.files import wire
 
+LONGEST_UPLOAD = 1_000_000_000
+_PATH = {"path": "a path in the drop, such as inbox/referral.csv; upper and lower case differ"}
+_FOLDER = {"path": "a folder, such as inbox"}
+_PAGE = {
+    "after": "only what comes behind this: `next` of the page before",
+    "count": "at most so many; `next` in the answer says that there is more",
+}
+
 
 def list_files(call: Call) -> Reply:
-    """What is there, all or under `?prefix=` a folder: `{"files": [{"path", "size"}]}`."""
-    prefix = wire.parse_prefix(call.request.query.get("prefix", ""))
-    return json_reply(200, wire.render_listing(call.state.list(call.act, prefix)))
+    """What is there, all or under `?prefix=` a folder and the folders in it: `{"files": [{"path", "size"}]}`."""
+    query = call.request.query
+    count = wire.parse_count(query.get("count"))
+    folder, after = wire.parse_folder(query.get("prefix", "")), wire.parse_after(query.get("after", ""))
+    found = call.state.list(call.act, folder, after, count)
+    return json_reply(200, wire.render_files(found, found[-1][0] if len(found) == count else ""))
 
 
 def read_file(call: Call) -> Reply:
@@ -18,9 +29,18 @@ def read_file(call: Call) -> Reply:
 
 
 def write_file(call: Call) -> Reply:
-    """Make a file (201), or make it anew (204), from the body."""
-    new = call.state.write(call.act, wire.parse_path(call.params["path"]), call.request.body)
+    """Make a file (201), or make it anew (204), from the body; folders that it needs are made with it."""
+    complete = call.request.headers.get(wire.INCOMPLETE, "").lower() != "true"
+    path = wire.parse_path(call.params["path"])
+    new = call.state.write(call.act, path, call.request.body, complete=complete)
     return Reply(201 if new else 204)
+
+
+def stamp_file(call: Call) -> Reply:
+    """Say when a file was last modified: `{"modified": "2026-03-02T09:00:00Z"}`."""
+    modified = wire.parse_stamp(call.request.body)
+    call.state.stamp(call.act, wire.parse_path(call.params["path"]), modified)
+    return Reply(204)
 
 
 def delete_file(call: Call) -> Reply:
@@ -29,9 +49,59 @@ def delete_file(call: Call) -> Reply:
     return Reply(204)
 
 
+def list_folder(call: Call) -> Reply:
+    """What is in one folder, files and folders: `{"entries": [{"name", "folder", "size", "modified"}]}`."""
+    query = call.request.query
+    count = wire.parse_count(query.get("count"))
+    folder, after = wire.parse_folder(call.params.get("path", "")), wire.parse_after(query.get("after", ""))
+    found = call.state.entries(call.act, folder, after, count)
+    return json_reply(200, wire.render_entries(found, found[-1].name if len(found) == count else ""))
+
+
+def make_folder(call: Call) -> Reply:
+    """Make an empty folder, in one that is there."""
+    call.state.make_folder(call.act, wire.parse_folder(call.params["path"]))
+    return Reply(201)
+
+
+def remove_folder(call: Call) -> Reply:
+    """Remove a folder that is empty."""
+    call.state.remove_folder(call.act, wire.parse_folder(call.params["path"]))
+    return Reply(204)
+
+
+def rename(call: Call) -> Reply:
+    """Move a file, or a folder with all that is in it: `{"from": "inbox/a.csv", "to": "archive/a.csv"}`.
+
+    What is there already stays, and the move is refused, unless `"replace": true` is said.
+    """
+    asked = wire.parse_rename(call.request.body)
+    call.state.rename(call.act, asked.path, asked.to, replace=asked.replace)
+    return Reply(204)
+
+
+def stat(call: Call) -> Reply:
+    """What is at a path, without opening it: `{"path", "folder", "size", "modified"}`."""
+    return json_reply(200, wire.render_stat(call.state.stat(wire.parse_folder(call.params["path"]))))
+
+
 ROUTES = (
-    Route("GET", "/files", "list_files", list_files, query={"prefix": "a folder; only what is in it"}),
-    Route("GET", "/files/{path*}", "read_file", read_file),
-    Route("PUT", "/files/{path*}", "write_file", write_file, body="bytes"),
-    Route("DELETE", "/files/{path*}", "delete_file", delete_file),
+    Route(
+        "GET",
+        "/files",
+        "list_files",
+        list_files,
+        query={"prefix": "a folder; only what is in it", **_PAGE},
+        less="give a `prefix`, or a `count`",
+    ),
+    Route("GET", "/files/{path*}", "read_file", read_file, about=_PATH),
+    Route("PUT", "/files/{path*}", "write_file", write_file, body="bytes", about=_PATH, limit=LONGEST_UPLOAD),
+    Route("PATCH", "/files/{path*}", "stamp_file", stamp_file, body=wire.Stamp, about=_PATH, tool=False),
+    Route("DELETE", "/files/{path*}", "delete_file", delete_file, about=_PATH),
+    Route("GET", "/folders", "list_outermost", list_folder, query=_PAGE, less="give a `count`", tool=False),
+    Route("GET", "/folders/{path*}", "list_folder", list_folder, query=_PAGE, about=_FOLDER, less="give a `count`"),
+    Route("PUT", "/folders/{path*}", "make_folder", make_folder, about=_FOLDER),
+    Route("DELETE", "/folders/{path*}", "remove_folder", remove_folder, about=_FOLDER),
+    Route("POST", "/rename", "rename", rename, body=wire.Rename),
+    Route("GET", "/stat/{path*}", "stat", stat, about=_PATH, tool=False),
 )

@@ -1,0 +1,225 @@
+"""A file drop against the simplest model there is, whatever is done to it: a map of files, and a set of folders."""
+
+from typing import Any
+
+import orjson
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from clerkship.conformance.rig import Rig
+from clerkship.model.dataset import Dataset
+from clerkship.playground.playground import Playground, Room, replay
+from clerkship.sandbox.exchange import Reply, Request
+from clerkship.simulators.files import SPEC
+from clerkship.simulators.files.config import FilesConfig
+from clerkship.simulators.files.state import FilesState
+
+NAMES = st.sampled_from(["a", "a-b", "a b", "ä", "a\u0308", "A", "0"])
+PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
+DATA = st.binary(max_size=20)
+BASE = {"a/a": b"from the dataset", "0": b"this too", "ä/A/0": b""}
+QUOTA = 60
+GARBAGE = st.one_of(
+    st.text(max_size=20),
+    st.sampled_from([".", "..", "a/../b", "/a", "a//b", "a/.", "a\0b", "a\nb", "é" * 128, "a" * 256]),
+)
+
+
+def above(path: str) -> list[str]:
+    """The folders that something is in."""
+    parts = path.split("/")
+    return ["/".join(parts[:number]) for number in range(1, len(parts))]
+
+
+def bad(path: str) -> bool:
+    """Whether no file system would have it, or not ours."""
+    parts = path.split("/")
+    return any(part in ("", ".", "..") or len(part.encode("utf-8", "surrogatepass")) > 255 for part in parts) or any(
+        ord(char) < 32 or 127 <= ord(char) < 160 or char in "\u2028\u2029" for char in path
+    )
+
+
+class FileDrop(RuleBasedStateMachine):
+    """Over a dataset, with little room."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rig = Rig(SPEC)
+        base = SPEC.prepare([Dataset(name="base", type="files", files=BASE)])
+        config = FilesConfig(quota=QUOTA, max_file=18, folders=("a/A", "0/not", "b"))  # `0` is a file already
+        self.rig.rooms = {"box": Room(SPEC, config, base)}
+        self.rig.playground.sandboxes = Playground(self.rig.playground.environment, self.rig.rooms, "x").sandboxes
+        self.files = dict(BASE)
+        self.folders = {"a", "a/A", "b", "ä", "ä/A"}
+        self.written: dict[str, int] = {}
+
+    def send(self, method: str, path: str, body: Any = b"", **query: str) -> Reply:
+        """Ask for something."""
+        data = body if isinstance(body, bytes) else orjson.dumps(body)
+        return self.rig.send(Request(method, path, query, body=data))
+
+    def is_there(self, path: str) -> bool:
+        """Whether anything is."""
+        return path in self.files or path in self.folders
+
+    def has_folder(self, path: str) -> int:
+        """What is said where a thing would be put in that is not there: 0 if it can be."""
+        outer = path.rpartition("/")[0]
+        return 0 if not outer or outer in self.folders else 409 if outer in self.files else 404
+
+    def inside(self, folder: str) -> list[str]:
+        """All that is below."""
+        return [path for path in (*self.files, *self.folders) if path.startswith(f"{folder}/")]
+
+    @rule(path=PATHS, data=DATA)
+    def write(self, path: str, data: bytes) -> None:
+        """A write is there, or is refused because of what is there."""
+        status = self.send("PUT", f"/files/{path}", data).status
+        used = sum(self.written.values()) - self.written.get(path, 0)
+        if len(data) > 18:
+            assert status == 413
+        elif used + len(data) > QUOTA:
+            assert status == 507
+        elif path in self.folders or any(folder in self.files for folder in above(path)):
+            assert status == 409
+        else:
+            assert status == (204 if path in self.files else 201)
+            self.files[path], self.written[path] = data, len(data)
+            self.folders |= {*above(path)}
+
+    @rule(path=PATHS)
+    def delete(self, path: str) -> None:
+        """A file that is there can be removed, once; what it was in stays."""
+        status = self.send("DELETE", f"/files/{path}").status
+        assert status == (204 if path in self.files else 409 if path in self.folders else 404)
+        self.files.pop(path, None)
+        self.written.pop(path, None)
+
+    @rule(path=PATHS)
+    def read(self, path: str) -> None:
+        """What is read is what was written."""
+        reply = self.send("GET", f"/files/{path}")
+        if path in self.files:
+            assert (reply.status, reply.body) == (200, self.files[path])
+        else:
+            assert reply.status == (409 if path in self.folders else 404)
+
+    @rule(path=PATHS)
+    def make_folder(self, path: str) -> None:
+        """In a folder that is there."""
+        status = self.send("PUT", f"/folders/{path}").status
+        expected = 409 if self.is_there(path) else self.has_folder(path)
+        assert status == (expected or 201)
+        self.folders |= {path} if not expected else set()
+
+    @rule(path=PATHS)
+    def remove_folder(self, path: str) -> None:
+        """If nothing is in it."""
+        status = self.send("DELETE", f"/folders/{path}").status
+        if path not in self.folders:
+            assert status == (409 if path in self.files else 404)
+        elif self.inside(path):
+            assert status == 409
+        else:
+            assert status == 204
+            self.folders.remove(path)
+
+    @rule(path=PATHS, to=PATHS, replace=st.booleans())
+    def rename(self, path: str, to: str, replace: bool) -> None:
+        """Everything goes along, and nothing is lost on the way."""
+        status = self.send("POST", "/rename", {"from": path, "to": to, "replace": replace}).status
+        expected = self._refused(path, to, replace=replace)
+        assert status == (expected or 204)
+        if not expected and path != to:
+            moved = [path, *self.inside(path)]
+            for old in moved:
+                self._moved(old, to + old[len(path) :])
+
+    def _refused(self, path: str, to: str, *, replace: bool) -> int:
+        if not self.is_there(path):
+            return 404
+        if self.has_folder(to):
+            return self.has_folder(to)
+        if self.is_there(to) and not replace:
+            return 409
+        if path in self.files:
+            return 409 if to in self.folders else 0
+        if to.startswith(f"{path}/"):
+            return 400
+        return 409 if to in self.files or (to != path and self.inside(to)) else 0
+
+    def _moved(self, old: str, new: str) -> None:
+        if old in self.folders:
+            self.folders.remove(old)
+            self.folders.add(new)
+            return
+        self.files[new] = self.files.pop(old)
+        self.written.pop(new, None)
+        if old in self.written:
+            self.written[new] = self.written.pop(old)
+
+    @rule(path=PATHS)
+    def stamp(self, path: str) -> None:
+        """A time that is said is the time that is told."""
+        status = self.send("PATCH", f"/files/{path}", {"modified": "2020-02-03T04:05:06Z"}).status
+        assert status == (204 if self.is_there(path) else 404)
+        if self.is_there(path):
+            assert orjson.loads(self.send("GET", f"/stat/{path}").body)["modified"] == "2020-02-03T04:05:06+00:00"
+
+    @rule(folder=PATHS, after=PATHS, count=st.integers(1, 4))
+    def page(self, folder: str, after: str, count: int) -> None:
+        """A page of a listing is that part of the whole."""
+        below = sorted(path for path in self.files if path.startswith(f"{folder}/"))
+        reply = orjson.loads(
+            self.send("GET", "/files", prefix=folder, after=f"{folder}/{after}", count=str(count)).body
+        )
+        assert [file["path"] for file in reply["files"]] == [path for path in below if path > f"{folder}/{after}"][
+            :count
+        ]
+
+    @rule(folder=PATHS, count=st.integers(1, 3))
+    def look_into(self, folder: str, count: int) -> None:
+        """Page by page, each thing once."""
+        if folder not in self.folders:
+            assert self.send("GET", f"/folders/{folder}").status == (409 if folder in self.files else 404)
+            return
+        seen: list[str] = []
+        after = ""
+        while True:
+            reply = orjson.loads(self.send("GET", f"/folders/{folder}", after=after, count=str(count)).body)
+            seen += [entry["name"] + "/" * entry["folder"] for entry in reply["entries"]]
+            after = reply.get("next", "")
+            if not after:
+                break
+        direct = [path.removeprefix(f"{folder}/") + "/" * (path in self.folders) for path in self.inside(folder)]
+        assert seen == sorted(name for name in direct if "/" not in name[:-1])
+
+    @rule(path=GARBAGE, method=st.sampled_from(["PUT", "GET", "DELETE"]))
+    def garbage(self, path: str, method: str) -> None:
+        """What is no path is refused as one, and changes nothing."""
+        if path and bad(path):
+            assert self.send(method, f"/files/{path}", b"x").status in (400, 404)
+            assert self.send("POST", "/rename", {"from": "a/a", "to": path}).status == 400
+
+    @invariant()
+    def it_is_what_the_model_is(self) -> None:
+        """Files, folders, and what they take up."""
+        state = self.rig.playground.sandboxes["box"].state
+        assert isinstance(state, FilesState)
+        assert list(state.paths()) == sorted(self.files)
+        assert dict(state.records) == self.files
+        assert list(state.tree) == sorted(self.folders)
+        assert state.used == sum(self.written.values())
+        walked = sorted([*self.files, *(f"{folder}/" for folder in self.folders)])
+        assert list(state.dump()) == walked
+
+    @invariant()
+    def the_log_rebuilds_it(self) -> None:
+        """At any time."""
+        rebuilt = replay(self.rig.rooms, self.rig.playground.log.events)[self.rig.name]
+        assert rebuilt.dump() == self.rig.dump()
+
+
+FileDrop.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestFileDrop = FileDrop.TestCase
