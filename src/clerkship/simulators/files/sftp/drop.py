@@ -1,0 +1,206 @@
+"""A sandbox's files as a session reaches them: requests to its routes, and answers in the words of SFTP."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import orjson
+
+from clerkship.sandbox.exchange import STRAIGHT, Reply, Request
+from clerkship.sandbox.line import Post
+from clerkship.simulators.files.sftp.upload import TooLarge, TooScattered, Upload, Uploads
+from clerkship.simulators.files.sftp.wire import Code, Entry
+
+_CODES = {404: Code.NO_SUCH_FILE, 403: Code.PERMISSION_DENIED, 501: Code.OP_UNSUPPORTED}
+MOST_HELD = 1_000_000_000
+"""Bytes on their way into one sandbox, however much it may hold."""
+OVER = 401
+"""What is answered once the run is over."""
+
+
+class Refused(Exception):
+    """The drop, or the session, says no."""
+
+    def __init__(self, code: Code, text: str) -> None:
+        super().__init__(text)
+        self.code, self.text = code, text
+
+
+class Broken(Exception):
+    """The answer does not arrive: the connection breaks."""
+
+
+class Reading(NamedTuple):
+    """A file as it was when it was opened."""
+
+    path: str
+    data: bytes
+    cut: bool = False
+    """Whether there would be more, but the connection breaks there."""
+
+
+def parse_path(data: bytes) -> str:
+    """A path inside the drop, without a slash before it; nothing is the drop itself. There is nothing above it."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise Refused(Code.FAILURE, "a name is text in UTF-8") from None
+    parts: list[str] = []
+    for part in text.split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+class Drop:
+    """What a session can do there. Everything but what it holds in its own hands is asked of the sandbox."""
+
+    def __init__(self, post: Post, uploads: Uploads) -> None:
+        self.post, self.uploads = post, uploads
+
+    async def stat(self, path: str) -> Entry:
+        """What is there; of a file on its way in, what has come."""
+        upload = self.uploads.by_path.get(path)
+        if upload is not None:
+            return upload.entry
+        return _parse_entry(await self._json("GET", _at("/stat", path)))
+
+    async def list(self, path: str) -> list[Entry]:
+        """A folder, with what is on its way into it."""
+        found = await self._json("GET", _at("/folders", path))
+        entries = [_parse_entry(entry) for entry in found["entries"]]
+        coming = {
+            upload.path.rpartition("/")[2]: upload.entry
+            for upload in self.uploads.by_path.values()
+            if upload.path.rpartition("/")[0] == path
+        }
+        return [coming.pop(entry.name, entry) for entry in entries] + list(coming.values()) if coming else entries
+
+    async def read(self, path: str) -> Reading:
+        """A file's bytes."""
+        reply = await self._ask("GET", _at("/files", path))
+        return Reading(path, reply.body, reply.way.promised is not None)
+
+    async def begin(self, path: str, *, anew: bool, append: bool = False) -> Upload:
+        """Start to write a file, if it may be written."""
+        space = await self._json("GET", _at("/space", path))
+        there = space["size"] is not None
+        base = None if anew else space["size"]
+        room = min(space["room"], MOST_HELD)
+        return Upload(path, space["most"], room, self.uploads, there, base, append, _seconds(space["now"]))
+
+    async def write(self, upload: Upload, offset: int, data: memoryview) -> None:
+        """Some more of a file; the sandbox is asked only once it is too much, so that its no is in the log."""
+        await self._bounded(upload, lambda: upload.write(offset, data))
+
+    async def cut(self, upload: Upload, size: int) -> None:
+        """Make a file shorter, or longer with zeros."""
+        await self._bounded(upload, lambda: upload.truncate(size))
+
+    async def _bounded(self, upload: Upload, change: Callable[[], None]) -> None:
+        if upload.failed:
+            raise Refused(Code.FAILURE, "the file has passed what it may have")
+        try:
+            change()
+        except TooLarge:
+            await self._ask("GET", _at("/space", upload.path), query={"size": str(upload.most + 1)})
+            raise Refused(Code.FAILURE, "quota exceeded: other files are on their way") from None
+        except TooScattered:
+            upload.discard()
+            raise Refused(Code.FAILURE, "the file comes in too many pieces") from None
+
+    async def finish(self, upload: Upload, *, incomplete: bool = False) -> None:
+        """Keep what has come."""
+        try:
+            if upload.touched and not upload.failed:
+                await self._keep(upload, {"x-clerkship-incomplete": "true"} if incomplete else {})
+        finally:
+            upload.release()
+        if upload.modified is not None and not upload.failed:
+            await self.touch(upload.path, upload.modified)
+
+    async def _keep(self, upload: Upload, headers: dict[str, str]) -> None:
+        if upload.base is None:
+            body = upload.whole()
+        else:
+            parts = upload.parts()
+            body = b"".join(piece for _, piece in parts)
+            headers["x-clerkship-kept"] = str(upload.kept)
+            headers["x-clerkship-parts"] = ",".join(f"{start}+{len(piece)}" for start, piece in parts)
+        upload.release()  # before it is kept once more
+        await self._ask("PUT", _at("/files", upload.path), body=body, headers=headers)
+
+    async def touch(self, path: str, modified: int) -> None:
+        """Say when a file was changed last."""
+        at = datetime.fromtimestamp(modified, UTC).isoformat()
+        await self._ask("PATCH", _at("/files", path), body=orjson.dumps({"modified": at}))
+
+    async def rename(self, old: str, new: str, *, replace: bool) -> None:
+        """Give it another name."""
+        body = orjson.dumps({"from": old, "to": new, "replace": replace})
+        await self._ask("POST", "/rename", body=body)
+
+    async def remove(self, path: str) -> None:
+        """Delete a file."""
+        await self._ask("DELETE", _at("/files", path))
+
+    async def make_folder(self, path: str) -> None:
+        """Make a folder."""
+        await self._ask("PUT", _at("/folders", path))
+
+    async def remove_folder(self, path: str) -> None:
+        """Remove an empty folder."""
+        await self._ask("DELETE", _at("/folders", path))
+
+    async def space(self) -> tuple[int, int]:
+        """Bytes that the drop may hold, and how many are free."""
+        found = await self._json("GET", "/space")
+        return found["quota"], max(0, found["free"] - self.uploads.held)
+
+    async def _json(self, method: str, path: str) -> Any:
+        reply = await self._ask(method, path)
+        if reply.way.promised is not None:
+            raise Broken
+        return orjson.loads(reply.body)
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, str] | None = None,
+        body: bytes = b"",
+        headers: dict[str, str] | None = None,
+    ) -> Reply:
+        reply = await self.post.send(Request(method, path, query or {}, headers or {}, body))
+        if reply.lost or reply.status == OVER:
+            raise Broken
+        if reply.way is not STRAIGHT and reply.way.over:
+            await asyncio.sleep(reply.way.over)
+        if not reply.ok:
+            raise Refused(_CODES.get(reply.status, Code.FAILURE), _reason(reply))
+        return reply
+
+
+def _at(place: str, path: str) -> str:
+    return f"{place}/{path}" if path else place
+
+
+def _reason(reply: Reply) -> str:
+    """What a refusal says, if what is in the way has left it whole."""
+    try:
+        return str(orjson.loads(reply.body)["error"]["message"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return f"the drop answered {reply.status}"
+
+
+def _seconds(at: str) -> int:
+    return int(datetime.fromisoformat(at).timestamp())
+
+
+def _parse_entry(found: Any) -> Entry:
+    name = found["name"] if "name" in found else found["path"].rpartition("/")[2]
+    return Entry(name, found["folder"], found["size"], _seconds(found["modified"]))

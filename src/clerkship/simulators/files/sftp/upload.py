@@ -1,0 +1,175 @@
+"""A file on its way in: what of it has come, where, and how much it may be."""
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from clerkship.simulators.files.sftp.wire import Entry
+
+MOST_PIECES = 1000
+"""Pieces, in no order, that one file may come in."""
+
+
+class TooLarge(Exception):
+    """More than the file, or the drop, may have."""
+
+
+class TooScattered(Exception):
+    """More pieces than a file may come in."""
+
+
+@dataclass
+class Uploads:
+    """All that is on its way into one sandbox: together they may not pass what is free there."""
+
+    by_path: dict[str, "Upload"] = field(default_factory=dict)
+    held: int = 0
+    """Bytes in memory."""
+
+
+@dataclass(eq=False)
+class Upload:
+    """Bytes by place. What lies under them, in a file that was there before, stays where it is."""
+
+    path: str
+    most: int
+    """Bytes the file may have."""
+    room: int
+    """Bytes that all on their way may have."""
+    among: Uploads
+    there: bool = False
+    """Whether there was a file before."""
+    base: int | None = None
+    """Bytes of that file, if it is kept; none if it begins anew."""
+    append: bool = False
+    began: int = 0
+    """When it was opened, in simulated time."""
+    modified: int | None = None
+    """When it is to have been changed last, if somebody has said so."""
+    kept: int = 0
+    """Bytes of the base that have not been cut off."""
+    touched: bool = False
+    """Whether anything about it is new."""
+    failed: bool = False
+    """Whether it has passed what it may be; then nothing of it is kept."""
+    starts: list[int] = field(default_factory=list)
+    pieces: list[bytearray] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """It is seen from here on."""
+        self.kept = self.base or 0
+        self.touched = self.base is None
+        self.among.by_path[self.path] = self
+
+    @property
+    def size(self) -> int:
+        """Bytes the file has so far."""
+        end = self.starts[-1] + len(self.pieces[-1]) if self.pieces else 0
+        return max(end, self.kept)
+
+    @property
+    def entry(self) -> Entry:
+        """As it is seen meanwhile."""
+        at = self.began if self.modified is None else self.modified
+        return Entry(self.path.rpartition("/")[2], False, self.size, at)
+
+    def takes(self, offset: int, length: int) -> bool:
+        """Whether there is room for some more."""
+        size = self.size
+        end = (size if self.append else offset) + length
+        return not self.failed and end <= self.most and self.among.held + max(0, end - size) <= self.room
+
+    def write(self, offset: int, data: memoryview) -> None:
+        """Some more. If it is too much, nothing of it is kept, nor of what came before."""
+        if not self.takes(offset, len(data)):
+            self.discard()
+            raise TooLarge
+        if not data:
+            return
+        if self.append:
+            offset = self.size
+        self.touched = True
+        if self.pieces and offset == self.starts[-1] + len(self.pieces[-1]):  # as nearly all come
+            self.pieces[-1] += data
+            self.among.held += len(data)
+        else:
+            self._lay(offset, data)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """What has come, with zeros where nothing has."""
+        end = min(offset + length, self.size)
+        found = bytearray(max(0, end - offset))
+        for start, piece in zip(self.starts, self.pieces, strict=True):
+            first, last = max(start, offset), min(start + len(piece), end)
+            if first < last:
+                found[first - offset : last - offset] = piece[first - start : last - start]
+        return bytes(found)
+
+    def lay_under(self, data: bytes) -> None:
+        """The file that was there, to be read while it is changed."""
+        self.base, self.kept, touched = None, 0, self.touched
+        if data:
+            append, self.append = self.append, False
+            self.write(0, memoryview(data))
+            self.append = append
+        self.touched = touched
+
+    def truncate(self, size: int) -> None:
+        """Make it shorter, or longer with zeros."""
+        if size > self.size:
+            append, self.append = self.append, False
+            self.write(size - 1, memoryview(b"\0"))
+            self.append = append
+            return
+        self.touched = True
+        self.kept = min(self.kept, size)
+        while self.pieces and self.starts[-1] >= size:
+            self.among.held -= len(self.pieces.pop())
+            self.starts.pop()
+        if self.pieces and (over := self.starts[-1] + len(self.pieces[-1]) - size) > 0:
+            del self.pieces[-1][-over:]
+            self.among.held -= over
+
+    def discard(self) -> None:
+        """Give the memory back: nothing of it will be kept."""
+        self.failed = True
+        self.release()
+
+    def release(self) -> None:
+        """It is over: the memory is given back, and nobody sees it any more."""
+        self.among.held -= sum(map(len, self.pieces))
+        self.starts, self.pieces = [], []
+        if self.among.by_path.get(self.path) is self:
+            del self.among.by_path[self.path]
+
+    def whole(self) -> bytes:
+        """All of it, with zeros where nothing came; of a file that begins anew."""
+        if len(self.pieces) == 1 and self.starts[0] == 0:
+            return bytes(self.pieces[0])
+        return self.read(0, self.size)
+
+    def parts(self) -> list[tuple[int, bytearray]]:
+        """What lies over the file that was there: where, and what."""
+        return list(zip(self.starts, self.pieces, strict=True))
+
+    def _lay(self, offset: int, data: memoryview) -> None:
+        """Over what has come, at its ends and into its gaps. No piece is ever moved: so none costs more than it has."""
+        while data:
+            index = bisect_right(self.starts, offset) - 1
+            follows = index + 1 < len(self.starts)
+            part = data[: self.starts[index + 1] - offset] if follows else data
+            if index >= 0 and offset <= self.starts[index] + len(self.pieces[index]):
+                piece, at = self.pieces[index], offset - self.starts[index]
+                before = len(piece)
+                piece[at : at + len(part)] = part
+                self.among.held += len(piece) - before
+            else:
+                self._insert(index + 1, offset, part)
+            offset += len(part)
+            data = data[len(part) :]
+
+    def _insert(self, index: int, offset: int, data: memoryview) -> None:
+        if len(self.pieces) >= MOST_PIECES:
+            raise TooScattered
+        self.starts.insert(index, offset)
+        self.pieces.insert(index, bytearray(data))
+        self.among.held += len(data)
