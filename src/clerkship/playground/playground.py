@@ -170,6 +170,7 @@ class Playground:
         """Lines that were said before the one before them was answered."""
         self._unheard: list[Say] = []
         self._reactions = environment.reactions
+        self._objections: dict[int, list[Refusal]] = {}
         self._depth = 0
         self._held: list[Event] | None = None
         self._watched = False
@@ -199,7 +200,11 @@ class Playground:
     def act(self, sandbox: str, actor: str, cause: int | None = None) -> Act:
         """Somebody's hand on a sandbox."""
         record = partial(self.emit, sandbox, actor=actor, cause=cause)
-        return Act(actor, self.clock.now, self.ids, self.rng, record)
+        return Act(actor, self.clock.now, self.ids, self.rng, record, self.objections)
+
+    def objections(self, event: Event) -> Sequence[Refusal]:
+        """What those who react to an event had against it."""
+        return self._objections.get(event.seq, ())
 
     # Reactions: effects that cross sandboxes, synchronous, in the order the environment lists them.
 
@@ -228,6 +233,7 @@ class Playground:
                 operation=f"react to {event.kind}", status=refusal.status, code=refusal.code, reason=refusal.reason
             )
             self.emit(target.name, refused, "reaction", event.seq)
+            self._objections.setdefault(event.seq, []).append(refusal)
 
     # People.
 
@@ -503,7 +509,7 @@ class Playground:
             self.faults, self.step_errors, self.people, self.left = [], [], {}, {}
             self._watched = self._listening = self.thinks = False
             self._held, self._depth, self.out_of_role = None, 0, None
-            self._ahead, self._unheard = {}, []
+            self._ahead, self._unheard, self._objections = {}, [], {}
 
     def redacted(self, text: str) -> str:
         """An agent's words without what opens this playground, or differs between machines: neither is for the log."""

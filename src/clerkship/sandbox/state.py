@@ -1,7 +1,7 @@
 """State that only events change: so a log, read again, rebuilds it exactly."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -9,6 +9,12 @@ from clerkship.events.event import Event, Payload
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.exchange import Refusal
+
+
+def _nobody_objects(event: Event) -> Sequence[Refusal]:
+    """Where there is no other sandbox."""
+    return ()
 
 
 class Act(NamedTuple):
@@ -19,6 +25,8 @@ class Act(NamedTuple):
     ids: Ids
     rng: Rng
     record: Callable[[Payload], Event]
+    objections: Callable[[Event], Sequence[Refusal]] = _nobody_objects
+    """What other sandboxes that should have followed an event of this act had against it."""
 
     def emit(self, payload: Payload) -> Event:
         """Make it so: append the event, and let it change the state."""
