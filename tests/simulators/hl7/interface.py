@@ -31,7 +31,9 @@ def admission(id: str = "A1", *, name: str = "Okafor^Ada", mrn: str = "4711", **
 def results(id: str = "R1", *values: str, mrn: str = "4711", **said: str) -> str:
     """Potassium and what else was measured."""
     lines = [head(id, "ORU^R01^ORU_R01", **said), f"PID|1||{mrn}^^^CLINIC^MR||Okafor^Ada||19650315|F"]
-    lines += ["OBR|1|O-1|L-1|24323-8^Metabolic panel^LN|||20260302083000|||||||||1234^May^Ida||||||20260302085500||CH|F"]
+    lines += [
+        "OBR|1|O-1|L-1|24323-8^Metabolic panel^LN|||20260302083000|||||||||1234^May^Ida||||||20260302085500||CH|F"
+    ]
     lines += [
         f"OBX|{number}|NM|2823-3^Potassium^LN||{value}|mmol/L|3.5-5.1|N|||F|||20260302083000"
         for number, value in enumerate(values or ("4.2",), 1)

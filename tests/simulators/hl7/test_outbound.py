@@ -1,4 +1,4 @@
-"""What an agent sends: taken, refused, repeated; acknowledged in original and in enhanced mode, alone and in batches."""
+"""What an agent sends: taken, refused, repeated; acknowledged in original and enhanced mode, alone and in batches."""
 
 import re
 
@@ -128,7 +128,9 @@ GOOD, BAD, FOREIGN = admission("A1"), admission("A1").replace("4711^^^CLINIC^MR"
         ("NE|AL", FOREIGN, "AR", ""),
     ],
 )
-def test_in_enhanced_mode_the_sender_says_what_it_wants_to_hear(accept: str, message: str, now: str, later: str) -> None:
+def test_in_enhanced_mode_the_sender_says_what_it_wants_to_hear(
+    accept: str, message: str, now: str, later: str
+) -> None:
     engine = Interface()
     first, _, rest = message.partition("\r")
     reply = engine.post(f"{first}|||{accept}\r{rest}")

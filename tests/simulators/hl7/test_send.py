@@ -47,7 +47,12 @@ def test_messages_come_before_the_agent_starts_and_while_it_works(bench: Workben
     assert run.status == "completed", run.error
     assert [entry["control_id"] for entry in seen[0]] == ["K1"]
     first = parse(seen[0][0]["message"])
-    assert [first.value(path) for path in ("MSH.3", "MSH.4", "MSH.12", "PID.3.1")] == ["LAB", "CLERKSHIP", "2.5.1", "4711"]
+    assert [first.value(path) for path in ("MSH.3", "MSH.4", "MSH.12", "PID.3.1")] == [
+        "LAB",
+        "CLERKSHIP",
+        "2.5.1",
+        "4711",
+    ]
     assert first.value("MSH.7") == "20260302140000+0000"
     _, once, twice = (entry["message"] for entry in seen[1])
     assert once == twice
@@ -100,6 +105,8 @@ def test_a_bad_message_is_sent_if_that_is_meant() -> None:
 
 
 def test_every_mistake_in_a_step_has_its_line(bench: Workbench) -> None:
-    body = STEPS.replace("|P|2.5.1", "|P|1.0").replace("OBX|1|NM", "QQQ|1|NM").replace("{{ patient.mrn }}^^^CLINIC^MR", "")
+    body = (
+        STEPS.replace("|P|2.5.1", "|P|1.0").replace("OBX|1|NM", "QQQ|1|NM").replace("{{ patient.mrn }}^^^CLINIC^MR", "")
+    )
     lines = mistakes(bench, body)
     assert {int(line.partition(":")[0]) for line in lines} == {12, 20}, lines
