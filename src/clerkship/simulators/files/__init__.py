@@ -19,7 +19,9 @@ from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.reactions import COPY
 from clerkship.simulators.files.routes import ROUTES
 from clerkship.simulators.files.state import FilesState
-from clerkship.simulators.files.steps.drop import Drop
+from clerkship.simulators.files.steps.delete import Delete
+from clerkship.simulators.files.steps.drop import Drop, DropInbox
+from clerkship.simulators.files.steps.rename import Rename
 from clerkship.simulators.files.tree import put_on_shelf
 from clerkship.simulators.spec import Spec
 
@@ -46,6 +48,6 @@ SPEC = Spec(
     dataset="files",
     prepare=put_on_shelf,
     assertions=(FilePresent, FileWasRead),
-    steps=(Drop,),
+    steps=(Drop, DropInbox, Rename, Delete),
     reactions=COPY,
 )

@@ -1,6 +1,6 @@
 """The rules of a file drop: those of a file system, but that writing a file makes the folders above it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, NoReturn, cast
@@ -73,7 +73,7 @@ class FilesState(State):
             raise Refusal(404, "no_such_file", f"there is no file or folder {path}")
         if path in self.tree:
             return Entry(path, True, 0, self.modified(path))
-        return Entry(path, False, len(self.records[path]), self.modified(path), path not in self.incomplete)
+        return Entry(path, False, len(self.records[path]), self.modified(path))
 
     def list(self, act: Act, folder: str, after: str = "", count: int | None = None) -> list[tuple[str, int]]:
         """Somebody looks at all the files below a folder; one that is not there has none."""
@@ -98,7 +98,7 @@ class FilesState(State):
         if name[-1] == "/":
             return Entry(name[:-1], True, 0, self._modified.get(start + name[:-1], since))
         path = start + name
-        return Entry(name, False, len(self.records[path]), self._modified.get(path, since), path not in self.incomplete)
+        return Entry(name, False, len(self.records[path]), self._modified.get(path, since))
 
     def read(self, act: Act, path: str) -> bytes:
         """Somebody reads a file."""
@@ -236,11 +236,12 @@ class FilesState(State):
     def _move_folder(self, path: str, to: str, at: datetime) -> None:
         """A folder with everything in it, elsewhere."""
         below = [path, *(item.removesuffix("/") for item in self.tree.walk(path))]
+        known: tuple[MutableMapping[str, Any], ...] = (self.records, self._modified, self.written)
         self._drop(to, at)  # an empty one, which this takes the place of
         self.tree.move(path, to)
         for old in below:
             new = to + old[len(path) :]
-            for kept in (self.records, self._modified, self.written):
+            for kept in known:
                 if old in kept:
                     kept[new] = kept.pop(old)
             if old in self.incomplete:

@@ -129,6 +129,6 @@ def render_stat(entry: Entry) -> dict[str, Any]:
 
 
 def _about(entry: Entry, key: str) -> dict[str, Any]:
-    name, folder, size, modified, complete = entry
-    about: dict[str, Any] = {key: name, "folder": folder, "size": size, "modified": modified}
-    return about if complete else about | {"complete": False}
+    """Whether it is complete is not said: no protocol does, and an agent has to find out as it would there."""
+    name, folder, size, modified = entry
+    return {key: name, "folder": folder, "size": size, "modified": modified}
