@@ -5,12 +5,13 @@ import logging
 import threading
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from clerkship.kit.secrets import new_token, same
 from clerkship.sandbox.line import Board, Line, Post, Told
 from clerkship.simulators.files.sftp.channel import Channel
 from clerkship.simulators.files.sftp.drop import Drop
+from clerkship.simulators.files.sftp.gather import Gathered
 from clerkship.simulators.files.sftp.keys import Key, new_key
 from clerkship.simulators.files.sftp.upload import Uploads
 
@@ -92,6 +93,8 @@ class Guest:
     def connection_made(self, conn: "SSHServerConnection") -> None:
         """Somebody is at the door."""
         self._connection = conn
+        if isinstance(conn._transport, asyncio.Transport):  # the library has no way to be asked for this
+            conn._transport = cast(asyncio.Transport, Gathered(conn._transport))
         self.seen()
         if not self._line.enter(self):
             conn.abort()
