@@ -1,4 +1,4 @@
-"""`files`: a partner's file drop, over HTTP."""
+"""`files`: a partner's file drop, over HTTP and SFTP."""
 
 from clerkship.simulators.files.assertions.file_present import FilePresent
 from clerkship.simulators.files.assertions.file_was_read import FileWasRead
@@ -18,6 +18,7 @@ from clerkship.simulators.files.exercise import EXERCISE
 from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.reactions import COPY
 from clerkship.simulators.files.routes import ROUTES
+from clerkship.simulators.files.sftp.line import Sftp
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.steps.delete import Delete
 from clerkship.simulators.files.steps.drop import Drop, DropInbox
@@ -50,4 +51,5 @@ SPEC = Spec(
     assertions=(FilePresent, FileWasRead),
     steps=(Drop, DropInbox, Rename, Delete),
     reactions=COPY,
+    lines=(Sftp,),
 )

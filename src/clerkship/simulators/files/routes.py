@@ -3,6 +3,7 @@
 from clerkship.sandbox.exchange import Reply, json_reply
 from clerkship.sandbox.route import Call, Route
 from clerkship.simulators.files import wire
+from clerkship.simulators.files.patch import parse_patch
 
 LONGEST_UPLOAD = 1_000_000_000
 _PATH = {"path": "a path in the drop, such as inbox/referral.csv; upper and lower case differ"}
@@ -31,8 +32,12 @@ def read_file(call: Call) -> Reply:
 def write_file(call: Call) -> Reply:
     """Make a file (201), or make it anew (204), from the body; folders that it needs are made with it."""
     complete = call.request.headers.get(wire.INCOMPLETE, "").lower() != "true"
-    path = wire.parse_path(call.params["path"])
-    new = call.state.write(call.act, path, call.request.body, complete=complete)
+    path, body = wire.parse_path(call.params["path"]), call.request.body
+    patch = parse_patch(call.request.headers, body)
+    if patch is not None:
+        new = call.state.patch(call.act, path, patch, body, complete=complete)
+    else:
+        new = call.state.write(call.act, path, body, complete=complete)
     return Reply(201 if new else 204)
 
 
@@ -83,7 +88,23 @@ def rename(call: Call) -> Reply:
 
 def stat(call: Call) -> Reply:
     """What is at a path, without opening it: `{"path", "folder", "size", "modified"}`."""
-    return json_reply(200, wire.render_stat(call.state.stat(wire.parse_folder(call.params["path"]))))
+    path = wire.parse_folder(call.params.get("path", ""))
+    if call.request.query.get("missing") == "ok" and not call.state.is_there(path):
+        return json_reply(200, None)
+    return json_reply(200, wire.render_stat(call.state.stat(path)))
+
+
+def space(call: Call) -> Reply:
+    """How much the drop may hold, and how much of that is free: `{"quota", "free"}`."""
+    state = call.state
+    return json_reply(200, {"quota": state.limits.quota, "free": max(0, state.limits.quota - state.used)})
+
+
+def space_for(call: Call) -> Reply:
+    """What may be written at a path, before it is: `{"size", "most", "room", "now"}`; refused if `?size=` may not."""
+    size = wire.parse_size(call.request.query.get("size", "0"))
+    found = call.state.space_for(call.act, wire.parse_path(call.params["path"]), size)
+    return json_reply(200, found._asdict() | {"now": call.act.now})
 
 
 ROUTES = (
@@ -104,5 +125,24 @@ ROUTES = (
     Route("PUT", "/folders/{path*}", "make_folder", make_folder, about=_FOLDER),
     Route("DELETE", "/folders/{path*}", "remove_folder", remove_folder, about=_FOLDER),
     Route("POST", "/rename", "rename", rename, body=wire.Rename),
-    Route("GET", "/stat/{path*}", "stat", stat, about=_PATH, tool=False),
+    Route("GET", "/stat", "stat_outermost", stat, tool=False),
+    Route(
+        "GET",
+        "/stat/{path*}",
+        "stat",
+        stat,
+        query={"missing": "`ok` if it need not be there: then the answer is `null`, and nothing is refused"},
+        about=_PATH,
+        tool=False,
+    ),
+    Route("GET", "/space", "space", space, tool=False),
+    Route(
+        "GET",
+        "/space/{path*}",
+        "space_for",
+        space_for,
+        query={"size": "bytes that the file would have"},
+        about=_PATH,
+        tool=False,
+    ),
 )

@@ -21,6 +21,7 @@ from clerkship.simulators.files.events import (
     FolderRemoved,
     FolderRenamed,
 )
+from clerkship.simulators.files.patch import Patch, Space
 from clerkship.simulators.files.tree import Shelf, Tree, folders_above, folders_of, inside, split
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
@@ -67,9 +68,22 @@ class FilesState(State):
         """Every file there is, or every one below a folder, in order."""
         return (path for path in self.tree.walk(folder, after) if not path.endswith("/"))
 
+<<<<<<< HEAD
+=======
+    def entry(self, path: str, name: str) -> Entry:
+        """What is seen of something that is there, whose name may come with a folder's slash."""
+        if path in self.tree:
+            return Entry(name.removesuffix("/"), True, 0, self.modified(path))
+        return Entry(name, False, len(self.records[path]), self.modified(path), path not in self.incomplete)
+
+    def is_there(self, path: str) -> bool:
+        """Whether there is a file or a folder."""
+        return path in self.tree or path in self.records
+
+>>>>>>> wt-sftp
     def stat(self, path: str) -> Entry:
         """What is at a path; nothing happens because of it."""
-        if path not in self.tree and path not in self.records:
+        if not self.is_there(path):
             raise Refusal(404, "no_such_file", f"there is no file or folder {path}")
         if path in self.tree:
             return Entry(path, True, 0, self.modified(path))
@@ -111,16 +125,29 @@ class FilesState(State):
     ) -> bool:
         """Somebody writes a file; true if it is new."""
         self._may_change(act)
-        if len(data) > self.limits.max_file:
-            raise Refusal(413, "too_large", f"a file may have {self.limits.max_file} bytes, not {len(data)}")
-        used = self.used - self.written.get(path, 0)
-        if used + len(data) > self.limits.quota:
-            raise Refusal(507, "quota", f"the drop may hold {self.limits.quota} bytes, and {used} are used")
+        self._refuse_size(path, len(data))
         new = path not in self.records
         if new:
             self._refuse_clash(path)
         act.emit(FileWritten(path=path, size=len(data), data=data, complete=complete, modified=modified))
         return new
+
+    def patch(self, act: Act, path: str, patch: Patch, data: bytes, *, complete: bool = True) -> bool:
+        """Somebody writes parts of a file, over what is there."""
+        self._refuse_size(path, patch.size)
+        kept = self.records.get(path, b"")[: patch.kept]
+        return self.write(act, path, patch.lay(kept, data), complete=complete)
+
+    def space_for(self, act: Act, path: str, size: int = 0) -> Space:
+        """What somebody may write at a path, asked before they do; refused as the writing would be."""
+        self._may_change(act)
+        self._folder(split(path)[0])
+        if path in self.tree:
+            raise Refusal(409, "is_a_folder", f"{path} is a folder")
+        self._refuse_size(path, size)
+        there = len(self.records[path]) if path in self.records else None
+        room = self.limits.quota - self.used + self.written.get(path, 0)
+        return Space(there, min(room, self.limits.max_file), room)
 
     def stamp(self, act: Act, path: str, modified: datetime) -> None:
         """Somebody says when a file, or a folder, was modified."""
@@ -288,6 +315,13 @@ class FilesState(State):
     def _may_change(self, act: Act) -> None:
         if self.limits.read_only and act.actor == "agent":
             raise Refusal(403, "read_only", "this drop is read-only")
+
+    def _refuse_size(self, path: str, size: int) -> None:
+        if size > self.limits.max_file:
+            raise Refusal(413, "too_large", f"a file may have {self.limits.max_file} bytes, not {size}")
+        used = self.used - self.written.get(path, 0)
+        if used + size > self.limits.quota:
+            raise Refusal(507, "quota", f"the drop may hold {self.limits.quota} bytes, and {used} are used")
 
     def _refuse_full(self, folder: str) -> None:
         count = len(self.tree.names(folder))

@@ -72,6 +72,13 @@ def parse_count(text: str | None) -> int:
     return int(text)
 
 
+def parse_size(text: str) -> int:
+    """How many bytes somebody would write."""
+    if not (text.isascii() and text.isdigit() and len(text) <= 12):
+        raise Refusal(400, "bad_size", "`size` is a number of bytes")
+    return int(text)
+
+
 class Rename(Frozen):
     """What is to be where."""
 

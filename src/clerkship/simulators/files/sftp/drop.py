@@ -62,11 +62,15 @@ class Drop:
         self.post, self.uploads = post, uploads
 
     async def stat(self, path: str) -> Entry:
-        """What is there; of a file on its way in, what has come."""
+        """What is there; of a file on its way in, what has come. Clients look before they write: that nothing is there
+        is no refusal of theirs."""
         upload = self.uploads.by_path.get(path)
         if upload is not None:
             return upload.entry
-        return _parse_entry(await self._json("GET", _at("/stat", path)))
+        found = await self._json("GET", _at("/stat", path), {"missing": "ok"})
+        if found is None:
+            raise Refused(Code.NO_SUCH_FILE, f"there is no file or folder {path}")
+        return _parse_entry(found)
 
     async def list(self, path: str) -> list[Entry]:
         """A folder, with what is on its way into it."""
@@ -81,12 +85,14 @@ class Drop:
 
     async def read(self, path: str) -> Reading:
         """A file's bytes."""
+        _refuse_root(path)
         reply = await self._ask("GET", _at("/files", path))
         return Reading(path, reply.body, reply.way.promised is not None)
 
-    async def begin(self, path: str, *, anew: bool, append: bool = False) -> Upload:
-        """Start to write a file, if it may be written."""
-        space = await self._json("GET", _at("/space", path))
+    async def begin(self, path: str, *, anew: bool, append: bool = False, size: int = 0) -> Upload:
+        """Start to write a file, if it may be written; and at its size, if that is known."""
+        _refuse_root(path)
+        space = await self._json("GET", _at("/space", path), {"size": str(size)} if size else None)
         there = space["size"] is not None
         base = None if anew else space["size"]
         room = min(space["room"], MOST_HELD)
@@ -160,8 +166,8 @@ class Drop:
         found = await self._json("GET", "/space")
         return found["quota"], max(0, found["free"] - self.uploads.held)
 
-    async def _json(self, method: str, path: str) -> Any:
-        reply = await self._ask(method, path)
+    async def _json(self, method: str, path: str, query: dict[str, str] | None = None) -> Any:
+        reply = await self._ask(method, path, query=query)
         if reply.way.promised is not None:
             raise Broken
         return orjson.loads(reply.body)
@@ -187,6 +193,11 @@ class Drop:
 
 def _at(place: str, path: str) -> str:
     return f"{place}/{path}" if path else place
+
+
+def _refuse_root(path: str) -> None:
+    if not path:
+        raise Refused(Code.FAILURE, "the drop itself is a folder")
 
 
 def _reason(reply: Reply) -> str:

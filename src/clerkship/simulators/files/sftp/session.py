@@ -5,7 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from clerkship.simulators.files.sftp.drop import Broken, Drop, Reading, Refused, parse_path
-from clerkship.simulators.files.sftp.upload import Upload
+from clerkship.simulators.files.sftp.upload import TooScattered, Upload
 from clerkship.simulators.files.sftp.wire import (
     GROUP,
     MOST_DATA,
@@ -51,12 +51,13 @@ class Listing(NamedTuple):
 
     path: str
     entries: Iterator[Entry]
-    count: int
+    held: int
     newest: int
 
 
 Handle = Reading | Upload | Listing
-Answer = bytes | list[bytes | memoryview]
+Pieces = list[bytes | memoryview]
+Answer = bytes | Pieces
 Answering = Callable[["Session", int, Fields], Awaitable[Answer]]
 
 
@@ -70,20 +71,21 @@ class Session:
         self._names = 0
         self._begun = False
 
-    async def answer(self, packet: memoryview) -> Answer:
+    async def answer(self, packet: memoryview) -> Pieces:
         """To one packet. Raises Broken where the connection does not outlive it."""
         fields = Fields(packet[1:])
         if not self._begun:
-            return self._begin(packet[0], fields)
+            return [self._begin(packet[0], fields)]
         number = fields.number()
         try:
-            return await _ANSWERS.get(packet[0], Session._unsupported)(self, number, fields)
+            answer = await _ANSWERS.get(packet[0], Session._unsupported)(self, number, fields)
         except Refused as refused:
-            return render_status(number, refused.code, refused.text)
+            answer = render_status(number, refused.code, refused.text)
         except BadPacket as flaw:
-            return render_status(number, Code.BAD_MESSAGE, str(flaw))
+            answer = render_status(number, Code.BAD_MESSAGE, str(flaw))
+        return [answer] if isinstance(answer, bytes) else answer
 
-    def answer_at_once(self, packet: memoryview) -> Answer | None:
+    def answer_at_once(self, packet: memoryview) -> Pieces | None:
         """To what nobody else need be asked about, and most packets are: bytes of a file, one way or the other."""
         if packet[0] == Kind.WRITE:
             return self._write_at_once(packet)
@@ -107,7 +109,7 @@ class Session:
         self._begun = True
         return render_version(EXTENSIONS)
 
-    def _write_at_once(self, packet: memoryview) -> bytes | None:
+    def _write_at_once(self, packet: memoryview) -> Pieces | None:
         fields = Fields(packet[1:])
         try:
             number, handle, offset, data = fields.number(), self._handles[fields.string()], fields.long(), fields.view()
@@ -115,13 +117,21 @@ class Session:
             return None
         if not isinstance(handle, Upload) or not handle.takes(offset, len(data)):
             return None
-        handle.write(offset, data)
-        return render_status(number, Code.OK)
+        try:
+            handle.write(offset, data)
+        except TooScattered:
+            return None
+        return [render_status(number, Code.OK)]
 
-    def _read_at_once(self, packet: memoryview) -> Answer | None:
+    def _read_at_once(self, packet: memoryview) -> Pieces | None:
         fields = Fields(packet[1:])
         try:
-            number, handle, offset, length = fields.number(), self._handles[fields.string()], fields.long(), fields.number()
+            number, handle, offset, length = (
+                fields.number(),
+                self._handles[fields.string()],
+                fields.long(),
+                fields.number(),
+            )
         except (BadPacket, KeyError):
             return None
         if not isinstance(handle, Reading) or offset >= len(handle.data):
@@ -180,7 +190,7 @@ class Session:
         if isinstance(handle, Upload):
             await self.drop.finish(handle)
         elif isinstance(handle, Listing):
-            self._names -= handle.count
+            self._names -= handle.held
         return render_status(number, Code.OK)
 
     async def _read(self, number: int, fields: Fields) -> Answer:
@@ -324,7 +334,7 @@ class Session:
 
 
 def _refuse_owner(attrs: Attrs) -> None:
-    """Nobody can be given a file. Permissions are passed over: clients send them with every file they keep as it was."""
+    """Nobody can be given a file. Permissions are passed over: clients send them along with a file's times."""
     if attrs.owner is not None and attrs.owner != (OWNER, GROUP):
         raise Refused(Code.OP_UNSUPPORTED, "the drop's files have one owner")
 

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from io import BytesIO
 
 from clerkship.simulators.files.sftp.wire import Entry
 
@@ -15,6 +16,35 @@ class TooLarge(Exception):
 
 class TooScattered(Exception):
     """More pieces than a file may come in."""
+
+
+class Piece:
+    """Bytes that follow each other. What they are kept in gives them away at the end without a copy."""
+
+    __slots__ = ("_data", "length")
+
+    def __init__(self, data: memoryview) -> None:
+        self._data, self.length = BytesIO(), 0
+        self.write(0, data)
+
+    def write(self, offset: int, data: memoryview) -> None:
+        """Over what is there, or at its end."""
+        self._data.seek(offset)
+        self._data.write(data)
+        self.length = max(self.length, offset + len(data))
+
+    def view(self, start: int, end: int) -> memoryview:
+        """Some of it; to be released before anything is written."""
+        return self._data.getbuffer()[start:end]
+
+    def truncate(self, length: int) -> None:
+        """Make it shorter."""
+        self._data.truncate(length)
+        self.length = length
+
+    def whole(self) -> bytes:
+        """All of it."""
+        return self._data.getvalue()
 
 
 @dataclass
@@ -52,7 +82,7 @@ class Upload:
     failed: bool = False
     """Whether it has passed what it may be; then nothing of it is kept."""
     starts: list[int] = field(default_factory=list)
-    pieces: list[bytearray] = field(default_factory=list)
+    pieces: list["Piece"] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """It is seen from here on."""
@@ -63,7 +93,7 @@ class Upload:
     @property
     def size(self) -> int:
         """Bytes the file has so far."""
-        end = self.starts[-1] + len(self.pieces[-1]) if self.pieces else 0
+        end = self.starts[-1] + self.pieces[-1].length if self.pieces else 0
         return max(end, self.kept)
 
     @property
@@ -88,8 +118,8 @@ class Upload:
         if self.append:
             offset = self.size
         self.touched = True
-        if self.pieces and offset == self.starts[-1] + len(self.pieces[-1]):  # as nearly all come
-            self.pieces[-1] += data
+        if self.pieces and offset == self.starts[-1] + self.pieces[-1].length:  # as nearly all come
+            self.pieces[-1].write(self.pieces[-1].length, data)
             self.among.held += len(data)
         else:
             self._lay(offset, data)
@@ -99,9 +129,10 @@ class Upload:
         end = min(offset + length, self.size)
         found = bytearray(max(0, end - offset))
         for start, piece in zip(self.starts, self.pieces, strict=True):
-            first, last = max(start, offset), min(start + len(piece), end)
+            first, last = max(start, offset), min(start + piece.length, end)
             if first < last:
-                found[first - offset : last - offset] = piece[first - start : last - start]
+                with piece.view(first - start, last - start) as view:
+                    found[first - offset : last - offset] = view
         return bytes(found)
 
     def lay_under(self, data: bytes) -> None:
@@ -123,10 +154,10 @@ class Upload:
         self.touched = True
         self.kept = min(self.kept, size)
         while self.pieces and self.starts[-1] >= size:
-            self.among.held -= len(self.pieces.pop())
+            self.among.held -= self.pieces.pop().length
             self.starts.pop()
-        if self.pieces and (over := self.starts[-1] + len(self.pieces[-1]) - size) > 0:
-            del self.pieces[-1][-over:]
+        if self.pieces and (over := self.starts[-1] + self.pieces[-1].length - size) > 0:
+            self.pieces[-1].truncate(size - self.starts[-1])
             self.among.held -= over
 
     def discard(self) -> None:
@@ -136,7 +167,7 @@ class Upload:
 
     def release(self) -> None:
         """It is over: the memory is given back, and nobody sees it any more."""
-        self.among.held -= sum(map(len, self.pieces))
+        self.among.held -= sum(piece.length for piece in self.pieces)
         self.starts, self.pieces = [], []
         if self.among.by_path.get(self.path) is self:
             del self.among.by_path[self.path]
@@ -144,12 +175,12 @@ class Upload:
     def whole(self) -> bytes:
         """All of it, with zeros where nothing came; of a file that begins anew."""
         if len(self.pieces) == 1 and self.starts[0] == 0:
-            return bytes(self.pieces[0])
+            return self.pieces[0].whole()
         return self.read(0, self.size)
 
-    def parts(self) -> list[tuple[int, bytearray]]:
+    def parts(self) -> list[tuple[int, bytes]]:
         """What lies over the file that was there: where, and what."""
-        return list(zip(self.starts, self.pieces, strict=True))
+        return [(start, piece.whole()) for start, piece in zip(self.starts, self.pieces, strict=True)]
 
     def _lay(self, offset: int, data: memoryview) -> None:
         """Over what has come, at its ends and into its gaps. No piece is ever moved: so none costs more than it has."""
@@ -157,11 +188,11 @@ class Upload:
             index = bisect_right(self.starts, offset) - 1
             follows = index + 1 < len(self.starts)
             part = data[: self.starts[index + 1] - offset] if follows else data
-            if index >= 0 and offset <= self.starts[index] + len(self.pieces[index]):
-                piece, at = self.pieces[index], offset - self.starts[index]
-                before = len(piece)
-                piece[at : at + len(part)] = part
-                self.among.held += len(piece) - before
+            if index >= 0 and offset <= self.starts[index] + self.pieces[index].length:
+                piece = self.pieces[index]
+                before = piece.length
+                piece.write(offset - self.starts[index], part)
+                self.among.held += piece.length - before
             else:
                 self._insert(index + 1, offset, part)
             offset += len(part)
@@ -171,5 +202,5 @@ class Upload:
         if len(self.pieces) >= MOST_PIECES:
             raise TooScattered
         self.starts.insert(index, offset)
-        self.pieces.insert(index, bytearray(data))
+        self.pieces.insert(index, Piece(data))
         self.among.held += len(data)

@@ -1,0 +1,304 @@
+"""SFTP: one SSH server for the drops of every playground. A user is a sandbox, known by its address."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from clerkship.kit.secrets import new_token, same
+from clerkship.sandbox.line import Board, Line, Post, Told
+from clerkship.simulators.files.sftp.channel import Channel
+from clerkship.simulators.files.sftp.drop import Drop
+from clerkship.simulators.files.sftp.gather import Gathered
+from clerkship.simulators.files.sftp.keys import Key, new_key
+from clerkship.simulators.files.sftp.upload import Uploads
+
+if TYPE_CHECKING:
+    from asyncssh import SSHAcceptor, SSHKey, SSHServerConnection
+
+MOST_GUESTS = 600
+MOST_OF_ONE = 500
+"""Connections at once: of all agents, and of one, so that it does not keep the others out."""
+MOST_CHANNELS = 10
+MOST_TRIES = 6
+"""Credentials that one connection may try."""
+IDLE = 900.0
+SWEEP = 0.5
+WINDOW = 4 * 1024 * 1024
+PACKET = 128 * 1024
+SETTINGS: dict[str, Any] = {
+    "encoding": None,
+    "window": WINDOW,
+    "max_pktsize": PACKET,
+    "login_timeout": 30,
+    "keepalive_interval": 60,
+    "keepalive_count_max": 3,
+    "backlog": 512,
+    "server_version": "Clerkship",
+    "line_editor": False,
+    "allow_pty": False,
+    "agent_forwarding": False,
+    "x11_forwarding": False,
+    "gss_host": None,
+    "compression_algs": None,
+    # AES alone: the processor does it, and ChaCha20 is three times the work here. OpenSSH takes either.
+    "encryption_algs": [
+        "aes128-gcm@openssh.com",
+        "aes256-gcm@openssh.com",
+        "aes128-ctr",
+        "aes192-ctr",
+        "aes256-ctr",
+    ],
+    "kex_algs": [
+        "curve25519-sha256",
+        "curve25519-sha256@libssh.org",
+        "ecdh-sha2-nistp256",
+        "ecdh-sha2-nistp384",
+        "diffie-hellman-group14-sha256",
+        "diffie-hellman-group16-sha512",
+    ],
+    "mac_algs": [
+        "umac-64-etm@openssh.com",
+        "umac-128-etm@openssh.com",
+        "hmac-sha2-256-etm@openssh.com",
+        "hmac-sha2-512-etm@openssh.com",
+        "hmac-sha2-256",
+        "hmac-sha2-512",
+    ],
+}
+"""Nothing that is broken, and nothing but files."""
+
+
+@dataclass
+class Entrance:
+    """What one sandbox's agent comes in with, and what is on its way into it."""
+
+    post: Post
+    key: Key
+    uploads: Uploads = field(default_factory=Uploads)
+
+
+class Guest:
+    """One connection: who it is, and what it has open."""
+
+    def __init__(self, line: "Sftp") -> None:
+        self._line = line
+        self._connection: SSHServerConnection | None = None
+        self._tries = self._channels = 0
+        self.entrance: Entrance | None = None
+        self.last_seen = 0.0
+
+    def connection_made(self, conn: "SSHServerConnection") -> None:
+        """Somebody is at the door."""
+        self._connection = conn
+        if isinstance(conn._transport, asyncio.Transport):  # the library has no way to be asked for this
+            conn._transport = cast(asyncio.Transport, Gathered(conn._transport))
+        self.seen()
+        if not self._line.enter(self):
+            conn.abort()
+
+    def connection_lost(self, _: Exception | None) -> None:
+        """They are gone."""
+        self._line.leave(self)
+
+    def begin_auth(self, _: str) -> bool:
+        """Nobody comes in without."""
+        return True
+
+    def password_auth_supported(self) -> bool:
+        """The sandbox's token."""
+        return True
+
+    def public_key_auth_supported(self) -> bool:
+        """The sandbox's own key."""
+        return True
+
+    def auth_completed(self) -> None:
+        """They have come in. Who they are is what the connection says, not what was tried on the way."""
+        assert self._connection is not None
+        self.entrance = self._line.entrance_of(self._connection.get_extra_info("username"))
+        if self.entrance is None:
+            self.dismiss("the run is over")
+        elif self._line.crowded(self.entrance):
+            self.dismiss("too many connections")
+
+    def validate_password(self, username: str, password: str) -> bool:
+        """Whether it is the token of the sandbox that has this address."""
+        return self._try(self._line.admits(username, password))
+
+    def validate_public_key(self, username: str, key: "SSHKey") -> bool:
+        """Whether it is the key of the sandbox that has this address."""
+        return self._try(self._line.knows(username, key.public_data.hex()))
+
+    def session_requested(self) -> Any:
+        """A channel, for whoever has come in."""
+        if self.entrance is None or self._channels >= MOST_CHANNELS:
+            return False
+        self._channels += 1
+        return self._line.make_channel(Drop(self.entrance.post, self.entrance.uploads), self)
+
+    def seen(self) -> None:
+        """Something came from it."""
+        self.last_seen = asyncio.get_running_loop().time()
+
+    def left(self, ending: Coroutine[Any, Any, None] | None) -> None:
+        """A channel is closed."""
+        self._channels -= 1
+        if ending is not None:
+            self._line.keep(ending)
+
+    def give_up(self) -> None:
+        """The connection breaks."""
+        if self._connection is not None:
+            self._connection.abort()
+
+    def dismiss(self, reason: str) -> None:
+        """The connection is ended, and told why."""
+        if self._connection is not None:
+            self._connection.disconnect(11, reason)  # by application (RFC 4253 §11.1)
+
+    def _try(self, right: bool) -> bool:
+        """Keys are offered before they are proved, so each of a client's keys is a try, as OpenSSH counts them."""
+        self._tries += not right
+        if self._tries >= MOST_TRIES:
+            self.dismiss("too many authentication failures")
+        return right
+
+
+class Sftp(Line):
+    """The listener."""
+
+    name: ClassVar[str] = "sftp"
+    package: ClassVar[str] = "asyncssh"
+    extra: ClassVar[str] = "sftp"
+    settings: ClassVar[dict[str, Any]] = SETTINGS
+
+    def __init__(self, board: Board) -> None:
+        super().__init__(board)
+        self._host, self._port = "", 0
+        self._key: Key | None = None
+        self._nobody = new_token("nobody")
+        """What is compared with where there is no such user, so that it takes the same time."""
+        self._entrances: dict[str, Entrance] = {}
+        self._lock = threading.Lock()
+        self._make: type[Channel] = Channel
+        self._guests: set[Guest] = set()
+        self._endings: set[asyncio.Task[None]] = set()
+        self._acceptor: SSHAcceptor | None = None
+        self._sweeper: asyncio.Task[None] | None = None
+
+    async def open(self, host: str, port: int) -> None:
+        """Listen."""
+        import asyncssh  # noqa: PLC0415  (an extra: whoever opens no drop over SFTP need not have it)
+
+        asyncssh.set_log_level(logging.WARNING)  # what it says below that names users, which are credentials here
+
+        class Server(Guest, asyncssh.SSHServer):
+            """As asyncssh wants it: what is not ours is its own, which refuses."""
+
+        class Inner(Channel, asyncssh.SSHServerSession):  # type: ignore[type-arg]
+            """Likewise."""
+
+        self._make = Inner
+        self._key = new_key()
+        self._acceptor = await asyncssh.listen(
+            host,
+            port,
+            server_factory=lambda: Server(self),
+            server_host_keys=[asyncssh.import_private_key(self._key.private)],
+            **self.settings,
+        )
+        self._host, self._port = host, self._acceptor.get_port()
+        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+
+    async def close(self) -> None:
+        """Let nobody in any more, and let go of those who are; what they were writing is kept as far as it came."""
+        if self._acceptor is not None:
+            self._acceptor.close()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for guest in list(self._guests):
+            guest.dismiss("the server is closed")
+        await asyncio.sleep(0)
+        if self._endings:
+            await asyncio.wait(self._endings, timeout=1.0)
+
+    def told(self, post: Post) -> Told:
+        """Where it is, as whom to come, with what, and how to know that it is the right one."""
+        entrance = self._let_in(post)
+        assert self._key is not None
+        return {
+            "host": self._host,
+            "port": self._port,
+            "user": post.address.lower(),
+            "password": post.token,
+            "private_key": entrance.key.private,
+            "host_key": f"[{self._host}]:{self._port} {self._key.public}",
+        }
+
+    def example(self, told: Told) -> str:
+        """With a program everybody has."""
+        return f"sftp -P {told['port']} {told['user']}@{told['host']}"
+
+    def admits(self, user: str, password: str) -> bool:
+        """Whether a password is that of a user. There is no telling a wrong one from a user that nobody is."""
+        post = self.board.find(user)
+        right = same(self._nobody if post is None else post.token, password)
+        return right and post is not None and post.open
+
+    def knows(self, user: str, key: str) -> bool:
+        """Whether a key, in hexadecimal, is that of a user."""
+        entrance = self.entrance_of(user)
+        right = same(self._nobody if entrance is None else entrance.key.data.hex(), key)
+        return right and entrance is not None and entrance.post.open
+
+    def entrance_of(self, user: str) -> Entrance | None:
+        """What is known of a user whose run goes on."""
+        post = self.board.find(user)
+        return None if post is None or not post.open else self._let_in(post)
+
+    def enter(self, guest: Guest) -> bool:
+        """Count somebody who has come; false if there are too many."""
+        self._guests.add(guest)
+        return len(self._guests) <= MOST_GUESTS
+
+    def leave(self, guest: Guest) -> None:
+        """They are gone."""
+        self._guests.discard(guest)
+
+    def crowded(self, entrance: Entrance) -> bool:
+        """Whether there are too many of one sandbox's."""
+        return sum(guest.entrance is entrance for guest in self._guests) > MOST_OF_ONE
+
+    def make_channel(self, drop: Drop, guest: Guest) -> Channel:
+        """As asyncssh wants it."""
+        return self._make(drop, guest)
+
+    def keep(self, ending: Coroutine[Any, Any, None]) -> None:
+        """See something to its end that nobody waits for."""
+        task = asyncio.get_running_loop().create_task(ending)
+        self._endings.add(task)
+        task.add_done_callback(self._endings.discard)
+
+    def _let_in(self, post: Post) -> Entrance:
+        with self._lock:
+            found = self._entrances.get(post.address)
+            if found is None:
+                found = self._entrances[post.address] = Entrance(post, new_key())
+            return found
+
+    async def _sweep(self) -> None:
+        """Those whose run is over have to go, and those from whom nothing comes; so do the keys."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(SWEEP)
+            for guest in list(self._guests):
+                if guest.entrance is not None and not guest.entrance.post.open:
+                    guest.dismiss("the run is over")
+                elif loop.time() - guest.last_seen > IDLE:
+                    guest.dismiss("nothing has come for too long")
+            with self._lock:
+                for address in [name for name, entrance in self._entrances.items() if not entrance.post.open]:
+                    del self._entrances[address]
