@@ -74,7 +74,7 @@ def _moving(filing: Filing, key: str) -> list[Resource]:
 
 
 def _linked(patient: Resource, other: Resource, type: str) -> list[dict[str, Any]]:
-    held = [each for each in patient.get("link", ()) if each["other"].get("reference") != key_of(other)]
+    held = [each for each in patient.get("link", ()) if each.get("other", {}).get("reference") != key_of(other)]
     return [*held, {"other": {"reference": key_of(other)}, "type": type}]
 
 
@@ -92,7 +92,7 @@ def unlink(filing: Filing) -> None:
         rest = [
             each
             for each in patient.get("link", ())
-            if (each.get("type"), each["other"].get("reference")) != ("seealso", key_of(apart))
+            if (each.get("type"), each.get("other", {}).get("reference")) != ("seealso", key_of(apart))
         ]
         kept = {name: value for name, value in patient.items() if name != "link"}
         filing.write({**kept, "link": rest} if rest else kept)

@@ -52,8 +52,8 @@ class Number(NamedTuple):
 
     def is_in(self, resource: Resource) -> bool:
         """Whether one of a resource's identifiers is this one."""
-        held = resource.get("identifier", ())
-        return any(self.agrees(each) for each in (held if isinstance(held, list) else [held]))
+        held = [*resource.get("identifier", ()), resource.get("masterIdentifier", {})]
+        return any(self.agrees(each) for each in held)
 
     def agrees(self, identifier: Mapping[str, Any]) -> bool:
         """The same value; and, of who gave it out and what for, nothing that both say differs."""
@@ -114,7 +114,7 @@ def numbered(filing: Filing, type: str, numbers: Iterable[Number]) -> Resource |
     asked = [number for number in numbers if number.value]
     for number in asked:
         for resource in filing.find(type, ("identifier", escaped(number.value))):
-            if number.is_in(resource) or number.is_in({"identifier": resource.get("masterIdentifier", [])}):
+            if number.is_in(resource):
                 found[key_of(resource)] = resource
     for number in asked if not found else ():
         own = filing.there(type, number.value)

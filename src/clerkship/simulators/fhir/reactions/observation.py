@@ -119,7 +119,7 @@ def observation(
     code = text(obx, 11).upper()
     status = mapped(STATUSES, part(obx, 11), "result status (OBX-11)") or "final"
     if held is not None and held.get("status") in SETTLED and status in _UNSETTLED:
-        told = f"{key_of(held)} is {held['status']} already, and OBX-11 says {status}"
+        told = f"{key_of(held)} is {held.get('status')} already, and OBX-11 says {status}"
         raise refusal(409, "conflict", f"{told}: a result that came late changes nothing")
     value = value_of(obx, filing.zone)
     for line in more:

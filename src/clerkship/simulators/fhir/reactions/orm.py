@@ -86,11 +86,18 @@ def _order(filing: Filing, order: Order) -> None:
             404, "not-found", f"{key_of(patient)} has no order {numbers}, and ORC-1 {control} is about one there is"
         )
     status = _status(order, control, held)
-    if held is not None and held["status"] in _ENDED and status not in (held["status"], "entered-in-error"):
-        raise refusal(
-            409, "conflict", f"{key_of(held)} is {held['status']}: it is not {status} again by ORC-1 {control}"
-        )
+    _still_open(held, status, control)
     filing.write(_request(filing, order, patient, held, status))
+
+
+def _still_open(held: Resource | None, status: str, control: str) -> None:
+    """An order that is over is not changed, nor taken up again."""
+    before = held.get("status", "") if held is not None else ""
+    if before not in _ENDED or status == "entered-in-error":
+        return
+    if held is not None and (status != before or control in ("XO", "XX", "RO")):
+        told = f"{key_of(held)} is {before}"
+        raise refusal(409, "conflict", f"{told}: it is neither changed nor {status} again by ORC-1 {control}")
 
 
 def _held(filing: Filing, patient: Resource, order: Order) -> Resource | None:
@@ -112,7 +119,7 @@ def _status(order: Order, control: str, held: Resource | None) -> str:
     stated = _STATUSES.get(text(order.orc, 5).upper(), "")
     if said and control != "NW":
         return said
-    return stated or said or (str(held["status"]) if held is not None else "active")
+    return stated or said or (str(held.get("status")) if held is not None else "active")
 
 
 def _request(filing: Filing, order: Order, patient: Resource, held: Resource | None, status: str) -> Resource:

@@ -112,9 +112,9 @@ def _held(
         mine = filing.find("DiagnosticReport", ("patient", key_of(patient)))
         when = start.text if start is not None else None
         same = [each for each in mine if when and _when(each) == when and not each.get("identifier")]
-        return next((each for each in same if _asked(each["code"], code)), None)
+        return next((each for each in same if _asked(each.get("code", {}), code)), None)
     found = filing.find("DiagnosticReport", ("identifier", escaped(numbers[0].value)))
-    found = [each for each in found if numbers[0].is_in(each) and _asked(each["code"], code)]
+    found = [each for each in found if numbers[0].is_in(each) and _asked(each.get("code", {}), code)]
     own = filing.there("DiagnosticReport", numbers[0].value)
     report = next(iter(found), own)
     if report is not None and report.get("subject", {}).get("reference") != key_of(patient):
@@ -199,7 +199,7 @@ def _observed(filing: Filing, order: Order, report: Resource, context: Context) 
         same = [each for each in held if number is not None and number.is_in(each)]
         if not same:  # one that came another way has no such number; its code will do, where it is the only one
             code = concept(part(result.obx, 3)) or {}
-            same = [each for each in held if not each.get("identifier") and _asked(each["code"], code)]
+            same = [each for each in held if not each.get("identifier") and _asked(each.get("code", {}), code)]
             same = same if len(same) == 1 else []
         made.append(filing.write(observation(filing, result, more, same[0] if same else None, context)))
     return made

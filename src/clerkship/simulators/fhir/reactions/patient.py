@@ -132,8 +132,12 @@ def _contact(found: Part, use: str) -> dict[str, Any]:
 
 
 def _covers(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Whether what is held says all that is new."""
-    return all(old.get(name) == value for name, value in new.items() if name not in ("text", "use"))
+    """Whether what is held says all that is new; a message without a middle name is silent of it."""
+    return all(_begins(old.get(name), value) for name, value in new.items() if name not in ("text", "use"))
+
+
+def _begins(old: Any, new: Any) -> bool:
+    return bool(old[: len(new)] == new if isinstance(old, list) and isinstance(new, list) else old == new)
 
 
 def _same_contact(old: dict[str, Any], new: dict[str, Any]) -> bool:

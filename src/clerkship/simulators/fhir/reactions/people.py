@@ -78,7 +78,7 @@ def _surviving(filing: Filing, patient: Resource) -> Resource:
     """Who a patient that was merged into another is now."""
     for _ in range(_MOST_LINKS):
         link = next((each for each in patient.get("link", ()) if each.get("type") == "replaced-by"), None)
-        key = link["other"].get("reference", "") if link is not None else ""
+        key = link.get("other", {}).get("reference", "") if link is not None else ""
         other = filing.draft.resource(key) if key.startswith("Patient/") else None
         if other is None:
             return patient

@@ -122,8 +122,10 @@ def _there(filing: Filing, patient: Resource) -> Resource:
 def _end(filing: Filing, status: str) -> None:
     patient = patient_of(filing, filing.message.first("PID"))
     held = _there(filing, patient)
-    if held["status"] in _OVER and held["status"] != status and status != "entered-in-error":
-        raise refusal(409, "conflict", f"{key_of(held)} is {held['status']}: it is not {status} by {filing.operation}")
+    if held.get("status") in _OVER and held.get("status") != status and status != "entered-in-error":
+        raise refusal(
+            409, "conflict", f"{key_of(held)} is {held.get('status')}: it is not {status} by {filing.operation}"
+        )
     if status != "noshow":
         for slot in _slots_of(filing, held):
             filing.write({**slot, "status": "free"})
@@ -142,8 +144,10 @@ def _slots_of(filing: Filing, appointment: Resource) -> Iterator[Resource]:
 def _change(filing: Filing, status: str, *, may_be_new: bool) -> None:
     patient = patient_of(filing, filing.message.first("PID"))
     held = _held(filing, patient) if may_be_new else _there(filing, patient)
-    if held is not None and held["status"] in _OVER and held["status"] != status:
-        raise refusal(409, "conflict", f"{key_of(held)} is {held['status']}: it is not {status} by {filing.operation}")
+    if held is not None and held.get("status") in _OVER and held.get("status") != status:
+        raise refusal(
+            409, "conflict", f"{key_of(held)} is {held.get('status')}: it is not {status} by {filing.operation}"
+        )
     base: Resource = held or {"resourceType": "Appointment", "id": filing.new_id("Appointment")}
     people = _participants(filing, patient, base)
     doctors = [key for key in _actors({"participant": people}) if key.startswith("Practitioner/")]
@@ -243,7 +247,8 @@ def _usual(filing: Filing, base: Resource, doctors: list[str], start: Time) -> t
     if "start" in base and "end" in base:
         return moment(base["end"]) - moment(base["start"])
     for slot in _open(filing, doctors, start.at, start.at + timedelta(seconds=1)):
-        return moment(slot["end"]) - moment(slot["start"])
+        if "end" in slot:
+            return moment(slot["end"]) - moment(slot["start"])
     raise refusal(422, "required", "SCH-9 is empty and SCH-11 has no end: nobody can know how long it is")
 
 
@@ -262,13 +267,13 @@ def _taken(filing: Filing, base: Resource, doctors: list[str], span: Span) -> li
     wanted = {key_of(each): each for each in _open(filing, doctors, moment(span.start), moment(span.end))}
     overbooked = text(_sch(filing), 25).upper() == "OVERBOOK"
     for key, slot in wanted.items():
-        if key not in before and slot["status"] != "free" and not overbooked:
-            raise refusal(409, "conflict", f"{key} is {slot['status']}: at {span.start} the book has no room")
+        if key not in before and slot.get("status") != "free" and not overbooked:
+            raise refusal(409, "conflict", f"{key} is {slot.get('status')}: at {span.start} the book has no room")
     for key, slot in before.items():
         if key not in wanted:
             filing.write({**slot, "status": "free"})
     found = list(wanted.values())
-    return [filing.write({**slot, "status": "busy"}) if slot["status"] == "free" else slot for slot in found]
+    return [filing.write({**slot, "status": "busy"}) if slot.get("status") == "free" else slot for slot in found]
 
 
 SIU: Mapping[str, File] = {

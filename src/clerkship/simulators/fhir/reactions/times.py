@@ -84,5 +84,5 @@ def read_clock(part: Part) -> str:
 
 
 def moment(instant: str) -> datetime:
-    """When one of FHIR's instants is."""
-    return datetime.fromisoformat(instant)
+    """When one of FHIR's instants is; a leap second is the one before it."""
+    return datetime.fromisoformat(instant.replace(":60", ":59"))

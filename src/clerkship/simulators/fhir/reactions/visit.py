@@ -86,13 +86,13 @@ def begun(filing: Filing, patient: Resource, pv1: Segment | None, status: str, s
     if found is None and visit_number(filing, pv1) is None and start is not None:
         same = filing.find("Encounter", ("patient", key_of(patient)), ("status", status))
         found = next((each for each in same if each.get("period", {}).get("start") == start.text), None)
-    if found is not None and found["status"] in ("finished", "cancelled", "entered-in-error"):
+    if found is not None and found.get("status") in ("finished", "cancelled", "entered-in-error"):
         raise refusal(
-            409, "conflict", f"{key_of(found)} is {found['status']}: it cannot begin again by {filing.operation}"
+            409, "conflict", f"{key_of(found)} is {found.get('status')}: it cannot begin again by {filing.operation}"
         )
     visit: Resource = found or {"resourceType": "Encounter", "id": filing.new_id("Encounter")}
     visit = {**visit, "status": status, "subject": visit.get("subject") or subject(patient)}
-    if start is not None and (found is None or "period" not in found or found["status"] == "planned"):
+    if start is not None and (found is None or "period" not in found or found.get("status") == "planned"):
         visit["period"] = {"start": start.text}
     return told(filing, pv1, visit)
 
