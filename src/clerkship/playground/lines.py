@@ -24,6 +24,7 @@ from clerkship.sandbox.line import Line, Post, Told
 HOST = "127.0.0.1"
 START_LIMIT = 20.0
 CLOSE_LIMIT = 3.0
+GRACE = 1.0
 T = TypeVar("T")
 
 
@@ -143,9 +144,8 @@ class Running:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(opened)), name=name, daemon=True)
         self._thread.start()
         try:
-            opened.result(START_LIMIT)
+            opened.result(START_LIMIT + GRACE)
         except TimeoutError:
-            self.stop()
             raise LineFailed(f"{self.make.name} did not start within {START_LIMIT:.0f} s") from None
         except OSError as error:
             reason = os.strerror(error.errno).lower() if error.errno else str(error)
@@ -156,7 +156,7 @@ class Running:
     async def _serve(self, opened: "Future[None]") -> None:
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
         try:
-            await self.line.open(HOST, self.port)
+            await asyncio.wait_for(self.line.open(HOST, self.port), START_LIMIT)
         except Exception as error:
             opened.set_exception(error)
             return
