@@ -56,7 +56,7 @@ class Segment:
         raw = self.raw(field)
         if not raw:
             return []
-        if self._is_encoding(field):
+        if self._is_encoding(field) or not self.delimiters.repetition:
             return [raw]
         return raw.split(self.delimiters.repetition)
 
@@ -80,7 +80,7 @@ class Segment:
             part = _nth(part, delimiters.component, component)
             if subcomponent is not None:
                 part = _nth(part, delimiters.subcomponent, subcomponent)
-        if delimiters.component in part or delimiters.subcomponent in part:
+        if delimiters.component in part or (delimiters.subcomponent and delimiters.subcomponent in part):
             return part
         return unescape(part, delimiters)
 

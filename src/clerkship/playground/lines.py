@@ -162,6 +162,8 @@ class Running:
             return
         opened.set_result(None)
         await self._over.wait()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=GRACE)
         await self.line.close()
 
     def tell_linked(self, seat: Seat) -> None:

@@ -41,7 +41,6 @@ class Courier:
     """For one sandbox. It holds no lock while it waits: an agent may ask any sandbox before it acknowledges."""
 
     post: Post
-    ack_limit: float = ACK_LIMIT
     _tried: dict[str, int] = field(default_factory=dict)
     """How often, by message; those that nobody took after so many attempts stay in the inbox."""
     _done: set[str] = field(default_factory=set)
@@ -80,10 +79,12 @@ class Courier:
 
     async def stop(self) -> None:
         """Carry nothing any more."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        tasks = [task for task in (self._task, self._ear) if task is not None]
+        for task in tasks:
+            task.cancel()
         self._hang_up()
+        if tasks:
+            await asyncio.wait(tasks)
 
     async def _carry_on(self) -> None:
         while self.post.open:
@@ -136,9 +137,9 @@ class Courier:
         try:
             if not await carry(writer.transport, taken, taken.body):
                 raise Undelivered(f"{id} broke off on its way")
-            ack = await asyncio.wait_for(awaited.ack, self.ack_limit)
+            ack = await asyncio.wait_for(awaited.ack, ACK_LIMIT)
         except TimeoutError:
-            raise Undelivered(f"{id} was not acknowledged within {self.ack_limit:.0f} s") from None
+            raise Undelivered(f"{id} was not acknowledged within {ACK_LIMIT:.0f} s") from None
         finally:
             self._awaited = None
         headers = {**OVER, "content-type": MEDIA}

@@ -143,6 +143,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
         elif self._paused:
             self._paused = False
+            self._frame_since = self._frame_since and monotonic()  # it was not they who took their time
             self._transport.resume_reading()
 
     async def _answer_each(self) -> None:
@@ -153,6 +154,8 @@ class Connection(asyncio.Protocol):
             self._bytes_waiting -= len(arrived.data)
             await self._answer(arrived)
             self._quiet_since = monotonic()
+            if self._waiting:
+                await asyncio.sleep(0)  # others come in between
 
     async def _answer(self, arrived: Frame) -> None:
         if arrived.flaw == "unfinished":
@@ -200,7 +203,8 @@ class Connection(asyncio.Protocol):
         """Let go of who has said nothing for long, who takes no answers, and who does not come to an end."""
         quiet = now - self._quiet_since > self.limits.idle
         stuck = self._room is not None and not self._room.is_set()
-        late = self._frame_since is not None and now - self._frame_since > self.limits.frame
+        reading = self._frame_since is not None and not self._paused
+        late = reading and now - cast(float, self._frame_since) > self.limits.frame
         if late or (quiet and (self._task is None or stuck)):
             self._transport.abort()
 

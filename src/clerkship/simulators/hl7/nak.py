@@ -33,7 +33,7 @@ def _head_lines(data: bytes) -> list[bytes]:
         start = start.decode("utf-16", errors="replace").encode("latin-1", errors="replace")
     first = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     lines = first.replace(b"\n", b"\r").split(b"\r", 8)[:8]
-    return [line for line in lines if line.startswith(_HEADS)]
+    return [line for line in lines if line.startswith(_HEADS) and len(line) > len(b"MSH|")]
 
 
 def read_head(data: bytes) -> Message | None:
