@@ -18,7 +18,12 @@ from clerkship.events.lifecycle import (
     StepFailed,
     StepRan,
 )
+<<<<<<< HEAD
 from clerkship.events.log import open_log, reopen_log
+=======
+from clerkship.events.log import Subscriber, open_log, reopen_log
+from clerkship.events.query import is_kind
+>>>>>>> wt-mllp
 from clerkship.events.sidecar import Sidecar
 from clerkship.faults.contract import Fault
 from clerkship.kit.clock import Clock, Paced, Stepped
@@ -151,6 +156,7 @@ class Playground:
         self.ids = Ids(seed)
         self.rng = Rng(seed)
         self.log, self._writer = open_log()
+        self._followers: list[Subscriber] = []
         self.sidecar = Sidecar()
         self.sandboxes = {name: Sandbox(name, room) for name, room in rooms.items()}
         self.faults: list[ActiveFault] = []
@@ -195,6 +201,12 @@ class Playground:
         if self.people:
             self._tell_people(event)
         return event
+
+    def follow(self, follower: Subscriber) -> None:
+        """Have somebody told of every event from here on, whatever becomes of the log: rewound, it is another."""
+        with self.lock:
+            self._followers.append(follower)
+            self.log.subscribe(follower)
 
     def act(self, sandbox: str, actor: str, cause: int | None = None) -> Act:
         """Somebody's hand on a sandbox."""
@@ -496,6 +508,8 @@ class Playground:
             if self.closed:
                 return
             self.log, self._writer = reopen_log(before.events, before.lines, before.blobs)
+            for follower in self._followers:
+                self.log.subscribe(follower)
             self.sidecar = Sidecar(facts=self.sidecar.facts)
             for sandbox in self.sandboxes.values():
                 sandbox.empty()

@@ -6,6 +6,7 @@ from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import EVENTS
 from clerkship.simulators.hl7.exercise import EXERCISE
 from clerkship.simulators.hl7.handle import Hl7
+from clerkship.simulators.hl7.mllp import Mllp
 from clerkship.simulators.hl7.routes import ROUTES
 from clerkship.simulators.hl7.state import Hl7State
 from clerkship.simulators.hl7.steps.send import Send
@@ -23,4 +24,5 @@ SPEC = Spec(
     config=Hl7Config,
     assertions=(Hl7Structural, Hl7Acknowledged),
     steps=(Send,),
+    lines=(Mllp,),
 )
