@@ -56,12 +56,8 @@ class Segment:
         raw = self.raw(field)
         if not raw:
             return []
-<<<<<<< HEAD
         mark = self.delimiters.repetition
         if not mark or self._is_encoding(field):
-=======
-        if self._is_encoding(field) or not self.delimiters.repetition:
->>>>>>> wt-mllp
             return [raw]
         return raw.split(mark)
 

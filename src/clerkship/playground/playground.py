@@ -18,12 +18,7 @@ from clerkship.events.lifecycle import (
     StepFailed,
     StepRan,
 )
-<<<<<<< HEAD
-from clerkship.events.log import open_log, reopen_log
-=======
 from clerkship.events.log import Subscriber, open_log, reopen_log
-from clerkship.events.query import is_kind
->>>>>>> wt-mllp
 from clerkship.events.sidecar import Sidecar
 from clerkship.faults.contract import Fault
 from clerkship.kit.clock import Clock, Paced, Stepped

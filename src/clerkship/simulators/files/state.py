@@ -68,19 +68,6 @@ class FilesState(State):
         """Every file there is, or every one below a folder, in order."""
         return (path for path in self.tree.walk(folder, after) if not path.endswith("/"))
 
-<<<<<<< HEAD
-=======
-    def entry(self, path: str, name: str) -> Entry:
-        """What is seen of something that is there, whose name may come with a folder's slash."""
-        if path in self.tree:
-            return Entry(name.removesuffix("/"), True, 0, self.modified(path))
-        return Entry(name, False, len(self.records[path]), self.modified(path), path not in self.incomplete)
-
-    def is_there(self, path: str) -> bool:
-        """Whether there is a file or a folder."""
-        return path in self.tree or path in self.records
-
->>>>>>> wt-sftp
     def stat(self, path: str) -> Entry:
         """What is at a path; nothing happens because of it."""
         if not self.is_there(path):
