@@ -68,6 +68,10 @@ class FilesState(State):
         """Every file there is, or every one below a folder, in order."""
         return (path for path in self.tree.walk(folder, after) if not path.endswith("/"))
 
+    def is_there(self, path: str) -> bool:
+        """Whether there is a file or a folder."""
+        return path in self.tree or path in self.records
+
     def stat(self, path: str) -> Entry:
         """What is at a path; nothing happens because of it."""
         if not self.is_there(path):
