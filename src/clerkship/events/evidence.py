@@ -111,6 +111,16 @@ class Evidence:
         return f"{'in' if self._turns else 'at'} {self.place(event)}"
 
     @cached_property
+    def _by_seq(self) -> dict[int, Event]:
+        return {event.seq: event for event in self.events}
+
+    def behind(self, event: Event) -> str:
+        """Who did something; of what one sandbox did about another's event, who did that."""
+        while event.actor == "reaction" and event.cause in self._by_seq:
+            event = self._by_seq[event.cause]
+        return event.actor
+
+    @cached_property
     def _read(self) -> dict[Callable[["Evidence"], Any], Any]:
         return {}
 

@@ -22,7 +22,7 @@ from clerkship.model.misplaced import Place, misplaced
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.simulators.fhir.assertions.footprint import WRITES, Change, footprint
+from clerkship.simulators.fhir.assertions.footprint import Change, footprint
 from clerkship.simulators.fhir.assertions.leaves import covers
 from clerkship.simulators.fhir.assertions.looks import name_of
 from clerkship.simulators.fhir.assertions.query import (
@@ -131,7 +131,7 @@ class FhirNoOtherChanges(Assertion):
         """Compare what the agent left behind with what is listed."""
         state = evidence.state(FhirState, self.sandbox)
         name = name_of(evidence, state)
-        changes = footprint(state.chart, [event for event in evidence.of_kind(*WRITES) if event.source == name])
+        changes = footprint(state.chart, evidence, name)
         counts = list(self._counts(changes, state))
         unlisted = [list(self._unlisted(change, state)) for change in changes]
         others = [row for rows in unlisted for row in rows]

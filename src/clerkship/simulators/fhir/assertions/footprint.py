@@ -1,10 +1,11 @@
 """What the agent has changed: how each resource is, beside how it would be had the agent not touched it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from clerkship.events.event import Event
+from clerkship.events.evidence import Evidence
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.resource import Resource, parse
 from clerkship.model.matcher import equals
@@ -50,8 +51,8 @@ class _Trace:
     found: Resource | None = None
     seq: int = 0
 
-    def write(self, event: Event, resource: Resource | None) -> None:
-        if event.actor == "agent":
+    def write(self, event: Event, resource: Resource | None, *, agents: bool) -> None:
+        if agents:
             self.found = self.found if self.seq else self.now
             self.seq = event.seq
         else:
@@ -84,9 +85,11 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
     return {path: pair for path, pair in pairs.items() if not equals(*pair)}
 
 
-def footprint(chart: Chart, events: Sequence[Event]) -> list[Change]:
+def footprint(chart: Chart, evidence: Evidence, sandbox: str) -> list[Change]:
     """Every change of the agent's that is left at the end, in the order of its last writes. What was changed and
-    changed back is none, and what others did to the same resource is not the agent's."""
+    changed back is none, and what others did to the same resource is not the agent's; what came of something that the
+    agent did on another sandbox is."""
+    events = [event for event in evidence.of_kind(*WRITES) if event.source == sandbox]
     traces: dict[str, _Trace] = {}
     for event in sorted(events, key=lambda event: event.seq):
         written = event.payload
@@ -94,7 +97,8 @@ def footprint(chart: Chart, events: Sequence[Event]) -> list[Change]:
             key = f"{written.type}/{written.id}"
             if key not in traces:
                 traces[key] = _begin(chart.get(key))
-            traces[key].write(event, content(written) if isinstance(written, ResourceWritten) else None)
+            resource = content(written) if isinstance(written, ResourceWritten) else None
+            traces[key].write(event, resource, agents=evidence.behind(event) == "agent")
     found = [change for key, trace in traces.items() if (change := trace.change(key)) is not None]
     return sorted(found, key=lambda change: change.seq)
 
