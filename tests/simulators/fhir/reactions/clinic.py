@@ -12,6 +12,7 @@ from clerkship.hl7.validation import validate as flaws
 from clerkship.model.environment import Environment
 from clerkship.playground.playground import Playground, Room, replay
 from clerkship.simulators import fhir, hl7
+from clerkship.simulators.fhir.config import FhirConfig, located
 from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.hl7.config import Hl7Config
@@ -106,7 +107,7 @@ class Clinic:
             }
         )
         chart = Chart(render(resource) for resource in resources or CHART)
-        settings = fhir.located(fhir.FhirConfig(**config), environment)
+        settings = located(FhirConfig(**config), environment)
         self.rooms = {"ehr": Room(fhir.SPEC, settings, chart), "lab": Room(hl7.SPEC, Hl7Config())}
         self.playground = Playground(environment, self.rooms, "clinic")
 
