@@ -4,7 +4,7 @@ import pytest
 
 from clerkship.engine.catalog import Registered
 from clerkship.library.load import load
-from tests.suites.feeds_agents import FEEDS, WRONG
+from tests.suites.feeds_agents import FEEDS, RIGHT, WRONG
 from tests.workbench import Workbench
 
 
@@ -34,3 +34,10 @@ def test_work_done_wrong_does_not_pass(bench: Workbench, how: str) -> None:
     assert {(t.status, t.agent_error) for t in runs} == {("completed", "")}  # it did its work, and did it wrong
     assert runs
     assert "pass" not in [t.verdict for t in runs]
+
+
+@pytest.mark.parametrize("how", sorted(RIGHT))
+def test_work_done_over_the_real_lines_passes(bench: Workbench, how: str) -> None:
+    task, agent = RIGHT[how]
+    bench.folder = FEEDS
+    assert {(t.verdict, t.agent_error) for t in bench.run(agent, tasks=(task,))} == {("pass", "")}
