@@ -20,5 +20,5 @@ def on_task(task_item, sandboxes):
         "PV1|1|N",
     ]
     ack = parse(engine.send("\r".join(segments)))
-    ehr.read(f"Patient/{patient['id']}")
+    ehr.read("Patient", patient["id"])
     return {"control_id": "A08-0001", "ack": ack.value("MSA.1")}
