@@ -12,7 +12,8 @@ class Sent(Payload):
     trigger: str
     """`R01`: MSH-9.2."""
     ack: str
-    """What it was answered with: AA, or CA in enhanced mode; empty where no answer was asked for."""
+    """What it is answered with, unless those who follow it object: AA, or CA in enhanced mode; empty where no answer
+    was asked for."""
     message: str
 
 
@@ -105,6 +106,16 @@ class MessageRefused(Payload):
     message: str
 
 
+class MessageObjected(Payload):
+    """A message that was taken could not be followed where it should have been: its sender is told so."""
+
+    kind: ClassVar[str] = "hl7.message.objected"
+    control_id: str
+    ack: str
+    """AE: what it is answered with after all."""
+    reasons: tuple[str, ...]
+
+
 class MessageRepeated(Payload):
     """The agent sent a message again that had been taken: nothing was done but to answer as before."""
 
@@ -169,6 +180,7 @@ EVENTS: tuple[type[Payload], ...] = (
     *SENT.values(),
     *ARRIVED.values(),
     MessageRefused,
+    MessageObjected,
     MessageRepeated,
     InboxListed,
     MessageTaken,

@@ -67,6 +67,14 @@ class Answers(NamedTuple):
     """The code of one that comes in a message of its own; empty if none does."""
 
 
+def answers_after_all(message: Message, accepted: Answers) -> Answers:
+    """Which acknowledgements a message gets that was accepted, and then could not be followed."""
+    application = message.head.text(16) or NEVER
+    if accepted.code[0] == "C":
+        return accepted._replace(later="AE" if wants(application, good=False) else "")
+    return Answers("AE", mode(message) == "original" or wants(application, good=False), "")
+
+
 def answers(message: Message, verdict: Verdict) -> Answers:
     """By MSH-15 and MSH-16 (HL7 v2.5.1 §2.9.2, §2.9.3).
 

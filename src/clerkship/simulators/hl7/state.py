@@ -23,14 +23,17 @@ from clerkship.simulators.hl7.events import (
     ListenerGone,
     ListenerNamed,
     MessageAcknowledged,
+    MessageObjected,
     MessageRefused,
     MessageRepeated,
     MessageTaken,
     Sent,
 )
-from clerkship.simulators.hl7.intake import Answers, Verdict, answers, flaw, weigh
+from clerkship.simulators.hl7.intake import Answers, Verdict, answers, answers_after_all, flaw, weigh
 
 ACK = "ACK"
+UNKNOWN, INTERNAL = "204", "207"
+"""HL7 table 0357: who or what a message is about is not known; it could not be done."""
 CODES = ("AA", "AE", "AR", "CA", "CE", "CR")
 """HL7 table 0008."""
 
@@ -136,7 +139,7 @@ class Hl7State(State):
     def _settle(self, act: Act, message: Message, verdict: Verdict) -> Message | None:
         told = answers(message, verdict)
         if verdict.good:
-            act.emit(
+            event = act.emit(
                 SENT[message.type](
                     control_id=message.control_id,
                     trigger=message.trigger,
@@ -144,6 +147,8 @@ class Hl7State(State):
                     message=message.render,
                 )
             )
+            if objections := act.objections(event):
+                return self._object(act, message, told, objections)
         else:
             act.emit(
                 MessageRefused(
@@ -155,6 +160,17 @@ class Hl7State(State):
                 )
             )
         return self._answer(act, message, verdict, told)
+
+    def _object(self, act: Act, message: Message, told: Answers, objections: Sequence[Refusal]) -> Message | None:
+        """Whoever should have followed could not: the application's acknowledgement says so, not the engine's own."""
+        flaws = [flaw(UNKNOWN if each.status == 404 else INTERNAL, each.reason) for each in objections]
+        verdict = Verdict("E", flaws)
+        act.emit(MessageObjected(control_id=message.control_id, ack="AE", reasons=verdict.reasons))
+        told = answers_after_all(message, told)
+        if told.later:
+            self.deliver(act, self._written(act, message, told.later, verdict))
+        accepted = Verdict("A") if told.code == "CA" else verdict
+        return self._written(act, message, told.code, accepted) if told.now else None
 
     def _answer(self, act: Act, message: Message, verdict: Verdict, told: Answers) -> Message | None:
         if told.later:
@@ -253,6 +269,8 @@ class Hl7State(State):
                 self._keep(event, sent)
             case MessageRefused() as no:
                 self.sent.append(Outgoing(event.seq, event.at, no.control_id, no.type, no.ack, no.reasons, no.message))
+            case MessageObjected() as no:
+                self._let_go(no)
             case Arrived() as new:
                 type = f"{event.kind.split('.')[1].upper()}^{new.trigger}".removesuffix("^")
                 self.inbox[new.id] = Incoming(new.id, event.seq, event.at, new.control_id, type, new.message)
@@ -270,6 +288,13 @@ class Hl7State(State):
         kept = Outgoing(event.seq, event.at, sent.control_id, type, sent.ack, (), sent.message)
         self.sent.append(kept)
         self._known[_key(parse(sent.message))] = kept
+
+    def _let_go(self, objected: MessageObjected) -> None:
+        """It counts as not taken, and may be sent again."""
+        place = max(n for n, each in enumerate(self.sent) if each.control_id == objected.control_id and each.taken)
+        kept = self.sent[place]
+        self._known.pop(_key(kept.message), None)
+        self.sent[place] = kept._replace(ack=objected.ack, reasons=objected.reasons)
 
     def dump(self) -> Any:
         """All of it as plain data."""

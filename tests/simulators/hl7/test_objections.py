@@ -1,0 +1,81 @@
+"""What the chart has against a message, its sender is told: interface and application answer as one."""
+
+from typing import Any
+
+from clerkship.hl7.message import parse
+from tests.workbench import Workbench
+
+PLACE = """
+environment:
+  name: ward
+  now: 2026-03-02T09:00:00Z
+  datasets: [chart]
+  simulators:
+    ehr: {kind: fhir}
+    engine: {kind: hl7}
+  reactions: [engine.adt.sent -> ehr]
+dataset:
+  name: chart
+  type: fhir
+  records:
+    - resourceType: Patient
+      id: p1
+      active: true
+      identifier: [{type: {coding: [{system: http://terminology.hl7.org/CodeSystem/v2-0203, code: MR}]}, value: "4711"}]
+      name: [{family: Okafor, given: [Ada]}]
+      birthDate: "1965-03-15"
+task:
+  name: Send an update
+  task_item: {instruction: Send it.}
+  criteria: [{label: Sent, assertion: {hl7_structural: {type: ADT^A08, count: 1}}}]
+"""
+
+
+def update(mrn: str, control_id: str, enhanced: str = "") -> str:
+    """News of a phone number."""
+    return "\r".join(
+        [
+            f"MSH|^~\\&|A|B|LAB|CLERKSHIP|20260302090000||ADT^A08^ADT_A01|{control_id}|P|2.5.1{enhanced}",
+            "EVN|A08|20260302090000",
+            f"PID|1||{mrn}^^^CLINIC^MR||Okafor^Ada||19650315|F|||||5550177",
+            "PV1|1|N",
+        ]
+    )
+
+
+def test_a_message_about_nobody_is_answered_with_an_error(bench: Workbench) -> None:
+    bench.write("ward.yml", PLACE)
+    told: dict[str, Any] = {}
+
+    def on_task(task_item: Any, sandboxes: Any) -> None:
+        engine = sandboxes["engine"]
+        told["nobody"] = parse(engine.send(update("9999", "M1")))
+        told["again"] = parse(engine.send(update("9999", "M1")))
+        told["sent"] = engine.sent()
+        told["somebody"] = parse(engine.send(update("4711", "M1")))
+
+    run = bench.run_one(on_task)
+    assert [told[which].value("MSA.1") for which in ("nobody", "again", "somebody")] == ["AE", "AE", "AA"]
+    assert told["nobody"].value("ERR.3.1") == "204"
+    assert "9999" in str(told["nobody"].first("ERR").render())
+    assert [entry["ack"] for entry in told["sent"]] == ["AE", "AE"]
+    kinds = bench.kinds(run)
+    first = kinds.index("hl7.adt.sent")
+    assert kinds[first : first + 3] == ["hl7.adt.sent", "sandbox.refused", "hl7.message.objected"]
+    assert run.verdict == "pass"  # one was sent that counts
+
+
+def test_in_enhanced_mode_it_is_accepted_first(bench: Workbench) -> None:
+    bench.write("ward.yml", PLACE)
+    told: dict[str, Any] = {}
+
+    def on_task(task_item: Any, sandboxes: Any) -> None:
+        engine = sandboxes["engine"]
+        told["now"] = parse(engine.send(update("9999", "M1", "|||AL|AL")))
+        [told["later"]] = engine.inbox()
+
+    run = bench.run_one(on_task)
+    assert told["now"].value("MSA.1") == "CA"
+    later = parse(told["later"]["message"])
+    assert (later.value("MSA.1"), later.value("MSA.2")) == ("AE", "M1")
+    assert run.verdict != "pass"
