@@ -55,6 +55,14 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be kept in an event")
 
 
+def _short(value: Any) -> Any:
+    """The same of what may stand in a line. Bytes that are too long for one are a blob whatever they say, so they are
+    not read and written first: there may be a gigabyte of them."""
+    if isinstance(value, bytes) and len(value) > INLINE_LIMIT:
+        raise TypeError("too long for a line")
+    return _plain(value)
+
+
 def render_event(event: Event, blobs: dict[str, bytes]) -> bytes:
     """One line of canonical JSON; large or binary bodies go to the blobs instead."""
     record: dict[str, Any] = {
@@ -67,7 +75,7 @@ def render_event(event: Event, blobs: dict[str, bytes]) -> bytes:
         "payload": event.payload.__dict__,
     }
     try:
-        line = orjson.dumps(record, default=_plain, option=_OPTIONS)
+        line = orjson.dumps(record, default=_short, option=_OPTIONS)
     except orjson.JSONEncodeError:
         return _render_large(record, blobs)
     # A copy: what orjson returns holds on to the 4 KB it was written in.
@@ -92,12 +100,14 @@ def _body(value: Any) -> tuple[str, bytes]:
     """A field's own bytes, and how to read them back."""
     if isinstance(value, str):
         return "text", value.encode()
+    if isinstance(value, bytes) and len(value) > INLINE_LIMIT:
+        return "bytes", value
     if isinstance(value, bytes):
         try:
             value.decode()
         except UnicodeDecodeError:
             return "bytes", value
-        return ("text" if len(value) <= INLINE_LIMIT else "bytes"), value
+        return "text", value
     return "json", orjson.dumps(value, default=_plain, option=_OPTIONS)
 
 
