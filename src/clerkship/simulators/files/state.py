@@ -120,7 +120,8 @@ class FilesState(State):
         new = path not in self.records
         if new:
             self._refuse_clash(path)
-        act.emit(FileWritten(path=path, size=len(data), data=data, complete=complete, modified=modified))
+        stamp = modified.astimezone(UTC).isoformat() if modified is not None else None
+        act.emit(FileWritten(path=path, size=len(data), data=data, complete=complete, modified=stamp))
         return new
 
     def patch(self, act: Act, path: str, patch: Patch, data: bytes, *, complete: bool = True) -> bool:
@@ -144,7 +145,7 @@ class FilesState(State):
         """Somebody says when a file, or a folder, was modified."""
         self._may_change(act)
         self.stat(path)
-        act.emit(FileStamped(path=path, modified=modified))
+        act.emit(FileStamped(path=path, modified=modified.astimezone(UTC).isoformat()))
 
     def delete(self, act: Act, path: str) -> None:
         """Somebody deletes a file."""
@@ -193,7 +194,7 @@ class FilesState(State):
         match event.payload:
             case FileWritten(path=path, data=data, complete=complete, modified=modified):
                 self._put(path, data, event.at, complete=complete)
-                self._modified[path] = modified or event.at
+                self._modified[path] = datetime.fromisoformat(modified) if modified is not None else event.at
                 self.used += len(data) - self.written.get(path, 0)
                 self.written[path] = len(data)
             case FileDeleted(path=path):
@@ -201,7 +202,7 @@ class FilesState(State):
             case FileRenamed(path=path, to=to) if path in self.records and path != to:
                 self._move(path, to, event.at)
             case FileStamped(path=path, modified=stamped):
-                self._modified[path] = stamped
+                self._modified[path] = datetime.fromisoformat(stamped)
             case FolderMade(path=path):
                 self._made(self.tree.make(path), event.at)
             case FolderRemoved(path=path):
