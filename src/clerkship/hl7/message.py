@@ -56,9 +56,10 @@ class Segment:
         raw = self.raw(field)
         if not raw:
             return []
-        if self._is_encoding(field) or not self.delimiters.repetition:
+        mark = self.delimiters.repetition
+        if not mark or self._is_encoding(field):
             return [raw]
-        return raw.split(self.delimiters.repetition)
+        return raw.split(mark)
 
     def text(self, field: int, component: int | None = None, subcomponent: int | None = None, *, at: int = 1) -> str:
         """A value as it is meant, of the repetition `at`; empty if there is none. A whole field or component that has
