@@ -22,7 +22,7 @@ from clerkship.engine.catalog import Registered, only_ours
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
 from clerkship.faults.chaos import PROFILES
-from clerkship.fhir.record import DERIVED
+from clerkship.library.pid import Messaged
 from clerkship.library.template import FILTERS
 from clerkship.llm.scripted import ScriptedAnswer
 from clerkship.model.benchmark import Benchmark
@@ -253,6 +253,8 @@ FILTER_WORDS = {
     "date": 'a date in a form: `date("%d.%m.%Y")`; without one, `2026-03-02`',
     "plus": 'a date moved on: `plus("3d")`',
     "minus": 'a date moved back: `minus("2w")`',
+    "hl7": "a text as it may stand in a field of an HL7 message: delimiters and line ends are escaped",
+    "hl7date": "a date or time as HL7 writes it: `20260302`, `20260302090000-0500`",
 }
 
 
@@ -418,7 +420,7 @@ what it denies holds for none; `exists` asks whether there are any. A list is co
 
 def _templates() -> str:
     rows = "\n".join(f"| `{name}` | {FILTER_WORDS[name]} |" for name in FILTERS)
-    derived = "\n".join(f"| `{name}` | {told} |" for name, (told, _) in DERIVED.items())
+    derived = "\n".join(f"| `{name}` | {told} |" for name, (told, _) in Messaged.derived.items())
     return f"""{HEAD}
 # Templates
 

@@ -19,7 +19,6 @@ from clerkship.events.lifecycle import (
     StepRan,
 )
 from clerkship.events.log import Subscriber, open_log, reopen_log
-from clerkship.events.query import is_kind
 from clerkship.events.sidecar import Sidecar
 from clerkship.faults.contract import Fault
 from clerkship.kit.clock import Clock, Paced, Stepped
@@ -568,7 +567,7 @@ def _last_of(conversation: Conversation, *, agents: bool) -> Event | None:
 
 def reacts_to(spec: Spec, reaction: Reaction, kind: str) -> bool:
     """`drop.file.written` means the `files.file.written` of the sandbox `drop`."""
-    return is_kind(kind, f"{spec.kind}.{reaction.event}")
+    return reaction.means(kind.removeprefix(f"{spec.kind}."))
 
 
 def replay(rooms: Mapping[str, Room], events: Iterable[Event]) -> dict[str, State]:
