@@ -9,6 +9,10 @@ from clerkship.hl7.message import LONGEST_SHOWN, BadMessage, Segment, decode, re
 _ENDS = re.compile(r"\r\n|\n|\r")
 _AROUND = " \t\x00\x0b\x1c\ufeff"
 """What may stand around a segment and is nothing: blanks, and the marks of MLLP."""
+_SEVERAL = re.compile(
+    rf"\n|[{_AROUND}](?=\r|$)|\r(?=[\r{_AROUND}]|(?:MSH|FHS|BHS|BTS|FTS)(?![^\W_]))|[^\r]$|^MSH[^\W_]"
+)
+"""Where a text is more than one message, or not in the form that one is kept in."""
 _HEADERS = ("FHS", "BHS")
 _TRAILERS = ("BTS", "FTS")
 MOST_FLAWS = 20
@@ -39,6 +43,8 @@ def split(data: bytes | str) -> Batch:
         wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
         data = decode(data) if wide else data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
         is_bytes = not wide
+    if data.startswith("MSH") and _SEVERAL.search(data) is None:  # one message, as nearly always
+        return Batch([decode(data.encode("latin-1")) if is_bytes else data])
     reader = _Reader(is_bytes)
     for line in _ENDS.split(data):
         reader.take(line.strip(_AROUND))

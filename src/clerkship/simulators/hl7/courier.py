@@ -18,6 +18,7 @@ from clerkship.simulators.hl7.nak import read_head
 LISTENER = "listener"
 INBOX = "/hl7/inbox"
 OVER = {"x-clerkship-over": "mllp"}
+ER7 = {**OVER, "content-type": MEDIA}
 CONNECT_LIMIT = 5.0
 ACK_LIMIT = 60.0
 """Wall seconds that an agent has to acknowledge: it may ask a model what to make of it."""
@@ -32,8 +33,10 @@ class Undelivered(Exception):
 class Awaited:
     """What was sent and is to be acknowledged."""
 
+    id: str
     control_id: str
-    ack: asyncio.Future[bytes]
+    taken_down: asyncio.Future[bool]
+    """Whether the sandbox made something of the acknowledgement that came."""
 
 
 @dataclass
@@ -133,20 +136,16 @@ class Courier:
         self._done.add(id)  # whatever was said, it is not sent again
 
     async def _deliver_and_wait(self, id: str, control_id: str, writer: asyncio.StreamWriter, taken: Reply) -> None:
-        awaited = self._awaited = Awaited(control_id, asyncio.get_running_loop().create_future())
+        awaited = self._awaited = Awaited(id, control_id, asyncio.get_running_loop().create_future())
         try:
             if not await carry(writer.transport, taken, taken.body):
                 raise Undelivered(f"{id} broke off on its way")
-            ack = await asyncio.wait_for(awaited.ack, ACK_LIMIT)
+            if not await asyncio.wait_for(awaited.taken_down, ACK_LIMIT):
+                raise Undelivered(f"what came back is no acknowledgement of {id}")
         except TimeoutError:
             raise Undelivered(f"{id} was not acknowledged within {ACK_LIMIT:.0f} s") from None
         finally:
             self._awaited = None
-        headers = {**OVER, "content-type": MEDIA}
-        said = await self.post.send(Request("POST", f"{INBOX}/{id}/ack", headers=headers, body=ack))
-        if not said.ok:
-            raise Undelivered(f"the acknowledgement of {id} was refused: {said.status}")
-        self._accepted.add(control_id)
 
     async def _connect(self, target: str) -> asyncio.StreamWriter:
         """The connection to there; kept from message to message while it holds."""
@@ -169,15 +168,20 @@ class Courier:
                 for arrived in deframer.feed(data):
                     await self._hear(arrived.data, writer)
         writer.transport.abort()
-        if self._awaited is not None and not self._awaited.ack.done():
-            self._awaited.ack.set_exception(Undelivered("the connection broke before an acknowledgement came"))
+        if self._awaited is not None and not self._awaited.taken_down.done():
+            self._awaited.taken_down.set_result(False)  # they hung up
 
     async def _hear(self, data: bytes, writer: asyncio.StreamWriter) -> None:
-        late = acknowledged_by(data) in self._accepted
-        if self._awaited is not None and not self._awaited.ack.done() and not late:
-            self._awaited.ack.set_result(data)
+        """The acknowledgement that is waited for; or one of the application, after that; or a message of theirs."""
+        awaited, late = self._awaited, acknowledged_by(data) in self._accepted
+        if awaited is not None and not awaited.taken_down.done() and not late:
+            reply = await self.post.send(Request("POST", f"{INBOX}/{awaited.id}/ack", headers=ER7, body=data))
+            if reply.ok:
+                self._accepted.add(awaited.control_id)
+            if not awaited.taken_down.done():
+                awaited.taken_down.set_result(reply.ok)
             return
-        reply = await self.post.send(Request("POST", OUTBOUND, headers={"content-type": MEDIA}, body=data))
+        reply = await self.post.send(Request("POST", OUTBOUND, headers=ER7, body=data))
         if not late:
             await carry(writer.transport, reply, answer_of(reply, data))
 

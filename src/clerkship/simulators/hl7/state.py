@@ -287,7 +287,7 @@ class Hl7State(State):
         type = f"{event.kind.split('.')[1].upper()}^{sent.trigger}".removesuffix("^")
         kept = Outgoing(event.seq, event.at, sent.control_id, type, sent.ack, (), sent.message)
         self.sent.append(kept)
-        self._known[_key(parse(sent.message))] = kept
+        self._known[_key(parse(sent.message.partition("\r")[0]))] = kept
 
     def _let_go(self, objected: MessageObjected) -> None:
         """It counts as not taken, and may be sent again."""

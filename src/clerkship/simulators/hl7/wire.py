@@ -34,16 +34,21 @@ class Mask:
 
     def __init__(self, alias: str, facility: str) -> None:
         self.facility = facility
-        self._alias = re.compile(re.escape(alias), re.IGNORECASE) if alias else None
+        self._alias = alias
         self._written = ""
 
     def hide(self, text: str) -> str:
         """The text as it may be kept."""
-        found = self._alias.search(text) if self._alias is not None else None
-        if found is None or self._alias is None:
+        count = text.casefold().count(self._alias.casefold()) if self._alias else 0
+        if count == 0:
             return text
-        self._written = found[0]
-        return self._alias.sub(self.facility, text)
+        if text.count(self._alias) == count:
+            self._written = self._alias
+            return text.replace(self._alias, self.facility)
+        alias = re.compile(re.escape(self._alias), re.IGNORECASE)
+        found = alias.search(text)
+        self._written = found[0] if found is not None else ""
+        return alias.sub(self.facility, text)
 
     def show(self, text: str) -> str:
         """An answer's text, whose headers come from whom the agent wrote to, as it wrote them."""
