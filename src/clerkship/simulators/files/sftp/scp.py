@@ -44,7 +44,9 @@ def parse_command(text: str) -> Command | None:
     end = words.index("--") if "--" in words else len(words)
     options = "".join(word[1:] for word in words[1:end] if word.startswith("-"))
     paths = tuple(word for word in words[1:end] if not word.startswith("-")) + tuple(words[end + 1 :])
-    if not set(options) <= set("tfrpdvq") or ("t" in options) == ("f" in options) or not paths:
+    if not set(options) <= set("tfrpdvq") or ("t" in options) == ("f" in options):
+        return None
+    if not paths or ("t" in options and len(paths) > 1):  # what is sent goes to one place
         return None
     return Command("f" in options, "r" in options, "p" in options, "d" in options, paths)
 
