@@ -10,9 +10,9 @@ from clerkship.simulators.files.sftp.drop import Broken, Drop, Refused, parse_pa
 from clerkship.simulators.files.sftp.upload import Upload
 from clerkship.simulators.files.sftp.wire import Code, Entry
 
-LONGEST_LINE = 8192
 DEEPEST = 64
 CHUNK = 256 * 1024
+LATEST = 0xFFFFFFFF
 _DONE, _WARNING, _FATAL = b"\0", b"\1", b"\2"
 
 
@@ -177,7 +177,7 @@ class Scp:
             line = await self._line()
             here, inside = folders[-1]
             if kind == b"T":
-                modified = int(line.split()[0])
+                modified = _parse_time(line)
                 await self._write(_DONE)
             elif kind == b"E":
                 folders.pop()
@@ -243,6 +243,14 @@ class Scp:
         if trouble is not None:
             await self._acknowledged()
             raise trouble
+
+
+def _parse_time(line: str) -> int:
+    """Seconds of a `T` line, as far as SFTP can say them too."""
+    seconds = int(line.partition(" ")[0])
+    if not 0 <= seconds <= LATEST:
+        raise Gone
+    return seconds
 
 
 def _inside(folder: str, name: str) -> str:
