@@ -4,8 +4,8 @@
 
 Each server is asked in turn, in rounds; what counts is the median of the rounds. OpenSSH's server is started on
 loopback with a configuration, keys and a folder made for it alone, and stopped again. What both serve, and the client's
-own files, are in memory where the machine has a file system for that, so that no disk is measured. Ours also hashes every
-file, and keeps it in the log.
+own files, are in memory where the machine has a file system for that, so that no disk is measured. Ours also hashes
+every file, and keeps it in the log.
 """
 
 import argparse

@@ -12,9 +12,14 @@ Serve = Callable[..., Served]
 
 
 @pytest.fixture
-def serve() -> Iterator[Serve]:
-    """As many as a test wants, behind one listener, which is closed when it has what it wants."""
-    gateway = Gateway()
-    lines = Lines(gateway)
-    yield lambda *args, **config: Served(gateway, lines, *args, **config)
-    lines.close()
+def lines() -> Iterator[Lines]:
+    """One listener, which is closed when a test has what it wants."""
+    found = Lines(Gateway())
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def serve(lines: Lines) -> Serve:
+    """As many drops as a test wants, behind one listener."""
+    return lambda *args, **config: Served(lines._gateway, lines, *args, **config)

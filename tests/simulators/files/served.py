@@ -21,14 +21,19 @@ class Served:
     """One playground with one drop. Several may share a gateway and its lines."""
 
     def __init__(
-        self, gateway: Gateway, lines: Lines, dataset: dict[str, bytes] | None = None, seed: str = "sftp", **config: Any
+        self,
+        gateway: Gateway,
+        lines: Lines | None,
+        dataset: dict[str, bytes] | None = None,
+        seed: str = "sftp",
+        **config: Any,
     ) -> None:
         environment = Environment(name="desk", simulators={"drop": Simulator(kind="files")})
         room = Room(files.SPEC, files.SPEC.config(**config), dataset or {})
         self.gateway = gateway
         self.playground = Playground(environment, {"drop": room}, seed)
         self.handle = open_doors(gateway, self.playground, lambda: "http://nowhere.invalid", lines).get_as(Files)
-        self.told: Told = self.handle.lines["sftp"]
+        self.told: Told = self.handle.lines.get("sftp", {})
 
     @property
     def port(self) -> int:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MOST_WAITING = 512 * 1024
 """Bytes of requests that wait while one is being answered; then no more are read."""
 SENT_AT_ONCE = 64 * 1024
+NOT_SFTP = 255
+"""What a session exits with that does not keep to the protocol, as OpenSSH's does."""
 UNSENT = 1024 * 1024
 """Bytes of answers that the client has not taken; then no more is answered."""
 
@@ -53,7 +55,7 @@ class Pump:
         try:
             packets = self._splitter.feed(data)
         except BadPacket:
-            self._give_up()
+            self._chan.exit(NOT_SFTP)
             return
         self._waiting.extend(packets)
         self._held += sum(map(len, packets))
@@ -106,7 +108,11 @@ class Pump:
     async def _ask(self, packet: memoryview) -> None:
         try:
             answer = await self._session.answer(packet)
-        except (Broken, BadPacket, PlatformError):  # a simulator's bug is in the run already
+        except BadPacket:
+            self._waiting.clear()
+            self._chan.exit(NOT_SFTP)
+            return
+        except (Broken, PlatformError):  # a simulator's bug is in the run already
             self._waiting.clear()
             self._give_up()
             return

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -208,6 +209,7 @@ def _reason(reply: Reply) -> str:
         return f"the drop answered {reply.status}"
 
 
+@lru_cache(maxsize=4096)  # in a long listing, most have come at one time
 def _seconds(at: str) -> int:
     return int(datetime.fromisoformat(at).timestamp())
 

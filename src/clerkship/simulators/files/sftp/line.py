@@ -93,8 +93,9 @@ class Guest:
     def connection_made(self, conn: "SSHServerConnection") -> None:
         """Somebody is at the door."""
         self._connection = conn
-        if isinstance(conn._transport, asyncio.Transport):  # the library has no way to be asked for this
-            conn._transport = cast(asyncio.Transport, Gathered(conn._transport))
+        transport = getattr(conn, "_transport", None)  # the library has no way to be asked for this
+        if isinstance(transport, asyncio.Transport):
+            conn._transport = cast(asyncio.Transport, Gathered(transport))
         self.seen()
         if not self._line.enter(self):
             conn.abort()

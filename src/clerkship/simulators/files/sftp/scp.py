@@ -10,9 +10,9 @@ from clerkship.simulators.files.sftp.drop import Broken, Drop, Refused, parse_pa
 from clerkship.simulators.files.sftp.upload import Upload
 from clerkship.simulators.files.sftp.wire import Code, Entry
 
-LONGEST_LINE = 8192
 DEEPEST = 64
 CHUNK = 256 * 1024
+LATEST = 0xFFFFFFFF
 _DONE, _WARNING, _FATAL = b"\0", b"\1", b"\2"
 
 
@@ -44,7 +44,9 @@ def parse_command(text: str) -> Command | None:
     end = words.index("--") if "--" in words else len(words)
     options = "".join(word[1:] for word in words[1:end] if word.startswith("-"))
     paths = tuple(word for word in words[1:end] if not word.startswith("-")) + tuple(words[end + 1 :])
-    if not set(options) <= set("tfrpdvq") or ("t" in options) == ("f" in options) or not paths:
+    if not set(options) <= set("tfrpdvq") or ("t" in options) == ("f" in options):
+        return None
+    if not paths or ("t" in options and len(paths) > 1):  # what is sent goes to one place
         return None
     return Command("f" in options, "r" in options, "p" in options, "d" in options, paths)
 
@@ -175,7 +177,7 @@ class Scp:
             line = await self._line()
             here, inside = folders[-1]
             if kind == b"T":
-                modified = int(line.split()[0])
+                modified = _parse_time(line)
                 await self._write(_DONE)
             elif kind == b"E":
                 folders.pop()
@@ -241,6 +243,14 @@ class Scp:
         if trouble is not None:
             await self._acknowledged()
             raise trouble
+
+
+def _parse_time(line: str) -> int:
+    """Seconds of a `T` line, as far as SFTP can say them too."""
+    seconds = int(line.partition(" ")[0])
+    if not 0 <= seconds <= LATEST:
+        raise Gone
+    return seconds
 
 
 def _inside(folder: str, name: str) -> str:

@@ -146,11 +146,6 @@ class Upload:
 
     def truncate(self, size: int) -> None:
         """Make it shorter, or longer with zeros."""
-        if size > self.size:
-            append, self.append = self.append, False
-            self.write(size - 1, memoryview(b"\0"))
-            self.append = append
-            return
         self.touched = True
         self.kept = min(self.kept, size)
         while self.pieces and self.starts[-1] >= size:
@@ -159,6 +154,10 @@ class Upload:
         if self.pieces and (over := self.starts[-1] + self.pieces[-1].length - size) > 0:
             self.pieces[-1].truncate(size - self.starts[-1])
             self.among.held -= over
+        if size > self.size:
+            append, self.append = self.append, False
+            self.write(size - 1, memoryview(b"\0"))
+            self.append = append
 
     def discard(self) -> None:
         """Give the memory back: nothing of it will be kept."""

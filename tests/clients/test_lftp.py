@@ -1,0 +1,49 @@
+"""lftp mirrors a folder, and goes on with an upload."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.lines import Lines
+from tests.clients.sftp_programs import Programs
+from tests.simulators.files.served import Served
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Iterator[Programs]:
+    """In a drop with a few files in folders."""
+    gateway = Gateway()
+    lines = Lines(gateway)
+    dataset = {f"inbox/day{number % 3}/{number}.txt": b"x" * number for number in range(12)}
+    yield Programs(Served(gateway, lines, dataset), tmp_path)
+    lines.close()
+
+
+def test_it_mirrors_both_ways(programs: Programs) -> None:
+    done = programs.lftp("mirror inbox got", "mirror -R got outbound/again", "cls -l outbound/again")
+    assert done.returncode == 0, done.stderr
+    got = {str(path.relative_to(programs.files / "got")): path.read_bytes() for path in programs.files.rglob("*.txt")}
+    assert len(got) == 12
+    records = programs.drop.state.records
+    assert {path: records[f"outbound/again/{path}"] for path in got} == got
+
+
+def test_a_second_mirror_has_nothing_to_do(programs: Programs) -> None:
+    assert programs.lftp("mirror inbox got").returncode == 0
+    before = len(programs.drop.events("files.file."))
+    done = programs.lftp("mirror inbox got")
+    assert done.returncode == 0, done.stderr
+    assert programs.drop.events("files.file.")[before:] == [], "times and sizes are as they were: nothing is read again"
+
+
+def test_it_goes_on_with_an_upload(programs: Programs) -> None:
+    data = os.urandom(200_000)
+    (programs.files / "long.bin").write_bytes(data)
+    programs.drop.handle.write("outbound/long.bin", data[:50_000])
+    done = programs.lftp("cd outbound", "reput long.bin", "mv long.bin done.bin", "rm -f nothing", "mkdir -p a/b")
+    assert done.returncode == 0, done.stderr
+    assert programs.drop.state.records["outbound/done.bin"] == data
+    assert "outbound/a/b" in programs.drop.state.tree

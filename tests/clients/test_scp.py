@@ -1,0 +1,97 @@
+"""OpenSSH's scp, over SFTP and in the protocol it had before, both ways."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clerkship.events.lifecycle import RequestRefused
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.lines import Lines
+from clerkship.simulators.files.events import FileRead, FileWritten
+from tests.clients.sftp_programs import Programs
+from tests.simulators.files.served import Served
+
+DATASET = {"inbox/a.txt": b"A", "inbox/b.txt": b"", "inbox/deep/er/c.bin": bytes(range(256)) * 3000}
+WAYS = pytest.mark.parametrize("way", [[], ["-O"]], ids=["over sftp", "legacy"])
+LONG_AGO = 1_700_000_000
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Iterator[Programs]:
+    """In a drop with three files, and room for a megabyte."""
+    gateway = Gateway()
+    lines = Lines(gateway)
+    yield Programs(Served(gateway, lines, DATASET, quota=1_000_000), tmp_path)
+    lines.close()
+
+
+@WAYS
+def test_a_file_both_ways(programs: Programs, way: list[str]) -> None:
+    data = os.urandom(600_000)
+    (programs.files / "für alle.bin").write_bytes(data)
+    done = programs.scp(*way, "für alle.bin", "drop:outbound/")
+    assert done.returncode == 0, done.stderr
+    assert programs.drop.state.records["outbound/für alle.bin"] == data
+    done = programs.scp(*way, "drop:inbox/deep/er/c.bin", "back.bin")
+    assert done.returncode == 0, done.stderr
+    assert (programs.files / "back.bin").read_bytes() == DATASET["inbox/deep/er/c.bin"]
+    assert [type(event) for event in programs.drop.events("files.file.")] == [FileWritten, FileRead]
+
+
+@WAYS
+def test_a_folder_both_ways_with_its_times(programs: Programs, way: list[str]) -> None:
+    done = programs.scp(*way, "-rp", "drop:inbox", "got")
+    assert done.returncode == 0, done.stderr
+    got = programs.files / "got"
+    found = {f"inbox/{path.relative_to(got)}": path.read_bytes() for path in got.rglob("*") if path.is_file()}
+    assert found == DATASET
+    os.utime(got / "a.txt", (LONG_AGO, LONG_AGO))
+    (got / "deep" / "er" / "c.bin").write_bytes(b"short")
+    done = programs.scp(*way, "-rp", "got", "drop:archive")
+    assert done.returncode == 0, done.stderr
+    state = programs.drop.state
+    assert list(state.paths("archive")) == [
+        "archive/got/a.txt",
+        "archive/got/b.txt",
+        "archive/got/deep/er/c.bin",
+    ]
+    assert int(state.modified("archive/got/a.txt").timestamp()) == LONG_AGO
+    assert state.records["archive/got/b.txt"] == b""
+
+
+@WAYS
+def test_names_with_a_star(programs: Programs, way: list[str]) -> None:
+    done = programs.scp(*way, "drop:inbox/*.txt", ".")
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in programs.files.iterdir()) == ["a.txt", "b.txt"]
+
+
+@WAYS
+def test_what_is_not_there_and_what_does_not_fit(programs: Programs, way: list[str]) -> None:
+    done = programs.scp(*way, "drop:inbox/nothing", ".")
+    assert done.returncode == 1
+    assert "no such file" in done.stderr.lower() or "there is no file" in done.stderr
+    done = programs.scp(*way, "drop:inbox", ".")
+    assert done.returncode == 1
+    assert "not a regular file" in done.stderr
+    (programs.files / "big").write_bytes(bytes(1_100_000))
+    done = programs.scp(*way, "big", "drop:outbound/")
+    assert done.returncode == 1
+    assert "outbound/big" not in programs.drop.state.records
+    refused = programs.drop.events("sandbox.refused")[-1]
+    assert isinstance(refused, RequestRefused)
+    assert refused.code == "quota"
+    (programs.files / "small").write_bytes(b"fits")
+    assert programs.scp(*way, "small", "drop:outbound/").returncode == 0
+
+
+def test_several_files_where_one_is_refused(programs: Programs) -> None:
+    for name in ("one", "two"):
+        (programs.files / name).write_text(name)
+    (programs.files / "big").write_bytes(bytes(1_100_000))
+    done = programs.scp("-O", "one", "big", "two", "drop:outbound")
+    assert done.returncode == 1
+    assert "may hold 1000000 bytes" in done.stderr
+    assert list(programs.drop.state.paths("outbound")) == ["outbound/one", "outbound/two"]

@@ -1,0 +1,314 @@
+"""SFTP as a way into a drop: the same log and the same faults as over HTTP, and nobody else's files."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import asyncssh
+import pytest
+
+from clerkship.events.lifecycle import RequestRefused
+from clerkship.faults.drop import Drop
+from clerkship.faults.error import Error
+from clerkship.faults.truncated import Truncated
+from clerkship.simulators.files.events import FileRead, FileWritten
+from tests.simulators.files.conftest import Serve
+from tests.simulators.files.served import Served, wait_until
+
+Work = Callable[[asyncssh.SFTPClient], Coroutine[Any, Any, Any]]
+
+
+async def connected(drop: Served, work: Work, **options: Any) -> Any:
+    """Something done by asyncssh's own client, as the drop's agent unless the options say otherwise."""
+    said = {"username": drop.user, "password": drop.password, "client_keys": None, "agent_path": None} | options
+    async with (
+        asyncssh.connect("127.0.0.1", drop.port, known_hosts=None, config=None, **said) as connection,
+        connection.start_sftp_client() as sftp,
+    ):
+        return await work(sftp)
+
+
+def use(drop: Served, work: Work, **options: Any) -> Any:
+    """The same, waited for."""
+    return asyncio.run(asyncio.wait_for(connected(drop, work, **options), 60))
+
+
+async def look(sftp: asyncssh.SFTPClient) -> list[str]:
+    """What is in the inbox."""
+    return sorted(str(name) for name in await sftp.listdir("inbox") if name not in (".", ".."))
+
+
+async def put(sftp: asyncssh.SFTPClient, path: str, data: bytes) -> None:
+    """A file, whole."""
+    async with sftp.open(path, "wb") as file:
+        await file.write(data)
+
+
+async def get(sftp: asyncssh.SFTPClient, path: str) -> bytes:
+    """Likewise."""
+    async with sftp.open(path, "rb") as file:
+        data: bytes = await file.read()
+        return data
+
+
+def test_what_is_done_over_sftp_is_in_the_log_as_over_http(serve: Serve) -> None:
+    """Payload by payload: only the way differs."""
+    dataset = {"inbox/a.csv": b"1,2\n"}
+    one, other = serve(dataset), serve(dataset)
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        await look(sftp)
+        await get(sftp, "inbox/a.csv")
+        await put(sftp, "outbound/b.bin", bytes(range(256)) * 100)
+        await sftp.rename("inbox/a.csv", "archive/a.csv")
+        await sftp.mkdir("outbound/sent")
+        await sftp.remove("outbound/b.bin")
+        await sftp.rmdir("outbound/sent")
+        with pytest.raises(asyncssh.SFTPNoSuchFile):
+            await sftp.remove("outbound/b.bin")
+
+    use(one, work)
+    drop = other.handle
+    drop._json("GET", "/folders/inbox")
+    drop.read("inbox/a.csv")
+    drop.write("outbound/b.bin", bytes(range(256)) * 100)
+    drop.request("POST", "/rename", body=b'{"from": "inbox/a.csv", "to": "archive/a.csv"}')
+    drop.request("PUT", "/folders/outbound/sent")
+    drop.delete("outbound/b.bin")
+    drop.request("DELETE", "/folders/outbound/sent")
+    with pytest.raises(Exception, match="there is no file"):
+        drop.delete("outbound/b.bin")
+    assert one.events("") == other.events("")
+    assert list(one.state.paths()) == list(other.state.paths())
+
+
+def test_the_same_again_is_the_same_log_byte_by_byte(serve: Serve) -> None:
+    def run() -> bytes:
+        drop = serve({"inbox/a.csv": b"1,2\n"})
+
+        async def work(sftp: asyncssh.SFTPClient) -> None:
+            await put(sftp, "outbound/b", b"b" * 100_000)
+            await get(sftp, "outbound/b")
+            await look(sftp)
+
+        use(drop, work)
+        data: bytes = drop.playground.log.data()
+        for secret in (drop.user, drop.user.upper(), drop.password):
+            assert secret.encode() not in data
+        return data
+
+    assert run() == run()
+
+
+def test_what_is_told_is_enough_and_the_same_each_time(serve: Serve) -> None:
+    drop = serve({"inbox/a": b""})
+    assert drop.told == drop.handle.lines["sftp"]
+    assert set(drop.told) == {"host", "port", "user", "password", "private_key", "host_key"}
+    key = asyncssh.import_private_key(str(drop.told["private_key"]))
+    hosts = asyncssh.import_known_hosts(str(drop.told["host_key"]))
+
+    async def work() -> list[str]:
+        async with (
+            asyncssh.connect(
+                str(drop.told["host"]), drop.port, username=drop.user, client_keys=[key], known_hosts=hosts, config=None
+            ) as connection,
+            connection.start_sftp_client() as sftp,
+        ):
+            return await look(sftp)
+
+    assert asyncio.run(work()) == ["a"]
+    other = serve()
+    assert other.port == drop.port
+    assert other.told["host_key"] == drop.told["host_key"]
+    assert other.told["private_key"] != drop.told["private_key"]
+    assert other.user != drop.user
+
+
+def test_nobody_comes_in_with_anothers_credentials(serve: Serve) -> None:
+    one, other = serve({"inbox/one": b"1"}), serve({"inbox/other": b"2"})
+    assert use(one, look) == ["one"]
+    assert use(other, look) == ["other"]
+    key = asyncssh.import_private_key(str(other.told["private_key"]))
+    strange = asyncssh.generate_private_key("ssh-ed25519")
+    tries: list[dict[str, Any]] = [
+        {"password": other.password},
+        {"password": ""},
+        {"password": "x" * 10_000},
+        {"username": "root"},
+        {"username": ""},
+        {"username": "ü" * 50},
+        {"password": None, "client_keys": [key]},
+        {"password": None, "client_keys": [strange]},
+        {"username": other.user},
+    ]
+    for options in tries:
+        with pytest.raises((asyncssh.PermissionDenied, asyncssh.ConnectionLost)):
+            use(one, look, **options)
+    assert [len(drop.events("")) for drop in (one, other)] == [1, 1], "a stranger's knock is not taken down"
+    assert use(one, look, username=one.user.upper()) == ["one"]
+
+
+def test_only_so_many_tries(serve: Serve) -> None:
+    drop = serve()
+    keys = [asyncssh.generate_private_key("ssh-ed25519") for _ in range(12)]
+    with pytest.raises((asyncssh.DisconnectError, asyncssh.ConnectionLost), match=r"(?i)too many|lost"):
+        use(drop, look, client_keys=keys, password=None)
+
+
+def test_two_agents_at_once_never_see_each_others_files(serve: Serve) -> None:
+    drops = [serve() for _ in range(4)]
+
+    async def work(number: int) -> tuple[list[str], bytes]:
+        async def inside(sftp: asyncssh.SFTPClient) -> tuple[list[str], bytes]:
+            for count in range(5):
+                await put(sftp, f"inbox/{number}-{count}", bytes([number]) * 70_000)
+            return await look(sftp), await get(sftp, f"inbox/{number}-3")
+
+        found: tuple[list[str], bytes] = await connected(drops[number], inside)
+        return found
+
+    async def all_of_them() -> list[tuple[list[str], bytes]]:
+        return await asyncio.gather(*(work(number) for number in range(4)))
+
+    for number, (names, data) in enumerate(asyncio.run(all_of_them())):
+        assert names == [f"{number}-{count}" for count in range(5)]
+        assert data == bytes([number]) * 70_000
+
+
+def test_once_the_run_is_over_nobody_is_in_or_comes_in(serve: Serve) -> None:
+    drop = serve({"inbox/a": b"a"})
+
+    async def work() -> None:
+        async with asyncssh.connect(
+            "127.0.0.1", drop.port, username=drop.user, password=drop.password, known_hosts=None, config=None
+        ) as connection:
+            async with connection.start_sftp_client() as sftp:
+                assert await look(sftp) == ["a"]
+                drop.end()
+                with pytest.raises((asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection, asyncssh.ConnectionLost)):
+                    await sftp.listdir("inbox")
+            await asyncio.wait_for(connection.wait_closed(), 10)
+
+    asyncio.run(work())
+    with pytest.raises(asyncssh.PermissionDenied):
+        use(drop, look)
+    key = asyncssh.import_private_key(str(drop.told["private_key"]))
+    with pytest.raises(asyncssh.PermissionDenied):
+        use(drop, look, password=None, client_keys=[key])
+
+
+def test_who_does_nothing_is_let_go_when_the_run_is_over(serve: Serve) -> None:
+    drop = serve()
+
+    async def work() -> None:
+        async with asyncssh.connect(
+            "127.0.0.1", drop.port, username=drop.user, password=drop.password, known_hosts=None, config=None
+        ) as connection:
+            drop.end()
+            await asyncio.wait_for(connection.wait_closed(), 10)
+
+    asyncio.run(work())
+
+
+def test_an_upload_that_breaks_off_is_kept_as_far_as_it_came(serve: Serve) -> None:
+    drop = serve()
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        file = await sftp.open("inbox/half.bin", "wb")
+        await file.write(b"only so f")
+        empty = await sftp.open("inbox/empty.bin", "wb")
+        assert empty is not None
+        whole = await sftp.open("inbox/whole.bin", "wb")
+        await whole.close()
+        sftp.exit()
+
+    use(drop, work)
+    assert wait_until(lambda: len(drop.events("files.file.written")) == 3)
+    written = [event for event in drop.events() if isinstance(event, FileWritten)]
+    assert [(event.path, event.data, event.complete) for event in written] == [
+        ("inbox/whole.bin", b"", True),
+        ("inbox/half.bin", b"only so f", False),
+        ("inbox/empty.bin", b"", False),
+    ]
+
+
+def test_a_drop_that_may_not_be_written_to_says_so_at_once(serve: Serve) -> None:
+    drop = serve({"inbox/a": b"a"}, read_only=True)
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        assert await get(sftp, "inbox/a") == b"a"
+        for way in ("wb", "ab", "r+b"):
+            with pytest.raises(asyncssh.SFTPPermissionDenied):
+                await sftp.open("inbox/a", way)
+        for change in (sftp.remove("inbox/a"), sftp.mkdir("b"), sftp.rename("inbox/a", "inbox/b")):
+            with pytest.raises(asyncssh.SFTPPermissionDenied):
+                await change
+
+    use(drop, work)
+    refused = [event for event in drop.events("") if isinstance(event, RequestRefused)]
+    assert [event.status for event in refused] == [403] * 6
+
+
+def test_how_much_is_left(serve: Serve) -> None:
+    drop = serve(quota=1_000_000)
+
+    async def work(sftp: asyncssh.SFTPClient) -> tuple[int, int]:
+        await put(sftp, "inbox/a", bytes(300_000))
+        space = await sftp.statvfs("/")
+        return space.blocks * space.frsize, space.bavail * space.frsize
+
+    assert use(drop, work) == (1_000_000, 700_000)
+
+
+def test_one_open_file_is_copied_to_another(serve: Serve) -> None:
+    drop = serve({"inbox/a": bytes(range(256)) * 40_000})
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        assert sftp.supports_remote_copy
+        async with sftp.open("inbox/a", "rb") as source, sftp.open("inbox/b", "wb") as target:
+            await sftp.remote_copy(source, target)
+            await target.fsync()
+
+    use(drop, work)
+    assert drop.state.records["inbox/b"] == drop.state.records["inbox/a"]
+    assert [type(event) for event in drop.events("files.file.")] == [FileRead, FileWritten]
+
+
+def test_a_fault_drops_the_connection(serve: Serve) -> None:
+    drop = serve({"inbox/a": b"a"})
+    drop.playground.inject(Drop(operation="read_file"))
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        assert await look(sftp) == ["a"]
+        await get(sftp, "inbox/a")
+
+    with pytest.raises((asyncssh.SFTPConnectionLost, asyncssh.ConnectionLost)):
+        use(drop, work)
+
+
+def test_a_fault_answers_for_the_drop(serve: Serve) -> None:
+    drop = serve()
+    drop.playground.inject(Error(operation="write_file", times=1))
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        with pytest.raises(asyncssh.SFTPFailure):
+            await put(sftp, "inbox/a", b"a")
+        await put(sftp, "inbox/b", b"b")
+
+    use(drop, work)
+    assert list(drop.state.records) == ["inbox/b"]
+
+
+def test_a_fault_cuts_a_file_short(serve: Serve) -> None:
+    drop = serve({"inbox/a": bytes(50_000)})
+    drop.playground.inject(Truncated(operation="read_file", keep=20_000))
+    got: list[Any] = []
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        async with sftp.open("inbox/a", "rb", block_size=1000) as file:
+            while data := await file.read(1000):
+                got.append(data)
+
+    with pytest.raises((asyncssh.SFTPConnectionLost, asyncssh.ConnectionLost)):
+        use(drop, work)
+    assert sum(map(len, got)) == 20_000

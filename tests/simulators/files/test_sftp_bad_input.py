@@ -1,0 +1,493 @@
+"""What hostile clients try: the protocol's own no, bounded memory, and the others go on."""
+
+import asyncio
+import os
+import resource
+import socket
+import struct
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+import asyncssh
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clerkship.events.lifecycle import RequestRefused
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.lines import Lines, Running
+from clerkship.simulators.files.sftp.drop import Broken, Drop
+from clerkship.simulators.files.sftp.line import MOST_GUESTS, SETTINGS, Sftp
+from clerkship.simulators.files.sftp.session import MOST_HANDLES, Session
+from clerkship.simulators.files.sftp.upload import Uploads
+from clerkship.simulators.files.sftp.wire import BadPacket, Code, Kind, string
+from tests.simulators.files.conftest import Serve
+from tests.simulators.files.served import Served, wait_until
+from tests.simulators.files.test_sftp import connected, look, put, use
+
+MEGABYTE = 1_000_000
+
+
+def resident() -> int:
+    """The most bytes this process has had in memory."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def held(serve_lines: Lines) -> int:
+    """Bytes on their way into any drop."""
+    line = serve_lines._running["files", "sftp"].line
+    assert isinstance(line, Sftp)
+    return sum(entrance.uploads.held for entrance in line._entrances.values())
+
+
+class Raw:
+    """A session whose packets are written by hand."""
+
+    def __init__(self, stdin: Any, stdout: Any) -> None:
+        self.stdin, self.stdout = stdin, stdout
+
+    async def ask(self, kind: int, body: bytes) -> tuple[int, bytes]:
+        """One packet, and its answer: what it is, and what follows its number."""
+        self.stdin.write(string(bytes([kind]) + body))
+        return await self.answer()
+
+    async def answer(self) -> tuple[int, bytes]:
+        """The next."""
+        (length,) = struct.unpack(">I", await self.stdout.readexactly(4))
+        packet = await self.stdout.readexactly(length)
+        return packet[0], packet[5:]
+
+    async def code(self, kind: int, *fields: bytes) -> Code:
+        """What the status says that is answered."""
+        answered, body = await self.ask(kind, struct.pack(">I", 7) + b"".join(fields))
+        assert answered == Kind.STATUS, answered
+        return Code(struct.unpack_from(">I", body)[0])
+
+
+async def raw(drop: Served, work: Any, *, begin: bool = True) -> Any:
+    """A channel to the drop's SFTP without anybody's client on it."""
+    async with asyncssh.connect(
+        "127.0.0.1", drop.port, username=drop.user, password=drop.password, known_hosts=None, config=None
+    ) as connection:
+        stdin, stdout, _ = await connection.open_session(subsystem="sftp", encoding=None)
+        session = Raw(stdin, stdout)
+        if begin:
+            assert (await session.ask(Kind.INIT, struct.pack(">I", 3)))[0] == Kind.VERSION
+        return await work(session)
+
+
+def within(seconds: float, work: Coroutine[Any, Any, Any]) -> Any:
+    """Done in time."""
+    return asyncio.run(asyncio.wait_for(work, seconds))
+
+
+NAMES = ["a\0b", "a\nb", "\x1b[2J", "x" * 5000, "/".join(["d"] * 3000), "\u2028", "a\x7f"]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_names_that_no_file_has(serve: Serve, name: str) -> None:
+    drop = serve({"inbox/a": b"a"})
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        for change in (
+            put(sftp, f"inbox/{name}", b"x"),
+            sftp.mkdir(f"inbox/{name}"),
+            sftp.rename("inbox/a", f"inbox/{name}"),
+            sftp.remove(f"inbox/{name}"),
+            sftp.stat(f"inbox/{name}"),
+            sftp.utime(f"inbox/{name}", (1, 1)),
+            sftp.listdir(f"inbox/{name}"),
+        ):
+            with pytest.raises((asyncssh.SFTPFailure, asyncssh.SFTPNoSuchFile)):
+                await change
+        assert await look(sftp) == ["a"]
+
+    use(drop, work)
+    assert drop.playground.broken is None
+
+
+def test_bytes_that_are_no_text(serve: Serve) -> None:
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        with pytest.raises(asyncssh.SFTPFailure, match="UTF-8"):
+            await sftp.stat(b"inbox/\xff\xfe")
+
+    use(serve(), work)
+
+
+def test_nothing_leads_out_and_there_are_no_links(serve: Serve) -> None:
+    drop = serve({"inbox/a": b"a"})
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        for path in ("/etc/passwd", "../../../../etc/passwd", "inbox/../../../etc/passwd", "/inbox/..//../etc/passwd"):
+            with pytest.raises(asyncssh.SFTPNoSuchFile):
+                await sftp.open(path, "rb")
+            with pytest.raises(asyncssh.SFTPNoSuchFile):
+                await sftp.open(path, "wb")
+        assert await sftp.realpath("../../..") == "/"
+        for link in (sftp.symlink("/etc/passwd", "inbox/l"), sftp.readlink("inbox/a")):
+            with pytest.raises(asyncssh.SFTPOpUnsupported):
+                await link
+        for path in ("", "/", "inbox/.."):
+            with pytest.raises(asyncssh.SFTPFailure):
+                await sftp.open(path, "wb")
+            with pytest.raises(asyncssh.SFTPFailure):
+                await sftp.open(path, "rb")
+            with pytest.raises(asyncssh.SFTPFailure):
+                await sftp.remove(path)
+            with pytest.raises(asyncssh.SFTPFailure):
+                await sftp.rmdir(path)
+            with pytest.raises(asyncssh.SFTPFailure):
+                await sftp.mkdir(path)
+
+    use(drop, work)
+    assert list(drop.state.records) == ["inbox/a"]
+
+
+def test_offsets_beyond_everything(serve: Serve) -> None:
+    drop = serve({"inbox/a": b"abc"}, max_file=MEGABYTE)
+
+    async def work(session: Raw) -> None:
+        kind, handle = await session.ask(
+            Kind.OPEN, struct.pack(">I", 1) + string(b"inbox/a") + struct.pack(">II", 1, 0)
+        )
+        assert kind == Kind.HANDLE
+        for offset in (3, 2**32, 2**63, 2**64 - 1):
+            assert await session.code(Kind.READ, handle, struct.pack(">QI", offset, 2**32 - 1)) is Code.EOF
+        kind, body = await session.ask(Kind.READ, struct.pack(">I", 1) + handle + struct.pack(">QI", 1, 2**32 - 1))
+        assert (kind, body) == (Kind.DATA, string(b"bc"))
+        assert await session.code(Kind.WRITE, handle, struct.pack(">Q", 0), string(b"x")) is Code.PERMISSION_DENIED
+        _, handle = await session.ask(Kind.OPEN, struct.pack(">I", 1) + string(b"inbox/b") + struct.pack(">II", 26, 0))
+        assert await session.code(Kind.WRITE, handle, struct.pack(">Q", 2**64 - 1), string(b"x")) is Code.FAILURE
+        assert await session.code(Kind.WRITE, handle, struct.pack(">Q", 0), string(b"x")) is Code.FAILURE
+        assert await session.code(Kind.CLOSE, handle) is Code.OK
+        size = struct.pack(">IQ", 1, 2**63)
+        assert await session.code(Kind.SETSTAT, string(b"inbox/a"), size) is Code.FAILURE
+
+    within(30, raw(drop, work))
+    assert dict(drop.state.records) == {"inbox/a": b"abc"}
+
+
+def test_packets_that_are_none(serve: Serve) -> None:
+    drop = serve({"inbox/a": b"abc"})
+
+    async def work(session: Raw) -> None:
+        assert await session.code(Kind.OPEN, b"\0\0\xff\xff", b"inbox") is Code.BAD_MESSAGE
+        assert await session.code(Kind.OPEN, string(b"inbox/a")) is Code.BAD_MESSAGE
+        assert await session.code(Kind.CLOSE, string(b"nobody")) is Code.FAILURE
+        assert await session.code(Kind.READ, string(b"nobody"), bytes(12)) is Code.FAILURE
+        assert await session.code(Kind.READDIR, string(b"")) is Code.FAILURE
+        assert await session.code(Kind.EXTENDED, string(b"evil@example.com")) is Code.OP_UNSUPPORTED
+        for kind in (0, Kind.INIT, Kind.SYMLINK, Kind.READLINK, 21, Kind.STATUS, 255):
+            assert await session.code(kind, bytes(40)) is Code.OP_UNSUPPORTED
+        session.stdin.write(b"\xff\xff\xff\xff")
+        assert await session.stdout.read() == b""
+
+    within(30, raw(drop, work))
+    assert use(drop, look) == ["a"]
+
+
+@pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\n\r\n", bytes(100_000), string(bytes([Kind.OPEN]) + bytes(20))])
+def test_a_session_that_does_not_begin(serve: Serve, first: bytes) -> None:
+    async def work(session: Raw) -> None:
+        session.stdin.write(first)
+        assert await session.stdout.read() == b""
+
+    within(30, raw(serve(), work, begin=False))
+
+
+PACKETS = st.lists(
+    st.one_of(
+        st.binary(min_size=1, max_size=60),
+        st.tuples(
+            st.sampled_from([*Kind]),
+            st.lists(
+                st.sampled_from(
+                    [
+                        string(b"inbox/a"),
+                        string(b"inbox"),
+                        string(b"../b"),
+                        string(b""),
+                        string(b"\0\0\0\1"),
+                        string(b"\0\0\0\2"),
+                        string(b"\0\0\0\3"),
+                        string(b"copy-data"),
+                        string(b"posix-rename@openssh.com"),
+                        string(b"statvfs@openssh.com"),
+                        bytes(4),
+                        bytes(8),
+                        b"\0\0\0\1",
+                        b"\0\0\0\x1a",
+                        b"\0\0\0\2",
+                        b"\xff" * 8,
+                        b"\0\0\0\x0f",
+                    ]
+                ),
+                max_size=7,
+            ),
+        ).map(lambda found: bytes([found[0]]) + bytes(4) + b"".join(found[1])),
+    ),
+    max_size=40,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PACKETS)
+def test_whatever_packets_come_each_is_answered(packets: list[bytes]) -> None:
+    """By a whole packet, or the session ends; the sandbox is never broken by it, nor is anything left behind."""
+    gateway = Gateway()
+    drop = Served(gateway, None, {"inbox/a": b"abc"}, quota=10_000, max_file=5000)
+    uploads = Uploads()
+    seat = Running(gateway, "files", Sftp).seat(drop.playground, drop.playground.sandboxes["drop"])
+    session = Session(Drop(seat, uploads))
+
+    async def work() -> None:
+        await session.answer(memoryview(bytes([Kind.INIT]) + struct.pack(">I", 3)))
+        for packet in packets:
+            try:
+                answer = session.answer_at_once(memoryview(packet)) or await session.answer(memoryview(packet))
+            except (BadPacket, Broken):
+                break
+            whole = b"".join(answer)
+            assert struct.unpack_from(">I", whole)[0] == len(whole) - 4
+        await session.end()
+
+    asyncio.run(work())
+    assert uploads == Uploads()
+    assert drop.playground.broken is None
+
+
+@pytest.mark.parametrize(
+    "said", [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", bytes(50_000), os.urandom(50_000), b"SSH-1.5-x\r\n"]
+)
+def test_whoever_does_not_speak_ssh_is_hung_up_on(serve: Serve, said: bytes) -> None:
+    drop = serve({"inbox/a": b"a"})
+    with socket.create_connection(("127.0.0.1", drop.port), 10) as stranger:
+        stranger.settimeout(20)
+        stranger.sendall(said)
+        heard = b""
+        try:
+            while data := stranger.recv(65_536):
+                heard += data
+        except ConnectionResetError:
+            pass
+        assert len(heard) < 5000
+    assert use(drop, look) == ["a"]
+
+
+def test_a_handshake_that_stops_is_given_up(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
+    monkeypatch.setattr(Sftp, "settings", SETTINGS | {"login_timeout": 0.5})
+    drop = serve()
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", drop.port), 10) as slow:
+        slow.settimeout(20)
+        slow.sendall(b"SSH-2.0-slow\r\n")
+        while slow.recv(65_536):
+            pass
+    assert time.monotonic() - began < 15
+
+
+def test_five_hundred_connections_do_not_keep_others_out(serve: Serve) -> None:
+    drop = serve({"inbox/a": b"a"})
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4096), most))
+    strangers: list[socket.socket] = []
+    try:
+        for _ in range(500):
+            stranger = socket.create_connection(("127.0.0.1", drop.port), 10)
+            stranger.sendall(b"SSH-2.0-many\r\n")
+            strangers.append(stranger)
+        began = time.monotonic()
+        assert use(drop, look) == ["a"]
+        assert time.monotonic() - began < 20
+        for _ in range(MOST_GUESTS - 450):
+            strangers.append(socket.create_connection(("127.0.0.1", drop.port), 10))
+        last = strangers[-1]
+        last.settimeout(20)
+        assert b"SSH-2.0" not in last.recv(100) or last.recv(10_000) == b"", "there are too many: it is closed"
+    finally:
+        for stranger in strangers:
+            stranger.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert wait_until(lambda: _comes_in(drop), 20)
+
+
+def _comes_in(drop: Served) -> bool:
+    try:
+        return bool(use(drop, look) == ["a"])
+    except (asyncssh.Error, OSError):
+        return False
+
+
+def test_ten_gigabytes_against_a_quota_end_where_it_ends(serve: Serve, lines: Lines) -> None:
+    drop = serve(quota=5 * MEGABYTE)
+    block = bytes(262_144 - 2048)
+    sent = 0
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        nonlocal sent
+        file = await sftp.open("inbox/big.bin", "wb")
+        try:
+            for number in range(10_000 * MEGABYTE // len(block)):
+                await file.write(block, number * len(block))
+                sent += len(block)
+        finally:
+            assert held(lines) == 0, "the memory is given back at once, not when it is closed"
+            await file.close()
+
+    with pytest.raises(asyncssh.SFTPFailure, match="may hold 5000000 bytes"):
+        use(drop, work)
+    assert 4 * MEGABYTE < sent <= 5 * MEGABYTE
+    assert dict(drop.state.records) == {}
+    (refused,) = drop.events("sandbox.refused")
+    assert isinstance(refused, RequestRefused)
+    assert (refused.status, refused.code) == (507, "quota")
+
+
+def test_who_writes_on_and_on_without_listening(serve: Serve, lines: Lines) -> None:
+    """A gigabyte that nobody has room for, sent by a client that never looks at what it is told."""
+    drop, other = serve(quota=5 * MEGABYTE), serve({"inbox/a": b"a"})
+    before = resident()
+    block = bytes(200_000)
+
+    async def work(session: Raw) -> None:
+        _, handle = await session.ask(Kind.OPEN, struct.pack(">I", 1) + string(b"inbox/b") + struct.pack(">II", 26, 0))
+        for number in range(300):
+            session.stdin.write(
+                string(bytes([Kind.WRITE]) + bytes(4) + handle + struct.pack(">Q", number * len(block)) + string(block))
+            )
+            await session.stdin.drain()
+            if number % 100 == 0:
+                assert await connected(other, look) == ["a"]
+
+    within(60, raw(drop, work))
+    assert resident() - before < 100 * MEGABYTE
+    assert wait_until(lambda: held(lines) == 0)
+    assert dict(drop.state.records) == {}
+
+
+def test_who_asks_and_never_takes(serve: Serve) -> None:
+    """Two gigabytes of answers are asked for, and none read: no more are made than fit."""
+    drop = serve({"inbox/a": bytes(MEGABYTE)})
+    before = resident()
+
+    async def work() -> None:
+        async with asyncssh.connect(
+            "127.0.0.1", drop.port, username=drop.user, password=drop.password, known_hosts=None, config=None
+        ) as connection:
+            stdin, stdout, _ = await connection.open_session(subsystem="sftp", encoding=None, window=1000)
+            session = Raw(stdin, stdout)
+            await session.ask(Kind.INIT, struct.pack(">I", 3))
+            _, handle = await session.ask(
+                Kind.OPEN, struct.pack(">I", 1) + string(b"inbox/a") + struct.pack(">II", 1, 0)
+            )
+            for _ in range(10_000):
+                stdin.write(string(bytes([Kind.READ]) + bytes(4) + handle + struct.pack(">QI", 0, 250_000)))
+            assert await connected(drop, look) == ["a"]
+
+    within(60, work())
+    assert resident() - before < 100 * MEGABYTE
+
+
+def test_ten_thousand_handles(serve: Serve) -> None:
+    drop = serve({"inbox/a": b"a"})
+
+    async def work(session: Raw) -> None:
+        opened, refused = [], 0
+        for number in range(10_000):
+            kind, path = (Kind.OPENDIR, string(b"inbox")) if number % 2 else (Kind.OPEN, string(b"inbox/a") + bytes(8))
+            answered, body = await session.ask(kind, struct.pack(">I", 1) + path)
+            if answered == Kind.HANDLE:
+                opened.append(body)
+            else:
+                refused += 1
+            if refused > 1000:
+                break
+        assert len(opened) == MOST_HANDLES
+        for handle in opened:
+            assert await session.code(Kind.CLOSE, handle) is Code.OK
+        answered, _ = await session.ask(Kind.OPENDIR, struct.pack(">I", 1) + string(b"inbox"))
+        assert answered == Kind.HANDLE
+
+    within(60, raw(drop, work))
+
+
+def test_channels_are_counted(serve: Serve) -> None:
+    drop = serve()
+
+    async def work() -> int:
+        async with asyncssh.connect(
+            "127.0.0.1", drop.port, username=drop.user, password=drop.password, known_hosts=None, config=None
+        ) as connection:
+            for number in range(50):
+                try:
+                    await connection.open_session(subsystem="sftp", encoding=None)
+                except asyncssh.ChannelOpenError:
+                    return number
+        return 50
+
+    assert within(30, work()) == 10
+
+
+def test_a_hundred_thousand_files_in_a_folder(serve: Serve) -> None:
+    drop = serve({f"inbox/{number:06}.hl7": b"x" for number in range(100_000)})
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        names = [str(entry.filename) async for entry in sftp.scandir("inbox")]
+        assert len(names) == 100_002
+        assert names[2] == "000000.hl7"
+        assert names[-1] == "099999.hl7"
+        for _ in range(4):
+            await sftp.listdir("archive")
+
+    began = time.monotonic()
+    use(drop, work)
+    assert time.monotonic() - began < 40
+
+
+def test_many_large_folders_at_once_are_too_many(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
+    monkeypatch.setattr("clerkship.simulators.files.sftp.session.MOST_NAMES", 400)
+    drop = serve({f"inbox/{number}": b"" for number in range(100)})
+
+    async def work(session: Raw) -> list[int]:
+        return [(await session.ask(Kind.OPENDIR, struct.pack(">I", 1) + string(b"inbox")))[0] for _ in range(6)]
+
+    assert within(60, raw(drop, work)) == [Kind.HANDLE] * 4 + [Kind.STATUS] * 2
+
+
+SCP = [
+    b"C0644 5 ../out\nhello\0",
+    b"C0644 5 a/b\nhello\0",
+    b"C0644 -1 a\nhello\0",
+    b"C0644 99999999999999999999 a\n",
+    b"C0644 x a\n",
+    b"D0755 0 ..\n",
+    b"D0755 0 d\n" * 200,
+    b"T99999999999999999999 0 0 0\n",
+    b"Tx\n",
+    b"E\n" * 20,
+    b"\x01no\n\x02gone\n",
+    b"nonsense\n",
+    b"C" + b"x" * 2_000_000,
+    b"\xff\xfe\n",
+]
+
+
+@pytest.mark.parametrize("said", SCP, ids=range(len(SCP)))
+def test_an_scp_that_is_none(serve: Serve, said: bytes) -> None:
+    drop = serve()
+
+    async def work() -> None:
+        async with asyncssh.connect(
+            "127.0.0.1", drop.port, username=drop.user, password=drop.password, known_hosts=None, config=None
+        ) as connection:
+            process = await connection.create_process("scp -r -t inbox", encoding=None)
+            process.stdin.write(said)
+            process.stdin.write_eof()
+            await process.wait()
+        assert await connected(drop, look) in ([], ["d"])
+
+    within(30, work())
+    assert all(path.startswith("inbox/") for path in drop.state.records)
+    assert drop.playground.broken is None
