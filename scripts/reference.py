@@ -56,6 +56,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # it is run as a script, 
 from scripts.reference_assertions import differences, which_are_whose
 from scripts.reference_e2e import E2E, RESULTS
 from scripts.reference_fhir import fhir_page
+from scripts.reference_hl7 import hl7_page
 from scripts.reference_plugins import plugins_page
 from scripts.reference_prompts import prompts_page
 
@@ -270,6 +271,7 @@ def pages() -> dict[str, str]:
         "events.md": _events(catalog),
         "simulators.md": _simulators(catalog),
         "fhir.md": fhir_page(HEAD),
+        "hl7.md": hl7_page(HEAD),
         "agents.md": _agents(),
         "commands.md": _commands(),
         "settings.md": _settings(),
@@ -294,6 +296,7 @@ def _index() -> str:
 | [events](events.md) | what can be in a log |
 | [simulators](simulators.md) | what can be simulated, and how it is reached |
 | [FHIR](fhir.md) | what of FHIR R4 is simulated, and what is refused |
+| [HL7 v2](hl7.md) | which messages are taken, how they are acknowledged, and what is refused |
 | [agents](agents.md) | the sorts of agent there are, what each gets, and what it may return |
 | [commands](commands.md) | the command line |
 | [settings](settings.md) | environment variables |
@@ -546,7 +549,7 @@ def _what(route: Route) -> str:
     query += [f"`?…`: {route.open_query}"] if route.open_query else []
     body = [] if route.body is None else [f"body: {route.body}" if isinstance(route.body, str) else "body: JSON"]
     takes = f" ({'; '.join(query + body)})" if query or body else ""
-    return (inspect.getdoc(route.handler) or "") + takes
+    return " ".join((inspect.getdoc(route.handler) or "").split()) + takes
 
 
 def _verbs(handle: type) -> Iterator[tuple[str, str]]:

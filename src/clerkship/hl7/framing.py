@@ -45,6 +45,9 @@ class Deframer:
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that these bytes complete. A frame ends at FS; the carriage return after it may be missing."""
         found: list[Frame] = []
+        if _MARKS.search(data) is None:
+            self._take(data)
+            return found
         at = 0
         for mark in _MARKS.finditer(data):
             self._take(data[at : mark.start()])

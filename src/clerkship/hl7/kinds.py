@@ -50,6 +50,7 @@ _FORMS = {
     "DT": Form(lambda text: _is_date(text, _DT), "a date as YYYY[MM[DD]]"),
     "TM": Form(_TM.fullmatch, "a time of day as HH[MM[SS[.S]]][+/-ZZZZ]"),
     "DTM": _NEW_TIME,
+    "TS": _NEW_TIME,  # no longer a type from 2.6 on, and still seen in OBX-2
     "NM": Form(_NM.fullmatch, "a number"),
     "SI": Form(_SI.fullmatch, "a whole number, not negative"),
 }
@@ -79,10 +80,10 @@ def find_kind(version: str, name: str) -> Kind | None:
 
 def _kind(types: Mapping[str, list[str]], name: str, older: bool, depth: int) -> Kind | None:
     if name not in types:
-        form = _OLD_TIME if older and name in ("DTM", "TS") else _FORMS.get(name)
+        form = _OLD_TIME if older and name == "DTM" else _FORMS.get(name)
         return Kind(form) if form is not None else None
-    if depth == 0:  # below subcomponents there is nothing
-        return None
+    if depth == 0:  # there is no delimiter left: what stands there is the first of its components
+        return _kind(types, types[name][0].rstrip("!*"), older, 0)
     parts = [
         (number, "!" in part, _kind(types, part.rstrip("!*"), older, depth - 1))
         for number, part in enumerate(types[name])

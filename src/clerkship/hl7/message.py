@@ -56,9 +56,10 @@ class Segment:
         raw = self.raw(field)
         if not raw:
             return []
-        if self._is_encoding(field):
+        mark = self.delimiters.repetition
+        if not mark or self._is_encoding(field):
             return [raw]
-        return raw.split(self.delimiters.repetition)
+        return raw.split(mark)
 
     def text(self, field: int, component: int | None = None, subcomponent: int | None = None, *, at: int = 1) -> str:
         """A value as it is meant, of the repetition `at`; empty if there is none. A whole field or component that has
@@ -80,7 +81,7 @@ class Segment:
             part = _nth(part, delimiters.component, component)
             if subcomponent is not None:
                 part = _nth(part, delimiters.subcomponent, subcomponent)
-        if delimiters.component in part or delimiters.subcomponent in part:
+        if delimiters.component in part or (delimiters.subcomponent and delimiters.subcomponent in part):
             return part
         return unescape(part, delimiters)
 

@@ -150,6 +150,8 @@ def _value_flaws(segment: Segment, sequence: int, number: int, rule: FieldRule) 
     for repetition, value in enumerate(found, 1):
         if value:
             for component, text in unfit(value, rule.kind, delimiters):
+                if _is_empty(value, delimiters):
+                    break
                 place = f"{segment.name}-{number}" if component is None else f"{segment.name}-{number}.{component}"
                 yield Flaw("102", f"{place}: {text}", segment.name, sequence, number, repetition, component)
 

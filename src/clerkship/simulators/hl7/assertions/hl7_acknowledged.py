@@ -26,7 +26,6 @@ class Hl7Acknowledged(AboutMessages):
     name: ClassVar[str] = "hl7_acknowledged"
     simulator: ClassVar[str | None] = "hl7"
     scoped: ClassVar[bool] = True
-    shorthand: ClassVar[str | None] = "code"
     control_id: Annotated[str | None, Field(description="of the message that was to be acknowledged")] = None
     code: Annotated[Expected, Field(description="AA, AE, AR, CA, CE or CR, or a matcher such as {in: [AA, CA]}")] = "AA"
     text: Annotated[Expected | None, Field(description="what MSA-3 must say: literal or matcher")] = None
