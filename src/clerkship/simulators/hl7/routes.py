@@ -19,7 +19,8 @@ def _mask(call: Call) -> wire.Mask:
 
 
 def send_message(call: Call) -> Reply:
-    """Send an HL7 v2 message (ADT, ORM, ORU, SIU or MDM) in ER7: the body is its segments, one a line, from MSH on.
+    r"""Send an HL7 v2 message (ADT, ORM, ORU, SIU or MDM) in ER7: the body is its segments, one a line, the first like
+    `MSH|^~\&|EHR|CLINIC|LAB|CLERKSHIP|20260302090000||ADT^A08^ADT_A01|ID-1|P|2.5.1`, with a new control id (MSH-10).
 
     Answered with the ACK: MSA-1 is AA if it was taken; AE or AR if not, and then its ERR segments say why. Correct it
     and send it again. A batch (FHS, BHS) is answered with a batch.
