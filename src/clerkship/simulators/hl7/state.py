@@ -269,7 +269,7 @@ class Hl7State(State):
         type = f"{event.kind.split('.')[1].upper()}^{sent.trigger}".removesuffix("^")
         kept = Outgoing(event.seq, event.at, sent.control_id, type, sent.ack, (), sent.message)
         self.sent.append(kept)
-        self._known[_key(parse(sent.message.partition("\r")[0]))] = kept
+        self._known[_key(parse(sent.message))] = kept
 
     def dump(self) -> Any:
         """All of it as plain data."""
