@@ -56,9 +56,8 @@ class Segment:
         raw = self.raw(field)
         if not raw:
             return []
-        if self._is_encoding(field):
-            return [raw]
-        return raw.split(self.delimiters.repetition)
+        separator = self.delimiters.repetition
+        return [raw] if not separator or self._is_encoding(field) else raw.split(separator)
 
     def text(self, field: int, component: int | None = None, subcomponent: int | None = None, *, at: int = 1) -> str:
         """A value as it is meant, of the repetition `at`; empty if there is none. A whole field or component that has
@@ -80,7 +79,7 @@ class Segment:
             part = _nth(part, delimiters.component, component)
             if subcomponent is not None:
                 part = _nth(part, delimiters.subcomponent, subcomponent)
-        if delimiters.component in part or delimiters.subcomponent in part:
+        if delimiters.component in part or (delimiters.subcomponent and delimiters.subcomponent in part):
             return part
         return unescape(part, delimiters)
 
@@ -196,8 +195,8 @@ def _stated(data: bytes) -> str:
 
 def parse(data: bytes | str) -> Message:
     """One message, whatever ends its lines; raises BadMessage where it does not begin with a whole MSH."""
-    text = (decode(data) if isinstance(data, bytes) else data).removeprefix("\ufeff").strip("\r\n \t\x00")
-    lines = [line for line in _ENDS.split(text) if line.strip()]
+    text = (decode(data) if isinstance(data, bytes) else data).lstrip("\ufeff\r\n \t\x00")
+    lines = [line for line in _ENDS.split(text.rstrip("\x00")) if line.strip()]
     if not lines or not lines[0].startswith("MSH"):
         raise BadMessage(f"a message begins with MSH, not with {text[:LONGEST_SHOWN]!r}" if text else "it is empty")
     delimiters = read_delimiters(lines[0])
