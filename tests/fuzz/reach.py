@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 Arc = tuple[str, int, int]
 
@@ -35,13 +36,13 @@ class Reach:
         finally:
             sys.settrace(before)
 
-    def _called(self, frame: FrameType, event: str, arg: object) -> "Callable[..., object] | None":
+    def _called(self, frame: FrameType, event: str, arg: object) -> Callable[[FrameType, str, object], Any] | None:
         if not frame.f_code.co_filename.startswith(self._folders):
             return None
         self._last[id(frame)] = 0  # the id may have been another's
         return self._line
 
-    def _line(self, frame: FrameType, event: str, arg: object) -> "Callable[..., object]":
+    def _line(self, frame: FrameType, event: str, arg: object) -> Callable[[FrameType, str, object], Any]:
         if event == "line":
             key, line = id(frame), frame.f_lineno
             self._arcs.add((frame.f_code.co_filename, self._last[key], line))

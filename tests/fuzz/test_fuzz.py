@@ -16,19 +16,18 @@ def test_nothing_breaks(name: str) -> None:
 
 
 def lock(data: bytes) -> None:
-    """Opens to a word that no seed has, letter by letter: to be found by what is reached, not by luck."""
-    if data[:1] != b"h":
+    """Opens to three words, one after another: to be found by what is reached, not by luck."""
+    if not data.startswith(b"NM"):
         return
-    if data[1:2] != b"l":
+    if not data.startswith(b"NM2.3"):
         return
-    if data[2:3] == b"7":
+    if data.startswith(b"NM2.3[*]"):
         raise KeyError("open")
 
 
 def test_a_hunt_finds_its_way_by_what_it_reaches() -> None:
-    target = Target(lock, [b"xxx"], [Path(__file__).parent])
-    found = hunt(target, seed=1, seconds=30, runs=60_000)
-    assert [crash.data for crash in found.crashes.values()] == [b"hl7"]
+    found = hunt(Target(lock, [b""], [Path(__file__).parent]), seed=1, seconds=30, runs=25_000)
+    assert [crash.data for crash in found.crashes.values()] == [b"NM2.3[*]"]
 
 
 def test_the_same_seed_brings_the_same() -> None:
