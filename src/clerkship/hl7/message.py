@@ -204,7 +204,7 @@ def _stated(data: bytes) -> str:
 def parse(data: bytes | str) -> Message:
     """One message, whatever ends its lines; raises BadMessage where it does not begin with a whole MSH."""
     text = (decode(data) if isinstance(data, bytes) else data).removeprefix("\ufeff").strip("\r\n \t\x00")
-    lines = [line for line in _ENDS.split(text) if line.strip()]
+    lines = [line for line in (_ENDS.split(text) if "\n" in text else text.split("\r")) if line and not line.isspace()]
     if not lines or not lines[0].startswith("MSH"):
         raise BadMessage(f"a message begins with MSH, not with {text[:LONGEST_SHOWN]!r}" if text else "it is empty")
     delimiters = read_delimiters(lines[0])
@@ -225,6 +225,12 @@ def read_delimiters(head: str) -> Delimiters:
 
 def _is_text(signs: str) -> bool:
     return any(sign.isalnum() or sign.isspace() or not sign.isprintable() for sign in signs)
+
+
+def read_head(text: str) -> Segment:
+    """The first segment of a message, as it is kept."""
+    line = text.partition("\r")[0]
+    return read_segment(line, read_delimiters(line))
 
 
 def read_segment(line: str, delimiters: Delimiters = USUAL) -> Segment:
