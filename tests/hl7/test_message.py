@@ -110,3 +110,16 @@ def test_segments_are_written() -> None:
     assert segment.render() == "PID|||77^^^NORTH^MR||O\\S\\Neil^Ann"
     assert write_segment("MSH", {9: "ACK"}).render() == "MSH|^~\\&|||||||ACK"
     assert read_segment("PID|1", USUAL).replaced(3, "9").render() == "PID|1||9"
+
+
+def test_a_message_may_name_fewer_delimiters_than_usual() -> None:
+    message = parse("MSH|^|A|B|C|D|||ADT^A01|1~2&3|P|2.3\r")
+    assert (message.type, message.trigger, message.control_id) == ("ADT", "A01", "1~2&3")
+    assert list(message.values("MSH.10[*]")) == ["1~2&3"]
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_seen_by_how_it_begins(charset: str) -> None:
+    text = "MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5||||||UNICODE UTF-16\rPID|1||||Müller\r"
+    assert parse(text.encode(charset)).render == text
+    assert parse(text.encode()).render == text  # whatever it says of itself

@@ -111,6 +111,29 @@ def unfit(value: str, kind: Kind, delimiters: Delimiters) -> Iterator[Unfit]:
                 yield Unfit(number + 1, wrong)
 
 
+def fits(value: str, kind: Kind, delimiters: Delimiters) -> bool:
+    """Whether there is nothing that `unfit` would say: what is right is found right quickly."""
+    if value == NULL:
+        return True
+    if kind.form is not None:
+        return bool(kind.form.fits(value))
+    found = value.split(delimiters.component) if delimiters.component else [value]
+    count = len(found)
+    for number, required, inner in kind.parts:
+        part = found[number] if number < count else ""
+        if not part:
+            if required:
+                return False
+        elif inner is None:
+            continue
+        elif inner.form is None:
+            if next(_unfit_part(part, inner, delimiters.subcomponent), None) is not None:
+                return False
+        elif part != NULL and not inner.form.fits(part):
+            return False
+    return True
+
+
 def _unfit_part(value: str, kind: Kind, separator: str) -> Iterator[str]:
     if value == NULL:
         return

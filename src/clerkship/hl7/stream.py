@@ -4,13 +4,19 @@ import re
 from dataclasses import dataclass, field
 
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import LONGEST_SHOWN, BadMessage, Segment, decode, read_delimiters, read_segment
+from clerkship.hl7.message import LONGEST_SHOWN, WIDE, BadMessage, Segment, decode, read_delimiters, read_segment
 
 _ENDS = re.compile(r"\r\n|\n|\r")
 _MARKS = "\x00\x0b\x1c"
 """What may stand around a segment and is nothing: the marks of MLLP, and what fills up a block."""
 _BEFORE = f"{_MARKS} \t\ufeff"
 """And before it: after it, blanks are a part of its last field."""
+_MARK_AS_LATIN = b"\xef\xbb\xbf".decode("latin-1")
+_MORE = (
+    *("\n", "\r\r", "\r ", " \r", "\r\t", "\t\r", "\x00", "\x0b", "\x1c", "\ufeff"),
+    *("\rMSH", "\rFHS", "\rBHS", "\rBTS", "\rFTS"),
+)
+"""What is in no text that is one message and nothing else."""
 _HEADERS = ("FHS", "BHS")
 _TRAILERS = ("BTS", "FTS")
 MOST_FLAWS = 20
@@ -36,15 +42,37 @@ class Batch:
 
 def split(data: bytes | str) -> Batch:
     """Every message of a text, with what is wrong around them. Nothing raises: no message is an empty list."""
+    if isinstance(data, bytes) and data.isascii() and _is_one(text := data.decode("ascii")):
+        return Batch([text])
     is_bytes = isinstance(data, bytes)
     if isinstance(data, bytes):
-        wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        wide = data[:2] in WIDE
         data = decode(data) if wide else data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
         is_bytes = not wide
+    if not is_bytes and _is_one(data):
+        return Batch([data])
     reader = _Reader(is_bytes)
     for line in _ENDS.split(data):
-        reader.take(line.lstrip(_BEFORE).rstrip(_MARKS))
+        reader.take(_bare(line))
     return reader.done()
+
+
+def _bare(line: str) -> str:
+    """A line without what is around it; files that were put together have a byte order mark in the midst of them."""
+    line = line.lstrip(_BEFORE)
+    while line.startswith(_MARK_AS_LATIN):
+        line = line[len(_MARK_AS_LATIN) :].lstrip(_BEFORE)
+    return line.rstrip(_MARKS)
+
+
+def _is_one(data: str) -> bool:
+    """Whether it is one message in the form that one is kept in, as nearly all are; others are looked at closely."""
+    if not data.startswith("MSH") or data[3:4].isalnum() or not data.endswith("\r"):
+        return False
+    for sign in _MORE:  # noqa: SIM110  (each message comes by here)
+        if sign in data:
+            return False
+    return True
 
 
 class _Reader:
