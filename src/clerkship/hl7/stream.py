@@ -65,9 +65,15 @@ def _bare(line: str) -> str:
     return line.rstrip(_MARKS)
 
 
+def _begins(line: str, *names: str) -> bool:
+    """Whether it is one of these. Their delimiter is ASCII: other bytes are nothing before the charset is known."""
+    sign = line[3:4]
+    return line[:3] in names and sign.isascii() and not sign.isalnum()
+
+
 def _is_one(data: str) -> bool:
     """Whether it is one message in the form that one is kept in, as nearly all are; others are looked at closely."""
-    if not data.startswith("MSH") or data[3:4].isalnum() or not data.endswith("\r"):
+    if not _begins(data, "MSH") or not data.endswith("\r"):
         return False
     for sign in _MORE:  # noqa: SIM110  (each message comes by here)
         if sign in data:
@@ -93,21 +99,20 @@ class _Reader:
         """One line without what is around it."""
         if not line:
             return
-        name = line[:3]
-        if name == "MSH" and not line[3:4].isalnum():
+        if _begins(line, "MSH"):
             self._finish()
             self._begin(line)
-        elif name in _HEADERS and not line[3:4].isalnum():
+        elif _begins(line, *_HEADERS):
             self._finish()
             self._header(line)
-        elif name in _TRAILERS and not line[3:4].isalnum():
+        elif _begins(line, *_TRAILERS):
             self._finish()
             self._trailer(line)
         elif self._lines:
             self._lines.append(line)
         elif not self._stray:
             self._stray = True  # said once, however much of it there is
-            self._say("100", f"{line[:LONGEST_SHOWN]!r} belongs to no message: a message begins with MSH", name)
+            self._say("100", f"{line[:LONGEST_SHOWN]!r} belongs to no message: a message begins with MSH", line[:3])
 
     def done(self) -> Batch:
         """What was found, once there are no more lines."""
