@@ -20,6 +20,11 @@ def test_a_message_comes_back_as_it_was() -> None:
     assert parse(ORU).render == ORU
 
 
+def test_blanks_at_the_end_are_a_part_of_the_last_field() -> None:
+    text = "MSH|^~\\&|A\rPID|1|blank  \r"
+    assert parse(text).render == text
+
+
 @pytest.mark.parametrize("end", ["\r\n", "\n", "\r"])
 def test_any_line_end_is_read(end: str) -> None:
     assert parse(ORU.replace("\r", end)).render == ORU
@@ -122,3 +127,10 @@ def test_a_message_is_written_in_the_charset_it_states_if_that_has_signs_for_it(
     data, called = encode(text)
     assert (data, called) == (text.encode(charset), charset)
     assert decode(data) == text
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_seen_by_how_it_begins(charset: str) -> None:
+    text = "MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5||||||UNICODE UTF-16\rPID|1||||Müller\r"
+    assert parse(text.encode(charset)).render == text
+    assert parse(text.encode()).render == text  # whatever it says of itself

@@ -183,6 +183,21 @@ def test_a_valid_message_is_taken_by_hl7types(version: str, kind: str, full: boo
     assert of_hl7types(render(comparable(version, kind, full=full))) is None
 
 
+def test_a_null_is_a_value_of_any_type_for_us_alone() -> None:
+    head, event, patient, visit = sample("2.5.1", "ADT^A01")
+    text = render([head, event, [*patient, "", '""'], visit])
+    assert ours(text) == []
+    assert of_hl7types(text) is not None  # "" is no date; §2.5.3 has it for any field
+    assert of_hl7apy(text) is not None
+
+
+def test_all_of_a_choice_is_what_hl7apy_alone_wants() -> None:
+    order = [*sample("2.5.1", "ORM^O01"), ["OBR", "1", "", "", "K"]]
+    assert ours(render(order)) == []
+    assert of_hl7types(render(order)) is None
+    assert of_hl7apy(render(order)) is not None
+
+
 def test_a_name_that_comes_again_in_a_structure_is_lost_on_hl7types_alone() -> None:
     first, second = [["ROL", "", "AD", "AT", "7^Who"] for _ in range(2)]
     head, event, patient, visit = sample("2.5.1", "ADT^A01")

@@ -108,3 +108,13 @@ def test_marks_of_mllp_in_a_file_are_passed_over() -> None:
     framed = f"\x0b{message(1)}\x1c\r\x0b{message(2)}\x1c\r"
     assert split(framed).messages == [message(1), message(2)]
     assert wrong(framed) == []
+
+
+def test_files_that_were_put_together_keep_their_byte_order_marks_to_themselves() -> None:
+    assert split((f"\ufeff{message(1)}" * 2).encode()).messages == [message(1)] * 2
+    assert split(f"\ufeff{message(1)}" * 2).messages == [message(1)] * 2
+
+
+def test_bytes_and_text_begin_a_message_in_the_same_places() -> None:
+    odd = f"{message(1)}MSH\u202eno\r"
+    assert split(odd).messages == split(odd.encode()).messages == [odd]

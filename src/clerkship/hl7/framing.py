@@ -28,6 +28,11 @@ def frame(data: bytes) -> bytes:
     return START + _MARKS.sub(b" ", data) + END
 
 
+def _is_whole(data: bytes) -> bool:
+    """Whether what begins with a frame is that frame and no more, as it nearly always comes."""
+    return data.endswith(END) and data.find(END[:1]) == len(data) - 2 and data.find(START, 1) < 0
+
+
 class Deframer:
     """Frames out of bytes, however these are cut into pieces; never more than the limit and one piece in memory.
 
@@ -53,6 +58,9 @@ class Deframer:
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that these bytes complete. A frame ends at FS; the carriage return after it may be missing."""
+        if not self._inside and len(data) <= self.limit and data[:1] == START and _is_whole(data):
+            self._ended = False
+            return [Frame(data[1:-2], None, len(data) - 3)]
         found: list[Frame] = []
         if _MARKS.search(data) is None:
             self._take(data)

@@ -116,7 +116,7 @@ def fits(value: str, kind: Kind, delimiters: Delimiters) -> bool:
     if value == NULL:
         return True
     if kind.form is not None:
-        return kind.form.fits(value)
+        return bool(kind.form.fits(value))
     found = value.split(delimiters.component) if delimiters.component else [value]
     count = len(found)
     for number, required, inner in kind.parts:

@@ -27,9 +27,11 @@ _CHARSETS = {
     "UNICODE UTF-8": "utf-8",
     "UNICODE": "utf-8",
     "UTF-8": "utf-8",
-    "UNICODE UTF-16": "utf-16",
 }
-"""HL7 table 0211: what MSH-18 says, and what it is called here."""
+"""HL7 table 0211: what MSH-18 says, and what it is called here. UTF-16 is none of them: where MSH-18 can be read before
+the charset is known, it is not that."""
+WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"M\x00": "utf-16-le", b"\x00M": "utf-16-be"}
+"""How bytes begin that are in UTF-16."""
 _HEADS = ("MSH", "FHS", "BHS")
 USUAL_SIGNS = f"{USUAL.field}{USUAL.encoding}{USUAL.field}"
 """What stands after the name of nearly every MSH."""
@@ -177,8 +179,8 @@ class Message:
 
 def decode(data: bytes) -> str:
     """Bytes as text: by the byte order mark, by MSH-18, else UTF-8, else Latin-1, in which any byte is something."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", errors="replace")
+    if data[:2] in WIDE:
+        return data.decode(WIDE[data[:2]], errors="replace")
     data = data.removeprefix(b"\xef\xbb\xbf")
     stated = _stated(data)
     for charset in dict.fromkeys((_CHARSETS.get(stated, ""), "utf-8")):
@@ -213,8 +215,8 @@ def _stated(data: bytes) -> str:
 
 def parse(data: bytes | str) -> Message:
     """One message, whatever ends its lines; raises BadMessage where it does not begin with a whole MSH."""
-    text = (decode(data) if isinstance(data, bytes) else data).removeprefix("\ufeff").strip("\r\n \t\x00")
-    lines = [line for line in _ENDS.split(text) if line.strip()]
+    text = (decode(data) if isinstance(data, bytes) else data).lstrip("\ufeff\r\n \t\x00").rstrip("\x00")
+    lines = [line for line in (_ENDS.split(text) if "\n" in text else text.split("\r")) if line and not line.isspace()]
     if not lines or not lines[0].startswith("MSH"):
         raise BadMessage(f"a message begins with MSH, not with {text[:LONGEST_SHOWN]!r}" if text else "it is empty")
     delimiters = read_delimiters(lines[0])
@@ -235,6 +237,12 @@ def read_delimiters(head: str) -> Delimiters:
 
 def _is_text(signs: str) -> bool:
     return any(sign.isalnum() or sign.isspace() or not sign.isprintable() for sign in signs)
+
+
+def read_head(text: str) -> Segment:
+    """The first segment of a message, as it is kept."""
+    line = text.partition("\r")[0]
+    return read_segment(line, read_delimiters(line))
 
 
 def read_segment(line: str, delimiters: Delimiters = USUAL) -> Segment:

@@ -4,15 +4,19 @@ import re
 from dataclasses import dataclass, field
 
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import LONGEST_SHOWN, BadMessage, Segment, decode, read_delimiters, read_segment
+from clerkship.hl7.message import LONGEST_SHOWN, WIDE, BadMessage, Segment, decode, read_delimiters, read_segment
 
 _ENDS = re.compile(r"\r\n|\n|\r")
-_AROUND = " \t\x00\x0b\x1c\ufeff"
-"""What may stand around a segment and is nothing: blanks, and the marks of MLLP."""
-_SEVERAL = re.compile(
-    rf"\n|[{_AROUND}](?=\r|$)|\r(?=[\r{_AROUND}]|(?:MSH|FHS|BHS|BTS|FTS)(?![^\W_]))|[^\r]$|^MSH[^\W_]"
+_MARKS = "\x00\x0b\x1c"
+"""What may stand around a segment and is nothing: the marks of MLLP, and what fills up a block."""
+_BEFORE = f"{_MARKS} \t\ufeff"
+"""And before it: after it, blanks are a part of its last field."""
+_MARK_AS_LATIN = b"\xef\xbb\xbf".decode("latin-1")
+_MORE = (
+    *("\n", "\r\r", "\r ", " \r", "\r\t", "\t\r", "\x00", "\x0b", "\x1c", "\ufeff"),
+    *("\rMSH", "\rFHS", "\rBHS", "\rBTS", "\rFTS"),
 )
-"""Where a text is more than one message, or not in the form that one is kept in."""
+"""What is in no text that is one message and nothing else."""
 _HEADERS = ("FHS", "BHS")
 _TRAILERS = ("BTS", "FTS")
 MOST_FLAWS = 20
@@ -38,17 +42,43 @@ class Batch:
 
 def split(data: bytes | str) -> Batch:
     """Every message of a text, with what is wrong around them. Nothing raises: no message is an empty list."""
+    if isinstance(data, bytes) and data.isascii() and _is_one(text := data.decode("ascii")):
+        return Batch([text])
     is_bytes = isinstance(data, bytes)
     if isinstance(data, bytes):
-        wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        wide = data[:2] in WIDE
         data = decode(data) if wide else data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
         is_bytes = not wide
-    if data.startswith("MSH") and _SEVERAL.search(data) is None:  # one message, as nearly always
-        return Batch([decode(data.encode("latin-1")) if is_bytes else data])
+    if not is_bytes and _is_one(data):
+        return Batch([data])
     reader = _Reader(is_bytes)
     for line in _ENDS.split(data):
-        reader.take(line.strip(_AROUND))
+        reader.take(_bare(line))
     return reader.done()
+
+
+def _bare(line: str) -> str:
+    """A line without what is around it; files that were put together have a byte order mark in the midst of them."""
+    line = line.lstrip(_BEFORE)
+    while line.startswith(_MARK_AS_LATIN):
+        line = line[len(_MARK_AS_LATIN) :].lstrip(_BEFORE)
+    return line.rstrip(_MARKS)
+
+
+def _begins(line: str, *names: str) -> bool:
+    """Whether it is one of these. Their delimiter is ASCII: other bytes are nothing before the charset is known."""
+    sign = line[3:4]
+    return line[:3] in names and sign.isascii() and not sign.isalnum()
+
+
+def _is_one(data: str) -> bool:
+    """Whether it is one message in the form that one is kept in, as nearly all are; others are looked at closely."""
+    if not _begins(data, "MSH") or not data.endswith("\r"):
+        return False
+    for sign in _MORE:  # noqa: SIM110  (each message comes by here)
+        if sign in data:
+            return False
+    return True
 
 
 class _Reader:
@@ -69,21 +99,20 @@ class _Reader:
         """One line without what is around it."""
         if not line:
             return
-        name = line[:3]
-        if name == "MSH" and not line[3:4].isalnum():
+        if _begins(line, "MSH"):
             self._finish()
             self._begin(line)
-        elif name in _HEADERS and not line[3:4].isalnum():
+        elif _begins(line, *_HEADERS):
             self._finish()
             self._header(line)
-        elif name in _TRAILERS and not line[3:4].isalnum():
+        elif _begins(line, *_TRAILERS):
             self._finish()
             self._trailer(line)
         elif self._lines:
             self._lines.append(line)
         elif not self._stray:
             self._stray = True  # said once, however much of it there is
-            self._say("100", f"{line[:LONGEST_SHOWN]!r} belongs to no message: a message begins with MSH", name)
+            self._say("100", f"{line[:LONGEST_SHOWN]!r} belongs to no message: a message begins with MSH", line[:3])
 
     def done(self) -> Batch:
         """What was found, once there are no more lines."""

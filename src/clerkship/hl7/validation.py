@@ -1,6 +1,5 @@
 """What the standard asks of a message: version, type and event, the order of its segments, its fields."""
 
-from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
@@ -61,10 +60,9 @@ def _flaws(message: Message) -> Iterator[Flaw]:
         yield from _field_flaws(head, 1, version)
         return
     names = [segment.name for segment in message.segments]
-    counts: Counter[str] = Counter()
     for misplaced in find_structure(version, structure).misplaced(names, MOST_FLAWS):
-        counts = Counter(names[: misplaced.at + 1])
-        yield Flaw("100", misplaced.text, misplaced.name[:3], max(1, counts[misplaced.name]))
+        count = names[: misplaced.at + 1].count(misplaced.name)
+        yield Flaw("100", misplaced.text, misplaced.name[:3], max(1, count))
     yield from _segment_flaws(message, version)
 
 
@@ -110,7 +108,27 @@ def _segment_flaws(message: Message, version: str) -> Iterator[Flaw]:
         name = segment.name
         if name[:1] != "Z":
             counts[name] = number = counts.get(name, 0) + 1
-            yield from _field_flaws(segment, number, version)
+            if name == "OBX" or not _is_clean(segment, version):
+                yield from _field_flaws(segment, number, version)
+
+
+def _is_clean(segment: Segment, version: str) -> bool:
+    """Whether there is nothing that `_field_flaws` would say."""
+    shape = find_shape(version, segment.name)
+    if shape is None:
+        return True
+    fields, delimiters = segment.fields, segment.delimiters
+    count, mark = len(fields), delimiters.repetition
+    for number in shape.required:
+        if number >= count or not fields[number][:1].isalnum():
+            return False
+    for number, rule in shape.fields:
+        if number >= count:
+            break
+        value = fields[number]
+        if value and ((mark and mark in value) or (rule.kind is not None and not fits(value, rule.kind, delimiters))):
+            return False
+    return True
 
 
 def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw]:
@@ -136,7 +154,9 @@ def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw
 
 def _is_empty(raw: str, delimiters: Delimiters) -> bool:
     """Whether there is nothing but delimiters."""
-    return not raw.strip(f"{delimiters.repetition}{delimiters.component}{delimiters.subcomponent}")
+    return not raw[:1].isalnum() and not raw.strip(
+        f"{delimiters.repetition}{delimiters.component}{delimiters.subcomponent}"
+    )
 
 
 def _value_flaws(segment: Segment, sequence: int, number: int, rule: FieldRule) -> Iterator[Flaw]:

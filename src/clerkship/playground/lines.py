@@ -4,7 +4,7 @@ import asyncio
 import importlib.util
 import os
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -68,14 +68,20 @@ class Seat:
 
     async def send(self, request: Request) -> Reply:
         """Ask it, as the agent."""
+        reply = self.ask(request)
+        return reply if isinstance(reply, Reply) else await reply
+
+    def ask(self, request: Request) -> Reply | Awaitable[Reply]:
+        """The same; the reply, where it is there at once."""
         exchange = Exchange(self.playground.id, self.sandbox.name, request, self.sandbox.token)
         if self.gateway.takes_time(exchange):
-            reply = await self.apart.do(self.playground.id, partial(self._handle, exchange))
-        else:
-            reply = self._handle(exchange)
-        if reply.way is not STRAIGHT and reply.way.delay:
-            await asyncio.sleep(reply.way.delay)
-        return reply
+            return self._in_time(exchange)
+        reply = self._handle(exchange)
+        return reply if reply.way is STRAIGHT or not reply.way.delay else _late(reply)
+
+    async def _in_time(self, exchange: Exchange) -> Reply:
+        """Somebody has to think first."""
+        return await _late(await self.apart.do(self.playground.id, partial(self._handle, exchange)))
 
     def _handle(self, exchange: Exchange) -> Reply:
         try:
@@ -102,6 +108,12 @@ class Seat:
                 tell(event.kind)
 
         self.playground.follow(hear)
+
+
+async def _late(reply: Reply) -> Reply:
+    if reply.way.delay:
+        await asyncio.sleep(reply.way.delay)
+    return reply
 
 
 @dataclass

@@ -5,7 +5,7 @@ the log, the faults and the limits are the same whichever way an agent takes.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from clerkship.model.frozen import Frozen
@@ -42,6 +42,10 @@ class Post(Protocol):
     @property
     def open(self) -> bool:
         """Whether its run goes on."""
+        ...
+
+    def ask(self, request: Request) -> Reply | Awaitable[Reply]:
+        """The same as `send`, for who is in a hurry: the reply, where it is there at once."""
         ...
 
     async def send(self, request: Request) -> Reply:

@@ -13,12 +13,18 @@ from clerkship.sandbox.exchange import Reply
 INTERNAL, NO_SUCH_VALUE = "207", "103"
 """HL7 table 0357."""
 HEAD_LIMIT = 65_536
+HEAD = 1000
+_SHORTEST = len(b"MSH|^")
 LONGEST_TEXT = 400
 _HEADS = (b"MSH", b"FHS", b"BHS")
 
 
 def facility_of(data: bytes) -> str:
     """MSH-6, its first component: who a message is for. Of a batch, what its headers say, or else its first message."""
+    if data.startswith(b"MSH") and len(data) > _SHORTEST:  # as nearly always
+        fields = data[:HEAD].split(data[3:4], 6)
+        if len(fields) > 6 and b"\r" not in fields[5] and (name := fields[5].split(data[4:5], 1)[0].strip()):
+            return name.decode("latin-1")
     for line in _head_lines(data):
         fields = line.split(line[3:4], 6)
         if len(fields) > 5 and (name := fields[5].split(line[4:5] or b"^", 1)[0].strip()):

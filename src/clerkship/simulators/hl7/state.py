@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from clerkship.events.event import Event
 from clerkship.hl7.ack import Ack, acknowledge, read_ack
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import Message, parse
+from clerkship.hl7.message import Message, Segment, parse, read_head
 from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.state import Act, State
 from clerkship.simulators.hl7.config import Hl7Config
@@ -123,7 +123,7 @@ class Hl7State(State):
             return self._receive_ack(act, message)
         verdict = weigh(message, self.settings, around)
         if verdict.good:
-            known = self._known.get(_key(message))
+            known = self._known.get(_key(message.head))
             if known is not None and known.text == message.render:
                 return self._repeat(act, message, verdict)
             if known is not None:
@@ -287,7 +287,7 @@ class Hl7State(State):
         type = f"{event.kind.split('.')[1].upper()}^{sent.trigger}".removesuffix("^")
         kept = Outgoing(event.seq, event.at, sent.control_id, type, sent.ack, (), sent.message)
         self.sent.append(kept)
-        self._known[_key(parse(sent.message.partition("\r")[0]))] = kept
+        self._known[_key(read_head(sent.message))] = kept
 
     def _let_go(self, objected: MessageObjected) -> None:
         """It counts as not taken, and may be sent again."""
@@ -319,9 +319,9 @@ def _words(said: Ack) -> str:
     return said.text or "; ".join(error.text for error in said.errors if error.text)
 
 
-def _key(message: Message) -> Key:
+def _key(head: Segment) -> Key:
     """A control id is its sender's own (HL7 v2.5.1 §2.15.9.10)."""
-    return message.head.raw(3), message.head.raw(4), message.control_id
+    return head.raw(3), head.raw(4), head.text(10)
 
 
 def type_of(message: Message) -> str:
