@@ -366,7 +366,8 @@ with the flows of `data/` beside that. Where there is none, that is said. Files 
 
 def _assertions(catalog: Registered) -> str:
     sections = "\n".join(
-        f"## {name}\n\n{_doc(model)}\n\n{_shorthand(model.shorthand)}{_fields(model)}{_inner(model)}"
+        f"## {name}\n\n{_doc(model)}\n\n{_aliases(model.aliases)}{_shorthand(model.shorthand)}"
+        f"{_fields(model)}{_inner(model)}"
         for name, model in catalog.assertions.items()
     )
     return f"""{HEAD}
@@ -379,6 +380,10 @@ an error of that criterion alone.
 {which_are_whose(catalog)}
 {sections}
 {differences(catalog)}"""
+
+
+def _aliases(names: Sequence[str]) -> str:
+    return f"Also called {', '.join(f'`{name}`' for name in names)}.\n\n" if names else ""
 
 
 def _shorthand(field: str | None) -> str:
@@ -444,7 +449,10 @@ has, where there is something to make them of:
 
 
 def _steps(catalog: Registered) -> str:
-    sections = "\n".join(f"## {name}\n\n{_doc(model)}\n\n{_fields(model)}" for name, model in catalog.steps.items())
+    sections = "\n".join(
+        f"## {name}\n\n{_doc(model)}\n\n{_aliases(model.aliases)}{_fields(model)}"
+        for name, model in catalog.steps.items()
+    )
     return f"""{HEAD}
 # Steps
 
@@ -775,7 +783,7 @@ def _default(value: object) -> str:
         return ""
     if isinstance(value, BaseModel):
         return ""
-    return f"`{value}`"
+    return f"`[{', '.join(map(str, value))}]`" if isinstance(value, tuple) else f"`{value}`"
 
 
 def _type(annotation: Any) -> str:

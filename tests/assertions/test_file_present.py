@@ -1,5 +1,6 @@
 """`file_present`: the right file is there at the end, with the right content."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +9,9 @@ from pydantic import ValidationError
 from clerkship.assertions.contract import Check
 from clerkship.events.evidence import NoSuchSandbox
 from clerkship.simulators.files.assertions.file_present import FilePresent
-from tests.assertions.story import Story
+from clerkship.simulators.files.events import FileWritten
+from clerkship.simulators.files.state import FilesState
+from tests.assertions.story import START, Story
 
 FILES = {
     "out/a.json": b'{"mrn": "1", "status": "received", "lines": [{"code": 7}]}',
@@ -76,7 +79,9 @@ def test_the_best_file_is_compared_field_by_field_and_counts_in_part() -> None:
     found = check({"path": "out/*", "fields": fields})
     assert not found.passed
     assert found.score == pytest.approx(2 / 3)
-    assert found.detail == "out/a.json is there, but not as expected"
+    assert found.detail == (
+        "out/a.json is there (the nearest of 3), but not as expected: by is (absent), expected exists true"
+    )
     assert [(row.path, row.expected, row.actual, row.passed) for row in found.evidence] == [
         ("mrn", "1", "1", True),
         ("status", "received", "received", True),
@@ -103,6 +108,200 @@ def test_a_drop_that_is_not_there_is_an_error_not_a_verdict(sandbox: str | None,
     story = Story().holds("drop", FILES).holds("other", {})
     with pytest.raises(NoSuchSandbox, match=message):
         FilePresent(path="x", sandbox=sandbox).check(story.evidence())
+
+
+CSV = b'\xef\xbb\xbfmrn;name;k;when\r\n007;"Lopez; Maria";4.20;20260302\r\n\r\n008;Ben;;2026-03-01\r\n'
+HL7 = (
+    b"FHS|^~\\&\rBHS|^~\\&\r"
+    b"MSH|^~\\&|LAB|X|EHR|Y|20260302||ORU^R01|1|P|2.5.1\rPID|1||M1^^^A~M2^^^B||LOPEZ^MARIA\rOBX|1|NM|K||4.2\r"
+    b"MSH|^~\\&|LAB|X|EHR|Y|20260302||ORU^R01|2|P|2.5.1\rPID|1||M9||BEN\rBTS|2\rFTS|1\r"
+)
+READ = {
+    "out/a.csv": CSV,
+    "out/one.txt": b"only\n1\n",
+    "in/a.hl7": HL7,
+    "latin.csv": "næme\nMøller\n".encode("latin-1"),
+    "wide.csv": "a\tb\n1\t2\n".encode("utf-16"),
+    "ragged.csv": b"a,b\n1,2\n1\n",
+    "twice.csv": b"a,a\n1,2\n",
+    "quotes.csv": b'a,b\n"1"x,2\n',
+    "empty.csv": b"",
+    "nul.csv": b"a,b\n\0,1\n",
+    "cell.csv": b"a,b\n1," + b"x" * 200_000 + b"\n",
+    "deep.json": b"[" * 900 + b"]" * 900,
+    "deeper.json": b"[" * 100_000,
+    "mark.json": b'\xef\xbb\xbf{"a": 5}',
+    "not.hl7": b"PID|1\r",
+    "odd.hl7": b"MSH|||\r",
+}
+
+
+def look(args: Any) -> Check:
+    """The check of a drop with files of all sorts."""
+    return FilePresent.model_validate(args).check(Story().holds("drop", READ).evidence())
+
+
+def field(path: str, expected: Any) -> dict[str, Any]:
+    """One expectation."""
+    return {"path": path, "expected": expected}
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "fields"),
+    [
+        ("out/a.csv", "csv", [field("rows[0].mrn", "007"), field("[0].name", "Lopez; Maria"), field("1.name", "Ben")]),
+        ("out/a.csv", "csv", [field("rows", 2), field("columns", ["mrn", "name", "k", "when"])]),
+        ("out/a.csv", "csv", [field("columns[1]", "name"), field("columns", {"contains": "k"})]),
+        ("out/a.csv", "csv", [field("[0].mrn", 7), field("[0].k", 4.2), field("[0].k", {"gt": 4, "lt": 5})]),
+        ("out/a.csv", "csv", [field("[0].when", {"gte": "2026-03-02"}), field("[1].when", {"lt": "2026-03-02"})]),
+        ("out/a.csv", "csv", [field("[*].name", "Ben"), field("[*].name", {"not": "Ada"})]),
+        ("out/a.csv", "csv", [field("[1].k", ""), field("[1].k", None), field("[1].k", {"exists": False})]),
+        ("out/a.csv", "csv", [field("[2].k", {"exists": False}), field("[0].none", {"exists": False})]),
+        ("out/one.txt", "csv", [field("[0].only", "1"), field("columns", ["only"])]),
+        ("wide.csv", "csv", [field("[0].b", 2)]),
+        ("mark.json", "json", [field("a", 5)]),
+        ("in/a.hl7", "hl7", [field("PID.5.1", "LOPEZ"), field("OBX.5", {"gt": 4}), field("PID.3[2].1", "M2")]),
+        ("in/a.hl7", "hl7", [field("PID.3[*].1", "M2"), field("MSH.7", {"gte": "2026-03-01"})]),
+        ("in/a.hl7", "hl7", [field("MSH.10", 2), field("PID.5.1", "BEN"), field("OBX.5", {"exists": False})]),
+    ],
+)
+def test_a_file_is_looked_into(path: str, form: str, fields: list[dict[str, Any]]) -> None:
+    found = look({"path": path, "parse": form, "fields": fields})
+    assert (found.passed, found.score) == (True, 1.0), found.detail
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "one"),
+    [
+        ("out/a.csv", "csv", field("[0].mrn", "7")),
+        ("out/a.csv", "csv", field("[0].mrn", {"not": 7})),
+        ("out/a.csv", "csv", field("[0].none", "")),
+        ("out/a.csv", "csv", field("[*].name", {"not": "Ben"})),
+        ("out/a.csv", "csv", field("rows", 3)),
+        ("in/a.hl7", "hl7", field("PID.5.1", "lopez")),
+        ("in/a.hl7", "hl7", field("ZZZ.1", "x")),
+        ("mark.json", "json", field("a", "5")),
+    ],
+)
+def test_a_value_that_differs_fails(path: str, form: str, one: dict[str, Any]) -> None:
+    assert look({"path": path, "parse": form, "fields": [one]}).score == 0.0
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "reason"),
+    [
+        ("ragged.csv", "csv", "it is not CSV: line 3 has 1 cells, and the header 2"),
+        ("twice.csv", "csv", "it is not CSV that can be looked into: its header has 'a' twice"),
+        ("quotes.csv", "csv", "it is not CSV: line 2: "),
+        ("empty.csv", "csv", "it is not CSV: it has no header"),
+        ("nul.csv", "csv", "it is not CSV: it has a NUL in it"),
+        ("cell.csv", "csv", "it is not CSV: line 2: field larger than field limit"),
+        ("latin.csv", "csv", "it is not UTF-8 text"),
+        ("deep.json", "json", "it is JSON that is nested too deep to be looked into"),
+        ("deeper.json", "json", "it is not JSON"),
+        ("empty.csv", "json", "it is not JSON but empty"),
+        ("out/a.csv", "json", "it is not JSON"),
+        ("not.hl7", "hl7", "it is not HL7: no message begins in it with MSH"),
+        ("odd.hl7", "hl7", "it is not HL7: MSH-1 and MSH-2 do not name the delimiters"),
+    ],
+)
+def test_a_file_that_is_something_else_fails_and_says_so(path: str, form: str, reason: str) -> None:
+    fields = {"csv": "[0].a", "json": "a", "hl7": "PID.3"}
+    found = look({"path": path, "parse": form, "fields": [field(fields[form], {"exists": False})]})
+    assert (found.passed, found.score) == (False, 0.0)
+    assert found.detail.startswith(f"{path} is there, but not as expected ({reason}")
+    assert not look({"path": path, "parse": form}).passed
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "hl7"])
+def test_a_file_too_large_is_not_read(form: str) -> None:
+    data = b"MSH|^~\\&|\r" + b"a\r" * 10_000_001
+    story = Story().holds("drop", {"big": data})
+    found = FilePresent.model_validate({"path": "big", "parse": form}).check(story.evidence())
+    assert found.detail.startswith("big is there, but not as expected (it is too large to be looked into: 20,")
+
+
+def test_a_file_of_very_many_parts_is_not_read() -> None:
+    lines = b"MSH|^~\\&|\r" + b"a\r" * 500_001
+    story = Story().holds("drop", {"big": b"a,b\n" + b",\n" * 1_000_001, "lines": lines})
+    found = FilePresent.model_validate({"path": "big", "parse": "csv"}).check(story.evidence())
+    assert "it has more than 2,000,000 cells" in found.detail
+    found = FilePresent.model_validate({"path": "lines", "parse": "hl7"}).check(story.evidence())
+    assert "it has more than 500,000 lines" in found.detail
+
+
+def test_an_encoding_is_what_it_is_said_to_be() -> None:
+    args = {"path": "latin.csv", "encoding": "latin-1", "row": {"næme": "Møller"}}
+    assert look(args).passed
+    assert look({"path": "latin.csv", "encoding": "latin-1", "text": {"contains": "Møller"}}).passed
+    assert not look({"path": "latin.csv", "text": {"contains": "Møller"}}).passed
+
+
+def test_some_row_has_all_of_it() -> None:
+    assert look({"path": "out/a.csv", "row": {"mrn": "007", "k": {"gte": 4}}}).passed
+    found = look({"path": "out/a.csv", "row": {"mrn": "008", "k": {"gte": 4}, "name": "Ben"}})
+    assert not found.passed
+    assert found.score == pytest.approx(2 / 3)
+    assert found.detail == "out/a.csv is there, but not as expected: rows[1].k is '', expected at least 4"
+    assert not look({"path": "out/one.txt", "row": {"mrn": "008"}}).passed
+
+
+def test_what_differs_is_told_also_where_files_are_counted() -> None:
+    found = look({"path": "out/*", "parse": "csv", "fields": [field("columns", {"contains": "mrn"})], "count": 2})
+    assert found.detail == (
+        "files that fit out/*: out/a.csv (expected 2); out/one.txt is not as expected: "
+        "columns is [\"only\"], expected contains 'mrn'"
+    )
+
+
+def test_a_misspelt_path_is_told_the_nearest_file() -> None:
+    assert "none (nearest is out/a.csv); there is" in look("outt/a.csv").detail
+
+
+def test_none_is_absent() -> None:
+    assert look({"path": "gone/*", "none": True}).passed
+    assert not look({"path": "out/*", "none": True}).passed
+    assert look({"path": "out/*", "none": True, "row": {"mrn": "nobody"}}).passed
+
+
+def test_when_it_was_modified_and_whether_it_is_whole() -> None:
+    story = Story().holds("drop", {"old.txt": b""})
+    state = story.states["drop"]
+    assert isinstance(state, FilesState)
+    state.apply(story.wrote("new.txt"))
+    then = (START - timedelta(days=3)).isoformat()
+    half = FileWritten(path="half.txt", size=1, data=b"x", complete=False, modified=then)
+    state.apply(story.tell(half, source="drop"))
+    evidence = story.evidence()
+
+    def passes(args: Any) -> bool:
+        return FilePresent.model_validate(args).check(evidence).passed
+
+    assert passes({"path": "new.txt", "modified": {"gte": "2026-03-02T09:00:00Z"}, "complete": True})
+    assert passes({"path": "half.txt", "modified": {"within": {"of": "2026-02-27T09:00:00Z", "by": "1s"}}})
+    assert passes({"path": "half.txt", "complete": False})
+    assert not passes({"path": "half.txt", "complete": True})
+    assert passes({"path": "*", "complete": True, "count": 2})
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"path": "a", "parse": "hl7", "fields": [field("pid.5", "x")]},
+        {"path": "a", "parse": "csv", "fields": [field("mrn", "x")]},
+        {"path": "a", "parse": "text", "fields": [field("mrn", "x")]},
+        {"path": "a", "parse": "json", "row": {"a": 1}},
+        {"path": "a", "parse": "xml"},
+        {"path": "a", "encoding": "rot13"},
+        {"path": "a", "encoding": "idna"},
+        {"path": "a", "encoding": "a\0b"},
+        {"path": "a", "count": 1, "none": True},
+        {"path": "a", "row": {"a": {"matchs": "b"}}},
+    ],
+)
+def test_what_could_only_fail_is_refused_at_load(args: Any) -> None:
+    with pytest.raises(ValidationError):
+        FilePresent.model_validate(args)
 
 
 @pytest.mark.parametrize("args", [{}, "", {"path": "a", "absent": "yes"}, {"path": "a", "txt": "b"}])

@@ -1,6 +1,7 @@
 """`file_was_read`: the agent read a file, at any time."""
 
 import pytest
+from pydantic import ValidationError
 
 from clerkship.simulators.files.assertions.file_was_read import FileWasRead
 from tests.assertions.story import Story
@@ -39,6 +40,30 @@ def test_a_failure_shows_what_was_read(story: Story) -> None:
     assert found.detail == "the agent read hours.json, inbox/a-K.csv"
     assert found.evidence[0].actual == ["hours.json", "inbox/a-K.csv"]
     assert FileWasRead.model_validate("x").check(Story().evidence()).detail == "the agent read no file"
+
+
+@pytest.mark.parametrize(
+    ("args", "passed", "detail"),
+    [
+        ({"path": "inbox/*", "count": 1}, True, "the agent read inbox/a-K.csv once (expected 1)"),
+        (
+            {"path": "*", "count": {"gte": 2}},
+            True,
+            "the agent read inbox/a-K.csv, hours.json 2 times (expected at least 2)",
+        ),
+        ({"path": "inbox/secret.txt", "none": True}, True, "the agent read inbox/secret.txt never (expected 0)"),
+        ({"path": "inbox/*", "none": True}, False, "the agent read inbox/a-K.csv once (expected 0)"),
+        ({"path": "inbox/a-K.csv", "count": 2}, False, "the agent read inbox/a-K.csv once (expected 2)"),
+    ],
+)
+def test_how_often_may_matter(story: Story, args: object, passed: bool, detail: str) -> None:
+    found = FileWasRead.model_validate(args).check(story.evidence())
+    assert (found.passed, found.detail) == (passed, detail)
+
+
+def test_so_often_and_never_do_not_go_together() -> None:
+    with pytest.raises(ValidationError, match="do not go together"):
+        FileWasRead.model_validate({"path": "a", "none": True, "count": 1})
 
 
 def test_a_failure_does_not_list_thousands() -> None:

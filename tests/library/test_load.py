@@ -847,6 +847,10 @@ def test_a_field_that_no_such_event_has_is_found_at_load(tmp_path: Path) -> None
         load(tmp_path, Registered())
     assert [(problem.line, problem.message, problem.hint) for problem in caught.value.problems] == [
         (5, "`files.file.written` has no field `pth`", "did you mean `path`?"),
-        (6, "`files.*` has no field `nowhere`", "known: count, data, path, prefix, size"),
+        (
+            6,
+            "`files.*` has no field `nowhere`",
+            "known: complete, count, data, modified, path, prefix, replaced, size, to",
+        ),
         (7, "`files.file.read` has no field `paths`", "did you mean `path`?"),
     ]

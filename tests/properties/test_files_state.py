@@ -17,6 +17,7 @@ from clerkship.simulators.files.state import FilesState
 
 NAMES = st.sampled_from(["a", "a-b", "a b", "ä", "a\u0308", "A", "0"])
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
+FOLDERS = st.one_of(st.just(""), PATHS)
 DATA = st.binary(max_size=20)
 BASE = {"a/a": b"from the dataset", "0": b"this too", "ä/A/0": b""}
 QUOTA = 60
@@ -70,7 +71,8 @@ class FileDrop(RuleBasedStateMachine):
 
     def inside(self, folder: str) -> list[str]:
         """All that is below."""
-        return [path for path in (*self.files, *self.folders) if path.startswith(f"{folder}/")]
+        start = f"{folder}/" if folder else ""
+        return [path for path in (*self.files, *self.folders) if path.startswith(start)]
 
     @rule(path=PATHS, data=DATA)
     def write(self, path: str, data: bytes) -> None:
@@ -167,32 +169,30 @@ class FileDrop(RuleBasedStateMachine):
         if self.is_there(path):
             assert orjson.loads(self.send("GET", f"/stat/{path}").body)["modified"] == "2020-02-03T04:05:06+00:00"
 
-    @rule(folder=PATHS, after=PATHS, count=st.integers(1, 4))
+    @rule(folder=FOLDERS, after=PATHS, count=st.integers(1, 4))
     def page(self, folder: str, after: str, count: int) -> None:
         """A page of a listing is that part of the whole."""
-        below = sorted(path for path in self.files if path.startswith(f"{folder}/"))
-        reply = orjson.loads(
-            self.send("GET", "/files", prefix=folder, after=f"{folder}/{after}", count=str(count)).body
-        )
-        assert [file["path"] for file in reply["files"]] == [path for path in below if path > f"{folder}/{after}"][
-            :count
-        ]
+        start = f"{folder}/" if folder else ""
+        below = sorted(path for path in self.files if path.startswith(start))
+        reply = orjson.loads(self.send("GET", "/files", prefix=folder, after=start + after, count=str(count)).body)
+        assert [file["path"] for file in reply["files"]] == [path for path in below if path > start + after][:count]
 
-    @rule(folder=PATHS, count=st.integers(1, 3))
+    @rule(folder=FOLDERS, count=st.integers(1, 3))
     def look_into(self, folder: str, count: int) -> None:
         """Page by page, each thing once."""
-        if folder not in self.folders:
+        if folder and folder not in self.folders:
             assert self.send("GET", f"/folders/{folder}").status == (409 if folder in self.files else 404)
             return
         seen: list[str] = []
         after = ""
         while True:
-            reply = orjson.loads(self.send("GET", f"/folders/{folder}", after=after, count=str(count)).body)
+            reply = orjson.loads(self.send("GET", f"/folders/{folder}".rstrip("/"), after=after, count=str(count)).body)
             seen += [entry["name"] + "/" * entry["folder"] for entry in reply["entries"]]
             after = reply.get("next", "")
             if not after:
                 break
-        direct = [path.removeprefix(f"{folder}/") + "/" * (path in self.folders) for path in self.inside(folder)]
+        start = f"{folder}/" if folder else ""
+        direct = [path.removeprefix(start) + "/" * (path in self.folders) for path in self.inside(folder)]
         assert seen == sorted(name for name in direct if "/" not in name[:-1])
 
     @rule(path=GARBAGE, method=st.sampled_from(["PUT", "GET", "DELETE"]))

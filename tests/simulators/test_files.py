@@ -1,14 +1,62 @@
 """The rules of a file drop."""
 
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import pytest
+from pydantic import ValidationError
+
 from clerkship.conformance.rig import Rig
-from clerkship.sandbox.exchange import Request
+from clerkship.kit.wall import perf_counter
+from clerkship.model.dataset import Dataset
+from clerkship.model.environment import Environment, Reaction, Simulator
+from clerkship.playground.doors import InProcessDoor
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.playground import Playground, Room
+from clerkship.sandbox.door import Refused
+from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators.files import SPEC
-from clerkship.simulators.files.config import FilesConfig
+from clerkship.simulators.files.config import FilesConfig, dated
+from clerkship.simulators.files.handle import Files
+from clerkship.simulators.files.state import FilesState
+from clerkship.simulators.files.tree import Shelf
+
+MANY = 100_000
+
+
+def rig_of(files: dict[str, bytes] | None = None, **config: Any) -> Rig:
+    """A drop over some files, told something."""
+    rig = Rig(SPEC)
+    base = SPEC.prepare([Dataset(name="base", type="files", files=files or {})])
+    rig.rooms = {"box": Room(SPEC, FilesConfig(**config), base)}
+    rig.playground.sandboxes = Playground(rig.playground.environment, rig.rooms, "x").sandboxes
+    return rig
+
+
+def handle(playground: Playground) -> Files:
+    """As an agent holds it that asks for no address."""
+    return Files(InProcessDoor(Gateway(), playground, "box", str))
+
+
+def rename(rig: Rig, path: str, to: str, **more: Any) -> Reply:
+    """Give something another path."""
+    return rig.send(Request("POST", "/rename", body=orjson.dumps({"from": path, "to": to, **more})))
+
+
+def modified(rig: Rig, path: str) -> str:
+    """When something was last changed."""
+    found: str = orjson.loads(rig.send(Request("GET", f"/stat/{path}")).body)["modified"]
+    return found
+
+
+def code(reply: Reply) -> tuple[int, str]:
+    """How something was refused."""
+    return reply.status, orjson.loads(reply.body)["error"]["code"]
 
 
 def test_limits_are_refused_in_https_own_words() -> None:
-    rig = Rig(SPEC)
-    rig.playground.sandboxes["box"].state.config = FilesConfig(max_file=10, quota=15)
+    rig = rig_of(max_file=10, quota=15)
     assert rig.send(Request("PUT", "/files/a", body=b"x" * 11)).status == 413
     assert rig.send(Request("PUT", "/files/a", body=b"x" * 10)).status == 201
     assert rig.send(Request("PUT", "/files/b", body=b"x" * 10)).status == 507
@@ -17,14 +65,255 @@ def test_limits_are_refused_in_https_own_words() -> None:
     assert rig.send(Request("PUT", "/files/b", body=b"x" * 10)).status == 201
 
 
-def test_a_read_only_drop_refuses_the_agent() -> None:
-    rig = Rig(SPEC)
-    rig.playground.sandboxes["box"].state.config = FilesConfig(read_only=True)
-    assert rig.send(Request("PUT", "/files/a", body=b"x")).status == 403
+def test_what_is_replaced_no_longer_counts() -> None:
+    rig = rig_of(quota=15)
+    rig.send(Request("PUT", "/files/a", body=b"x" * 8))
+    rig.send(Request("PUT", "/files/b", body=b"x" * 7))
+    assert rename(rig, "a", "b", replace=True).status == 204
+    assert rig.send(Request("PUT", "/files/a", body=b"x" * 8)).status == 507
+    assert rig.send(Request("PUT", "/files/a", body=b"x" * 7)).status == 201
+
+
+def test_limits_may_be_what_a_partner_sends_and_no_more() -> None:
+    FilesConfig(max_file=1_000_000_000, quota=10_000_000_000)
+    for wrong in ({"max_file": 1_000_000_001}, {"quota": 10_000_000_001}, {"folders": ["a/../b"]}, {"folders": [""]}):
+        with pytest.raises(ValidationError):
+            FilesConfig.model_validate(wrong)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        Request("PUT", "/files/a", body=b"x"),
+        Request("PUT", "/files/there", body=b"x"),
+        Request("DELETE", "/files/there"),
+        Request("PATCH", "/files/there", body=b'{"modified": "2026-01-01T00:00:00Z"}'),
+        Request("PUT", "/folders/new"),
+        Request("DELETE", "/folders/inbox"),
+        Request("POST", "/rename", body=b'{"from": "there", "to": "here"}'),
+    ],
+)
+def test_a_read_only_drop_refuses_the_agent(request_: Request) -> None:
+    rig = rig_of({"there": b"x"}, read_only=True)
+    before = rig.dump()
+    assert code(rig.send(request_)) == (403, "read_only")
+    assert rig.dump() == before
+    assert rig.send(Request("GET", "/files/there")).body == b"x"
+
+
+NAMES = [
+    "a b.txt",
+    "été.csv",
+    "日本.txt",
+    "e\u0301t\u00e9",
+    "R\u202fM.png",
+    "..a",
+    "...",
+    "-rf",
+    "a\\b",
+    "a:b",
+    "~",
+    "x" * 255,
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_those_of_a_file_system(name: str) -> None:
+    rig = rig_of()
+    with rig:
+        assert rig.send_http(Request("PUT", f"/files/inbox/{name}", body=name.encode())).status == 201
+        assert rig.send_http(Request("GET", f"/files/inbox/{name}")).body == name.encode()
+        [entry] = orjson.loads(rig.send_http(Request("GET", "/folders/inbox")).body)["entries"]
+        assert entry["name"] == name
+
+
+def test_names_that_look_alike_are_two() -> None:
+    rig = rig_of()
+    for name in ("été", "e\u0301te\u0301", "Été"):
+        assert rig.send(Request("PUT", f"/files/{name}", body=b"")).status == 201
+
+
+BAD = [
+    "a\0b",
+    "a\x7fb",
+    "a\u0085b",
+    "a\u2028b",
+    "x" * 256,
+    "é" * 128,
+    "/".join("x" * 200 for _ in range(6)),
+    "a/./b",
+    "a//b",
+]
+
+
+@pytest.mark.parametrize("path", BAD)
+def test_names_that_are_none_are_refused(path: str) -> None:
+    rig = rig_of()
+    for asked in (
+        Request("PUT", f"/files/{path}", body=b"x"),
+        Request("PUT", f"/folders/{path}"),
+        Request("GET", f"/stat/{path}"),
+        Request("POST", "/rename", body=orjson.dumps({"from": path, "to": "a"})),
+        Request("GET", "/files", {"prefix": path}),
+        Request("GET", "/folders", {"after": path}),
+    ):
+        assert code(rig.send(asked)) == (400, "bad_path"), asked
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b'{"from": "a"}', b'{"from": "a", "to": 5}', b'{"from": "a", "to": "b", "replace": "yes"}', b"\xff"],
+)
+def test_a_rename_that_says_nothing_sensible_is_told_what_would(body: bytes) -> None:
+    reply = rig_of({"a": b""}).send(Request("POST", "/rename", body=body))
+    assert code(reply) == (400, "bad_body")
+    assert b'expected {\\"from\\": \\"inbox/a.csv\\"' in reply.body
+
+
+@pytest.mark.parametrize("value", ["yesterday", "2026-03-02T09:00:00", "0001-01-01T00:00:00+14:00", "", None, True])
+def test_a_time_that_is_none_is_refused(value: Any) -> None:
+    rig = rig_of({"a": b""})
+    assert code(rig.send(Request("PATCH", "/files/a", body=orjson.dumps({"modified": value})))) == (400, "bad_body")
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "x", "1.5", "²", "9" * 400, "1000001", ""])
+def test_a_count_that_is_none_is_refused(count: str) -> None:
+    for path in ("/files", "/folders"):
+        assert code(rig_of().send(Request("GET", path, {"count": count}))) == (400, "bad_count")
+
+
+def test_times_are_those_of_the_clock_unless_said_otherwise() -> None:
+    environment = Environment(name="x", simulators={"box": Simulator(kind="files")})
+    rig = rig_of({"in/old": b"", "x": b""}, modified="2026-01-05T10:00:00+01:00")
+    assert modified(rig, "in/old") == modified(rig, "in") == "2026-01-05T10:00:00+01:00"
+    assert dated(FilesConfig(), environment).modified == environment.now
+    rig.playground.advance(timedelta(hours=1))
+    rig.send(Request("PUT", "/files/in/new", body=b"x"))
+    written = modified(rig, "in/new")
+    assert modified(rig, "in") == written
+    rig.playground.advance(timedelta(hours=1))
+    rig.send(Request("PUT", "/files/in/new", body=b"again"))
+    assert modified(rig, "in/new") > written
+    assert modified(rig, "in") == written  # nothing came or went
+    rig.send(Request("PATCH", "/files/in/new", body=b'{"modified": "2020-01-01T00:00:00+01:00"}'))
+    rename(rig, "in/new", "archive/new")
+    assert modified(rig, "archive/new") == "2019-12-31T23:00:00+00:00"
+    assert modified(rig, "in") == modified(rig, "archive") > written
+
+
+def test_a_folder_moves_with_all_that_is_known_of_what_is_in_it() -> None:
+    rig = rig_of({"in/deep/er/old": b"old"}, quota=10)
+    rig.send(Request("PUT", "/files/in/half", headers={"x-clerkship-incomplete": "true"}, body=b"12345"))
+    rig.send(Request("PATCH", "/files/in/deep/er/old", body=b'{"modified": "2020-01-01T00:00:00Z"}'))
+    assert rename(rig, "in", "archive/in").status == 204
+    state = rig.playground.sandboxes["box"].state
+    assert isinstance(state, FilesState)
+    assert list(state.paths()) == ["archive/in/deep/er/old", "archive/in/half"]
+    assert (state.incomplete, state.used) == ({"archive/in/half"}, 5)
+    assert modified(rig, "archive/in/deep/er/old") == "2020-01-01T00:00:00+00:00"
+    assert code(rig.send(Request("GET", "/folders/in"))) == (404, "no_such_folder")
+    assert rig.send(Request("PUT", "/files/in", body=b"a file now")).status == 507
+    assert rig.send(Request("PUT", "/files/in", body=b"file")).status == 201
+
+
+def test_a_folder_that_a_file_stands_for_is_not_there() -> None:
+    rig = rig_of({"inbox": b"a file"})
+    assert rig.send(Request("GET", "/files/inbox")).body == b"a file"
+    assert code(rig.send(Request("GET", "/folders/inbox"))) == (409, "not_a_folder")
+    assert [e["name"] for e in orjson.loads(rig.send(Request("GET", "/folders")).body)["entries"]] == [
+        "archive",
+        "inbox",
+        "outbound",
+    ]
+
+
+def test_the_handle_has_a_verb_for_each() -> None:
+    rig = rig_of({"inbox/a.csv": b"1"})
+    drop = handle(Playground(rig.playground.environment, rig.rooms, "x"))
+    assert drop.list("inbox") == ["inbox/a.csv"]
+    drop.make_folder("archive/2026")
+    drop.rename("inbox/a.csv", "archive/2026/a.csv")
+    assert [entry["name"] for entry in drop.entries("archive/2026")] == ["a.csv"]
+    assert [entry["name"] for entry in drop.entries()] == ["archive", "inbox", "outbound"]
+    assert drop.stat("archive/2026/a.csv")["size"] == 1
+    assert drop.read_text("archive/2026/a.csv") == "1"
+    drop.delete("archive/2026/a.csv")
+    drop.remove_folder("archive/2026")
+    with pytest.raises(Refused, match="404"):
+        drop.stat("archive/2026")
+
+
+def test_a_copy_is_kept_of_all_that_happens() -> None:
+    simulators = {"box": Simulator(kind="files"), "copy": Simulator(kind="files")}
+    reactions = (Reaction.model_validate("box.* -> copy"),)
+    environment = Environment(name="x", simulators=simulators, reactions=reactions)
+    rooms = {name: Room(SPEC, FilesConfig(), Shelf()) for name in simulators}
+    playground = Playground(environment, rooms, "x")
+    drop = handle(playground)
+    drop.make_folder("inbox/new")
+    drop.write("inbox/new/a", "1")
+    drop.write("inbox/b", "2")
+    drop.request("PATCH", "/files/inbox/b", body=b'{"modified": "2020-01-01T00:00:00Z"}')
+    drop.rename("inbox/new", "archive/old")
+    drop.rename("archive/old/a", "inbox/b", replace=True)
+    drop.make_folder("gone")
+    drop.remove_folder("gone")
+    drop.write("c", "3")
+    drop.delete("c")
+    one, other = (playground.sandboxes[name].state.dump() for name in ("box", "copy"))
+    assert one == other
+    assert not any(event.kind == "request.refused" for event in playground.log.events)
+
+
+def test_a_copy_lacks_what_it_cannot_have() -> None:
+    simulators = {"box": Simulator(kind="files"), "copy": Simulator(kind="files")}
+    reactions = (Reaction.model_validate("box.* -> copy"),)
+    environment = Environment(name="x", simulators=simulators, reactions=reactions)
+    rooms = {
+        "box": Room(SPEC, FilesConfig(), Shelf({"only/here": b""})),
+        "copy": Room(SPEC, FilesConfig(), Shelf({"only": b"a file"})),
+    }
+    playground = Playground(environment, rooms, "x")
+    drop = handle(playground)
+    drop.rename("only/here", "inbox/here")
+    drop.remove_folder("only")
+    drop.make_folder("only")
+    refused = [event.payload for event in playground.log.events if event.source == "copy"]
+    assert [getattr(payload, "code", "") for payload in refused] == ["exists"]
+    assert playground.broken is None
 
 
 def test_many_files_cost_as_much_each_as_few() -> None:
-    rig = Rig(SPEC)
+    rig = rig_of()
     for number in range(3000):
         assert rig.send(Request("PUT", f"/files/f{number % 50}/{number}.txt", body=b"x")).status == 201
     assert rig.send(Request("PUT", "/files/f1", body=b"x")).status == 409
+
+
+def test_a_hundred_thousand_files_in_one_folder_are_no_burden() -> None:
+    rig = rig_of({f"inbox/{number:06}.txt": b"x" for number in range(MANY)})
+    rig.send(Request("GET", "/stat/inbox"))  # where everything is, is found out once
+    began = perf_counter()
+    for number in range(200):
+        assert rig.send(Request("PUT", f"/files/inbox/new-{number}", body=b"y")).status == 201
+        reply = rig.send(Request("GET", "/folders/inbox", {"after": f"{number:06}.txt", "count": "10"}))
+        assert len(orjson.loads(reply.body)["entries"]) == 10
+        assert rename(rig, f"inbox/{number + 500:06}.txt", f"archive/{number}").status == 204
+        assert rig.send(Request("DELETE", f"/files/inbox/{number + 1000:06}.txt")).status == 204
+    small = perf_counter() - began
+    reply = rig.send_http(Request("GET", "/folders/inbox"))
+    large = perf_counter() - began - small
+    assert len(orjson.loads(reply.body)["entries"]) == MANY - 200
+    assert small < 4, "800 requests, each of which would take longer than this if it sorted everything"
+    assert large < 8
+
+
+def test_forks_share_what_was_found_out() -> None:
+    rig = rig_of({"inbox/a": b"x"})
+    room = rig.rooms["box"]
+    assert isinstance(room.base, Shelf)
+    forks = [Playground(rig.playground.environment, rig.rooms, "x") for _ in range(2)]
+    one, other = (fork.sandboxes["box"].state for fork in forks)
+    assert isinstance(one, FilesState)
+    assert isinstance(other, FilesState)
+    assert one.tree.names("inbox") is other.tree.names("inbox") is room.base.folders["inbox"]

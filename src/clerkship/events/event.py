@@ -56,9 +56,10 @@ def _plain(value: Any) -> Any:
 
 
 def _short(value: Any) -> Any:
-    """The same, but for bytes that will not stay in the line anyhow: they are not read as text to find that out."""
+    """The same of what may stand in a line. Bytes that are too long for one are a blob whatever they say, so they are
+    not read and written first: there may be a gigabyte of them."""
     if isinstance(value, bytes) and len(value) > INLINE_LIMIT:
-        raise TypeError("kept as a blob")
+        raise TypeError("too long for a line")
     return _plain(value)
 
 
@@ -99,9 +100,9 @@ def _body(value: Any) -> tuple[str, bytes]:
     """A field's own bytes, and how to read them back."""
     if isinstance(value, str):
         return "text", value.encode()
+    if isinstance(value, bytes) and len(value) > INLINE_LIMIT:
+        return "bytes", value
     if isinstance(value, bytes):
-        if len(value) > INLINE_LIMIT:
-            return "bytes", value
         try:
             value.decode()
         except UnicodeDecodeError:

@@ -38,20 +38,32 @@ class Filler:
             return [self.fill(value, [*path, number]) for number, value in enumerate(data)]
         return data
 
+    def fill_file(self, text: str, path: Path, complain: Callable[[int, str, str], None]) -> str:
+        """What a file says that is named at a path, its templates filled in; each mistake is reported where it is."""
+        if "{{" not in text and "{%" not in text:
+            return text
+        filled = self._filled(text, path, lambda bad, hint: complain(bad.at, bad.message, hint), alone=False)
+        return str(filled)
+
     def _fill_text(self, text: str, path: Path) -> Any:
+        return self._filled(text, path, lambda bad, hint: self.complain(path, bad.message, hint))
+
+    def _filled(
+        self, text: str, path: Path, complain: Callable[[BadTemplate, str], None], *, alone: bool = True
+    ) -> Any:
         if self.room < 0:
             self.failed = True
             self.pass_over(path)
             return text
         try:
-            value = _plain(render(text, self.values))
+            value = _plain(render(text, self.values, alone=alone))
         except BadTemplate as bad:
             self.failed = True
             if bad.unknown and bad.unknown in self.unbound:
                 self.pass_over(path)
             else:
                 hint = did_you_mean(bad.unknown, [*self.values, *self.unbound]) if bad.unknown else ""
-                self.complain(path, bad.message, hint or bad.hint)
+                complain(bad, hint or bad.hint)
             return text
         self.room -= len(orjson.dumps(value))
         if self.room < 0:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from clerkship.kit.memory import uncollected
 from clerkship.library import rasa
+from clerkship.library.beside import Beside
 from clerkship.library.bind import Filler
 from clerkship.library.catalog import Catalog
 from clerkship.library.check import Checker, Surroundings, surroundings
@@ -35,7 +36,6 @@ from clerkship.library.source import (
     Report,
     Unreadable,
     personas_above,
-    read_text,
 )
 from clerkship.library.yaml import Tree
 from clerkship.model.benchmark import Benchmark
@@ -106,6 +106,15 @@ class Loader:
             lambda name: self._is_unknown("dataset", name),
             lambda piece, path, *words: self.problem(piece.tree, [*piece.path, *path], *words),
             self._filler,
+        )
+
+        self._beside = Beside(
+            self.folder,
+            self.catalog,
+            self.datasets,
+            lambda: self._names("dataset"),
+            lambda name: self._is_unknown("dataset", name),
+            self.problem,
         )
 
     def load(self) -> Library:
@@ -362,7 +371,7 @@ class Loader:
         """One task, or with `for_each` one for each record, up to the first with a mistake: most are those of all."""
         name = self._environment_name(piece)
         environment = CONVERSATION if name is None else self.environments.get(name)
-        solution = self._solution(piece)
+        solution = self._beside.solution(piece)
         self._checker(piece).check_scopes(piece.fields)
         before = len(self.folder.report.problems)
         for bound in self._binder.bound(piece, (environment or CONVERSATION).now):
@@ -414,9 +423,10 @@ class Loader:
         """A scenario file is a task; what it says is checked where it says it."""
         name = self._environment_name(piece)
         environment = CONVERSATION if name is None else self.environments.get(name)
-        written = self._model(piece, ScenarioFile, piece.data)
-        self._checker(piece).check_scenario(self._expanded(piece, piece.data), self._surroundings(name))
-        solution = self._solution(piece)
+        data = self._beside.take_in(piece, piece.data) if isinstance(piece.data, dict) else piece.data
+        written = self._model(piece, ScenarioFile, data)
+        self._checker(piece).check_scenario(self._expanded(piece, data), self._surroundings(name))
+        solution = self._beside.solution(piece)
         if written is None or environment is None:
             return
         try:
@@ -498,6 +508,7 @@ class Loader:
             key: filler.fill(value, [*piece.path, key]) if key in _TEMPLATED else value
             for key, value in piece.data.items()
         }
+        filled = self._beside.take_in(piece, filled, filler)
         return filled | ({"entities": bound.entities} if bound.entities else {})
 
     def _filler(self, piece: Piece, values: Mapping[str, Any], unbound: set[str]) -> Filler:
@@ -512,21 +523,6 @@ class Loader:
                 self.folder.report.spoiled.add((spot.file, spot.line, spot.column))
 
         return Filler(values, unbound, note, pass_over)
-
-    def _solution(self, piece: Piece) -> str | None:
-        name = piece.fields.get("solution")
-        if not isinstance(name, str):
-            return None
-        try:
-            source = read_text(self.folder.beside(piece.file("solution"), name))
-            compile(source, name, "exec")
-        except Unreadable as unreadable:
-            self.problem(piece.tree, [*piece.path, "solution"], f"{name}: {unreadable.message}", unreadable.hint)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            self.problem(piece.tree, [*piece.path, "solution"], f"{name}: not Python: {error}")
-        else:
-            return source
-        return None
 
 
 def _call_at(path: list[int | str]) -> int:

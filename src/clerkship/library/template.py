@@ -41,6 +41,8 @@ class BadTemplate(Exception):
     def __init__(self, message: str, hint: str = "", *, unknown: str = "") -> None:
         super().__init__(f"{message}; {hint}" if hint else message)
         self.message, self.hint, self.unknown = message, hint, unknown
+        self.at = 0
+        """Where in the text its braces open."""
 
 
 Text = Callable[[Any], str]
@@ -102,26 +104,32 @@ FILTERS: dict[str, Filter] = {
 }
 
 
-def render(text: str, values: Mapping[str, Any]) -> Any:
-    """A text with every expression replaced; one that is nothing but an expression takes its value's type."""
-    if "{%" in text:
-        raise BadTemplate("statements ({% … %}) are not templates here", "only {{ name.path | filter }}")
-    parts: list[str] = []
-    size = end = 0
-    for count in range(MOST_EXPRESSIONS + 1):
-        start = text.find("{{", end)
-        if start < 0:
-            return "".join([*parts, text[end:]])
-        expression, after = _expression(text, start + 2)
-        value, as_text = _evaluate(expression, values)
-        if count == 0 and not text[:start].strip() and not text[after:].strip():
-            return value
-        parts += [text[end:start], as_text(value)]
-        size += len(parts[-1]) + len(parts[-2])
-        if size > OUTPUT_LIMIT:
-            raise BadTemplate(f"writes more than {OUTPUT_LIMIT:,} characters")
-        end = after
-    raise BadTemplate(f"more than {MOST_EXPRESSIONS:,} expressions in one text")
+def render(text: str, values: Mapping[str, Any], *, alone: bool = True) -> Any:
+    """A text with every expression replaced; one that is nothing but an expression takes its value's type, unless a
+    text is wanted whatever it is."""
+    start = text.find("{%")
+    try:
+        if start >= 0:
+            raise BadTemplate("statements ({% … %}) are not templates here", "only {{ name.path | filter }}")
+        parts: list[str] = []
+        size = end = 0
+        for count in range(MOST_EXPRESSIONS + 1):
+            start = text.find("{{", end)
+            if start < 0:
+                return "".join([*parts, text[end:]])
+            expression, after = _expression(text, start + 2)
+            value, as_text = _evaluate(expression, values)
+            if alone and count == 0 and not text[:start].strip() and not text[after:].strip():
+                return value
+            parts += [text[end:start], as_text(value)]
+            size += len(parts[-1]) + len(parts[-2])
+            if size > OUTPUT_LIMIT:
+                raise BadTemplate(f"writes more than {OUTPUT_LIMIT:,} characters")
+            end = after
+        raise BadTemplate(f"more than {MOST_EXPRESSIONS:,} expressions in one text")
+    except BadTemplate as bad:
+        bad.at = start
+        raise
 
 
 def _expression(text: str, start: int) -> tuple[str, int]:

@@ -57,7 +57,11 @@ def _hoisted(model: type[BaseModel], definitions: Schema) -> Schema:
 
 
 def _assertions(catalog: Registered, definitions: Schema) -> Schema:
-    forms: list[Schema] = [_named(name, _arguments(model, definitions)) for name, model in catalog.assertions.items()]
+    forms: list[Schema] = [
+        _named(each, _arguments(model, definitions))
+        for name, model in catalog.assertions.items()
+        for each in (name, *model.aliases)
+    ]
     forms.append({"type": "object", "properties": {"assert": {"type": "string"}}, "required": ["assert"]})
     return {"description": "A map with one key, the assertion's name.", "anyOf": forms}
 
@@ -72,7 +76,11 @@ def _arguments(model: type[Assertion], definitions: Schema) -> Schema:
 
 def _steps(catalog: Registered, definitions: Schema) -> Schema:
     at = {"type": ["string", "number"], "description": "when, after the start, in simulated time: +10m"}
-    forms = [_named(name, _hoisted(model, definitions), at=at) for name, model in catalog.steps.items()]
+    forms = [
+        _named(each, _hoisted(model, definitions), at=at)
+        for name, model in catalog.steps.items()
+        for each in (name, *model.aliases)
+    ]
     return {"description": "A map with one key, the step's name, and optionally `at`.", "anyOf": forms}
 
 

@@ -43,6 +43,10 @@ class Step(Frozen):
     beside: ClassVar[Mapping[str, str]] = {}
     """Fields that name a text file beside the task's own, and the field that gets what it says, templates filled in."""
 
+    stored: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """Fields that name a file of a dataset, each with the field that names the dataset, and the one that gets the
+    file's bytes, in base64."""
+
     @abstractmethod
     def run(self, stage: Stage) -> None:
         """Do it."""

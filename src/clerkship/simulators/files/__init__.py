@@ -20,7 +20,9 @@ from clerkship.simulators.files.reactions import COPY
 from clerkship.simulators.files.routes import ROUTES
 from clerkship.simulators.files.sftp.line import Sftp
 from clerkship.simulators.files.state import FilesState
-from clerkship.simulators.files.steps.drop import Drop
+from clerkship.simulators.files.steps.delete import Delete
+from clerkship.simulators.files.steps.drop import Drop, DropInbox
+from clerkship.simulators.files.steps.rename import Rename
 from clerkship.simulators.files.tree import put_on_shelf
 from clerkship.simulators.spec import Spec
 
@@ -47,7 +49,7 @@ SPEC = Spec(
     dataset="files",
     prepare=put_on_shelf,
     assertions=(FilePresent, FileWasRead),
-    steps=(Drop,),
+    steps=(Drop, DropInbox, Rename, Delete),
     reactions=COPY,
     lines=(Sftp,),
 )

@@ -12,4 +12,3 @@ class Entry(NamedTuple):
     folder: bool
     size: int
     modified: datetime
-    complete: bool = True

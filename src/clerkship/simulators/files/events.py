@@ -1,6 +1,5 @@
 """What happens to files, and to the folders they are in."""
 
-from datetime import datetime
 from typing import ClassVar
 
 from clerkship.events.event import Payload
@@ -53,8 +52,8 @@ class FileWritten(Payload):
     data: bytes
     complete: bool = True
     """False if an upload broke off, and this is as far as it came."""
-    modified: datetime | None = None
-    """What it says it is from; when it was written, if nothing."""
+    modified: str | None = None
+    """What it says it is from, in ISO 8601 and UTC; when it was written, if nothing."""
 
 
 class FileRenamed(Payload):
@@ -71,7 +70,8 @@ class FileStamped(Payload):
 
     kind: ClassVar[str] = "files.file.stamped"
     path: str
-    modified: datetime
+    modified: str
+    """In ISO 8601 and UTC."""
 
 
 class FileDeleted(Payload):

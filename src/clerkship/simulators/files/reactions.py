@@ -1,5 +1,7 @@
 """What a file drop does about another one's events: it keeps a copy."""
 
+from datetime import datetime
+
 from clerkship.events.event import Event
 from clerkship.sandbox.state import Act
 from clerkship.simulators.files.events import (
@@ -18,7 +20,8 @@ def copy_written(state: FilesState, act: Act, event: Event) -> None:
     """A file written there is written here."""
     if isinstance(event.payload, FileWritten):
         written = event.payload
-        state.write(act, written.path, written.data, complete=written.complete, modified=written.modified)
+        modified = datetime.fromisoformat(written.modified) if written.modified is not None else None
+        state.write(act, written.path, written.data, complete=written.complete, modified=modified)
 
 
 def copy_deleted(state: FilesState, act: Act, event: Event) -> None:
@@ -40,7 +43,7 @@ def copy_stamped(state: FilesState, act: Act, event: Event) -> None:
     if isinstance(event.payload, FileStamped):
         path = event.payload.path
         if path in state.records or path in state.tree:
-            state.stamp(act, path, event.payload.modified)
+            state.stamp(act, path, datetime.fromisoformat(event.payload.modified))
 
 
 def copy_folder_made(state: FilesState, act: Act, event: Event) -> None:

@@ -42,7 +42,7 @@ def write_file(call: Call) -> Reply:
 
 
 def stamp_file(call: Call) -> Reply:
-    """Say when a file was last modified: `{"modified": "2026-03-02T09:00:00Z"}`."""
+    """Say when a file, or a folder, was last modified: `{"modified": "2026-03-02T09:00:00Z"}`."""
     modified = wire.parse_stamp(call.request.body)
     call.state.stamp(call.act, wire.parse_path(call.params["path"]), modified)
     return Reply(204)
@@ -60,7 +60,8 @@ def list_folder(call: Call) -> Reply:
     count = wire.parse_count(query.get("count"))
     folder, after = wire.parse_folder(call.params.get("path", "")), wire.parse_after(query.get("after", ""))
     found = call.state.entries(call.act, folder, after, count)
-    return json_reply(200, wire.render_entries(found, found[-1].name if len(found) == count else ""))
+    last = found[-1] if len(found) == count else None
+    return json_reply(200, wire.render_entries(found, last.name + "/" * last.folder if last is not None else ""))
 
 
 def make_folder(call: Call) -> Reply:
@@ -76,10 +77,8 @@ def remove_folder(call: Call) -> Reply:
 
 
 def rename(call: Call) -> Reply:
-    """Move a file, or a folder with all that is in it: `{"from": "inbox/a.csv", "to": "archive/a.csv"}`.
-
-    What is there already stays, and the move is refused, unless `"replace": true` is said.
-    """
+    """Move a file, or a folder with all that is in it: `{"from": "inbox/a.csv", "to": "archive/a.csv"}`. Where
+    something is already, it is refused, unless `"replace": true` is said."""
     asked = wire.parse_rename(call.request.body)
     call.state.rename(call.act, asked.path, asked.to, replace=asked.replace)
     return Reply(204)

@@ -1,6 +1,6 @@
 """The rules of a file drop: those of a file system, but that writing a file makes the folders above it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, NoReturn, cast
@@ -57,17 +57,16 @@ class FilesState(State):
 
     def modified(self, path: str) -> datetime:
         """When something was last changed."""
-        return self._modified.get(path) or self.limits.modified or LONG_AGO
+        return self._modified.get(path, self._since)
+
+    @property
+    def _since(self) -> datetime:
+        """When all was last changed that nobody has touched since the start."""
+        return self.limits.modified or LONG_AGO
 
     def paths(self, folder: str = "", after: str = "") -> Iterator[str]:
         """Every file there is, or every one below a folder, in order."""
         return (path for path in self.tree.walk(folder, after) if not path.endswith("/"))
-
-    def entry(self, path: str, name: str) -> Entry:
-        """What is seen of something that is there, whose name may come with a folder's slash."""
-        if path in self.tree:
-            return Entry(name.removesuffix("/"), True, 0, self.modified(path))
-        return Entry(name, False, len(self.records[path]), self.modified(path), path not in self.incomplete)
 
     def is_there(self, path: str) -> bool:
         """Whether there is a file or a folder."""
@@ -77,7 +76,9 @@ class FilesState(State):
         """What is at a path; nothing happens because of it."""
         if not self.is_there(path):
             raise Refusal(404, "no_such_file", f"there is no file or folder {path}")
-        return self.entry(path, path)
+        if path in self.tree:
+            return Entry(path, True, 0, self.modified(path))
+        return Entry(path, False, len(self.records[path]), self.modified(path))
 
     def list(self, act: Act, folder: str, after: str = "", count: int | None = None) -> list[tuple[str, int]]:
         """Somebody looks at all the files below a folder; one that is not there has none."""
@@ -88,12 +89,21 @@ class FilesState(State):
     def entries(self, act: Act, folder: str, after: str = "", count: int | None = None) -> Sequence[Entry]:
         """Somebody looks into a folder."""
         self._folder(folder)
-        if inside(folder, after) in self.tree:
+        if after and inside(folder, after) in self.tree:
             after += "/"
+        start = f"{folder}/" if folder else ""
         names = islice(self.tree.names(folder).after(after), count)
-        found = [self.entry(inside(folder, name.removesuffix("/")), name) for name in names]
-        act.emit(FolderListed(prefix=f"{folder}/" if folder else "", count=len(found)))
+        since = self._since
+        found = [self._entry(start, name, since) for name in names]
+        act.emit(FolderListed(prefix=start, count=len(found)))
         return found
+
+    def _entry(self, start: str, name: str, since: datetime) -> Entry:
+        """One of a hundred thousand, perhaps: what it is, its name says."""
+        if name[-1] == "/":
+            return Entry(name[:-1], True, 0, self._modified.get(start + name[:-1], since))
+        path = start + name
+        return Entry(name, False, len(self.records[path]), self._modified.get(path, since))
 
     def read(self, act: Act, path: str) -> bytes:
         """Somebody reads a file."""
@@ -110,7 +120,8 @@ class FilesState(State):
         new = path not in self.records
         if new:
             self._refuse_clash(path)
-        act.emit(FileWritten(path=path, size=len(data), data=data, complete=complete, modified=modified))
+        stamp = modified.astimezone(UTC).isoformat() if modified is not None else None
+        act.emit(FileWritten(path=path, size=len(data), data=data, complete=complete, modified=stamp))
         return new
 
     def patch(self, act: Act, path: str, patch: Patch, data: bytes, *, complete: bool = True) -> bool:
@@ -134,7 +145,7 @@ class FilesState(State):
         """Somebody says when a file, or a folder, was modified."""
         self._may_change(act)
         self.stat(path)
-        act.emit(FileStamped(path=path, modified=modified))
+        act.emit(FileStamped(path=path, modified=modified.astimezone(UTC).isoformat()))
 
     def delete(self, act: Act, path: str) -> None:
         """Somebody deletes a file."""
@@ -183,7 +194,7 @@ class FilesState(State):
         match event.payload:
             case FileWritten(path=path, data=data, complete=complete, modified=modified):
                 self._put(path, data, event.at, complete=complete)
-                self._modified[path] = modified or event.at
+                self._modified[path] = datetime.fromisoformat(modified) if modified is not None else event.at
                 self.used += len(data) - self.written.get(path, 0)
                 self.written[path] = len(data)
             case FileDeleted(path=path):
@@ -191,7 +202,7 @@ class FilesState(State):
             case FileRenamed(path=path, to=to) if path in self.records and path != to:
                 self._move(path, to, event.at)
             case FileStamped(path=path, modified=stamped):
-                self._modified[path] = stamped
+                self._modified[path] = datetime.fromisoformat(stamped)
             case FolderMade(path=path):
                 self._made(self.tree.make(path), event.at)
             case FolderRemoved(path=path):
@@ -242,20 +253,21 @@ class FilesState(State):
             self.used += size
 
     def _move_folder(self, path: str, to: str, at: datetime) -> None:
-        below = list(self.tree.walk(path))
-        kept = {folder: self.modified(folder) for folder in (path, *(item[:-1] for item in below if item[-1] == "/"))}
+        """A folder with everything in it, elsewhere."""
+        below = [path, *(item.removesuffix("/") for item in self.tree.walk(path))]
+        known: tuple[MutableMapping[str, Any], ...] = (self.records, self._modified, self.written)
         self._drop(to, at)  # an empty one, which this takes the place of
-        self._made(self.tree.make(to), at)
-        for item in below:
-            target = to + item[len(path) :]
-            if item.endswith("/"):
-                self.tree.make(target[:-1])
-            else:
-                self._move(item, target, at)
-        for folder in sorted(kept, reverse=True):  # from the inside out
-            self._drop(folder, at)
-        self._modified.update({to + folder[len(path) :]: modified for folder, modified in kept.items()})
+        self.tree.move(path, to)
+        for old in below:
+            new = to + old[len(path) :]
+            for kept in known:
+                if old in kept:
+                    kept[new] = kept.pop(old)
+            if old in self.incomplete:
+                self.incomplete.remove(old)
+                self.incomplete.add(new)
         self._touch(split(path)[0], at)
+        self._touch(split(to)[0], at)
 
     def _drop(self, folder: str, at: datetime) -> None:
         if folder in self.tree:

@@ -170,6 +170,17 @@ class Tree:
         else:
             self._own.pop(folder, None)
 
+    def move(self, folder: str, to: str) -> None:
+        """A folder is elsewhere now, and those in it with it."""
+        below = [folder, *(path[:-1] for path in self.walk(folder) if path.endswith("/"))]
+        kept = {to + path[len(folder) :]: self.names(path).copy() for path in below}
+        for path in reversed(below):  # from the inside out
+            self.drop(path)
+        self.make(split(to)[0])
+        outer, name = split(to)
+        self._mine(outer).add(f"{name}/")
+        self._own |= kept
+
     def walk(self, folder: str = "", after: str = "") -> Iterator[str]:
         """Everything below a folder, behind a path, in order of path: files, and folders with a slash at their end."""
         start = f"{folder}/" if folder else ""

@@ -136,5 +136,6 @@ def render_stat(entry: Entry) -> dict[str, Any]:
 
 
 def _about(entry: Entry, key: str) -> dict[str, Any]:
-    about: dict[str, Any] = {key: entry.name, "folder": entry.folder, "size": entry.size, "modified": entry.modified}
-    return about if entry.complete else about | {"complete": False}
+    """Whether it is complete is not said: no protocol does, and an agent has to find out as it would there."""
+    name, folder, size, modified = entry
+    return {key: name, "folder": folder, "size": size, "modified": modified}

@@ -1,75 +1,163 @@
 """`file_present`: the right file is there at the end, with the right content."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, ClassVar
+from itertools import islice
+from typing import Annotated, Any, ClassVar, Self
 
-import orjson
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
 from clerkship.assertions.occurrence import HowMany
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe, holds
+from clerkship.model.names import nearest
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.simulators.files.content import Content, Form, Table, Unfit, check_encoding, check_path, decode, read
 from clerkship.simulators.files.state import FilesState
+
+Rows = tuple[FieldCheck, ...]
+_CONTENT = "content"
+_MOST_NAMES = 10
+_MOST_REASONS = 3
+_MOST_NEAR = 2000
 
 
 class FilePresent(Assertion):
-    """A file at the path (`*` allowed) whose text and JSON fields are as expected; or, with `absent`, none."""
+    """A file at the path whose text, and whose fields as JSON, CSV or HL7, are as expected; or so many, or none."""
 
     name: ClassVar[str] = "file_present"
+    aliases: ClassVar[tuple[str, ...]] = ("sftp_file_present",)
     simulator: ClassVar[str | None] = "files"
     shorthand: ClassVar[str | None] = "path"
-    path: Annotated[str, Field(min_length=1, description="path in the drop, `*` allowed")]
+    path: Annotated[
+        str, Field(min_length=1, description="path in the drop; `*` is any run of signs, slashes too, `?` any one")
+    ]
     sandbox: Annotated[str | None, Field(description="which drop; the only one if not given")] = None
+    parse: Annotated[
+        Form | None,
+        Field(description="what it must be; JSON where `fields` are given, CSV where `row` is, if not said"),
+    ] = None
     text: Annotated[Expected | None, Field(description="what its text must be: literal or matcher")] = None
-    fields: Annotated[tuple[FieldMatch, ...], Field(description="what its JSON must hold")] = ()
+    fields: Annotated[
+        tuple[FieldMatch, ...],
+        Field(
+            description="what it must hold, by path: `lines[0].code` in JSON, `rows[0].mrn`, `[*].mrn`, `columns` and "
+            "`rows` (how many) in CSV, `PID.5.1` in HL7; a number fits text that says it, in CSV and HL7"
+        ),
+    ] = ()
+    row: Annotated[
+        dict[str, Expected], Field(description="some row of a CSV file must have all of this, by column")
+    ] = {}
+    encoding: Annotated[
+        str | None,
+        AfterValidator(check_encoding),
+        Field(description="how its text is written; UTF-8, or UTF-16 with a mark, if not given"),
+    ] = None
+    modified: Annotated[Expected | None, Field(description="when it was last modified: literal or matcher")] = None
+    complete: Annotated[
+        Flag | None, Field(description="false for an upload that broke off, true for one that did not")
+    ] = None
     count: Annotated[HowMany | None, Field(description="how many files must match")] = None
     absent: Annotated[Flag, Field(description="no such file may be there")] = False
+    none: Annotated[Flag, Field(description="the same as `absent`")] = False
+
+    @property
+    def form(self) -> Form | None:
+        """What it is read as, if it is."""
+        return self.parse or ("csv" if self.row else "json" if self.fields else None)
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.row and self.form != "csv":
+            raise ValueError("`row` is for `parse: csv`")
+        for field in self.fields:
+            check_path(self.form or "json", field.path)
+        if self.count is not None and (self.absent or self.none):
+            raise ValueError(f"`count` and `{'none' if self.none else 'absent'}` do not go together")
+        return self
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every file at the path; the best one decides."""
         state = evidence.state(FilesState, self.sandbox)
-        found = {path: state.records[path] for path in state.paths() if fnmatchcase(path, self.path)}
-        if self.text is None and not self.fields:
-            return self._by_number(found, state)
-        looked_at = {path: tuple(self._compare(data)) for path, data in found.items()}
-        good = [path for path, checks in looked_at.items() if all(check.passed for check in checks)]
-        if self.absent or self.count is not None:
-            return self._by_number({path: found[path] for path in good}, state)
-        if not looked_at:
-            return self._by_number({}, state)
-        best = max(looked_at, key=lambda path: sum(check.passed for check in looked_at[path]))
-        unread = " (it is not JSON)" if self.fields and _parse_json(found[best]) is MISSING else ""
-        detail = f"{best} is as expected" if good else f"{best} is there, but not as expected{unread}"
-        return Check.of_fields(looked_at[best], detail)
+        looked_at = {path: tuple(self._compare(state, path)) for path in state.paths() if fnmatchcase(path, self.path)}
+        good = [path for path, rows in looked_at.items() if all(row.passed for row in rows)]
+        if self.absent or self.none or self.count is not None or not any(looked_at.values()):
+            return self._by_number(good, looked_at, state)
+        best = max(looked_at, key=lambda path: sum(row.passed for row in looked_at[path]))
+        if best in good:
+            return Check.of_fields(looked_at[best], f"{best} is as expected")
+        of = f" (the nearest of {len(looked_at)})" if len(looked_at) > 1 else ""
+        return Check.of_fields(looked_at[best], f"{best} is there{of}, but not as expected{_why(looked_at[best])}")
 
-    def _by_number(self, found: dict[str, bytes], state: FilesState) -> Check:
-        expected = 0 if self.absent else self.count if self.count is not None else {"gte": 1}
-        passed = holds(expected, len(found))
-        names = _listed(found) if found else "none; there is " + (_listed(state.paths()) or "no file at all")
-        field = FieldCheck(path=self.path, expected=expected, actual=len(found), passed=passed)
-        return Check.of(passed, f"files that fit {self.path}: {names} (expected {describe(expected)})", field)
+    def _by_number(self, good: Sequence[str], looked_at: dict[str, Rows], state: FilesState) -> Check:
+        none = self.absent or self.none
+        expected: Any = 0 if none else self.count if self.count is not None else {"gte": 1}
+        passed = holds(expected, len(good))
+        row = FieldCheck(path=self.path, expected=expected, actual=len(good), passed=passed)
+        told = f"files that fit {self.path}: {_listed(good) or self._instead(state)} (expected {describe(expected)})"
+        other = next((path for path in looked_at if path not in good), None)
+        if passed or none or other is None:
+            return Check.of(passed, told, row)
+        return Check.of(passed, f"{told}; {other} is not as expected{_why(looked_at[other])}", row, *looked_at[other])
 
-    def _compare(self, data: bytes) -> Iterator[FieldCheck]:
+    def _instead(self, state: FilesState) -> str:
+        """What there is, where there is nothing of the sort."""
+        near = nearest(self.path, islice(state.paths(), _MOST_NEAR))
+        return f"none{f' (nearest is {near})' if near else ''}; there is {_listed(state.paths()) or 'no file at all'}"
+
+    def _compare(self, state: FilesState, path: str) -> Iterator[FieldCheck]:
+        data: bytes = state.records[path]
+        if self.modified is not None:
+            yield compared("modified", self.modified, state.modified(path).isoformat())
+        if self.complete is not None:
+            yield compared("complete", self.complete, path not in state.incomplete)
         if self.text is not None:
-            yield compared("text", self.text, data.decode(errors="replace"))
-        content = _parse_json(data) if self.fields else None
-        yield from (field.compare(content) for field in self.fields)
+            yield compared("text", self.text, decode(data, self.encoding, "replace"))
+        if self.form is not None:
+            yield from self._look_into(self.form, data)
+
+    def _look_into(self, form: Form, data: bytes) -> Iterator[FieldCheck]:
+        try:
+            found = [list(self._compare_content(content)) for content in read(form, data, self.encoding)]
+        except Unfit as unfit:
+            yield FieldCheck(path=_CONTENT, expected=form, actual=f"it is {unfit}", passed=False)
+            for field in self.fields:
+                yield FieldCheck(path=field.path, expected=field.expected, actual=repr(MISSING), passed=False)
+            return
+        if not self.fields and not self.row:
+            yield FieldCheck(path=_CONTENT, expected=form, actual=form, passed=True)
+        elif found:
+            yield from max(found, key=lambda rows: sum(row.passed for row in rows))
+
+    def _compare_content(self, content: Content) -> Iterator[FieldCheck]:
+        for field in self.fields:
+            yield content.compare(field.path, field.expected)
+        if self.row and isinstance(content, Table):
+            yield from content.nearest_row(self.row)
+
+
+def _why(rows: Rows) -> str:
+    """The closing words of a failure: what it is not, or what differs."""
+    unfit = next((row for row in rows if row.path == _CONTENT and not row.passed), None)
+    if unfit is not None:
+        return f" ({unfit.actual})"
+    wrong = [row for row in rows if not row.passed]
+    told = [f"{row.path} is {_short(row.actual)}, expected {describe(row.expected)}" for row in wrong[:_MOST_REASONS]]
+    more = f" and {len(wrong) - _MOST_REASONS} more" if len(wrong) > _MOST_REASONS else ""
+    return f": {'; '.join(told)}{more}" if told else ""
+
+
+def _short(value: Any, limit: int = 80) -> str:
+    text = value if value == repr(MISSING) else describe(value)
+    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def _listed(paths: Iterable[str]) -> str:
     """The first few, and how many more."""
     names = list(paths)
-    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-
-
-def _parse_json(data: bytes) -> Any:
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return MISSING
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more

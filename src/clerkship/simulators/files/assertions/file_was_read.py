@@ -1,37 +1,69 @@
 """`file_was_read`: the agent looked at a file."""
 
 from fnmatch import fnmatchcase
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.occurrence import HowMany, times
 from clerkship.events.evidence import Evidence
+from clerkship.model.frozen import Flag
+from clerkship.model.matcher import describe, holds
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.files.events import FileRead
 
+_MOST_NAMES = 10
+
 
 class FileWasRead(Assertion):
-    """The agent read a file at the path (`*` allowed), at any time."""
+    """The agent read a file at the path, at any time and over whatever protocol; or so often, or never."""
 
     name: ClassVar[str] = "file_was_read"
     shorthand: ClassVar[str | None] = "path"
-    path: Annotated[str, Field(min_length=1, description="path in the drop, `*` allowed")]
+    path: Annotated[
+        str, Field(min_length=1, description="path in the drop; `*` is any run of signs, slashes too, `?` any one")
+    ]
     sandbox: Annotated[str | None, Field(description="which drop; any if not given")] = None
+    count: Annotated[HowMany | None, Field(description="how often; at least once if not given")] = None
+    none: Annotated[Flag, Field(description="it may not have been read")] = False
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.none and self.count is not None:
+            raise ValueError("`count` and `none` do not go together")
+        return self
 
     def check(self, evidence: Evidence) -> Check:
-        """Look for the read in the log."""
+        """Look for the reads in the log."""
         reads = [
             (event.seq, event.payload.path)
             for event in evidence.events
             if isinstance(event.payload, FileRead) and event.actor == "agent" and self.sandbox in (None, event.source)
         ]
-        hit = next(((seq, path) for seq, path in reads if fnmatchcase(path, self.path)), None)
-        if hit is not None:
-            field = FieldCheck(path="read", expected=self.path, actual=hit[1], passed=True, seq=hit[0])
-            return Check.of(True, f"the agent read {hit[1]}", field)
-        actual = sorted({path for _, path in reads})
-        more = f" and {len(actual) - 10} more" if len(actual) > 10 else ""
-        actual = actual[:10]
-        said = f"the agent read {', '.join(actual)}{more}" if actual else "the agent read no file"
-        return Check.of(False, said, FieldCheck(path="read", expected=self.path, actual=actual, passed=False))
+        hits = [(seq, path) for seq, path in reads if fnmatchcase(path, self.path)]
+        if self.none or self.count is not None:
+            return self._by_number(hits)
+        if hits:
+            seq, path = hits[0]
+            field = FieldCheck(path="read", expected=self.path, actual=path, passed=True, seq=seq)
+            return Check.of(True, f"the agent read {path}", field)
+        names = sorted({path for _, path in reads})
+        said = f"the agent read {_listed(names)}" if names else "the agent read no file"
+        field = FieldCheck(path="read", expected=self.path, actual=names[:_MOST_NAMES], passed=False)
+        return Check.of(False, said, field)
+
+    def _by_number(self, hits: list[tuple[int, str]]) -> Check:
+        expected: Any = 0 if self.none else self.count
+        passed = holds(expected, len(hits))
+        names = list(dict.fromkeys(path for _, path in hits))
+        what = _listed(names) if names else self.path
+        row = FieldCheck(
+            path="read", expected=expected, actual=len(hits), passed=passed, seq=hits[0][0] if hits else None
+        )
+        return Check.of(passed, f"the agent read {what} {times(len(hits))} (expected {describe(expected)})", row)
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more

@@ -1,0 +1,66 @@
+"""What is expected of values that are always text, as those of CSV and HL7 are: `4.2` and `gte: 4` are of the number
+that a text says, `gte: 2026-03-02` of the time, and text in quotes of the text itself. What is empty is not there."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clerkship.model.matcher import as_instant, holds, is_matcher, is_number
+
+_TIME = re.compile(r"(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d(?:\.\d{1,4})?)?([+-]\d{4})?")
+"""As HL7 writes one; ISO 8601 is read as it is."""
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
+_LONGEST_NUMBER = 40
+_BOUNDS = ("gt", "gte", "lt", "lte")
+_OF_ALL = ("exists", "not")
+
+
+def fits(expected: Any, values: Sequence[str]) -> bool:
+    """Whether it holds for one of the values; `not` where what it denies holds for none, `exists` if there are any."""
+    values = [value for value in values if value]
+    if expected is None or expected == "":
+        return not values
+    if not is_matcher(expected):
+        return any(_equal(expected, value) for value in values)
+    one = {name: argument for name, argument in expected.items() if name not in _OF_ALL}
+    return (
+        ("exists" not in expected or bool(values) == expected["exists"])
+        and ("not" not in expected or not fits(expected["not"], values))
+        and (not one or any(_fits_one(one, value) for value in values))
+    )
+
+
+def _fits_one(expected: Mapping[str, Any], value: str) -> bool:
+    """All of these matchers, for one and the same value."""
+    return all(_holds(name, argument, value) for name, argument in expected.items())
+
+
+def _holds(name: str, argument: Any, value: str) -> bool:
+    if name == "equals":
+        return _equal(argument, value)
+    if name == "in":
+        return any(_equal(each, value) for each in argument)
+    if name == "approx" or (name in _BOUNDS and is_number(argument)):
+        return holds({name: argument}, _number(value))
+    if name in _BOUNDS or name == "within":
+        return holds({name: argument}, _instant(value) or value)
+    return holds({name: argument}, value)
+
+
+def _equal(expected: Any, value: str) -> bool:
+    return holds({"equals": expected}, _number(value) if is_number(expected) else value)
+
+
+def _number(value: str) -> float | str:
+    return float(value) if len(value) < _LONGEST_NUMBER and _NUMBER.fullmatch(value.strip()) else value
+
+
+def _instant(value: str) -> str | None:
+    """A time as HL7 writes one, as everybody else does."""
+    found = _TIME.fullmatch(value.strip())
+    if found is None:
+        return None
+    year, month, day, hour, minute, second, zone = found.groups()
+    text = f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}"
+    text += f"{zone[:3]}:{zone[3:]}" if zone else ""
+    return text if as_instant(text) is not None else None

@@ -1,0 +1,148 @@
+"""Acknowledgements: how one is written for a message, and how one is read (HL7 v2.5.1 §2.9)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from clerkship.hl7.escape import Delimiters, escape
+from clerkship.hl7.flaw import CONDITIONS, Flaw
+from clerkship.hl7.message import BadMessage, Message, Segment, field, write_segment
+from clerkship.hl7.tables import VERSIONS, known_version
+
+Mode = Literal["original", "enhanced"]
+_FALLBACK = "2.5.1"
+"""In which an answer is given to a message of a version that is not known."""
+_BIG_ERR = VERSIONS.index("2.5")
+_NO_TEXT = VERSIONS.index("2.7")
+
+
+def mode(message: Message) -> Mode:
+    """Enhanced, if the sender says in MSH-15 or MSH-16 when it wants to hear."""
+    return "enhanced" if message.head.raw(15) or message.head.raw(16) else "original"
+
+
+def wants(condition: str, good: bool) -> bool:
+    """Whether an acknowledgement is wanted on this condition (table 0155); an empty one beside another means never."""
+    return {"AL": True, "NE": False, "": False, "ER": not good, "SU": good}.get(condition, True)
+
+
+def acknowledge(
+    message: Message, code: str, flaws: Sequence[Flaw] = (), *, control_id: str, at: datetime, text: str = ""
+) -> Message:
+    """The answer to a message: from its receiver to its sender, in its version, delimiters and charset."""
+    version = known_version(message.version) or _FALLBACK
+    number = VERSIONS.index(version)
+    delimiters = message.delimiters
+    said = {1: code, 2: message.head.raw(10)}
+    if text and number < _NO_TEXT:  # MSA-3 is withdrawn from 2.7 on
+        said[3] = escape(text, delimiters)
+    if text and not flaws and number >= _NO_TEXT and code[1:] != "A":
+        flaws = [Flaw("207", text)]
+    errors = _errors(flaws, delimiters) if number >= _BIG_ERR else _old_errors(flaws, delimiters)
+    head = _head(message, version, control_id, at)
+    return Message([head, write_segment("MSA", said, delimiters), *errors])
+
+
+def _head(message: Message, version: str, control_id: str, at: datetime) -> Segment:
+    asked, delimiters = message.head, message.delimiters
+    kind = "ACK" if version == "2.3" else field("ACK", message.trigger, "ACK", delimiters=delimiters)
+    values = {
+        3: asked.raw(5),
+        4: asked.raw(6),
+        5: asked.raw(3),
+        6: asked.raw(4),
+        7: at.strftime("%Y%m%d%H%M%S%z"),
+        9: kind,
+        10: escape(control_id, delimiters),
+        11: asked.raw(11) or "P",
+        12: asked.raw(12) if known_version(message.version) else version,
+    }
+    if asked.raw(18):
+        values[18] = asked.raw(18)
+    return write_segment("MSH", values, delimiters)
+
+
+def _errors(flaws: Sequence[Flaw], delimiters: Delimiters) -> list[Segment]:
+    """From 2.5 on: a segment for each, with place, code, severity and words."""
+    return [
+        write_segment(
+            "ERR",
+            {
+                2: field(*_place(flaw), delimiters=delimiters),
+                3: field(flaw.code, CONDITIONS.get(flaw.code, ""), "HL70357", delimiters=delimiters),
+                4: "E",
+                8: escape(flaw.text, delimiters),
+            },
+            delimiters,
+        )
+        for flaw in flaws
+    ]
+
+
+def _place(flaw: Flaw) -> list[str]:
+    if not flaw.segment:
+        return []
+    numbers = (flaw.sequence, flaw.field, flaw.repetition, flaw.component)
+    return [flaw.segment, *("" if number is None else str(number) for number in numbers)]
+
+
+def _old_errors(flaws: Sequence[Flaw], delimiters: Delimiters) -> list[Segment]:
+    """Before 2.5: one segment, one field, a repetition for each; the code is a component with parts."""
+    if not flaws:
+        return []
+    written = [
+        delimiters.component.join(
+            [
+                escape(flaw.segment, delimiters),
+                str(flaw.sequence),
+                "" if flaw.field is None else str(flaw.field),
+                (delimiters.subcomponent or " ").join(
+                    escape(part, delimiters) for part in (flaw.code, flaw.text, "HL70357")
+                ),
+            ]
+        )
+        for flaw in flaws
+    ]
+    return [write_segment("ERR", {1: (delimiters.repetition or " ").join(written)}, delimiters)]
+
+
+class Ack(NamedTuple):
+    """What an acknowledgement says."""
+
+    code: str
+    """AA, AE, AR; CA, CE, CR for the accept level of the enhanced mode."""
+    control_id: str
+    """MSH-10 of what it answers."""
+    text: str
+    errors: tuple[Flaw, ...]
+
+
+def read_ack(message: Message) -> Ack:
+    """What it says; raises BadMessage where there is no MSA, which makes a message an acknowledgement."""
+    said = message.first("MSA")
+    if said is None:
+        raise BadMessage("an acknowledgement has an MSA segment; this message has none")
+    errors = [flaw for segment in message.all("ERR") for flaw in _read_error(segment)]
+    return Ack(said.text(1), said.text(2), said.text(3), tuple(errors))
+
+
+def _read_error(segment: Segment) -> list[Flaw]:
+    if segment.raw(3) or segment.raw(2):
+        number = _number(segment.text(2, 2)) or 1
+        place = [_number(segment.text(2, part)) for part in (3, 4, 5)]
+        words = segment.text(8) or segment.text(7) or segment.text(3, 2)
+        return [Flaw(segment.text(3, 1), words, segment.text(2, 1), number, *place)]
+    return [
+        Flaw(
+            segment.text(1, 4, 1, at=at),
+            segment.text(1, 4, 2, at=at),
+            segment.text(1, 1, at=at),
+            _number(segment.text(1, 2, at=at)) or 1,
+            _number(segment.text(1, 3, at=at)),
+        )
+        for at in range(1, len(segment.repetitions(1)) + 1)
+    ]
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -1,0 +1,132 @@
+"""Data types: whether a value can be what its field or component is said to be."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from clerkship.hl7.escape import Delimiters
+from clerkship.hl7.tables import VERSIONS, read_table
+
+NULL = '""'
+"""Two quotes: the sender wants the value removed (§2.5.3). It is a value like any other, of any type."""
+_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_DATE = r"(?P<year>\d{4})(?:(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])?)?"
+_ZONE = r"(?:[+-](?:0\d|1[0-5])[0-5]\d)?"
+_CLOCK = r"[0-5]\d(?:[0-5]\d(?:\.\d{1,4})?)?"
+_HOUR = r"(?:[01]\d|2[0-3])"
+_LONG = r"(?P<year>\d{4})(?:(?P<month>0[1-9]|1[0-2])(?:(?P<day>0[1-9]|[12]\d|3[01])"
+_DT = re.compile(_DATE, re.ASCII)
+_TM = re.compile(rf"{_HOUR}(?:{_CLOCK})?{_ZONE}", re.ASCII)
+_DTM = re.compile(rf"{_LONG}(?:{_HOUR}(?:{_CLOCK})?)?)?)?{_ZONE}", re.ASCII)
+_DTM_OLD = re.compile(rf"{_LONG}(?:{_HOUR}{_CLOCK})?)?)?{_ZONE}", re.ASCII)
+_NM = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
+_SI = re.compile(r"\d+", re.ASCII)
+
+
+def _is_date(text: str, pattern: re.Pattern[str]) -> bool:
+    found = pattern.fullmatch(text)
+    if found is None:
+        return False
+    month, day = found["month"], found["day"]
+    if not day or int(day) < 29:
+        return True
+    year = int(found["year"])
+    if month == "02" and day == "29":
+        return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return int(day) <= _DAYS[int(month) - 1]
+
+
+class Form(NamedTuple):
+    """What a value without components has to look like."""
+
+    fits: Callable[[str], object]
+    words: str
+
+
+_NEW_TIME = Form(lambda text: _is_date(text, _DTM), "a time as YYYY[MM[DD[HH[MM[SS[.S]]]]]][+/-ZZZZ]")
+_OLD_TIME = Form(lambda text: _is_date(text, _DTM_OLD), "a time as YYYY[MM[DD[HHMM[SS[.S]]]]][+/-ZZZZ]")
+_FORMS = {
+    "DT": Form(lambda text: _is_date(text, _DT), "a date as YYYY[MM[DD]]"),
+    "TM": Form(_TM.fullmatch, "a time of day as HH[MM[SS[.S]]][+/-ZZZZ]"),
+    "DTM": _NEW_TIME,
+    "NM": Form(_NM.fullmatch, "a number"),
+    "SI": Form(_SI.fullmatch, "a whole number, not negative"),
+}
+_OLDER = VERSIONS[: VERSIONS.index("2.5")]
+
+
+class Kind(NamedTuple):
+    """What has to be checked of a data type: its form, or some of its components."""
+
+    form: Form | None = None
+    parts: "tuple[tuple[int, bool, Kind | None], ...]" = ()
+    """Component (from 0), whether it must be there, what has to be checked of it."""
+
+
+class Unfit(NamedTuple):
+    """Why a value cannot be of its data type."""
+
+    component: int | None
+    text: str
+
+
+@lru_cache(maxsize=1000)
+def find_kind(version: str, name: str) -> Kind | None:
+    """What has to be checked of a data type in a version; None where any text will do."""
+    return _kind(read_table(version)["types"], name, version in _OLDER, 2)
+
+
+def _kind(types: Mapping[str, list[str]], name: str, older: bool, depth: int) -> Kind | None:
+    if name not in types:
+        form = _OLD_TIME if older and name in ("DTM", "TS") else _FORMS.get(name)
+        return Kind(form) if form is not None else None
+    if depth == 0:  # below subcomponents there is nothing
+        return None
+    parts = [
+        (number, "!" in part, _kind(types, part.rstrip("!*"), older, depth - 1))
+        for number, part in enumerate(types[name])
+    ]
+    needed = tuple(part for part in parts if part[1] or part[2] is not None)
+    return Kind(None, needed) if needed else None
+
+
+def unfit(value: str, kind: Kind, delimiters: Delimiters) -> Iterator[Unfit]:
+    """Why a value, which is not empty, cannot be of its kind."""
+    if value == NULL:
+        return
+    if kind.form is not None:
+        if not kind.form.fits(value):
+            yield Unfit(None, f"{shown(value)} is not {kind.form.words}")
+        return
+    found = value.split(delimiters.component) if delimiters.component else [value]
+    for number, required, inner in kind.parts:
+        part = found[number] if number < len(found) else ""
+        if not part:
+            if required:
+                yield Unfit(number + 1, "it must be there")
+        elif inner is not None:
+            for wrong in _unfit_part(part, inner, delimiters.subcomponent):
+                yield Unfit(number + 1, wrong)
+
+
+def _unfit_part(value: str, kind: Kind, separator: str) -> Iterator[str]:
+    if value == NULL:
+        return
+    if kind.form is not None:
+        if not kind.form.fits(value):
+            yield f"{shown(value)} is not {kind.form.words}"
+        return
+    found = value.split(separator) if separator else [value]
+    for number, required, inner in kind.parts:
+        part = found[number] if number < len(found) else ""
+        if not part:
+            if required:
+                yield f"its part {number + 1} must be there"
+        elif inner is not None and inner.form is not None and part != NULL and not inner.form.fits(part):
+            yield f"{shown(part)} is not {inner.form.words}"
+
+
+def shown(value: str) -> str:
+    """A value as it is quoted to somebody."""
+    return repr(value if len(value) <= 40 else f"{value[:40]}…")

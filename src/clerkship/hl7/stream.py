@@ -1,0 +1,170 @@
+"""Several messages in one text: one after another, or in batches and files with header and trailer (§2.10.3)."""
+
+import re
+from dataclasses import dataclass, field
+
+from clerkship.hl7.flaw import Flaw
+from clerkship.hl7.message import LONGEST_SHOWN, BadMessage, Segment, decode, read_delimiters, read_segment
+
+_ENDS = re.compile(r"\r\n|\n|\r")
+_AROUND = " \t\x00\x0b\x1c\ufeff"
+"""What may stand around a segment and is nothing: blanks, and the marks of MLLP."""
+_HEADERS = ("FHS", "BHS")
+_TRAILERS = ("BTS", "FTS")
+MOST_FLAWS = 20
+
+
+@dataclass
+class Batch:
+    """Messages in order, each as text whose segments end with a carriage return."""
+
+    messages: list[str] = field(default_factory=list)
+    flaws: list[Flaw] = field(default_factory=list)
+    """What is wrong with what stands around them: counts, headers, trailers, text that belongs nowhere."""
+    control_ids: list[str] = field(default_factory=list)
+    """FHS-11 and BHS-11, in order; empty where a header has none."""
+    headers: list[Segment] = field(default_factory=list)
+    trailers: list[Segment] = field(default_factory=list)
+
+    @property
+    def batched(self) -> bool:
+        """Whether anything of a batch or file was there."""
+        return bool(self.headers or self.trailers)
+
+
+def split(data: bytes | str) -> Batch:
+    """Every message of a text, with what is wrong around them. Nothing raises: no message is an empty list."""
+    is_bytes = isinstance(data, bytes)
+    if isinstance(data, bytes):
+        wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        data = decode(data) if wide else data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
+        is_bytes = not wide
+    reader = _Reader(is_bytes)
+    for line in _ENDS.split(data):
+        reader.take(line.strip(_AROUND))
+    return reader.done()
+
+
+class _Reader:
+    """Goes over the lines once. Bytes are read as Latin-1 first, for each message has a charset of its own."""
+
+    def __init__(self, is_bytes: bool) -> None:
+        self.batch = Batch()
+        self._is_bytes = is_bytes
+        self._lines: list[str] = []
+        self._file: Segment | None = None
+        self._open: Segment | None = None
+        self._in_batch = 0
+        self._batches = 0
+        self._over = False
+        self._stray = False
+
+    def take(self, line: str) -> None:
+        """One line without what is around it."""
+        if not line:
+            return
+        name = line[:3]
+        if name == "MSH" and not line[3:4].isalnum():
+            self._finish()
+            self._begin(line)
+        elif name in _HEADERS and not line[3:4].isalnum():
+            self._finish()
+            self._header(line)
+        elif name in _TRAILERS and not line[3:4].isalnum():
+            self._finish()
+            self._trailer(line)
+        elif self._lines:
+            self._lines.append(line)
+        elif not self._stray:
+            self._stray = True  # said once, however much of it there is
+            self._say("100", f"{line[:LONGEST_SHOWN]!r} belongs to no message: a message begins with MSH", name)
+
+    def done(self) -> Batch:
+        """What was found, once there are no more lines."""
+        self._finish()
+        if self._open is not None:
+            self._unended("BHS", "BTS")
+        if self._file is not None and not self._over:
+            self._unended("FHS", "FTS")
+        return self.batch
+
+    def _begin(self, line: str) -> None:
+        if self._over:
+            self._say("100", "a message stands after FTS, which ends the file", "MSH")
+        elif self.batch.headers and self._open is None and self._batches:
+            self._say("100", "a message stands after BTS, outside of any batch", "MSH")
+        self._lines = [line]
+        self._stray = False
+        self._in_batch += 1
+
+    def _finish(self) -> None:
+        if self._lines:
+            text = "".join(f"{line}\r" for line in self._lines)
+            self.batch.messages.append(decode(text.encode("latin-1")) if self._is_bytes else text)
+            self._lines = []
+
+    def _header(self, line: str) -> None:
+        segment = self._segment(line)
+        name = segment.name
+        if name == "FHS":
+            if self._file is not None or self.batch.messages or self._open is not None:
+                self._say("100", "FHS may only stand at the very beginning", name)
+            self._file = segment
+            self._over = False
+        else:
+            if self._open is not None:
+                self._unended("BHS", "BTS")
+            elif self.batch.messages and not self._batches:
+                self._say("100", "BHS stands after messages that are in no batch", name)
+            self._open, self._in_batch = segment, 0
+        self.batch.headers.append(segment)
+        self.batch.control_ids.append(segment.text(11))
+
+    def _trailer(self, line: str) -> None:
+        segment = self._segment(line)
+        self.batch.trailers.append(segment)
+        if segment.name == "BTS":
+            if self._open is None:
+                self._say("100", "BTS ends a batch that BHS did not begin", "BTS")
+            self._count(segment, self._in_batch, "message", "in the batch")
+            self._batches += 1
+            self._open, self._in_batch = None, 0
+            return
+        if self._file is None:
+            self._say("100", "FTS ends a file that FHS did not begin", "FTS")
+        if self._open is not None:
+            self._unended("BHS", "BTS")
+            self._open = None
+            self._batches += 1
+        self._count(segment, self._batches, "batch", "in the file")
+        self._over = True
+
+    def _segment(self, line: str) -> Segment:
+        head = self.batch.headers[-1] if self.batch.headers else None
+        try:
+            delimiters = read_delimiters(line if line[:3] in _HEADERS or head is None else head.render())
+        except BadMessage as wrong:
+            if line[:3] in _HEADERS:
+                self._say("102", str(wrong), line[:3], field=2)
+            return read_segment(line)
+        return read_segment(line, delimiters)
+
+    def _count(self, segment: Segment, found: int, what: str, where: str) -> None:
+        stated = segment.text(1)
+        if not stated:
+            return
+        if not (stated.isascii() and stated.isdigit() and len(stated) < 10):
+            self._say("102", f"{segment.name}-1 is a number, not {stated[:LONGEST_SHOWN]!r}", segment.name, field=1)
+        elif int(stated) != found:
+            plural = {"message": "messages", "batch": "batches"}[what] if found != 1 else what
+            verb = "are" if found != 1 else "is"
+            self._say(
+                "102", f"{segment.name}-1 says {stated}, but there {verb} {found} {plural} {where}", segment.name, 1
+            )
+
+    def _unended(self, header: str, trailer: str) -> None:
+        self._say("100", f"{trailer} is missing: nothing ends what {header} began", trailer)
+
+    def _say(self, code: str, text: str, segment: str, field: int | None = None) -> None:
+        if len(self.batch.flaws) < MOST_FLAWS:
+            self.batch.flaws.append(Flaw(code, text, segment, 1, field))

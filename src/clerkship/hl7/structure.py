@@ -1,0 +1,243 @@
+"""The order of segments: a structure as an automaton, and in words where a message leaves it."""
+
+import re
+from collections import deque
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from clerkship.hl7.tables import read_table
+
+_TOKENS = re.compile(r"[\[\]{}<>|]|\w+")
+_START = -1
+State = frozenset[int]
+
+
+class Misplaced(NamedTuple):
+    """Where a message leaves its structure."""
+
+    name: str
+    """Of the segment that is missing or in the wrong place."""
+    at: int
+    """Where it stands, or would."""
+    text: str
+
+
+class Part(NamedTuple):
+    """A piece of a structure as Glushkov's construction needs it: by which places it begins and ends."""
+
+    first: frozenset[int]
+    last: frozenset[int]
+    empty: bool
+    """Whether it may be missing as a whole."""
+
+
+class Structure:
+    """Its places, one for each segment named in it, and which may follow which.
+
+    What a message may be next is a set of places; the sets met so far are kept with what follows from them, so that
+    a message costs one look-up a segment.
+    """
+
+    def __init__(self, name: str, notation: str) -> None:
+        self.name = name
+        self.places: list[str] = []
+        self._follow: list[set[int]] = []
+        whole = _Reader(self.places, self._follow).read(notation)
+        self._first = whole.first
+        self._last = whole.last | ({_START} if whole.empty else frozenset())
+        self.names = frozenset(self.places)
+        self._next: dict[State, dict[str, State]] = {}
+
+    def misplaced(self, names: Sequence[str], most: int) -> list[Misplaced]:
+        """Where these segments leave the structure, up to so many places; those that begin with Z are anywhere."""
+        return _Walk(self, names, most).walk()
+
+    def step(self, state: State, name: str) -> State:
+        """The places where a message may be after one more segment; none if it may not come there."""
+        known = self._next.setdefault(state, {})
+        found = known.get(name)
+        if found is None:
+            found = known[name] = frozenset(place for place in self.after(state) if self.places[place] == name)
+        return found
+
+    def after(self, state: State) -> list[int]:
+        """What may follow, in the order of the structure."""
+        found: set[int] = set()
+        for place in state:
+            found |= self._first if place == _START else self._follow[place]
+        return sorted(found)
+
+    def ends(self, state: State) -> bool:
+        """Whether a message may end here."""
+        return not self._last.isdisjoint(state)
+
+    def way(self, state: State, name: str | None) -> list[int] | None:
+        """The fewest places, all further on, that lead to this name, or to the end; None if there is no way."""
+        came: dict[int, int | None] = dict.fromkeys(self.after(state))
+        beyond = max(state)
+        came = {place: None for place in came if place > beyond}
+        waiting = deque(came)
+        while waiting:
+            place = waiting.popleft()
+            if self.places[place] == name or (name is None and place in self._last):
+                return _path(place, came)
+            for further in sorted(self._follow[place]):
+                if further > place and further not in came:
+                    came[further] = place
+                    waiting.append(further)
+        return None
+
+    def alternatives(self, place: int) -> list[str]:
+        """The names that may stand in its stead: one, or those of a choice."""
+        group = [other for other in range(len(self.places)) if self._follow[other] == self._follow[place]]
+        before = [other for other in group if all((other in follow) == (place in follow) for follow in self._follow)]
+        return [self.places[other] for other in before]
+
+
+def _path(place: int, came: dict[int, int | None]) -> list[int]:
+    path: list[int] = []
+    at: int | None = place
+    while at is not None:
+        path.append(at)
+        at = came[at]
+    return path[::-1]
+
+
+class _Reader:
+    """Reads the notation, and notes which place may follow which."""
+
+    def __init__(self, places: list[str], follow: list[set[int]]) -> None:
+        self._places = places
+        self._follow = follow
+        self._tokens: list[str] = []
+
+    def read(self, notation: str) -> Part:
+        """A whole structure."""
+        self._tokens = _TOKENS.findall(notation)[::-1]
+        return self._sequence("")
+
+    def _sequence(self, end: str) -> Part:
+        whole = Part(frozenset(), frozenset(), True)
+        while self._tokens and self._tokens[-1] != end:
+            whole = self._then(whole, self._one())
+        if self._tokens:
+            self._tokens.pop()
+        return whole
+
+    def _one(self) -> Part:
+        token = self._tokens.pop()
+        if token == "[":
+            return self._sequence("]")._replace(empty=True)
+        if token == "{":
+            part = self._sequence("}")
+            self._link(part.last, part.first)
+            return part
+        if token == "<":
+            return self._choice()
+        self._places.append(token)
+        self._follow.append(set())
+        place = frozenset({len(self._places) - 1})
+        return Part(place, place, False)
+
+    def _choice(self) -> Part:
+        found: list[Part] = []
+        while (token := self._tokens[-1]) != ">":
+            if token == "|":
+                self._tokens.pop()
+            else:
+                found.append(self._one())
+        self._tokens.pop()
+        places = frozenset(place for part in found for place in part.first)
+        return Part(places, places, False)
+
+    def _then(self, one: Part, other: Part) -> Part:
+        self._link(one.last, other.first)
+        first = one.first | other.first if one.empty else one.first
+        last = one.last | other.last if other.empty else other.last
+        return Part(first, last, one.empty and other.empty)
+
+    def _link(self, before: frozenset[int], after: frozenset[int]) -> None:
+        for place in before:
+            self._follow[place] |= after
+
+
+class _Walk:
+    """Goes over a message's segments once, and says where they leave the structure."""
+
+    def __init__(self, structure: Structure, names: Sequence[str], most: int) -> None:
+        self._structure = structure
+        self._names = names
+        self._most = most
+        self._found: list[Misplaced] = []
+        self._state: State = frozenset({_START})
+        self._before = 0
+        """The segment after which the next one stands."""
+        self._late: set[str] = set()
+        """What was said to stand too late, so that it is not said again when it comes."""
+
+    def walk(self) -> list[Misplaced]:
+        step = self._structure.step
+        for index, name in enumerate(self._names):
+            if name[:1] == "Z":
+                continue
+            state = step(self._state, name)
+            if state:
+                self._state, self._before = state, index
+                continue
+            self._leave(index, name)
+            if len(self._found) >= self._most:
+                return self._found
+        self._end()
+        return self._found[: self._most]
+
+    def _leave(self, index: int, name: str) -> None:
+        place = index + 1
+        if name not in self._structure.names:
+            self._say(name, index, f"{_shown(name)} (segment {place}) does not belong in {self._structure.name}")
+            return
+        way = self._structure.way(self._state, name)
+        if way is not None:
+            *skipped, here = way
+            for missing in skipped:
+                self._missing(missing, index, name)
+            self._state, self._before = frozenset({here}), index
+        elif name in self._late:
+            self._late.remove(name)
+        elif name == self._names[self._before]:
+            self._say(name, index, f"{name} (segment {place}) may stand here only once")
+        else:
+            self._say(name, index, f"{name} (segment {place}) may not stand after {self._names[self._before]}")
+
+    def _missing(self, place: int, index: int, name: str) -> None:
+        wanted = self._structure.places[place]
+        later = next((at for at in range(index + 1, len(self._names)) if self._names[at] == wanted), None)
+        if later is None:
+            self._say(wanted, index, f"{self._wanted(place)} is missing after {self._names[self._before]}")
+        else:
+            self._late.add(wanted)
+            self._say(name, index, f"{name} (segment {index + 1}) may not stand before {wanted} (segment {later + 1})")
+
+    def _end(self) -> None:
+        if self._structure.ends(self._state):
+            return
+        for place in self._structure.way(self._state, None) or []:
+            name = self._structure.places[place]
+            before = self._names[self._before] if self._names else "the beginning"
+            self._say(name, len(self._names), f"{self._wanted(place)} is missing after {before}")
+
+    def _wanted(self, place: int) -> str:
+        return " or ".join(self._structure.alternatives(place))
+
+    def _say(self, name: str, index: int, text: str) -> None:
+        self._found.append(Misplaced(name, index, text))
+
+
+def _shown(name: str) -> str:
+    return name if re.fullmatch(r"[A-Z][A-Z0-9]{2}", name) else repr(name[:20])
+
+
+@lru_cache(maxsize=400)
+def find_structure(version: str, name: str) -> Structure:
+    """A structure of a version's table; made once."""
+    return Structure(name, read_table(version)["structures"][name])

@@ -1,0 +1,37 @@
+"""What HL7 v2 says of messages, version by version: compiled by `scripts/hl7_tables.py`, read when it is needed."""
+
+from functools import cache
+from pathlib import Path
+from typing import TypedDict
+
+import orjson
+
+_HERE = Path(__file__).parent
+VERSIONS = ("2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6", "2.7", "2.7.1", "2.8")
+_READ_AS = {version: version for version in VERSIONS} | {"2.8.1": "2.8", "2.8.2": "2.8"}
+
+
+class Table(TypedDict):
+    """One version."""
+
+    version: str
+    events: dict[str, dict[str, str]]
+    """Message types, their trigger events, and the structure of each. ACK has no events of its own."""
+    structures: dict[str, str]
+    """In HL7's notation: `[ ]` may be missing, `{ }` may come again, `< | >` is one of them."""
+    segments: dict[str, list[str]]
+    """The data type of each field: `!` where it must be there, `*` where it may come again; empty if it is gone."""
+    types: dict[str, list[str]]
+    """The data type of each component; `!` where it must be there. What is not here has no components."""
+
+
+def known_version(text: str) -> str | None:
+    """The version whose table is used for one that a message states; None where there is none."""
+    return _READ_AS.get(text)
+
+
+@cache
+def read_table(version: str) -> Table:
+    """The table of a version in VERSIONS."""
+    table: Table = orjson.loads((_HERE / f"{version}.json").read_bytes())
+    return table

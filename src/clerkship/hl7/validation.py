@@ -1,0 +1,186 @@
+"""What the standard asks of a message: version, type and event, the order of its segments, its fields."""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+from clerkship.hl7.escape import Delimiters
+from clerkship.hl7.flaw import Flaw
+from clerkship.hl7.kinds import Kind, find_kind, shown, unfit
+from clerkship.hl7.message import Message, Segment
+from clerkship.hl7.structure import find_structure
+from clerkship.hl7.tables import VERSIONS, Table, known_version, read_table
+
+__all__ = ["MOST_FLAWS", "Flaw", "validate"]
+
+MOST_FLAWS = 20
+"""More than these are not said: whoever sent so many has to look at all of it anyway."""
+_OBSERVED = """
+AD CE CF CK CN CNE CP CWE CX DR DT DTM ED EI FT HD ID IS MA MO NA NM NR PL PN PPN RI RP SI SN ST TM TN TS TX XAD XCN XON
+XPN XTN
+"""
+_VALUE_TYPES = frozenset(_OBSERVED.split())
+"""Table 0125 through all versions, and some that are seen in its place."""
+_HEAD_FIELDS = 2
+"""MSH-1 and MSH-2 are the delimiters themselves."""
+
+
+class FieldRule(NamedTuple):
+    """What has to be checked of a field that is there."""
+
+    many: bool
+    kind: Kind | None
+
+
+class Shape(NamedTuple):
+    """What has to be checked of a segment."""
+
+    required: tuple[int, ...]
+    fields: tuple[FieldRule | None, ...]
+    """By number; None where anything goes."""
+
+
+def validate(message: Message) -> list[Flaw]:
+    """Everything that is wrong with a message, in its order, as far as MOST_FLAWS; an empty list if nothing is."""
+    return list(islice(_flaws(message), MOST_FLAWS))
+
+
+def _flaws(message: Message) -> Iterator[Flaw]:
+    head = message.head
+    stated = message.version
+    version = known_version(stated)
+    if version is None:
+        yield _wrong_version(stated)
+        return
+    structure, wrong = _find(message, read_table(version))
+    if wrong is not None:
+        yield wrong
+    if structure is None:
+        yield from _field_flaws(head, 1, version)
+        return
+    names = [segment.name for segment in message.segments]
+    counts: Counter[str] = Counter()
+    for misplaced in find_structure(version, structure).misplaced(names, MOST_FLAWS):
+        counts = Counter(names[: misplaced.at + 1])
+        yield Flaw("100", misplaced.text, misplaced.name[:3], max(1, counts[misplaced.name]))
+    yield from _segment_flaws(message, version)
+
+
+def _wrong_version(stated: str) -> Flaw:
+    if not stated:
+        return Flaw("101", "MSH-12 is missing: it says which version of HL7 this is", "MSH", 1, 12)
+    text = f"version {shown(stated)} is not known here; these are: {', '.join(VERSIONS)}"
+    return Flaw("203", text, "MSH", 1, 12, 1, 1)
+
+
+def _find(message: Message, table: Table) -> tuple[str | None, Flaw | None]:
+    """The structure that type and event ask for, and what is wrong with how they are stated."""
+    kind, event = message.type, message.trigger
+    version, events = table["version"], table["events"]
+    if not kind:
+        return None, Flaw("101", "MSH-9 is missing: it says what kind of message this is", "MSH", 1, 9)
+    if kind not in events:
+        others = ", ".join(events)
+        text = f"messages of type {shown(kind)} are not taken in version {version}; these are: {others}"
+        return None, Flaw("200", text, "MSH", 1, 9, 1, 1)
+    if kind == "ACK":
+        return "ACK", None
+    structure = events[kind].get(event)
+    if structure is None:
+        text = f"there is no event {shown(event)} of {kind} in version {version}"
+        if not event:
+            text = f"MSH-9.2 is missing: it says which event of {kind} this is"
+        return None, Flaw("201", text, "MSH", 1, 9, 1, 2)
+    return structure, _wrong_structure(message, structure)
+
+
+def _wrong_structure(message: Message, structure: str) -> Flaw | None:
+    stated = message.head.text(9, 3)
+    if stated in ("", structure, f"{message.type}_{message.trigger}"):
+        return None
+    text = f"MSH-9.3 says {shown(stated)}; {message.type}^{message.trigger} has the structure {structure}"
+    return Flaw("103", text, "MSH", 1, 9, 1, 3)
+
+
+def _segment_flaws(message: Message, version: str) -> Iterator[Flaw]:
+    counts: dict[str, int] = {}
+    for segment in message.segments:
+        name = segment.name
+        if name[:1] != "Z":
+            counts[name] = number = counts.get(name, 0) + 1
+            yield from _field_flaws(segment, number, version)
+
+
+def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw]:
+    shape = find_shape(version, segment.name)
+    if shape is None:
+        return
+    fields, delimiters = segment.fields, segment.delimiters
+    count = len(fields)
+    for number in shape.required:
+        if number >= count or not fields[number] or _is_empty(fields[number], delimiters):
+            text = f"{segment.name}-{number} is missing: it must be there in version {version}"
+            yield Flaw("101", text, segment.name, sequence, number)
+    rules = shape.fields
+    for number in range(1, min(count, len(rules))):
+        rule = rules[number]
+        if rule is not None and fields[number]:
+            yield from _value_flaws(segment, sequence, number, rule)
+    if segment.name == "OBX":
+        yield from _observation_flaws(segment, sequence, version)
+
+
+def _is_empty(raw: str, delimiters: Delimiters) -> bool:
+    """Whether there is nothing but delimiters."""
+    return not raw.strip(f"{delimiters.repetition}{delimiters.component}{delimiters.subcomponent}")
+
+
+def _value_flaws(segment: Segment, sequence: int, number: int, rule: FieldRule) -> Iterator[Flaw]:
+    raw, delimiters = segment.fields[number], segment.delimiters
+    found = [raw]
+    if delimiters.repetition and delimiters.repetition in raw:
+        found = raw.split(delimiters.repetition)
+        if not rule.many:
+            text = f"{segment.name}-{number} may not come more than once, and here are {len(found)}"
+            yield Flaw("102", text, segment.name, sequence, number, 2)
+    if rule.kind is None:
+        return
+    for repetition, value in enumerate(found, 1):
+        if value:
+            for component, text in unfit(value, rule.kind, delimiters):
+                place = f"{segment.name}-{number}" if component is None else f"{segment.name}-{number}.{component}"
+                yield Flaw("102", f"{place}: {text}", segment.name, sequence, number, repetition, component)
+
+
+def _observation_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw]:
+    """OBX-5 is of the type that OBX-2 names (§7.4.2.2)."""
+    value, stated = segment.raw(5), segment.text(2)
+    if not stated:
+        if value and not _is_empty(value, segment.delimiters) and segment.text(11) != "X":
+            yield Flaw("101", "OBX-2 is missing: it says what OBX-5 is", "OBX", sequence, 2)
+        return
+    if stated not in _VALUE_TYPES and stated not in read_table(version)["types"]:
+        yield Flaw("103", f"OBX-2: there is no data type {shown(stated)}", "OBX", sequence, 2)
+    elif value:
+        kind = find_kind(version, stated)
+        if kind is not None:
+            yield from _value_flaws(segment, sequence, 5, FieldRule(True, kind))
+
+
+@lru_cache(maxsize=1000)
+def find_shape(version: str, name: str) -> Shape | None:
+    """What has to be checked of a segment in a version; None where it is not known."""
+    listed = read_table(version)["segments"].get(name)
+    if listed is None:
+        return None
+    start = _HEAD_FIELDS + 1 if name == "MSH" else 1
+    required = tuple(number for number, kind in enumerate(listed, 1) if "!" in kind and number >= start)
+    rules = [_rule(version, kind) if number >= start else None for number, kind in enumerate(listed, 1)]
+    return Shape(required, (None, *rules))
+
+
+def _rule(version: str, listed: str) -> FieldRule | None:
+    many, kind = "*" in listed, find_kind(version, listed.rstrip("!*"))
+    return None if not listed or (many and kind is None) else FieldRule(many, kind)

@@ -1,0 +1,178 @@
+"""What steps take from files beside the task, and from datasets: read once, filled in, and kept."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.library.load import load
+from clerkship.model.problem import InputError
+from tests.library.shelf import CATALOG, Shelf
+
+BINARY = bytes(range(256)) + b"{{ patient.mrn }}\r\n"
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    """A clinic with a drop, a patient, and a partner's files."""
+    shelf = Shelf(tmp_path / "suite")
+    shelf.write(
+        "clinic.yml",
+        """\
+        environment:
+          name: clinic
+          simulators: {drop: {kind: files}}
+        datasets:
+          - name: patients
+            type: records
+            records: [{id: p1, mrn: "M-1", name: Maria Lopez}]
+          - {name: partner, type: files, folder: partner}
+        """,
+    )
+    (shelf.root / "partner" / "scans").mkdir(parents=True)
+    (shelf.root / "partner" / "scans" / "page.tif").write_bytes(BINARY)
+    return shelf
+
+
+def task(shelf: Shelf, step: str, name: str = "tasks/t.yml") -> None:
+    """A task with one step."""
+    shelf.write(
+        name,
+        f"""\
+        task:
+          name: A
+          entities: [{{id: patient, dataset: patients, where: {{id: p1}}}}]
+          scenario:
+            steps:
+              - {step}
+        """,
+    )
+
+
+def args(shelf: Shelf) -> Any:
+    """The arguments of the step as the task keeps them."""
+    [loaded] = shelf.load().tasks.values()
+    assert loaded.task.scenario is not None
+    return loaded.task.scenario.steps[0].args
+
+
+def test_a_template_is_read_beside_its_task_and_filled_in(shelf: Shelf) -> None:
+    task(shelf, "files.drop: {path: in/a.csv, template: texts/referral.csv}")
+    (shelf.root / "tasks" / "texts").mkdir()
+    written = "mrn;name\r\n{{ patient.mrn }};{{ patient.name | upper }}\r\n"
+    (shelf.root / "tasks" / "texts" / "referral.csv").write_bytes(written.encode())
+    assert args(shelf) == {"path": "in/a.csv", "text": "mrn;name\r\nM-1;MARIA LOPEZ\r\n"}
+
+
+def test_a_template_that_is_one_expression_is_text_to_the_last_byte(shelf: Shelf) -> None:
+    shelf.write("tasks/n.txt", "{{ patient.mrn | length }}\n")
+    task(shelf, "files.drop: {path: a, template: n.txt}")
+    assert args(shelf) == {"path": "a", "text": "3\n"}
+
+
+def test_which_template_it_is_may_be_a_template_too(shelf: Shelf) -> None:
+    shelf.write("tasks/p1.txt", "hers")
+    task(shelf, 'files.drop: {path: a, template: "{{ patient.id }}.txt"}')
+    assert args(shelf) == {"path": "a", "text": "hers"}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none.txt", "t.yml:6:41: task.scenario.steps.0.files.drop.template: none.txt: there is no such file"),
+        ("../../out.txt", "template: ../../out.txt: it is outside the folder"),
+        ("/etc/hostname", "template: /etc/hostname: it is outside the folder"),
+        ("link.txt", "template: link.txt: it is outside the folder"),
+        (".", "template: .: it is a folder"),
+        ("large.txt", "template: large.txt: it has 1.1 MB, and a file may have 1 MB"),
+        ("binary.txt", "template: binary.txt: it is not a text file"),
+        ("latin.txt", "template: latin.txt: it is not UTF-8 text"),
+    ],
+)
+def test_a_template_that_cannot_be_taken_is_said_where_it_is_named(shelf: Shelf, name: str, message: str) -> None:
+    outside = shelf.root.parent / "out.txt"
+    outside.write_text("secret")
+    task(shelf, f"files.drop: {{path: a, template: {name}}}")
+    (shelf.root / "tasks" / "link.txt").symlink_to(outside)
+    (shelf.root / "tasks" / "large.txt").write_text("x" * 1_100_000)
+    (shelf.root / "tasks" / "binary.txt").write_bytes(b"a\0b")
+    (shelf.root / "tasks" / "latin.txt").write_bytes("é".encode("latin-1"))
+    [line] = shelf.lines()
+    assert message in line
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_mistake_in_a_template_is_said_of_its_own_line(shelf: Shelf, end: str) -> None:
+    task(shelf, "files.drop: {path: a, template: m.hl7}")
+    text = f"MSH|^~\\&|{end}PID|1||{{{{ patient.mrm }}}}{end}"
+    (shelf.root / "tasks" / "m.hl7").write_bytes(text.encode())
+    assert shelf.lines() == ["tasks/m.hl7:2:8: unknown name `mrm` in `patient.mrm`; did you mean `mrn`?"]
+
+
+def test_a_mistake_in_a_template_is_that_of_the_one_task_that_is_asked_for(shelf: Shelf) -> None:
+    task(shelf, "files.drop: {path: a, template: m.txt}", "t.yml")
+    shelf.write("m.txt", "{{ nobody }}")
+    with pytest.raises(InputError) as caught:
+        load(shelf.root / "t.yml", CATALOG)
+    assert shelf.told(caught.value.problems) == ["m.txt:1:1: unknown name `nobody`; known: now, patient"]
+
+
+def test_a_file_of_a_dataset_comes_byte_for_byte(shelf: Shelf) -> None:
+    task(shelf, "files.drop: {path: in/page.tif, dataset: partner, file: scans/page.tif, modified: 3d}")
+    found = args(shelf)
+    assert base64.b64decode(found.pop("base64")) == BINARY
+    assert found == {"path": "in/page.tif", "modified": "3d"}
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (
+            "dataset: partnr, file: scans/page.tif",
+            "files.drop.dataset: unknown dataset `partnr`; did you mean `partner`?",
+        ),
+        ("dataset: partner, file: scans/pge.tif", "no file `scans/pge.tif` in the dataset `partner`; did you mean"),
+        ("dataset: patients, file: x", "files.drop.dataset: `patients` is a dataset of type records, of no files"),
+        ("dataset: partner", "`dataset` and `file` go together"),
+        (
+            "dataset: partner, file: scans/page.tif, text: a",
+            "expected one of `text`, `base64`, `template`, and `dataset`",
+        ),
+        ("template: n.txt, text: a", "with `file`, not text and template"),
+        ("base64: a b", "expected base64"),
+        ("bytes: é", "expected base64"),
+        ("text: a, modified: yesterday", "expected a time with its zone such as 2026-03-02T09:00:00Z, or an age"),
+        ("text: a, modified: 2026-03-02T09:00:00", "has no zone"),
+    ],
+)
+def test_what_makes_no_file_is_said_where_it_is_written(shelf: Shelf, step: str, message: str) -> None:
+    shelf.write("tasks/n.txt", "text")
+    task(shelf, f"files.drop: {{path: a, {step}}}")
+    [line] = shelf.lines()
+    assert message in line
+
+
+def test_a_large_file_is_for_the_environment(shelf: Shelf) -> None:
+    (shelf.root / "partner" / "large.bin").write_bytes(b"x" * 5_000_001)
+    task(shelf, "files.drop: {path: a, dataset: partner, file: large.bin}")
+    [line] = shelf.lines()
+    assert "`large.bin` has 5.0 MB, and a step may take 5 MB; name the dataset in the environment" in line
+
+
+def test_a_scenario_file_takes_its_files_as_they_are(shelf: Shelf) -> None:
+    shelf.write("braces.txt", "{{ as it is }}")
+    shelf.write(
+        "s.yml",
+        """\
+        scenario:
+          name: S
+          simulation_context: Somebody.
+          setup:
+            person: {lines: [Hello]}
+            steps: [{drop-file-inbox: {path: a.txt, template: braces.txt}}]
+          goals: {criteria: [It answers.]}
+        """,
+    )
+    shelf.write("clinic.yml", "environment:\n  name: clinic\n  simulators: {chat: {kind: chat}, drop: {kind: files}}\n")
+    assert args(shelf) == {"path": "a.txt", "text": "{{ as it is }}"}
