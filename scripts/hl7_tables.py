@@ -12,7 +12,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -40,8 +40,13 @@ _LEFT_OUT = {
 """Events that chapter 3 has in these versions and hl7types has not."""
 _OBSERVED = "AD CE CF CNE CP CWE CX DR ED MA MO NA PPN RP SN TS XAD XCN XON XPN XTN"
 """Data types that OBX-5 may be of (table 0125), and so are reached though no field names them."""
-_FIELD = re.compile(r"^\s+(\w+)\.(\d+) - .*\((\w+|\*)\) [A-Z]+\b", re.MULTILINE)
-_COMPONENT = re.compile(r"^\s+(\w+)\.(\d+) \((?:opt|req)\) - .*\((\w+)\)\s*$", re.MULTILINE)
+_FREE = {"2.3": ("ORC-7",), "2.7.1": ("OBX-2", "OBX-4")}
+"""Fields that both libraries demand, and the chapters (4.3.1 of 2.3, 7.4.2 of 2.7.1) leave open or to a condition."""
+_NOT_REQUIRED = ("O", "C")
+"""What hl7types says of a field in words, and contradicts in its model (OBX-4 of 2.3.1, OBR-27 of 2.3)."""
+_SPELLED = {"*": "varies", "var": "varies"}
+_FIELD = re.compile(r"^\s+\w+\.(\d+) - .*\((\w+|\*)\) ([A-Z]+)\b", re.MULTILINE)
+_COMPONENT = re.compile(r"^\s+\w+\.(\d+) \((?:opt|req)\) - .*\((\w+)\)()\s*$", re.MULTILINE)
 
 
 class Node(NamedTuple):
@@ -186,18 +191,23 @@ def _listed_node(name: str, entry: Any, bounds: tuple[int, int], kind: str) -> N
 
 def _fields(version: str, name: str) -> list[str]:
     model = getattr(import_module(f"{_module(version, 'segments')}.{name}"), name)
-    return _members(model, _FIELD)
+    free = {int(place[4:]) for place in _FREE.get(version, ()) if place[:3] == name}
+    return _members(model, _FIELD, free)
 
 
-def _members(model: Any, pattern: re.Pattern[str]) -> list[str]:
+def _members(model: Any, pattern: re.Pattern[str], free: Collection[int] = ()) -> list[str]:
     """`CX!*` for what must be there and may come again; empty where a number is no longer used."""
-    kinds = {int(number): kind for _, number, kind in pattern.findall(model.__doc__)}
+    said = {int(number): (kind, usage) for number, kind, usage in pattern.findall(model.__doc__)}
     found: dict[int, str] = {}
     for member in model.model_fields.values():
         number = int(member.serialization_alias.rpartition(".")[2])
+        kind, usage = said[number]
         hint, _ = _inner(member.annotation)
-        marks = ("!" if member.is_required() else "") + ("*" if typing.get_origin(hint) is list else "")
-        found[number] = kinds[number].replace("*", "varies") + marks
+        many = typing.get_origin(hint) is list
+        inner = typing.get_args(hint)[0] if many else hint
+        required = member.is_required() and usage not in _NOT_REQUIRED and number not in free
+        name = kind if inner is str else inner.__name__
+        found[number] = _SPELLED.get(name, name) + ("!" if required else "") + ("*" if many else "")
     return [found.get(number, "") for number in range(1, max(found, default=0) + 1)]
 
 

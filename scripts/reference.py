@@ -22,7 +22,7 @@ from clerkship.engine.catalog import Registered, only_ours
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
 from clerkship.faults.chaos import PROFILES
-from clerkship.fhir.record import DERIVED
+from clerkship.library.pid import Messaged
 from clerkship.library.template import FILTERS
 from clerkship.llm.scripted import ScriptedAnswer
 from clerkship.model.benchmark import Benchmark
@@ -56,6 +56,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # it is run as a script, 
 from scripts.reference_assertions import differences, which_are_whose
 from scripts.reference_e2e import E2E, RESULTS
 from scripts.reference_fhir import fhir_page
+from scripts.reference_hl7 import hl7_page
 from scripts.reference_plugins import plugins_page
 from scripts.reference_prompts import prompts_page
 
@@ -252,6 +253,8 @@ FILTER_WORDS = {
     "date": 'a date in a form: `date("%d.%m.%Y")`; without one, `2026-03-02`',
     "plus": 'a date moved on: `plus("3d")`',
     "minus": 'a date moved back: `minus("2w")`',
+    "hl7": "a text as it may stand in a field of an HL7 message: delimiters and line ends are escaped",
+    "hl7date": "a date or time as HL7 writes it: `20260302`, `20260302090000-0500`",
 }
 
 
@@ -268,6 +271,7 @@ def pages() -> dict[str, str]:
         "events.md": _events(catalog),
         "simulators.md": _simulators(catalog),
         "fhir.md": fhir_page(HEAD),
+        "hl7.md": hl7_page(HEAD),
         "agents.md": _agents(),
         "commands.md": _commands(),
         "settings.md": _settings(),
@@ -292,6 +296,7 @@ def _index() -> str:
 | [events](events.md) | what can be in a log |
 | [simulators](simulators.md) | what can be simulated, and how it is reached |
 | [FHIR](fhir.md) | what of FHIR R4 is simulated, and what is refused |
+| [HL7 v2](hl7.md) | which messages are taken, how they are acknowledged, and what is refused |
 | [agents](agents.md) | the sorts of agent there are, what each gets, and what it may return |
 | [commands](commands.md) | the command line |
 | [settings](settings.md) | environment variables |
@@ -420,7 +425,7 @@ what it denies holds for none; `exists` asks whether there are any. A list is co
 
 def _templates() -> str:
     rows = "\n".join(f"| `{name}` | {FILTER_WORDS[name]} |" for name in FILTERS)
-    derived = "\n".join(f"| `{name}` | {told} |" for name, (told, _) in DERIVED.items())
+    derived = "\n".join(f"| `{name}` | {told} |" for name, (told, _) in Messaged.derived.items())
     return f"""{HEAD}
 # Templates
 
@@ -552,7 +557,7 @@ def _what(route: Route) -> str:
     query += [f"`?…`: {route.open_query}"] if route.open_query else []
     body = [] if route.body is None else [f"body: {route.body}" if isinstance(route.body, str) else "body: JSON"]
     takes = f" ({'; '.join(query + body)})" if query or body else ""
-    return (inspect.getdoc(route.handler) or "") + takes
+    return " ".join((inspect.getdoc(route.handler) or "").split()) + takes
 
 
 def _verbs(handle: type) -> Iterator[tuple[str, str]]:

@@ -84,16 +84,27 @@ def ehr() -> Iterator[Ehr]:
 @pytest.fixture(scope="session")
 def kit() -> Path:
     """fhir-kit-client, installed once under .cache."""
+    return installed("fhir-kit-client")
+
+
+@pytest.fixture(scope="session")
+def medplum() -> Path:
+    """@medplum/hl7, an MLLP client and server, installed once under .cache."""
+    return installed("@medplum/hl7")
+
+
+def installed(package: str) -> Path:
+    """Where a package from npm is, in the version that tests name; a test that needs it is skipped without npm."""
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
         pytest.skip("npm is not installed")
-    wanted = orjson.loads((NODE / "package.json").read_bytes())["dependencies"]["fhir-kit-client"]
-    folder = CACHE / f"fhir-kit-client-{wanted}"
-    if not (folder / "node_modules" / "fhir-kit-client" / "package.json").is_file():
+    wanted = orjson.loads((NODE / "package.json").read_bytes())["dependencies"][package]
+    folder = CACHE / f"{package.removeprefix('@').replace('/', '-')}-{wanted}"
+    if not (folder / "node_modules" / package / "package.json").is_file():
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy(NODE / "package.json", folder)
+        (folder / "package.json").write_bytes(orjson.dumps({"private": True, "dependencies": {package: wanted}}))
         command = [npm, "install", "--no-package-lock", "--silent"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
         if done.returncode != 0:
-            pytest.skip(f"fhir-kit-client cannot be installed: {done.stderr.strip()[-300:]}")
+            pytest.skip(f"{package} cannot be installed: {done.stderr.strip()[-300:]}")
     return folder

@@ -105,3 +105,9 @@ def test_segments_are_written() -> None:
     assert segment.render() == "PID|||77^^^NORTH^MR||O\\S\\Neil^Ann"
     assert write_segment("MSH", {9: "ACK"}).render() == "MSH|^~\\&|||||||ACK"
     assert read_segment("PID|1", USUAL).replaced(3, "9").render() == "PID|1||9"
+
+
+def test_a_message_may_name_fewer_delimiters_than_usual() -> None:
+    message = parse("MSH|^|A|B|C|D|||ADT^A01|1~2&3|P|2.3\r")
+    assert (message.type, message.trigger, message.control_id) == ("ADT", "A01", "1~2&3")
+    assert list(message.values("MSH.10[*]")) == ["1~2&3"]

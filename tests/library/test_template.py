@@ -16,6 +16,7 @@ VALUES: dict[str, Any] = {
         "weight": 61.5,
         "visits": 3,
         "middle": None,
+        "odd": "A & B^C",
         "phones": ["555-0100", "555-0101"],
         "address": [{"city": "Ostrava"}],
     },
@@ -82,6 +83,11 @@ def test_a_text_that_is_one_expression_takes_the_type_of_its_value(template: str
         ("now | minus('3w') | date", "2026-02-09"),
         ("now | plus(90)", "2026-03-02T14:01:30+00:00"),
         ("now | date('%d %B %Y')", "02 March 2026"),
+        ("now | hl7date", "20260302140000+0000"),
+        ("patient.birthdate | hl7date", "19650315"),
+        ("now | plus('1h') | hl7date", "20260302150000+0000"),
+        ("patient.name | hl7", "Rosa Delgado"),
+        ("patient.odd | hl7", "A \\T\\ B\\S\\C"),
     ],
 )
 def test_a_filter_changes_the_value(expression: str, value: object) -> None:

@@ -19,7 +19,7 @@ from clerkship.cli.console import err, out, print_json_line
 from clerkship.cli.event_line import print_event
 from clerkship.events.event import Event
 from clerkship.playground.playground import Playground
-from clerkship.service.playing import Play, PlayRequest, Way, open_play
+from clerkship.service.playing import Play, PlayRequest, Way, open_play, parse_line_ports
 from clerkship.settings import load_settings, program
 
 LOOK_EVERY = 0.2
@@ -39,6 +39,14 @@ def up(
     port: Annotated[
         int, typer.Option(metavar="N", help="Listen on this port. [default: any]", min=0, max=65535, show_default=False)
     ] = 0,
+    line: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--line",
+            metavar="NAME=N",
+            help="Have a line listen on this port, as mllp=2575; may be repeated. [default: any]",
+        ),
+    ] = None,
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="What `events` and `check` know it by. [default: environment]")
     ] = None,
@@ -59,8 +67,13 @@ def up(
         clerkship up clinic --from suites/clinic
 
         clerkship up --from suites/clinic --task "Move an appointment" --port 8080
+
+        clerkship up --from suites/feeds --line mllp=2575 --line sftp=2222
     """
-    request = PlayRequest(path=source, environment=environment, task=task, name=name, port=port, seed=seed)
+    lines = parse_line_ports(line or ())
+    request = PlayRequest(
+        path=source, environment=environment, task=task, name=name, port=port, line_ports=lines, seed=seed
+    )
     tail = Tail()
     with tail.ending_by_signal(), open_play(request, load_settings(), registered(), tail.add) as play:
         if json:

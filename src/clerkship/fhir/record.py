@@ -1,9 +1,9 @@
 """A resource as a template reads it: its own elements, and what people ask for that no element says outright."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.fhir.wording import choice, preferred, title, words
@@ -14,6 +14,9 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 class Charted(Resource):
     """A resource whose `get` also knows derived fields; as data it is the resource and nothing more."""
 
+    derived: ClassVar[Mapping[str, "Derived"]]
+    """By name, besides its elements."""
+
     def __init__(self, resource: Resource, now: datetime) -> None:
         super().__init__(resource)
         self.now = now
@@ -23,13 +26,13 @@ class Charted(Resource):
         if key in self:
             return self[key]
         found = choice(self, key)
-        if found is None and key in DERIVED:
-            found = DERIVED[key][1](self)
+        if found is None and key in self.derived:
+            found = self.derived[key][1](self)
         return default if found is None else found
 
     def names(self) -> list[str]:
         """What can be asked of it."""
-        return [*self, *(name for name, (_, find) in DERIVED.items() if find(self) is not None)]
+        return [*self, *(name for name, (_, find) in self.derived.items() if find(self) is not None)]
 
 
 def _mrn(resource: Charted) -> str | None:
@@ -81,7 +84,9 @@ def _full_address(resource: Charted) -> str | None:
     return words(resource["address"]) or None if "address" in resource else None
 
 
-DERIVED: dict[str, tuple[str, Callable[[Charted], Any]]] = {
+Derived = tuple[str, Callable[[Charted], Any]]
+"""What a field gives, and how it is found."""
+DERIVED: dict[str, Derived] = {
     "reference": ("`Patient/42`, as others refer to it", key_of),
     "title": ("what it is, on one line", title),
     "full_name": ("the name that holds, in words", _full_name),
@@ -93,4 +98,5 @@ DERIVED: dict[str, tuple[str, Callable[[Charted], Any]]] = {
     "phone": ("a telephone number, that at home first", _contact("phone")),
     "email": ("an email address", _contact("email")),
 }
-"""What a template may ask of a resource besides its elements: what it gives, and how it is found."""
+"""What a template may ask of a resource besides its elements."""
+Charted.derived = DERIVED

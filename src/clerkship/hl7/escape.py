@@ -71,7 +71,7 @@ def _meaning(sequence: str, delimiters: Delimiters) -> str | None:
 def escape(text: str, delimiters: Delimiters = USUAL) -> str:
     """A text as it may stand in a field: delimiters, line ends and control characters are written as sequences."""
     mark = delimiters.escape
-    if not mark:
+    if not mark or text.isalnum():
         return text
     sequences = {
         delimiters.escape: "E",

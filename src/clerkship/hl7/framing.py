@@ -1,6 +1,7 @@
 """MLLP, the minimal lower layer protocol: where a message begins and ends on a connection (HL7 v2.5.1, appendix C)."""
 
 import re
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 START = b"\x0b"
@@ -18,6 +19,8 @@ class Frame(NamedTuple):
 
     data: bytes
     flaw: Fault | None = None
+    size: int = 0
+    """Bytes it had, kept or not."""
 
 
 def frame(data: bytes) -> bytes:
@@ -25,11 +28,22 @@ def frame(data: bytes) -> bytes:
     return START + _MARKS.sub(b" ", data) + END
 
 
-class Deframer:
-    """Frames out of bytes, however these are cut into pieces; never more than the limit and one piece in memory."""
+def _is_whole(data: bytes) -> bool:
+    """Whether what begins with a frame is that frame and no more, as it nearly always comes."""
+    return data.endswith(END) and data.find(END[:1]) == len(data) - 2 and data.find(START, 1) < 0
 
-    def __init__(self, limit: int) -> None:
+
+class Deframer:
+    """Frames out of bytes, however these are cut into pieces; never more than the limit and one piece in memory.
+
+    Where the limit depends on whom a message is for, `limit_of` is asked once there is more of one than is kept anyway.
+    """
+
+    def __init__(self, limit: int, limit_of: Callable[[bytes], int] | None = None) -> None:
         self.limit = limit
+        self._limit_of = limit_of
+        self._limit = limit
+        self._size = 0
         self.ignored = 0
         """Bytes that stood outside of any frame, but for the carriage return that ends one."""
         self._held = bytearray()
@@ -44,6 +58,9 @@ class Deframer:
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that these bytes complete. A frame ends at FS; the carriage return after it may be missing."""
+        if not self._inside and len(data) <= self.limit and data[:1] == START and _is_whole(data):
+            self._ended = False
+            return [Frame(data[1:-2], None, len(data) - 3)]
         found: list[Frame] = []
         at = 0
         for mark in _MARKS.finditer(data):
@@ -67,14 +84,27 @@ class Deframer:
         if not self._inside:
             self.ignored += len(data) - (self._ended and data[0] == END[1])
             self._ended = False
-        elif not self._large:
+            return
+        self._size += len(data)
+        if not self._large:
             self._held += data
-            if len(self._held) > self.limit:
-                self._large = True
-                del self._held[min(self.limit, KEPT) :]
+            if len(self._held) > self._limit:
+                self._measure()
+
+    def _measure(self) -> None:
+        """It is longer than it may be; or else it is now known how long it may be."""
+        if self._limit_of is not None and self._limit == self.limit:
+            self._limit = max(self._limit_of(bytes(self._held[:KEPT])), self.limit)
+        if len(self._held) > self._limit:
+            self._large = True
+            self._held = self._held[: min(self._limit, KEPT)]
 
     def _close(self, flaw: Fault | None) -> Frame:
-        whole = Frame(bytes(self._held), "too_large" if self._large else flaw)
-        self._held = bytearray()
+        whole = Frame(bytes(self._held), "too_large" if self._large else flaw, self._size)
+        self._held, self._size, self._limit = bytearray(), 0, self.limit
         self._inside = self._large = self._ended = False
         return whole
+
+    def end(self) -> Frame | None:
+        """There is no more: the frame that was not ended, if one was begun."""
+        return self._close("unfinished") if self._inside else None

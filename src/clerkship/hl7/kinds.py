@@ -50,6 +50,7 @@ _FORMS = {
     "DT": Form(lambda text: _is_date(text, _DT), "a date as YYYY[MM[DD]]"),
     "TM": Form(_TM.fullmatch, "a time of day as HH[MM[SS[.S]]][+/-ZZZZ]"),
     "DTM": _NEW_TIME,
+    "TS": _NEW_TIME,  # no longer a type from 2.6 on, and still seen in OBX-2
     "NM": Form(_NM.fullmatch, "a number"),
     "SI": Form(_SI.fullmatch, "a whole number, not negative"),
 }
@@ -79,10 +80,10 @@ def find_kind(version: str, name: str) -> Kind | None:
 
 def _kind(types: Mapping[str, list[str]], name: str, older: bool, depth: int) -> Kind | None:
     if name not in types:
-        form = _OLD_TIME if older and name in ("DTM", "TS") else _FORMS.get(name)
+        form = _OLD_TIME if older and name == "DTM" else _FORMS.get(name)
         return Kind(form) if form is not None else None
-    if depth == 0:  # below subcomponents there is nothing
-        return None
+    if depth == 0:  # there is no delimiter left: what stands there is the first of its components
+        return _kind(types, types[name][0].rstrip("!*"), older, 0)
     parts = [
         (number, "!" in part, _kind(types, part.rstrip("!*"), older, depth - 1))
         for number, part in enumerate(types[name])
@@ -108,6 +109,29 @@ def unfit(value: str, kind: Kind, delimiters: Delimiters) -> Iterator[Unfit]:
         elif inner is not None:
             for wrong in _unfit_part(part, inner, delimiters.subcomponent):
                 yield Unfit(number + 1, wrong)
+
+
+def fits(value: str, kind: Kind, delimiters: Delimiters) -> bool:
+    """Whether there is nothing that `unfit` would say: what is right is found right quickly."""
+    if value == NULL:
+        return True
+    if kind.form is not None:
+        return bool(kind.form.fits(value))
+    found = value.split(delimiters.component) if delimiters.component else [value]
+    count = len(found)
+    for number, required, inner in kind.parts:
+        part = found[number] if number < count else ""
+        if not part:
+            if required:
+                return False
+        elif inner is None:
+            continue
+        elif inner.form is None:
+            if next(_unfit_part(part, inner, delimiters.subcomponent), None) is not None:
+                return False
+        elif part != NULL and not inner.form.fits(part):
+            return False
+    return True
 
 
 def _unfit_part(value: str, kind: Kind, separator: str) -> Iterator[str]:

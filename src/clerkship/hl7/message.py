@@ -31,6 +31,8 @@ _CHARSETS = {
 }
 """HL7 table 0211: what MSH-18 says, and what it is called here."""
 _HEADS = ("MSH", "FHS", "BHS")
+USUAL_SIGNS = f"{USUAL.field}{USUAL.encoding}{USUAL.field}"
+"""What stands after the name of nearly every MSH."""
 
 
 class BadMessage(Exception):
@@ -56,17 +58,22 @@ class Segment:
         raw = self.raw(field)
         if not raw:
             return []
-        if self._is_encoding(field):
+        mark = self.delimiters.repetition
+        if not mark or self._is_encoding(field):
             return [raw]
-        return raw.split(self.delimiters.repetition)
+        return raw.split(mark)
 
     def text(self, field: int, component: int | None = None, subcomponent: int | None = None, *, at: int = 1) -> str:
         """A value as it is meant, of the repetition `at`; empty if there is none. A whole field or component that has
         parts is as it stands."""
-        repetitions = self.repetitions(field)
-        if at > len(repetitions):
+        raw = self.raw(field)
+        if not raw:
             return ""
-        return self._within(repetitions[at - 1], field, component, subcomponent)
+        mark = self.delimiters.repetition
+        if mark and mark in raw and not self._is_encoding(field):
+            found = raw.split(mark)
+            return self._within(found[at - 1], field, component, subcomponent) if at <= len(found) else ""
+        return self._within(raw, field, component, subcomponent) if at == 1 else ""
 
     def texts(self, field: int, component: int | None = None, subcomponent: int | None = None) -> list[str]:
         """The same of every repetition."""
@@ -80,7 +87,7 @@ class Segment:
             part = _nth(part, delimiters.component, component)
             if subcomponent is not None:
                 part = _nth(part, delimiters.subcomponent, subcomponent)
-        if delimiters.component in part or delimiters.subcomponent in part:
+        if delimiters.component in part or (delimiters.subcomponent and delimiters.subcomponent in part):
             return part
         return unescape(part, delimiters)
 
@@ -119,22 +126,22 @@ class Message:
         """As it is kept and sent: each segment ends with a carriage return."""
         return "".join(f"{segment.render()}\r" for segment in self.segments)
 
-    @property
+    @cached_property
     def type(self) -> str:
         """`ORU`: MSH-9.1."""
         return self.head.text(9, 1)
 
-    @property
+    @cached_property
     def trigger(self) -> str:
         """`R01`: MSH-9.2."""
         return self.head.text(9, 2)
 
-    @property
+    @cached_property
     def control_id(self) -> str:
         """MSH-10: what an acknowledgement names."""
         return self.head.text(10)
 
-    @property
+    @cached_property
     def version(self) -> str:
         """`2.5.1`: MSH-12.1."""
         return self.head.text(12, 1)
@@ -197,7 +204,7 @@ def _stated(data: bytes) -> str:
 def parse(data: bytes | str) -> Message:
     """One message, whatever ends its lines; raises BadMessage where it does not begin with a whole MSH."""
     text = (decode(data) if isinstance(data, bytes) else data).removeprefix("\ufeff").strip("\r\n \t\x00")
-    lines = [line for line in _ENDS.split(text) if line.strip()]
+    lines = [line for line in (_ENDS.split(text) if "\n" in text else text.split("\r")) if line and not line.isspace()]
     if not lines or not lines[0].startswith("MSH"):
         raise BadMessage(f"a message begins with MSH, not with {text[:LONGEST_SHOWN]!r}" if text else "it is empty")
     delimiters = read_delimiters(lines[0])
@@ -207,6 +214,8 @@ def parse(data: bytes | str) -> Message:
 def read_delimiters(head: str) -> Delimiters:
     """What MSH-1 and MSH-2 (or those of FHS, BHS) say; raises BadMessage where they say nothing sensible."""
     separator = head[3:4]
+    if separator and head.startswith(USUAL_SIGNS, 3):
+        return USUAL
     encoding = head[4:].split(separator, 1)[0] if separator else ""
     signs = separator + encoding
     if not separator or not 1 <= len(encoding) <= 5 or len(set(signs)) != len(signs) or _is_text(signs):
@@ -216,6 +225,12 @@ def read_delimiters(head: str) -> Delimiters:
 
 def _is_text(signs: str) -> bool:
     return any(sign.isalnum() or sign.isspace() or not sign.isprintable() for sign in signs)
+
+
+def read_head(text: str) -> Segment:
+    """The first segment of a message, as it is kept."""
+    line = text.partition("\r")[0]
+    return read_segment(line, read_delimiters(line))
 
 
 def read_segment(line: str, delimiters: Delimiters = USUAL) -> Segment:

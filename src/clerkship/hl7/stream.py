@@ -9,6 +9,11 @@ from clerkship.hl7.message import LONGEST_SHOWN, BadMessage, Segment, decode, re
 _ENDS = re.compile(r"\r\n|\n|\r")
 _AROUND = " \t\x00\x0b\x1c\ufeff"
 """What may stand around a segment and is nothing: blanks, and the marks of MLLP."""
+_MORE = (
+    *("\n", "\r\r", "\r ", " \r", "\r\t", "\t\r", "\x00", "\x0b", "\x1c", "\ufeff"),
+    *("\rMSH", "\rFHS", "\rBHS", "\rBTS", "\rFTS"),
+)
+"""What is in no text that is one message and nothing else."""
 _HEADERS = ("FHS", "BHS")
 _TRAILERS = ("BTS", "FTS")
 MOST_FLAWS = 20
@@ -34,15 +39,29 @@ class Batch:
 
 def split(data: bytes | str) -> Batch:
     """Every message of a text, with what is wrong around them. Nothing raises: no message is an empty list."""
+    if isinstance(data, bytes) and data.isascii() and _is_one(text := data.decode("ascii")):
+        return Batch([text])
     is_bytes = isinstance(data, bytes)
     if isinstance(data, bytes):
         wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
         data = decode(data) if wide else data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
         is_bytes = not wide
+    if not is_bytes and _is_one(data):
+        return Batch([data])
     reader = _Reader(is_bytes)
     for line in _ENDS.split(data):
         reader.take(line.strip(_AROUND))
     return reader.done()
+
+
+def _is_one(data: str) -> bool:
+    """Whether it is one message in the form that one is kept in, as nearly all are; others are looked at closely."""
+    if not data.startswith("MSH") or data[3:4].isalnum() or not data.endswith("\r"):
+        return False
+    for sign in _MORE:  # noqa: SIM110  (each message comes by here)
+        if sign in data:
+            return False
+    return True
 
 
 class _Reader:

@@ -1,6 +1,5 @@
 """What the standard asks of a message: version, type and event, the order of its segments, its fields."""
 
-from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
@@ -8,7 +7,7 @@ from typing import NamedTuple
 
 from clerkship.hl7.escape import Delimiters
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.kinds import Kind, find_kind, shown, unfit
+from clerkship.hl7.kinds import Kind, find_kind, fits, shown, unfit
 from clerkship.hl7.message import Message, Segment
 from clerkship.hl7.structure import find_structure
 from clerkship.hl7.tables import VERSIONS, Table, known_version, read_table
@@ -38,8 +37,8 @@ class Shape(NamedTuple):
     """What has to be checked of a segment."""
 
     required: tuple[int, ...]
-    fields: tuple[FieldRule | None, ...]
-    """By number; None where anything goes."""
+    fields: tuple[tuple[int, FieldRule], ...]
+    """In order, without those where anything goes."""
 
 
 def validate(message: Message) -> list[Flaw]:
@@ -61,10 +60,9 @@ def _flaws(message: Message) -> Iterator[Flaw]:
         yield from _field_flaws(head, 1, version)
         return
     names = [segment.name for segment in message.segments]
-    counts: Counter[str] = Counter()
     for misplaced in find_structure(version, structure).misplaced(names, MOST_FLAWS):
-        counts = Counter(names[: misplaced.at + 1])
-        yield Flaw("100", misplaced.text, misplaced.name[:3], max(1, counts[misplaced.name]))
+        count = names[: misplaced.at + 1].count(misplaced.name)
+        yield Flaw("100", misplaced.text, misplaced.name[:3], max(1, count))
     yield from _segment_flaws(message, version)
 
 
@@ -110,7 +108,27 @@ def _segment_flaws(message: Message, version: str) -> Iterator[Flaw]:
         name = segment.name
         if name[:1] != "Z":
             counts[name] = number = counts.get(name, 0) + 1
-            yield from _field_flaws(segment, number, version)
+            if name == "OBX" or not _is_clean(segment, version):
+                yield from _field_flaws(segment, number, version)
+
+
+def _is_clean(segment: Segment, version: str) -> bool:
+    """Whether there is nothing that `_field_flaws` would say."""
+    shape = find_shape(version, segment.name)
+    if shape is None:
+        return True
+    fields, delimiters = segment.fields, segment.delimiters
+    count, mark = len(fields), delimiters.repetition
+    for number in shape.required:
+        if number >= count or not fields[number][:1].isalnum():
+            return False
+    for number, rule in shape.fields:
+        if number >= count:
+            break
+        value = fields[number]
+        if value and ((mark and mark in value) or (rule.kind is not None and not fits(value, rule.kind, delimiters))):
+            return False
+    return True
 
 
 def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw]:
@@ -123,10 +141,12 @@ def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw
         if number >= count or not fields[number] or _is_empty(fields[number], delimiters):
             text = f"{segment.name}-{number} is missing: it must be there in version {version}"
             yield Flaw("101", text, segment.name, sequence, number)
-    rules = shape.fields
-    for number in range(1, min(count, len(rules))):
-        rule = rules[number]
-        if rule is not None and fields[number]:
+    mark = delimiters.repetition
+    for number, rule in shape.fields:
+        if number >= count:
+            break
+        value = fields[number]
+        if value and ((mark and mark in value) or (rule.kind is not None and not fits(value, rule.kind, delimiters))):
             yield from _value_flaws(segment, sequence, number, rule)
     if segment.name == "OBX":
         yield from _observation_flaws(segment, sequence, version)
@@ -134,7 +154,9 @@ def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw
 
 def _is_empty(raw: str, delimiters: Delimiters) -> bool:
     """Whether there is nothing but delimiters."""
-    return not raw.strip(f"{delimiters.repetition}{delimiters.component}{delimiters.subcomponent}")
+    return not raw[:1].isalnum() and not raw.strip(
+        f"{delimiters.repetition}{delimiters.component}{delimiters.subcomponent}"
+    )
 
 
 def _value_flaws(segment: Segment, sequence: int, number: int, rule: FieldRule) -> Iterator[Flaw]:
@@ -150,6 +172,8 @@ def _value_flaws(segment: Segment, sequence: int, number: int, rule: FieldRule) 
     for repetition, value in enumerate(found, 1):
         if value:
             for component, text in unfit(value, rule.kind, delimiters):
+                if _is_empty(value, delimiters):
+                    break
                 place = f"{segment.name}-{number}" if component is None else f"{segment.name}-{number}.{component}"
                 yield Flaw("102", f"{place}: {text}", segment.name, sequence, number, repetition, component)
 
@@ -165,8 +189,13 @@ def _observation_flaws(segment: Segment, sequence: int, version: str) -> Iterato
         yield Flaw("103", f"OBX-2: there is no data type {shown(stated)}", "OBX", sequence, 2)
     elif value:
         kind = find_kind(version, stated)
-        if kind is not None:
+        if kind is not None and (_repeats(value, segment) or not fits(value, kind, segment.delimiters)):
             yield from _value_flaws(segment, sequence, 5, FieldRule(True, kind))
+
+
+def _repeats(value: str, segment: Segment) -> bool:
+    mark = segment.delimiters.repetition
+    return bool(mark) and mark in value
 
 
 @lru_cache(maxsize=1000)
@@ -177,8 +206,8 @@ def find_shape(version: str, name: str) -> Shape | None:
         return None
     start = _HEAD_FIELDS + 1 if name == "MSH" else 1
     required = tuple(number for number, kind in enumerate(listed, 1) if "!" in kind and number >= start)
-    rules = [_rule(version, kind) if number >= start else None for number, kind in enumerate(listed, 1)]
-    return Shape(required, (None, *rules))
+    rules = ((number, _rule(version, kind)) for number, kind in enumerate(listed, 1) if number >= start)
+    return Shape(required, tuple((number, rule) for number, rule in rules if rule is not None))
 
 
 def _rule(version: str, listed: str) -> FieldRule | None:

@@ -96,7 +96,7 @@ class Checker:
             return
         source, target = simulators[reaction.source], simulators[reaction.target]
         kinds = [kind.removeprefix(f"{source}.") for kind in self.catalog.event_kinds(source)]
-        meant = [kind for kind in kinds if fnmatchcase(kind, reaction.event)]
+        meant = [kind for kind in kinds if reaction.means(kind)]
         taken = self.catalog.reactions(target)
         if not meant:
             self.note(path, f"{source} has no event `{reaction.event}`", did_you_mean(reaction.event, kinds))

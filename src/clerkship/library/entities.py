@@ -11,6 +11,7 @@ from clerkship.fhir.record import Charted
 from clerkship.fhir.resource import plain
 from clerkship.library.bind import Filler, Path
 from clerkship.library.finding import BadBinding, Finder, name_of
+from clerkship.library.pid import Messaged
 from clerkship.library.piece import Piece
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import minutes_ahead
@@ -97,7 +98,7 @@ class Binder:
             return []
         is_fhir = dataset.type == "fhir"
         return [
-            Subject(name_of(record, number), Charted(record, now) if is_fhir else record)
+            Subject(name_of(record, number), Messaged(record, now) if is_fhir else record)
             for number, record in enumerate(found[: query.limit])
         ]
 
@@ -140,7 +141,7 @@ class Binder:
         except BadBinding as bad:
             self.note(piece, path, f"for {bound.name}, {bad}" if bound.name else str(bad))
             return None
-        return Charted(record, bound.now) if dataset.type == "fhir" else record
+        return Messaged(record, bound.now) if dataset.type == "fhir" else record
 
     def _dataset(self, piece: Piece, query: Entity, path: Path) -> Dataset | None:
         if self.is_unknown(query.dataset):

@@ -15,6 +15,8 @@ import orjson
 
 from clerkship.fhir.record import Charted
 from clerkship.fhir.wording import words
+from clerkship.hl7.escape import escape
+from clerkship.hl7.stamp import stamp
 from clerkship.model.duration import parse_duration
 from clerkship.model.matcher import as_instant
 from clerkship.model.names import did_you_mean
@@ -101,6 +103,8 @@ FILTERS: dict[str, Filter] = {
     "date": _date,
     "plus": _shift(1),
     "minus": _shift(-1),
+    "hl7": lambda value, _, text: escape(text(value)),
+    "hl7date": lambda value, _, __: stamp(str(value)),
 }
 
 

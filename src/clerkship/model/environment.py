@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -58,6 +59,10 @@ class Reaction(Frozen):
         if found is None:
             raise ValueError("expected `sandbox.event -> sandbox`, such as `drop.file.written -> archive`")
         return dict(zip(("source", "event", "target"), found.groups(), strict=True))
+
+    def means(self, event: str) -> bool:
+        """Whether it is about an event, without its simulator's name: `file.written`, `file.*`, or `file` for all."""
+        return fnmatchcase(event, self.event) or event.startswith(f"{self.event}.")
 
     @model_serializer
     def _as_written(self) -> str:

@@ -98,6 +98,8 @@ class Gateway:
         self._addresses: dict[str, tuple[Playground, Sandbox]] = {}
         self.on_link: Callable[[Playground, Sandbox], None] | None = None
         """Told when an agent has said where it can be reached."""
+        self.on_leave: Callable[[str], None] | None = None
+        """Told the address of each sandbox that had one, when its run is over."""
         self.handlers: tuple[Handler, ...] = (self.identify, authenticate, find_route_of, inject_faults, route)
         self.closing: tuple[Handler, ...] = (record_refusal, repeat, spoil_reply, record_touch)
 
@@ -133,7 +135,8 @@ class Gateway:
                     del self._past[next(iter(self._past))]
         self._ears.pop(id(playground), None)
         for sandbox in playground.sandboxes.values():
-            self._addresses.pop(sandbox.address, None)
+            if self._addresses.pop(sandbox.address, None) is not None and self.on_leave is not None:
+                self.on_leave(sandbox.address)
 
     def overhear(self, playground: Playground, hear: Hear) -> None:
         """Have somebody told of each request to a playground's sandboxes, in the order they are answered."""

@@ -2,32 +2,41 @@
 
 import asyncio
 import importlib.util
+import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
 
 from clerkship.events.event import Event
 from clerkship.model.frozen import Frozen
 from clerkship.model.problem import PlatformError
 from clerkship.playground.apart import Apart
 from clerkship.playground.connection import Answers
-from clerkship.playground.gateway import Exchange, Gateway
+from clerkship.playground.gateway import Exchange, Gateway, SimulatorBroken
 from clerkship.playground.playground import Playground, Sandbox
-from clerkship.sandbox.exchange import STRAIGHT, Reply, Request
+from clerkship.sandbox.exchange import STRAIGHT, Refusal, Reply, Request
 from clerkship.sandbox.line import Line, Post, Told
 
 HOST = "127.0.0.1"
 START_LIMIT = 20.0
 CLOSE_LIMIT = 3.0
+GRACE = 1.0
+T = TypeVar("T")
 
 
 class LineFailed(PlatformError):
     """A line did not open."""
 
 
-@dataclass(frozen=True)
+class LinePortTaken(LineFailed):
+    """Somebody else listens where a line was to be."""
+
+
+@dataclass(frozen=True, slots=True)
 class Seat:
     """A sandbox as a line reaches it: through the gateway, with the sandbox's own token."""
 
@@ -59,14 +68,37 @@ class Seat:
 
     async def send(self, request: Request) -> Reply:
         """Ask it, as the agent."""
-        exchange = Exchange(self.playground.id, self.sandbox.name, request, self.token)
+        reply = self.ask(request)
+        return reply if isinstance(reply, Reply) else await reply
+
+    def ask(self, request: Request) -> Reply | Awaitable[Reply]:
+        """The same; the reply, where it is there at once."""
+        exchange = Exchange(self.playground.id, self.sandbox.name, request, self.sandbox.token)
         if self.gateway.takes_time(exchange):
-            reply = await self.apart.do(self.playground.id, lambda: self.gateway.handle(exchange))
-        else:
-            reply = self.gateway.handle(exchange)
-        if reply.way is not STRAIGHT and reply.way.delay:
-            await asyncio.sleep(reply.way.delay)
-        return reply
+            return self._in_time(exchange)
+        reply = self._handle(exchange)
+        return reply if reply.way is STRAIGHT or not reply.way.delay else _late(reply)
+
+    async def _in_time(self, exchange: Exchange) -> Reply:
+        """Somebody has to think first."""
+        return await _late(await self.apart.do(self.playground.id, partial(self._handle, exchange)))
+
+    def _handle(self, exchange: Exchange) -> Reply:
+        try:
+            return self.gateway.handle(exchange)
+        except SimulatorBroken:
+            broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
+            return self.gateway.refuse(exchange.playground_id, exchange.sandbox_name, broken)
+
+    async def look(self, read: Callable[[Any], T]) -> T:
+        """Read its state."""
+        if self.playground.thinks:  # whoever does, holds the lock meanwhile
+            return await self.apart.do(self.playground.id, partial(self._look, read))
+        return self._look(read)
+
+    def _look(self, read: Callable[[Any], T]) -> T:
+        with self.playground.lock:
+            return read(self.sandbox.state)
 
     def watch(self, tell: Callable[[str], None]) -> None:
         """Be told of its events."""
@@ -75,7 +107,13 @@ class Seat:
             if event.source == self.sandbox.name:
                 tell(event.kind)
 
-        self.playground.log.subscribe(hear)
+        self.playground.follow(hear)
+
+
+async def _late(reply: Reply) -> Reply:
+    if reply.way.delay:
+        await asyncio.sleep(reply.way.delay)
+    return reply
 
 
 @dataclass
@@ -91,6 +129,7 @@ class Running:
     _loop: asyncio.AbstractEventLoop | None = None
     _over: asyncio.Event | None = None
     _thread: threading.Thread | None = None
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """It is given the sandboxes of its kind."""
@@ -99,9 +138,12 @@ class Running:
     def find(self, address: str) -> Post | None:
         """The sandbox of this address, if it is of this line's kind."""
         found = self.gateway.at(address)
-        if found is None or found[1].spec.kind != self.kind:
+        if found is None:
             return None
-        return self.seat(*found)
+        playground, sandbox = found
+        if playground.closed or sandbox.spec.kind != self.kind:
+            return None
+        return Seat(self.gateway, self.apart, playground, sandbox, sandbox.address)
 
     def seat(self, playground: Playground, sandbox: Sandbox) -> Seat:
         """A sandbox as this line reaches it."""
@@ -114,27 +156,44 @@ class Running:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(opened)), name=name, daemon=True)
         self._thread.start()
         try:
-            opened.result(START_LIMIT)
-        except OSError as error:
-            raise LineFailed(f"{self.make.name}: nothing can listen on port {self.port}: {error.strerror}") from None
+            opened.result(START_LIMIT + GRACE)
         except TimeoutError:
             raise LineFailed(f"{self.make.name} did not start within {START_LIMIT:.0f} s") from None
+        except OSError as error:
+            reason = os.strerror(error.errno).lower() if error.errno else str(error)
+            raise LinePortTaken(f"{self.make.name}: nothing can listen on port {self.port}: {reason}") from None
+        except Exception as error:
+            raise LineFailed(f"{self.make.name} did not start: {type(error).__name__}: {error}") from error
 
     async def _serve(self, opened: "Future[None]") -> None:
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
         try:
-            await self.line.open(HOST, self.port)
+            await asyncio.wait_for(self.line.open(HOST, self.port), START_LIMIT)
         except Exception as error:
             opened.set_exception(error)
             return
         opened.set_result(None)
         await self._over.wait()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=GRACE)
         await self.line.close()
 
     def tell_linked(self, seat: Seat) -> None:
         """The line hears, in its own loop, that an agent can be reached."""
+        self._do(partial(self.line.linked, seat))
+
+    def tell_gone(self, address: str) -> None:
+        """The line hears, in its own loop, that a run is over."""
+        self._do(partial(self.line.gone, address))
+
+    def _do(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        def begin() -> None:
+            self._tasks.add(task := asyncio.ensure_future(work()))
+            task.add_done_callback(self._tasks.discard)
+
         if self._loop is not None:
-            asyncio.run_coroutine_threadsafe(self.line.linked(seat), self._loop)
+            with suppress(RuntimeError):  # it is closed: there is nobody left to be told
+                self._loop.call_soon_threadsafe(begin)
 
     def stop(self) -> None:
         """From any thread; it is waited for, but not for long."""
@@ -154,7 +213,7 @@ class Lines:
         self._running: dict[tuple[str, str], Running] = {}
         self._lock = threading.Lock()
         self._closed = False
-        gateway.on_link = self._linked
+        gateway.on_link, gateway.on_leave = self._linked, self._left
 
     def of(self, playground: Playground, sandbox: Sandbox) -> dict[str, tuple[Line, Told]]:
         """Every line to a sandbox, with what its agent is told; opens those that are not open."""
@@ -174,9 +233,9 @@ class Lines:
         """All of them."""
         with self._lock:
             self._closed = True
-            for running in self._running.values():
-                running.stop()
-            self._running.clear()
+            running, self._running = list(self._running.values()), {}
+        for line in running:  # outside the lock: one that is being answered may want it
+            line.stop()
 
     def _run(self, kind: str, make: type[Line]) -> Running | None:
         if not is_there(make):
@@ -196,6 +255,12 @@ class Lines:
             running = self._run(sandbox.spec.kind, make)
             if running is not None:
                 running.tell_linked(running.seat(playground, sandbox))
+
+    def _left(self, address: str) -> None:
+        with self._lock:
+            running = list(self._running.values())
+        for line in running:
+            line.tell_gone(address)
 
 
 def is_there(make: type[Line]) -> bool:

@@ -18,8 +18,7 @@ from clerkship.events.lifecycle import (
     StepFailed,
     StepRan,
 )
-from clerkship.events.log import open_log, reopen_log
-from clerkship.events.query import is_kind
+from clerkship.events.log import Subscriber, open_log, reopen_log
 from clerkship.events.sidecar import Sidecar
 from clerkship.faults.contract import Fault
 from clerkship.kit.clock import Clock, Paced, Stepped
@@ -152,6 +151,7 @@ class Playground:
         self.ids = Ids(seed)
         self.rng = Rng(seed)
         self.log, self._writer = open_log()
+        self._followers: list[Subscriber] = []
         self.sidecar = Sidecar()
         self.sandboxes = {name: Sandbox(name, room) for name, room in rooms.items()}
         self.faults: list[ActiveFault] = []
@@ -195,6 +195,12 @@ class Playground:
         if self.people:
             self._tell_people(event)
         return event
+
+    def follow(self, follower: Subscriber) -> None:
+        """Have somebody told of every event from here on, whatever becomes of the log: rewound, it is another."""
+        with self.lock:
+            self._followers.append(follower)
+            self.log.subscribe(follower)
 
     def act(self, sandbox: str, actor: str, cause: int | None = None) -> Act:
         """Somebody's hand on a sandbox."""
@@ -491,6 +497,8 @@ class Playground:
             if self.closed:
                 return
             self.log, self._writer = reopen_log(before.events, before.lines, before.blobs)
+            for follower in self._followers:
+                self.log.subscribe(follower)
             self.sidecar = Sidecar(facts=self.sidecar.facts)
             for sandbox in self.sandboxes.values():
                 sandbox.empty()
@@ -559,7 +567,7 @@ def _last_of(conversation: Conversation, *, agents: bool) -> Event | None:
 
 def reacts_to(spec: Spec, reaction: Reaction, kind: str) -> bool:
     """`drop.file.written` means the `files.file.written` of the sandbox `drop`."""
-    return is_kind(kind, f"{spec.kind}.{reaction.event}")
+    return reaction.means(kind.removeprefix(f"{spec.kind}."))
 
 
 def replay(rooms: Mapping[str, Room], events: Iterable[Event]) -> dict[str, State]:

@@ -5,14 +5,15 @@ the log, the faults and the limits are the same whichever way an agent takes.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import ClassVar, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.exchange import Reply, Request
 
 Told = Mapping[str, str | int]
 """What an agent is told to come in by a line, such as host, port and user. In no log: it differs between machines."""
+T = TypeVar("T")
 
 
 class Post(Protocol):
@@ -43,9 +44,17 @@ class Post(Protocol):
         """Whether its run goes on."""
         ...
 
+    def ask(self, request: Request) -> Reply | Awaitable[Reply]:
+        """The same as `send`, for who is in a hurry: the reply, where it is there at once."""
+        ...
+
     async def send(self, request: Request) -> Reply:
         """Ask it, as the agent; a delay on the way is waited out. A reply that is `lost` never arrives, one whose
         `way.promised` is a number is cut short: the line breaks its connection there."""
+        ...
+
+    async def look(self, read: Callable[[Any], T]) -> T:
+        """Read its state while nobody changes it. No touch of anybody's: nothing is taken down, no fault strikes."""
         ...
 
     def watch(self, tell: Callable[[str], None]) -> None:
@@ -93,6 +102,9 @@ class Line(ABC):
 
     async def linked(self, post: Post) -> None:  # noqa: B027  (most lines never call anybody)
         """Its agent has said, through one of its routes, where it can be reached; see `post.links`."""
+
+    async def gone(self, address: str) -> None:  # noqa: B027  (most lines keep nothing of anybody)
+        """The run of the sandbox of this address is over: let go of what was kept for it."""
 
     @classmethod
     def calls_first(cls, config: Frozen) -> bool:

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,10 +31,10 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.playground.control import CONTROL, ControlDoor
 from clerkship.playground.gateway import CLOCK, Gateway
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import LinePortTaken, Lines, is_there
 from clerkship.playground.listener import Listener, PortTaken
 from clerkship.playground.pacer import paced
-from clerkship.playground.playground import Playground, Sandbox
+from clerkship.playground.playground import Playground, Room, Sandbox
 from clerkship.sandbox.line import Line, Told
 from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.whereabouts import Whereabouts, check_name, folder_of, others, posted
@@ -42,6 +42,7 @@ from clerkship.settings import Settings
 
 STOP_WITHIN = 0.3
 """Wall seconds that whoever is in the middle of a request is waited for."""
+LARGEST_PORT = 65535
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +108,7 @@ def open_play(
     models = _people(snapshot, library, settings, catalog)
     built = build_task(snapshot, library.datasets, catalog) if snapshot else None
     rooms = built.rooms if built is not None else build_rooms(environment, library.datasets, catalog)
+    check_lines(request.line_ports, rooms.values())
     # As the first trial of a run has it: the same seed, the same ids.
     seeded = derive(seed, loaded.task.name, 1) if loaded else derive(seed, environment.name)
     playground = Playground(environment, rooms, seeded)
@@ -122,7 +124,6 @@ def open_play(
         url = f"{_url(listener)}/{playground.id}"
         with _found(request, settings, url, control.token, about) as where, paced(playground):
             alone = not others(folder_of(settings), where.name)
-            lines.prepare(playground)
             ways = _ways(playground, url, lines)
             task = loaded.task if loaded else None
             yield Play(where, playground, task, seed, url, ways, _clock(url, ways), alone)
@@ -263,10 +264,43 @@ def _clock(url: str, ways: Mapping[str, Way]) -> Way:
 
 
 def _ways(playground: Playground, url: str, lines: Lines) -> dict[str, Way]:
-    return {
-        name: _way(sandbox, f"{url}/{name}", lines.of(playground, sandbox))
-        for name, sandbox in playground.sandboxes.items()
-    }
+    try:
+        lines.prepare(playground)
+        return {
+            name: _way(sandbox, f"{url}/{name}", lines.of(playground, sandbox))
+            for name, sandbox in playground.sandboxes.items()
+        }
+    except LinePortTaken as taken:
+        raise InputError.of(str(taken), hint="choose another with --line, or leave it out") from None
+
+
+def parse_line_ports(written: Iterable[str]) -> dict[str, int]:
+    """`mllp=2575`, as somebody writes it: which line is to listen where."""
+    ports: dict[str, int] = {}
+    for text in written:
+        name, equals, port = text.partition("=")
+        if not name or not equals or not port.isascii() or not port.isdigit() or not 0 <= int(port) <= LARGEST_PORT:
+            raise InputError.of(f"--line {text}: expected a line and a port, such as mllp=2575")
+        if name in ports:
+            raise InputError.of(f"--line {text}: {name} was given a port already: {ports[name]}")
+        if port != "0" and int(port) in ports.values():
+            raise InputError.of(f"--line {text}: another line was given this port already")
+        ports[name] = int(port)
+    return ports
+
+
+def check_lines(ports: Mapping[str, int], rooms: Iterable[Room]) -> None:
+    """Only lines that there are can be told where to listen."""
+    there = {line.name: line for room in rooms for line in room.spec.lines}
+    for name in ports:
+        if name not in there:
+            hint = did_you_mean(name, there) if there else "no sandbox here has any line beside HTTP"
+            raise InputError.of(f"no line is called `{name}` here", hint=hint)
+        if not is_there(there[name]):
+            raise InputError.of(
+                f"the line {name} needs a package that is not installed: {there[name].package}",
+                hint=f"pip install 'clerkship[{there[name].extra}]'",
+            )
 
 
 def _way(sandbox: Sandbox, url: str, lines: Mapping[str, tuple[Line, Told]]) -> Way:

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from clerkship.kit.registry import Registry
 from clerkship.model.problem import PlatformError
-from clerkship.simulators import chat, fhir, files
+from clerkship.simulators import chat, fhir, files, hl7
 from clerkship.simulators.spec import Spec
 
-SPECS: tuple[Spec, ...] = (chat.SPEC, fhir.SPEC, files.SPEC)
+SPECS: tuple[Spec, ...] = (chat.SPEC, fhir.SPEC, files.SPEC, hl7.SPEC)
 
 
 class BrokenSimulator(PlatformError):

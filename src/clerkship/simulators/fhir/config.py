@@ -28,6 +28,10 @@ class FhirConfig(Frozen):
         Whole | None,
         Field(ge=-840, le=840, description="minutes ahead of UTC, where a date begins; as in the environment's now"),
     ] = None
+    authorities: Annotated[
+        dict[str, str],
+        Field(description="identifier systems by the names that HL7 messages have for who gives numbers out"),
+    ] = {}
     max_depth: Annotated[Whole, Field(ge=10, le=200, description="how deep a body may be nested")] = 100
 
 

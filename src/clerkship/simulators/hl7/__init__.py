@@ -1,1 +1,28 @@
 """`hl7`: an interface engine that speaks HL7 v2 over MLLP and HTTP."""
+
+from clerkship.simulators.hl7.assertions.hl7_acknowledged import Hl7Acknowledged
+from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
+from clerkship.simulators.hl7.config import Hl7Config
+from clerkship.simulators.hl7.events import EVENTS
+from clerkship.simulators.hl7.exercise import EXERCISE
+from clerkship.simulators.hl7.handle import Hl7
+from clerkship.simulators.hl7.mllp import Mllp
+from clerkship.simulators.hl7.routes import ROUTES
+from clerkship.simulators.hl7.state import Hl7State
+from clerkship.simulators.hl7.steps.send import Send
+from clerkship.simulators.spec import Spec
+
+SPEC = Spec(
+    kind="hl7",
+    summary="An interface engine that speaks HL7 v2: send messages, get messages, acknowledge and be acknowledged.",
+    state=Hl7State,
+    events=EVENTS,
+    routes=ROUTES,
+    handle=Hl7,
+    exercise=EXERCISE,
+    example="/hl7/inbox",
+    config=Hl7Config,
+    assertions=(Hl7Structural, Hl7Acknowledged),
+    steps=(Send,),
+    lines=(Mllp,),
+)

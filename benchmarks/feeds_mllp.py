@@ -1,0 +1,226 @@
+"""MLLP round trips a second: our sandbox, beside the server of the `hl7` library that answers `create_ack`.
+
+    python -m benchmarks.feeds_mllp [--seconds 2] [--rounds 5] [--quick]
+
+The message is an ORU^R01 with five OBX segments. Each server is a process of its own; one client asks them all, a frame
+at a time on each connection, in turn and in rounds; what counts is the median of the rounds. Theirs reads the message
+and answers AA to anything. Ours validates it, takes it down in the run's log and acknowledges it by the rules; with a
+chart beside it, the results are filed there too.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import selectors
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from hl7.mllp import HL7StreamReader, HL7StreamWriter, start_hl7_server
+
+from clerkship.fhir.chart import Chart
+from clerkship.fhir.resource import render
+from clerkship.model.environment import Environment, Simulator
+from clerkship.playground.doors import open_doors
+from clerkship.playground.gateway import MOST_EVENTS, Gateway
+from clerkship.playground.lines import Lines
+from clerkship.playground.playground import Playground, Room
+from clerkship.simulators import fhir, hl7
+
+ROOT = Path(__file__).resolve().parent.parent
+CONNECTIONS = (1, 8)
+AIM = 3.0
+ENOUGH = MOST_EVENTS - 5_000
+"""Messages that one run takes: then the next is asked."""
+PATIENT = {
+    "resourceType": "Patient",
+    "id": "p1",
+    "identifier": [{"type": {"coding": [{"code": "MR"}]}, "value": "MRN1"}],
+    "name": [{"family": "Okafor", "given": ["Ada"]}],
+    "birthDate": "1965-03-15",
+}
+BODY = (
+    "PID|1||MRN1^^^CLINIC^MR||Okafor^Ada||19650315|F\rORC|RE|P1|F1\r"
+    "OBR|1|P1|F1|24323-8^Metabolic panel^LN|||20260302080000|||||||||||||||20260302083000|||F\r"
+    "OBX|1|NM|2823-3^Potassium^LN||4.1|mmol/L|3.5-5.1|N|||F\rOBX|2|NM|2951-2^Sodium^LN||139|mmol/L|136-145|N|||F\r"
+    "OBX|3|NM|2075-0^Chloride^LN||101|mmol/L|98-107|N|||F\rOBX|4|NM|2160-0^Creatinine^LN||1.1|mg/dL|0.6-1.2|N|||F\r"
+    "OBX|5|NM|2345-7^Glucose^LN||96|mg/dL|70-99|N|||F\r"
+)
+SERVERS = {"ours": "clerkship", "chart": "clerkship, filed in the chart", "theirs": "hl7 0.4.5, create_ack"}
+
+
+def message(facility: str, control_id: str) -> bytes:
+    """A frame."""
+    head = rf"MSH|^~\&|AGENT|CLINIC|LAB|{facility}|20260302090000||ORU^R01^ORU_R01|{control_id}|P|2.5.1"
+    return f"\x0b{head}\r{BODY}\x1c\r".encode()
+
+
+# The servers.
+
+
+def serve_ours(runs: int, *, chart: bool) -> None:
+    """Say where, and serve until nobody reads that any more."""
+    gateway = Gateway()
+    lines = Lines(gateway)
+    simulators = {"lab": Simulator(kind="hl7")} | ({"ehr": Simulator(kind="fhir")} if chart else {})
+    reactions = ["lab.oru.sent -> ehr"] if chart else []
+    place = Environment.model_validate({"name": "bench", "simulators": simulators, "reactions": reactions})
+    rooms = {"lab": Room(hl7.SPEC, hl7.SPEC.config())}
+    if chart:
+        rooms["ehr"] = Room(fhir.SPEC, fhir.SPEC.config(), Chart([render(PATIENT)]))
+    told = []
+    for number in range(runs):
+        playground = Playground(place, rooms, f"bench-{number}")
+        told.append(open_doors(gateway, playground, lambda: "", lines)["lab"].lines["mllp"])
+    print(json.dumps({"port": told[0]["port"], "facilities": [each["facility"] for each in told]}), flush=True)
+    sys.stdin.read()
+    lines.close()
+
+
+def serve_theirs() -> None:
+    """The same, as their documentation has it."""
+
+    async def answer(reader: HL7StreamReader, writer: HL7StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            while not writer.is_closing():
+                writer.writemessage((await reader.readmessage()).create_ack())
+                await writer.drain()
+        writer.close()
+
+    async def serve() -> None:
+        server = await start_hl7_server(answer, "127.0.0.1", 0)
+        print(json.dumps({"port": server.sockets[0].getsockname()[1], "facilities": ["X"]}), flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+        server.close()
+
+    asyncio.run(serve())
+
+
+@dataclass
+class Site:
+    """A server that is up."""
+
+    who: str
+    port: int
+    facilities: list[str]
+    sent: int = 0
+    rates: dict[int, list[float]] = field(default_factory=dict)
+
+    def facility(self, count: int = 1) -> str:
+        """Of the run that is to take so many more; one that is full is not asked any more."""
+        if len(self.facilities) > 1 and self.sent + count > ENOUGH:
+            self.facilities.pop(0)
+            self.sent = 0
+        self.sent += count
+        return self.facilities[0]
+
+
+@contextlib.contextmanager
+def started(who: str, runs: int) -> Iterator[Site]:
+    """A server in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.feeds_mllp", "--serve", who, "--runs", str(runs)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        try:
+            yield Site(who, told["port"], told["facilities"])
+        finally:
+            process.stdin.close()
+            process.wait(10)
+
+
+# The client.
+
+
+def drive(site: Site, connections: int, seconds: float) -> float:
+    """Round trips a second, each connection asking as soon as it is answered."""
+    with contextlib.ExitStack() as stack:
+        ready = stack.enter_context(selectors.DefaultSelector())
+        for _ in range(connections):
+            wire = stack.enter_context(socket.create_connection(("127.0.0.1", site.port), timeout=10))
+            wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            ready.register(wire, selectors.EVENT_READ, bytearray())
+            wire.sendall(next_message(site))
+        began, count = time.perf_counter(), 0
+        while time.perf_counter() - began < seconds:
+            for key, _ in ready.select(10):
+                wire = key.fileobj  # type: ignore[assignment]
+                key.data.extend(wire.recv(65536))
+                if key.data.endswith(b"\x1c\r"):
+                    assert b"MSA|AA|" in key.data, bytes(key.data)
+                    key.data.clear()
+                    count += 1
+                    wire.sendall(next_message(site))
+        return count / (time.perf_counter() - began)
+
+
+def next_message(site: Site) -> bytes:
+    """One that was never sent."""
+    facility = site.facility()
+    return message(facility, f"{len(site.facilities)}-{site.sent}")
+
+
+class Measured(NamedTuple):
+    """Round trips a second of one server, with so many connections."""
+
+    who: str
+    connections: int
+    rate: float
+    beside: float
+    """How many times as fast as the library's."""
+
+
+def measure(seconds: float = 2.0, rounds: int = 5) -> list[Measured]:
+    """Every server with one connection and with eight, in turn, round after round."""
+    runs = 2 + int(seconds * rounds * len(CONNECTIONS) * 10_000 / ENOUGH)
+    with contextlib.ExitStack() as stack:
+        sites = [stack.enter_context(started(who, runs)) for who in SERVERS]
+        for site in sites:
+            drive(site, 1, seconds / 4)  # what is loaded once is loaded
+        for _ in range(rounds):
+            for connections in CONNECTIONS:
+                for site in sites:
+                    site.rates.setdefault(connections, []).append(drive(site, connections, seconds))
+        theirs = sites[-1].rates
+        return [
+            Measured(site.who, count, median(site.rates[count]), median(site.rates[count]) / median(theirs[count]))
+            for count in CONNECTIONS
+            for site in sites
+        ]
+
+
+def table(found: list[Measured]) -> str:
+    """As it is printed."""
+    lines = ["| MLLP, ORU^R01 with 5 OBX | connections | round trips/s | times theirs |", "|---|---|---|---|"]
+    lines += [f"| {SERVERS[row.who]} | {row.connections} | {row.rate:,.0f} | {row.beside:.1f} |" for row in found]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the table."""
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    asked.add_argument("--rounds", type=int, default=5)
+    asked.add_argument("--quick", action="store_true", help="one round of half a second")
+    asked.add_argument("--serve", choices=tuple(SERVERS), help=argparse.SUPPRESS)
+    asked.add_argument("--runs", type=int, default=2, help=argparse.SUPPRESS)
+    options = asked.parse_args()
+    if options.serve == "theirs":
+        serve_theirs()
+    elif options.serve:
+        serve_ours(options.runs, chart=options.serve == "chart")
+    else:
+        found = measure(0.5, 1) if options.quick else measure(options.seconds, options.rounds)
+        print(f"{table(found)}\n\naim: {AIM:.0f} times theirs")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+"""Dates and times as HL7 writes them (DTM): `20260302`, `20260302090000-0500`."""
+
+import re
+
+_ISO = re.compile(
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?)?)?", re.ASCII
+)
+
+
+def stamp(text: str) -> str:
+    """A date or time of ISO 8601, as precise as it is; raises ValueError for what is none."""
+    found = _ISO.fullmatch(text)
+    if found is None:
+        raise ValueError("it is no date or time such as 2026-03-02 or 2026-03-02T09:00:00-05:00")
+    *digits, fraction, zone = found.groups("")
+    part = fraction[:5].rstrip("0").rstrip(".")
+    return "".join(digits) + part + ("+0000" if zone == "Z" else zone.replace(":", ""))

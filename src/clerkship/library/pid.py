@@ -1,0 +1,112 @@
+"""`{{ patient.pid }}`: a patient of a chart as the PID segment of a message about them."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from clerkship.fhir.record import DERIVED, Charted, Derived
+from clerkship.fhir.wording import preferred
+from clerkship.hl7.message import field, write_segment
+from clerkship.hl7.stamp import stamp
+
+_SEXES = {"male": "M", "female": "F", "other": "O", "unknown": "U"}
+_NUMBER = re.compile(r"(?:\+?1[ .-]?)?\(?(\d{3})\)?[ .-]?(\d{3})[ .-]?(\d{4})", re.ASCII)
+"""A telephone number of North America, which is what XTN has parts for in every version."""
+
+
+def pid(resource: Charted) -> str | None:
+    """The segment as it stands in a message with the usual delimiters; None of what is no patient."""
+    if resource.get("resourceType") != "Patient":
+        return None
+    values = {
+        1: "1",
+        3: _number(resource),
+        5: _name(resource),
+        7: _born(resource),
+        8: _SEXES.get(str(resource.get("gender")), ""),
+        11: _address(resource),
+        13: _phone(resource),
+    }
+    last = max(at for at, value in values.items() if value)
+    return write_segment("PID", {at: value for at, value in values.items() if at <= last}).render()
+
+
+def _maps(resource: Charted, name: str) -> list[dict[str, Any]]:
+    found = resource.get(name)
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    found = data.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def _texts(data: Mapping[str, Any], name: str) -> list[str]:
+    found = data.get(name)
+    return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
+
+
+def _number(resource: Charted) -> str:
+    """The medical record number and who gave it out; of a patient without one, the chart's own id (PI)."""
+    value = resource.get("mrn")
+    if not isinstance(value, str):
+        return field(str(resource.get("id", "")), "", "", "", "PI")
+    held = next(item for item in _maps(resource, "identifier") if item.get("value") == value)
+    # an authority has parts of its own, which `field` would take for text
+    return f"{field(value)}^^^{_authority(_text(held, 'system'))}^MR"
+
+
+def _authority(system: str) -> str:
+    """An identifier's system as an HD: a name for people, and the uri or oid that nobody else has."""
+    if system.startswith("urn:oid:"):
+        return f"&{field(system.removeprefix('urn:oid:'))}&ISO"
+    host = (urlsplit(system).hostname or "") if system.startswith(("http://", "https://")) else ""
+    name = next((part for part in host.split(".") if part != "www"), "").upper()
+    return f"{field(name)}&{field(system)}&URI" if system else ""
+
+
+def _name(resource: Charted) -> str:
+    names = _maps(resource, "name")
+    if not names:
+        return ""
+    name = preferred(names, ("official", "usual", None))
+    first, *others = _texts(name, "given") or [""]
+    suffix, prefix = " ".join(_texts(name, "suffix")), " ".join(_texts(name, "prefix"))
+    return field(_text(name, "family"), first, " ".join(others), suffix, prefix, "", "L")
+
+
+def _born(resource: Charted) -> str:
+    try:
+        return stamp(str(resource.get("birthDate", "")))
+    except ValueError:
+        return ""
+
+
+def _address(resource: Charted) -> str:
+    found = _maps(resource, "address")
+    if not found:
+        return ""
+    address = preferred(found, ("home", None, "temp"))
+    street, *others = _texts(address, "line") or [""]
+    places = (_text(address, name) for name in ("city", "state", "postalCode", "country"))
+    return field(street, ", ".join(others), *places, "H")
+
+
+def _phone(resource: Charted) -> str:
+    value = resource.get("phone")
+    if not isinstance(value, str) or not value:
+        return ""
+    parts = _NUMBER.fullmatch(value.strip())
+    if parts is None:
+        return field(value, "PRN", "PH")
+    return field("", "PRN", "PH", "", "", parts[1], parts[2] + parts[3])
+
+
+class Messaged(Charted):
+    """A record of a task, which messages may be about."""
+
+    derived: ClassVar[Mapping[str, Derived]] = {
+        **DERIVED,
+        "pid": ("of a Patient the PID segment of an HL7 message about them, escaped", pid),
+    }

@@ -1,0 +1,144 @@
+"""ADT: who is in the chart, and where they are."""
+
+from collections.abc import Mapping
+
+from clerkship.fhir.resource import Resource, key_of
+from clerkship.hl7.message import Segment
+from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.reactions import visit
+from clerkship.simulators.fhir.reactions.filing import File, Filing
+from clerkship.simulators.fhir.reactions.merge import link, merge, unlink
+from clerkship.simulators.fhir.reactions.parts import part
+from clerkship.simulators.fhir.reactions.patient import revised
+from clerkship.simulators.fhir.reactions.people import find_patient, patient_of
+from clerkship.simulators.fhir.reactions.times import read_time
+
+
+def _pid(filing: Filing) -> Segment:
+    found = filing.message.first("PID")
+    if found is None:
+        raise refusal(422, "required", "the message has no PID: nobody can know who is meant")
+    return found
+
+
+def _pv1(filing: Filing) -> Segment | None:
+    return filing.message.first("PV1")
+
+
+def _registered(filing: Filing) -> Resource:
+    """The patient as the message has them, new to the chart or not."""
+    pid = _pid(filing)
+    return filing.write(revised(filing, pid, find_patient(filing, pid)))
+
+
+def _updated(filing: Filing) -> Resource:
+    pid = _pid(filing)
+    return filing.write(revised(filing, pid, patient_of(filing, pid)))
+
+
+def add_person(filing: Filing) -> None:
+    """A28."""
+    _registered(filing)
+
+
+def admit(filing: Filing) -> None:
+    """A01, A04: they are here."""
+    patient, pv1 = _registered(filing), _pv1(filing)
+    start = read_time(part(pv1, 44), filing.zone) or visit.happened(filing)
+    begun = visit.begun(filing, patient, pv1, "in-progress", start)
+    filing.write(visit.moved(filing, pv1, begun, start))
+
+
+def preadmit(filing: Filing) -> None:
+    """A05: they are going to be here."""
+    patient, pv1 = _registered(filing), _pv1(filing)
+    start = read_time(part(filing.message.first("PV2"), 8), filing.zone) or read_time(part(pv1, 44), filing.zone)
+    filing.write(visit.begun(filing, patient, pv1, "planned", start))
+
+
+def transfer(filing: Filing) -> None:
+    """A02: they are somewhere else now."""
+    patient, pv1 = _updated(filing), _pv1(filing)
+    if part(pv1, 3) is None:
+        raise refusal(422, "required", "PV1-3 is empty: nobody can know where the patient was taken")
+    found = visit.visit_of(filing, patient, pv1, "in-progress")
+    _must_be(found, "in-progress", filing)
+    filing.write(visit.moved(filing, pv1, visit.told(filing, pv1, found), visit.happened(filing)))
+
+
+def reclassify(filing: Filing) -> None:
+    """A06, A07: an outpatient is an inpatient now, or the other way round."""
+    patient, pv1 = _updated(filing), _pv1(filing)
+    found = visit.visit_of(filing, patient, pv1, "in-progress")
+    _must_be(found, "in-progress", filing)
+    filing.write(visit.moved(filing, pv1, visit.told(filing, pv1, found), visit.happened(filing)))
+
+
+def discharge(filing: Filing) -> None:
+    """A03: they have left."""
+    patient, pv1 = _updated(filing), _pv1(filing)
+    found = visit.visit_of(filing, patient, pv1, "in-progress")
+    at = read_time(part(pv1, 45), filing.zone) or visit.happened(filing)
+    if found.get("status") != "finished":
+        _must_be(found, "in-progress", filing)
+        found = visit.ended(found, at)
+    filing.write(visit.told(filing, pv1, found))
+
+
+def update(filing: Filing) -> None:
+    """A08, A31: only what the message says; of a visit that the chart has not, nothing."""
+    patient, pv1 = _updated(filing), _pv1(filing)
+    found = visit.find_visit(filing, patient, pv1)
+    if found is not None:
+        filing.write(visit.told(filing, pv1, found))
+
+
+def cancel_admission(filing: Filing) -> None:
+    """A11, A38: they were never here, or are not coming."""
+    patient = patient_of(filing, _pid(filing))
+    found = visit.visit_of(filing, patient, _pv1(filing), "in-progress", "planned")
+    if found.get("status") != "cancelled":
+        _must_be(found, "in-progress", filing, "planned")
+    filing.write({**found, "status": "cancelled"})
+
+
+def cancel_discharge(filing: Filing) -> None:
+    """A13: they have not left."""
+    patient = patient_of(filing, _pid(filing))
+    found = visit.visit_of(filing, patient, _pv1(filing), "finished")
+    if found.get("status") != "in-progress":
+        _must_be(found, "finished", filing)
+        found = visit.reopened(found)
+    filing.write(found)
+
+
+def _must_be(found: Resource, status: str, filing: Filing, other: str = "") -> None:
+    if found.get("status") not in (status, other):
+        raise refusal(
+            409,
+            "conflict",
+            f"{key_of(found)} is {found.get('status')}, and {filing.operation} is about one that is {status}",
+        )
+
+
+ADT: Mapping[str, File] = {
+    "A01": admit,
+    "A02": transfer,
+    "A03": discharge,
+    "A04": admit,
+    "A05": preadmit,
+    "A06": reclassify,
+    "A07": reclassify,
+    "A08": update,
+    "A11": cancel_admission,
+    "A13": cancel_discharge,
+    "A18": merge,
+    "A24": link,
+    "A28": add_person,
+    "A31": update,
+    "A34": merge,
+    "A37": unlink,
+    "A38": cancel_admission,
+    "A39": merge,
+    "A40": merge,
+}

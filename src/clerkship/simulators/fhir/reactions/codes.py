@@ -1,0 +1,87 @@
+"""Coded values: what HL7's names of code systems are in FHIR, and the tables that are mapped code by code."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.reactions.filing import trimmed
+from clerkship.simulators.fhir.reactions.parts import Part
+
+TERMINOLOGY = "http://terminology.hl7.org/CodeSystem/"
+UCUM = "http://unitsofmeasure.org"
+SYSTEMS = {
+    "LN": "http://loinc.org",
+    "SCT": "http://snomed.info/sct",
+    "I9": "http://hl7.org/fhir/sid/icd-9-cm",
+    "I9C": "http://hl7.org/fhir/sid/icd-9-cm",
+    "I10": "http://hl7.org/fhir/sid/icd-10",
+    "I10C": "http://hl7.org/fhir/sid/icd-10-cm",
+    "C4": "http://www.ama-assn.org/go/cpt",
+    "C5": "http://www.ama-assn.org/go/cpt",
+    "RXNORM": "http://www.nlm.nih.gov/research/umls/rxnorm",
+    "NDC": "http://hl7.org/fhir/sid/ndc",
+    "CVX": "http://hl7.org/fhir/sid/cvx",
+    "UCUM": UCUM,
+    "ISO639": "urn:iso:std:iso:639:-2",
+}
+"""HL7 table 0396: the systems that FHIR has a name for. A local one (`L`, `99ABC`) has none, and gets none."""
+_ALSO = {
+    "SNOMED": "SCT",
+    "SNOMED-CT": "SCT",
+    "LOINC": "LN",
+    "CPT": "C4",
+    "CPT4": "C4",
+    "I10-CM": "I10C",
+    "ICD10": "I10C",
+}
+_TABLE = re.compile(r"HL7(\d{4})")
+
+
+def system_of(name: str) -> str:
+    """`LN` as FHIR has it; empty where there is no such name."""
+    known = name.strip().upper()
+    table = _TABLE.fullmatch(known)
+    if table is not None:
+        return f"{TERMINOLOGY}v2-{table[1]}"
+    found = SYSTEMS.get(_ALSO.get(known, known), "")
+    return found or (name if name.startswith(("http://", "https://", "urn:")) else "")
+
+
+def coding(code: str, display: str, system: str) -> dict[str, Any]:
+    """One Coding."""
+    return trimmed({"system": system, "code": code, "display": display})
+
+
+def concept(part: Part | None, system: str = "") -> dict[str, Any] | None:
+    """A CE, CWE, CNE as a CodeableConcept, its alternate too; `system` is that of a code which names none."""
+    if part is None:
+        return None
+    found = []
+    for first in (1, 4):
+        code, display, name = (part.text(first + number) for number in range(3))
+        if code:
+            found.append(coding(code, display, system_of(name) or (system if not name else "")))
+    said = part.text(9) or part.text(2) or part.text(5) or part.text(1)
+    return trimmed({"coding": found, "text": said}) or None
+
+
+def term(system: str, code: str, display: str, *, text: str | None = None) -> dict[str, Any]:
+    """A CodeableConcept of one Coding."""
+    return trimmed({"coding": [coding(code, display, system)], "text": display if text is None else text})
+
+
+def hl7(table: str, code: str, display: str) -> dict[str, Any]:
+    """The same of one of HL7's own systems."""
+    return term(f"{TERMINOLOGY}{table}", code, display)
+
+
+def mapped(table: Mapping[str, str], part: Part | None, called: str) -> str | None:
+    """What a table has for a code; None where there is no code, refused where the table does not have it."""
+    code = part.text() if part is not None else ""
+    if part is None or not code:
+        return None
+    found = table.get(code.upper())
+    if found is None:
+        raise refusal(422, "code-invalid", f"{part.where}: `{code[:40]}` is no {called}; {', '.join(table)} are")
+    return found

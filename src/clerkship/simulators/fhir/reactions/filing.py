@@ -1,0 +1,116 @@
+"""One message on its way into the chart: what it finds there, what it writes, and all of it or nothing."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from clerkship.events.event import Event
+from clerkship.fhir.issue import Invalid
+from clerkship.fhir.resource import Resource, key_of, render
+from clerkship.fhir.search import find_keys
+from clerkship.hl7.carried import Carries
+from clerkship.hl7.message import BadMessage, Message, parse
+from clerkship.sandbox.state import Act
+from clerkship.simulators.fhir import writing
+from clerkship.simulators.fhir.draft import Draft
+from clerkship.simulators.fhir.events import NothingChanged
+from clerkship.simulators.fhir.outcome import refusal, refused
+from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.spec import React
+
+_SPECIAL = re.compile(r"([,|$\\])")
+
+
+class Filing:
+    """A message and the chart as it would be with what has been filed of it so far."""
+
+    def __init__(self, draft: Draft, message: Message) -> None:
+        self.draft = draft
+        self.message = message
+        self.operation = f"{message.type}^{message.trigger}"
+        """What the chart's events call it: `ADT^A01`."""
+        self._last: Resource = {}
+        self._has_written = False
+
+    @property
+    def zone(self) -> int:
+        """Where a time without a zone is, in minutes ahead of UTC."""
+        return self.draft.zone
+
+    @property
+    def authorities(self) -> Mapping[str, str]:
+        """What the server knows of who gives out numbers."""
+        return self.draft.settings.authorities
+
+    def find(self, type: str, *pairs: tuple[str, str]) -> list[Resource]:
+        """All that a search matches."""
+        try:
+            keys = find_keys(self.draft, type, pairs)
+        except Invalid as wrong:
+            raise refused(wrong, 422) from None
+        found = (self.draft.resource(key) for key in keys)
+        return [resource for resource in found if resource is not None]
+
+    def there(self, type: str, id: str) -> Resource | None:
+        """One by its id, if it can be one."""
+        return self.draft.resource(f"{type}/{id}")
+
+    def new_id(self, type: str) -> str:
+        """One that nothing has."""
+        return self.draft.new_id(type)
+
+    def write(self, resource: Resource) -> Resource:
+        """Have a resource be this. What is that already stays at the version it has."""
+        before = self.draft.resource(key_of(resource))
+        self._last = resource
+        if before is None or _content(before) != _content(resource):
+            writing.put(self.draft, resource, self.operation)
+            self._has_written = True
+        return resource
+
+    def close(self) -> None:
+        """Where there was nothing to do, that is taken down."""
+        if not self._has_written and self._last:
+            type, id = self._last["resourceType"], self._last["id"]
+            self.draft.note(NothingChanged(operation=self.operation, type=type, id=id))
+
+
+def _content(resource: Resource) -> bytes:
+    return render({name: value for name, value in resource.items() if name != "meta"})
+
+
+def escaped(value: str) -> str:
+    """A value as it stands in a search (R4 §3.1.1.4.1)."""
+    return _SPECIAL.sub(r"\\\1", value)
+
+
+def trimmed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is empty: FHIR has no empty elements."""
+    return {name: value for name, value in data.items() if value not in (None, "", [], {})}
+
+
+File = Callable[[Filing], None]
+
+
+def reaction(files: Mapping[str, File], type: str) -> React:
+    """What a chart does about messages of a type: by trigger."""
+
+    def react(state: FhirState, act: Act, event: Event) -> None:
+        if not isinstance(event.payload, Carries):
+            return
+        try:
+            message = parse(event.payload.message)
+        except BadMessage as wrong:
+            raise refusal(422, "structure", f"this is no message: {wrong}") from None
+        file = files.get(message.trigger)
+        if file is None:
+            known = ", ".join(sorted(files))
+            raise refusal(
+                501, "not-supported", f"{type}^{message.trigger[:20]} is not filed in this chart; {known} are"
+            )
+        with Draft(state, act) as draft:
+            filing = Filing(draft, message)
+            file(filing)
+            filing.close()
+
+    return react

@@ -1,0 +1,194 @@
+"""MDM: documents as DocumentReferences, with what came of their text."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from clerkship.fhir.resource import Resource, key_of
+from clerkship.hl7.message import Segment
+from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.reactions.attached import attachment, plain
+from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, concept, hl7, mapped
+from clerkship.simulators.fhir.reactions.filing import File, Filing, trimmed
+from clerkship.simulators.fhir.reactions.numbers import Number, numbered, of_ei
+from clerkship.simulators.fhir.reactions.parts import part, parts, text
+from clerkship.simulators.fhir.reactions.people import patient_of, practitioners, subject
+from clerkship.simulators.fhir.reactions.times import read_time
+from clerkship.simulators.fhir.reactions.values import TEXTS
+from clerkship.simulators.fhir.reactions.visit import visit_reference
+
+_STATES = {
+    "DI": "preliminary",
+    "DO": "preliminary",
+    "IN": "preliminary",
+    "IP": "preliminary",
+    "PA": "preliminary",
+    "AU": "final",
+    "LA": "final",
+}
+"""HL7 table 0271: TXA-17."""
+_KEPT = {"AV": "current", "UN": "current", "OB": "superseded", "CA": "entered-in-error"}
+"""HL7 table 0273: TXA-19."""
+_CONFIDENTIAL = {"U": ("N", "normal"), "R": ("R", "restricted"), "V": ("V", "very restricted")}
+"""HL7 table 0272: TXA-18."""
+
+
+def original(filing: Filing) -> None:
+    """T01, T02: there is a document; said again, it is the same."""
+    patient = _patient(filing)
+    filing.write(_document(filing, patient, _held(filing, patient)))
+
+
+def alter(filing: Filing) -> None:
+    """T03, T04, T07, T08: its status, or itself, is another."""
+    patient = _patient(filing)
+    held = _there(filing, patient)
+    made = _document(filing, patient, held)
+    edited = filing.message.trigger in ("T07", "T08") and held.get("docStatus") in ("final", "amended")
+    filing.write({**made, "docStatus": "amended"} if edited and made.get("docStatus") != "preliminary" else made)
+
+
+def append(filing: Filing) -> None:
+    """T05, T06: a document that goes with another one."""
+    _after(filing, "appends")
+
+
+def replace(filing: Filing) -> None:
+    """T09, T10: a document in another one's place."""
+    parent = _after(filing, "replaces")
+    filing.write({**parent, "status": "superseded"})
+
+
+def cancel(filing: Filing) -> None:
+    """T11: it was not meant to be there."""
+    filing.write({**_there(filing, _patient(filing)), "status": "entered-in-error"})
+
+
+def _patient(filing: Filing) -> Resource:
+    return patient_of(filing, filing.message.first("PID"))
+
+
+def _txa(filing: Filing) -> Segment:
+    found = filing.message.first("TXA")
+    if found is None:
+        raise refusal(422, "required", "the message has no TXA: nobody can know which document is meant")
+    return found
+
+
+def _number(filing: Filing, field: int = 12) -> Number:
+    found = part(_txa(filing), field)
+    number = of_ei(found, filing.authorities) if found is not None else None
+    if number is None or not number.value:
+        raise refusal(422, "required", f"TXA-{field} is empty: nobody can know which document is meant")
+    return number
+
+
+def _held(filing: Filing, patient: Resource, field: int = 12) -> Resource | None:
+    number = _number(filing, field)
+    found = numbered(filing, "DocumentReference", [number])
+    if found is not None and found.get("subject", {}).get("reference") != key_of(patient):
+        whose = found.get("subject", {}).get("reference", "nobody")
+        told = f"document {number} is {whose}'s {key_of(found)}, and PID-3 names {key_of(patient)}"
+        raise refusal(409, "conflict", told)
+    return found
+
+
+def _there(filing: Filing, patient: Resource, field: int = 12) -> Resource:
+    found = _held(filing, patient, field)
+    if found is None:
+        raise refusal(404, "not-found", f"{key_of(patient)} has no document {_number(filing, field)} of TXA-{field}")
+    return found
+
+
+def _after(filing: Filing, how: str) -> Resource:
+    """A document that refers to the one TXA-13 names; returns that."""
+    patient = _patient(filing)
+    parent = _there(filing, patient, 13)
+    held = _held(filing, patient)
+    if held is not None and key_of(held) == key_of(parent):
+        raise refusal(409, "conflict", f"TXA-12 and TXA-13 both name {key_of(parent)}")
+    made = _document(filing, patient, held)
+    filing.write({**made, "relatesTo": [{"code": how, "target": {"reference": key_of(parent)}}]})
+    return parent
+
+
+def _document(filing: Filing, patient: Resource, held: Resource | None) -> Resource:
+    txa = _txa(filing)
+    base: Resource = held or {"resourceType": "DocumentReference", "id": filing.new_id("DocumentReference")}
+    number = _number(filing)
+    written = [read_time(part(txa, field), filing.zone) for field in (8, 7, 6)]
+    date = next((each.text for each in written if each is not None and each.is_exact), None)
+    secret = part(txa, 18)
+    label = _CONFIDENTIAL.get(secret.text().upper()) if secret is not None else None
+    authenticators = practitioners(filing, txa, 22, 10)
+    return trimmed(
+        {
+            **base,
+            "masterIdentifier": base.get("masterIdentifier")
+            or (number.identifier() if number.value != base["id"] else None),
+            "status": mapped(_KEPT, part(txa, 19), "availability (TXA-19)") or base.get("status", "current"),
+            "docStatus": mapped(_STATES, part(txa, 17), "completion status (TXA-17)") or base.get("docStatus"),
+            "type": concept(part(txa, 2), f"{TERMINOLOGY}v2-0270") or base.get("type"),
+            "subject": base.get("subject") or subject(patient),
+            "date": date or base.get("date"),
+            "author": practitioners(filing, txa, 9) or base.get("author"),
+            "authenticator": authenticators[0] if authenticators else base.get("authenticator"),
+            "securityLabel": [hl7("v3-Confidentiality", *label)] if label is not None else base.get("securityLabel"),
+            "content": _content(filing, txa) or base.get("content") or [{"attachment": _empty(txa)}],
+            "context": _context(filing, patient, txa, base),
+        }
+    )
+
+
+def _empty(txa: Segment) -> dict[str, Any]:
+    """A document that is told of and did not come."""
+    kind = part(txa, 2)
+    return {"title": text(txa, 16) or (kind.text(2) or kind.text(1) if kind is not None else "") or "Document"}
+
+
+def _content(filing: Filing, txa: Segment) -> list[dict[str, Any]]:
+    """Lines of text as one attachment; whatever came whole, one each."""
+    lines: list[str] = []
+    found: list[dict[str, Any]] = []
+    for obx in filing.message.all("OBX"):
+        kind = text(obx, 2).upper()
+        if kind in TEXTS:
+            lines.append("\n".join(each.whole for each in parts(obx, 5)))
+        elif kind == "ED":
+            found.append(attachment(obx))
+        elif parts(obx, 5):
+            raise refusal(501, "not-supported", f"OBX-2 says `{kind[:10]}`: the text of a document is TX, FT, ST or ED")
+    said = "\n".join(lines)
+    if said.strip():
+        found.insert(0, {**plain(said), **trimmed({"title": _empty(txa)["title"]})})
+    made = read_time(part(txa, 6), filing.zone)
+    creation = {"creation": made.text} if made is not None else {}
+    return [{"attachment": {**each, **creation}} for each in found]
+
+
+def _context(filing: Filing, patient: Resource, txa: Segment, base: Resource) -> dict[str, Any]:
+    visit = visit_reference(filing, patient, filing.message.first("PV1"))
+    start = read_time(part(txa, 4), filing.zone)
+    placer = part(txa, 14)
+    number = of_ei(placer, filing.authorities, "PLAC") if placer is not None else None
+    order = numbered(filing, "ServiceRequest", [number]) if number is not None else None
+    said = {
+        "encounter": [visit] if visit is not None else [],
+        "period": {"start": start.text} if start is not None else {},
+        "related": [{"reference": key_of(order)}] if order is not None else [],
+    }
+    return {**base.get("context", {}), **trimmed(said)}
+
+
+MDM: Mapping[str, File] = {
+    "T01": original,
+    "T02": original,
+    "T03": alter,
+    "T04": alter,
+    "T05": append,
+    "T06": append,
+    "T07": alter,
+    "T08": alter,
+    "T09": replace,
+    "T10": replace,
+    "T11": cancel,
+}

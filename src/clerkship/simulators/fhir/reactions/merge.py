@@ -1,0 +1,108 @@
+"""Two charts that are one person's: the one that goes points at the one that stays, which gets all that it had."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+from clerkship.fhir.compartments import in_compartment
+from clerkship.fhir.reference import references
+from clerkship.fhir.resource import Resource, key_of
+from clerkship.hl7.message import Segment
+from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.reactions.filing import Filing
+from clerkship.simulators.fhir.reactions.people import find_patient, patient_of, subject, unknown
+
+_OF_RECORD = frozenset({"AuditEvent", "Patient", "Provenance"})
+"""What says how things were, and who else somebody is, goes on saying it."""
+_BESIDE = (("Task", "subject"), ("Task", "owner"), ("Task", "requester"), ("Device", "patient"))
+"""What may be about a patient and is in no compartment of theirs (R4 CompartmentDefinition patient)."""
+
+
+def merge(filing: Filing) -> None:
+    """A40 and the like: for each PID, the patient that its MRG names goes."""
+    pairs = list(_pairs(filing, "MRG"))
+    if not pairs:
+        raise refusal(422, "required", "the message has no MRG after a PID: nobody can know who is merged into whom")
+    for pid, mrg in pairs:
+        staying = patient_of(filing, pid)
+        going = find_patient(filing, mrg, 1)
+        if going is None:
+            raise unknown(filing, mrg, 1)
+        if key_of(going) == key_of(staying):  # they were merged before, or are one anyway
+            filing.write(staying)
+        else:
+            _merge(filing, staying, going)
+
+
+def _pairs(filing: Filing, name: str) -> Iterator[tuple[Segment, Segment]]:
+    pid: Segment | None = None
+    for segment in filing.message.segments:
+        if segment.name == name and pid is not None:
+            yield pid, segment
+        if segment.name == "PID":
+            pid = segment
+
+
+def _merge(filing: Filing, staying: Resource, going: Resource) -> None:
+    for resource in _moving(filing, key_of(going)):
+        moved = deepcopy(resource)
+        for _, holder in references(moved):
+            if holder["reference"] == key_of(going):
+                holder.update(subject(staying))
+        filing.write(moved)
+    old = [{**each, "use": "old"} for each in going.get("identifier", ())]
+    held = [(each.get("system"), each.get("value")) for each in staying.get("identifier", ())]
+    numbers = [each for each in old if (each.get("system"), each.get("value")) not in held]
+    filing.write({**going, "active": False, "link": _linked(going, staying, "replaced-by")})
+    stays = {**staying, "link": _linked(staying, going, "replaces")}
+    if numbers or "identifier" in staying:
+        stays["identifier"] = [*staying.get("identifier", ()), *numbers]
+    filing.write(stays)
+
+
+def _moving(filing: Filing, key: str) -> list[Resource]:
+    """Everything that is about a patient, as far as one message may move."""
+    keys = [each for each in in_compartment(filing.draft, "Patient", key.partition("/")[2]) if each != key]
+    for type, parameter in _BESIDE:
+        keys += [key_of(each) for each in filing.find(type, (parameter, key))]
+    wanted = [each for each in dict.fromkeys(keys) if each.partition("/")[0] not in _OF_RECORD]
+    most = filing.draft.settings.max_entries
+    if len(wanted) > most:
+        raise refusal(413, "too-costly", f"{len(wanted)} resources are {key}'s; this server moves {most} at once")
+    found = (filing.draft.resource(each) for each in wanted)
+    return [resource for resource in found if resource is not None]
+
+
+def _linked(patient: Resource, other: Resource, type: str) -> list[dict[str, Any]]:
+    held = [each for each in patient.get("link", ()) if each.get("other", {}).get("reference") != key_of(other)]
+    return [*held, {"other": {"reference": key_of(other)}, "type": type}]
+
+
+def link(filing: Filing) -> None:
+    """A24: two patients that may be one person, each of whom keeps their chart."""
+    one, other = _two(filing)
+    filing.write({**one, "link": _linked(one, other, "seealso")})
+    filing.write({**other, "link": _linked(other, one, "seealso")})
+
+
+def unlink(filing: Filing) -> None:
+    """A37: they are two."""
+    one, other = _two(filing)
+    for patient, apart in ((one, other), (other, one)):
+        rest = [
+            each
+            for each in patient.get("link", ())
+            if (each.get("type"), each.get("other", {}).get("reference")) != ("seealso", key_of(apart))
+        ]
+        kept = {name: value for name, value in patient.items() if name != "link"}
+        filing.write({**kept, "link": rest} if rest else kept)
+
+
+def _two(filing: Filing) -> tuple[Resource, Resource]:
+    pids = filing.message.all("PID")
+    if len(pids) != 2:
+        raise refusal(422, "required", f"{filing.operation} is about two patients, and there are {len(pids)} PID")
+    one, other = (patient_of(filing, pid) for pid in pids)
+    if key_of(one) == key_of(other):
+        raise refusal(409, "conflict", f"both PID name {key_of(one)}")
+    return one, other

@@ -1,0 +1,135 @@
+"""Numbers that others gave things (CX, EI, XCN): as identifiers, and whose they are in the chart."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from clerkship.fhir.resource import Resource, key_of
+from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY
+from clerkship.simulators.fhir.reactions.filing import Filing, escaped, trimmed
+from clerkship.simulators.fhir.reactions.parts import Part
+
+TYPES = f"{TERMINOLOGY}v2-0203"
+NPI = "http://hl7.org/fhir/sid/us-npi"
+SSN = "http://hl7.org/fhir/sid/us-ssn"
+_REGISTERED = {"NPI": NPI, "USSSA": SSN}
+"""Authorities that FHIR has a system for, whatever the server was told."""
+_DISPLAYS = {
+    "MR": "Medical record number",
+    "PI": "Patient internal identifier",
+    "PT": "Patient external identifier",
+    "MB": "Member Number",
+    "SS": "Social Security number",
+    "VN": "Visit number",
+    "PLAC": "Placer Identifier",
+    "FILL": "Filler Identifier",
+    "NPI": "National provider identifier",
+}
+_OF_A_PATIENT = frozenset({"MR", "PI", "PT"})
+"""Types that senders use for one and the same number."""
+
+
+class Number(NamedTuple):
+    """A number, and as far as it is said who gave it out and what for."""
+
+    value: str
+    system: str = ""
+    namespace: str = ""
+    type: str = ""
+    where: str = ""
+
+    def __str__(self) -> str:
+        """As a person names it: `8525024 (RIVERBEND, MR)`."""
+        told = ", ".join(filter(None, (self.namespace or self.system, self.type)))
+        return f"`{self.value[:60]}`{f' ({told[:80]})' if told else ''}"
+
+    def identifier(self, use: str = "") -> dict[str, Any]:
+        """As FHIR has it. A namespace that nobody has a system for is told in words, as the assigner."""
+        code = {"system": TYPES, "code": self.type, "display": _DISPLAYS.get(self.type, "")}
+        assigner = {"display": self.namespace} if self.namespace and not self.system else {}
+        type = {"coding": [trimmed(code)]} if self.type else {}
+        return trimmed({"use": use, "type": type, "system": self.system, "value": self.value, "assigner": assigner})
+
+    def is_in(self, resource: Resource) -> bool:
+        """Whether one of a resource's identifiers is this one."""
+        held = [*resource.get("identifier", ()), resource.get("masterIdentifier", {})]
+        return any(self.agrees(each) for each in held)
+
+    def agrees(self, identifier: Mapping[str, Any]) -> bool:
+        """The same value; and, of who gave it out and what for, nothing that both say differs."""
+        if identifier.get("value") != self.value:
+            return False
+        types = {
+            code.get("code") for code in identifier.get("type", {}).get("coding", ()) if code.get("system") == TYPES
+        }
+        if (
+            self.type
+            and types
+            and self.type not in types
+            and not (self.type in _OF_A_PATIENT and types & _OF_A_PATIENT)
+        ):
+            return False
+        if self.system and identifier.get("system"):
+            return bool(self.system == identifier["system"])
+        assigner = identifier.get("assigner", {}).get("display")
+        return not (self.namespace and assigner and self.namespace.casefold() != assigner.casefold())
+
+
+def of_cx(part: Part, authorities: Mapping[str, str], type: str = "") -> Number:
+    """`8525024^^^RIVERBEND^MR`."""
+    authority = tuple(part.text(4, number) for number in (1, 2, 3))
+    return _number(part, authority, authorities, part.text(5).upper() or type)
+
+
+def of_ei(part: Part, authorities: Mapping[str, str], type: str = "") -> Number:
+    """`L-1001^LAB`."""
+    return _number(part, (part.text(2), part.text(3), part.text(4)), authorities, type)
+
+
+def of_xcn(part: Part, authorities: Mapping[str, str]) -> Number:
+    """`9999910000^Toussaint^Solange^^^^MD^^NPI`; the type says the authority where nothing else does."""
+    authority = tuple(part.text(9, number) for number in (1, 2, 3))
+    return _number(part, authority if any(authority) else (part.text(13), "", ""), authorities, "")
+
+
+def _number(part: Part, authority: tuple[str, ...], authorities: Mapping[str, str], type: str) -> Number:
+    namespace, universal, kind = authority
+    system = authorities.get(namespace, "") or _universal(universal, kind) or _REGISTERED.get(namespace.upper(), "")
+    return Number(part.text(1, 1), system, namespace, type, part.where)
+
+
+def _universal(id: str, kind: str) -> str:
+    """An HD's universal id as a uri (HL7 table 0301)."""
+    if not id:
+        return ""
+    if kind.upper() in ("ISO", "UUID", "GUID"):
+        start = "urn:oid:" if kind.upper() == "ISO" else "urn:uuid:"
+        return f"{start}{id.lower() if start == 'urn:uuid:' else id}"
+    return id if kind.upper() in ("URI", "URL") or id.startswith(("http://", "https://", "urn:")) else ""
+
+
+def numbered(filing: Filing, type: str, numbers: Iterable[Number]) -> Resource | None:
+    """What goes by one of some numbers, or by the chart's own id, if it has been told that; several are refused."""
+    found: dict[str, Resource] = {}
+    asked = [number for number in numbers if number.value]
+    for number in asked:
+        for resource in filing.find(type, ("identifier", escaped(number.value))):
+            if number.is_in(resource):
+                found[key_of(resource)] = resource
+    for number in asked if not found else ():
+        own = filing.there(type, number.value)
+        if own is not None:
+            found[key_of(own)] = own
+    if len(found) > 1:
+        told = " and ".join(str(number) for number in asked)
+        raise refusal(412, "multiple-matches", f"{told} mean several: {', '.join(sorted(found))}")
+    return next(iter(found.values()), None)
+
+
+def with_numbers(resource: Resource, numbers: Iterable[Number]) -> list[dict[str, Any]]:
+    """A resource's identifiers and those of these numbers that it has not."""
+    held = list(resource.get("identifier", ()))
+    for number in numbers:
+        if number.value and not any(number.agrees(each) for each in held):
+            held.append(number.identifier())
+    return held

@@ -1,0 +1,179 @@
+"""OBX as an Observation: a corrected one replaces what was there, in the same resource."""
+
+from typing import Any, NamedTuple
+
+from clerkship.fhir.resource import Resource, key_of
+from clerkship.hl7.message import Segment
+from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, coding, concept, mapped
+from clerkship.simulators.fhir.reactions.filing import Filing, trimmed
+from clerkship.simulators.fhir.reactions.numbers import Number, of_ei
+from clerkship.simulators.fhir.reactions.orders import Result, remarks
+from clerkship.simulators.fhir.reactions.parts import Part, part, parts, text
+from clerkship.simulators.fhir.reactions.people import organization, practitioners
+from clerkship.simulators.fhir.reactions.times import read_time
+from clerkship.simulators.fhir.reactions.values import TEXTS, ranges, value_of
+
+STATUSES = {
+    "F": "final",
+    "P": "preliminary",
+    "R": "preliminary",
+    "S": "preliminary",
+    "C": "corrected",
+    "U": "final",
+    "V": "final",
+    "B": "amended",
+    "A": "amended",
+    "I": "registered",
+    "O": "registered",
+    "X": "cancelled",
+    "D": "entered-in-error",
+    "W": "entered-in-error",
+}
+"""HL7 table 0085. N (not asked) has no place in a chart."""
+_WITHOUT_VALUE = ("U", "D", "W", "X")
+"""Where OBX-5 may be empty and what was there stays: what became of it is said, not what it is."""
+SETTLED = ("final", "amended", "corrected")
+_UNSETTLED = ("registered", "partial", "preliminary")
+_FLAGS = {
+    "L": "Low",
+    "H": "High",
+    "LL": "Critical low",
+    "HH": "Critical high",
+    "<": "Off scale low",
+    ">": "Off scale high",
+    "N": "Normal",
+    "A": "Abnormal",
+    "AA": "Critical abnormal",
+    "U": "Significant change up",
+    "D": "Significant change down",
+    "B": "Better",
+    "W": "Worse",
+    "S": "Susceptible",
+    "R": "Resistant",
+    "I": "Intermediate",
+    "MS": "moderately susceptible",
+    "VS": "very susceptible",
+    "POS": "Positive",
+    "NEG": "Negative",
+    "IND": "Indeterminate",
+    "DET": "Detected",
+    "ND": "Not detected",
+}
+"""HL7 table 0078, which is FHIR's v3-ObservationInterpretation code by code."""
+_SAID = ("value", "effective")
+_REPLACED = frozenset({"dataAbsentReason", "interpretation", "note", "referenceRange"})
+
+
+class Context(NamedTuple):
+    """What an OBX takes from the report it is in."""
+
+    number: Number | None
+    """Of the report."""
+    common: dict[str, Any]
+    """Elements that all of its Observations have."""
+    effective: str
+    """Of the specimen, where an OBX does not say its own."""
+
+
+def gathered(results: list[Result]) -> list[tuple[Result, list[Result]]]:
+    """Each with those that go on with its text: lines of one text come as one OBX each. Any other two with one code
+    and one sub-id are refused (HL7 chapter 7, OBX-4: it is there to tell them apart)."""
+    found: dict[tuple[str, str, str], tuple[Result, list[Result]]] = {}
+    for result in results:
+        code = part(result.obx, 3)
+        if code is None or not (code.text(1) or code.text(2)):
+            raise refusal(422, "required", "OBX-3 is empty: nobody can know what was observed")
+        key = (code.text(1) or code.text(2), code.text(3).upper(), text(result.obx, 4))
+        if key not in found:
+            found[key] = (result, [])
+        elif text(result.obx, 2).upper() in TEXTS and text(found[key][0].obx, 2).upper() in TEXTS:
+            found[key][1].append(result)
+        else:
+            told = (
+                f"`{key[0][:60]}` and the sub-id `{key[2][:20]}`"
+                if key[2]
+                else f"`{key[0][:60]}` and no sub-id (OBX-4)"
+            )
+            raise refusal(422, "duplicate", f"two OBX have the code {told}: nobody can tell them apart")
+    return list(found.values())
+
+
+def number_of(filing: Filing, obx: Segment, context: Context) -> Number | None:
+    """What an Observation is found again by: OBX-21, else the report's number, the code and the sub-id."""
+    own = part(obx, 21)
+    if own is not None and own.text():
+        return of_ei(own, filing.authorities, "FILL")
+    code = part(obx, 3)
+    if context.number is None or code is None:
+        return None
+    parts_of_it = (context.number.value, code.text(1) or code.text(2), text(obx, 4) or "1")
+    return context.number._replace(value="/".join(parts_of_it), type="FILL")
+
+
+def observation(
+    filing: Filing, result: Result, more: list[Result], held: Resource | None, context: Context
+) -> Resource:
+    """An Observation with what an OBX says, new or in place of what it said before."""
+    obx = result.obx
+    code = text(obx, 11).upper()
+    status = mapped(STATUSES, part(obx, 11), "result status (OBX-11)") or "final"
+    if held is not None and held.get("status") in SETTLED and status in _UNSETTLED:
+        told = f"{key_of(held)} is {held.get('status')} already, and OBX-11 says {status}"
+        raise refusal(409, "conflict", f"{told}: a result that came late changes nothing")
+    value = value_of(obx, filing.zone)
+    for line in more:
+        value["valueString"] = "\n".join(
+            filter(None, (value.get("valueString"), *value_of(line.obx, filing.zone).values()))
+        )
+    keeps = not value and code in _WITHOUT_VALUE
+    base = {name: item for name, item in (held or {}).items() if keeps or not _is_replaced(name)}
+    at = read_time(part(obx, 14), filing.zone)
+    number = number_of(filing, obx, context)
+    made = {
+        **base,
+        **context.common,
+        "resourceType": "Observation",
+        "id": held["id"] if held is not None else filing.new_id("Observation"),
+        "identifier": base.get("identifier") or ([number.identifier()] if number is not None else []),
+        "status": status,
+        "code": concept(part(obx, 3)),
+        "effectiveDateTime": at.text if at is not None else context.effective or base.get("effectiveDateTime"),
+        "performer": _performers(filing, obx) or base.get("performer"),
+        **value,
+        **_judged(obx, [result, *more]),
+    }
+    return trimmed(made)
+
+
+def _is_replaced(name: str) -> bool:
+    return name in _REPLACED or name.startswith(_SAID)
+
+
+def _judged(obx: Segment, results: list[Result]) -> dict[str, Any]:
+    """What is said about a value; of one that is kept, nothing that was said before is lost."""
+    said = "\n".join(filter(None, (remarks(each.notes) for each in results)))
+    return trimmed(
+        {
+            "interpretation": [_interpretation(each) for each in parts(obx, 8)],
+            "referenceRange": ranges(obx),
+            "note": [{"text": said}] if said else [],
+        }
+    )
+
+
+def _interpretation(found: Part) -> dict[str, Any]:
+    code = found.text().upper()
+    if code in _FLAGS:
+        display = _FLAGS[code]
+        return {"coding": [coding(code, display, f"{TERMINOLOGY}v3-ObservationInterpretation")], "text": display}
+    return concept(found) or {"text": found.whole}
+
+
+def _performers(filing: Filing, obx: Segment) -> list[dict[str, Any]]:
+    """Where it was measured (OBX-23, before it OBX-15), and who answers for it (OBX-16)."""
+    name = text(obx, 23)
+    producer = part(obx, 15)
+    if not name and producer is not None:
+        name = producer.text(2) or producer.text(1)
+    return [*([organization(filing, name)] if name else []), *practitioners(filing, obx, 16)]

@@ -1,0 +1,99 @@
+"""The orders in a message, each with what stands below it: as ORM and ORU have them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from clerkship.hl7.message import Message, Segment
+from clerkship.simulators.fhir.reactions.filing import Filing
+from clerkship.simulators.fhir.reactions.numbers import Number, of_ei
+from clerkship.simulators.fhir.reactions.parts import part, parts
+
+
+@dataclass
+class Result:
+    """One OBX and what is remarked on it."""
+
+    obx: Segment
+    notes: list[Segment] = field(default_factory=list)
+
+
+@dataclass
+class Order:
+    """One ORC, OBR or both, of one patient."""
+
+    pid: Segment | None
+    pv1: Segment | None
+    orc: Segment | None = None
+    obr: Segment | None = None
+    notes: list[Segment] = field(default_factory=list)
+    times: list[Segment] = field(default_factory=list)
+    diagnoses: list[Segment] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    others: list[Segment] = field(default_factory=list)
+    """Order details that are no OBR: RXO, RQD, ODS, …"""
+
+    def placer(self, filing: Filing) -> Number | None:
+        """What whoever ordered calls it: OBR-2, else ORC-2."""
+        return self._number(filing, 2, "PLAC")
+
+    def filler(self, filing: Filing) -> Number | None:
+        """What whoever does it calls it: OBR-3, else ORC-3."""
+        return self._number(filing, 3, "FILL")
+
+    def _number(self, filing: Filing, at: int, type: str) -> Number | None:
+        for segment in (self.obr, self.orc):
+            found = part(segment, at)
+            if found is not None and found.text():
+                return of_ei(found, filing.authorities, type)
+        return None
+
+
+def orders_of(message: Message) -> list[Order]:
+    """In order; a message may be about several patients."""
+    return list(_orders(message))
+
+
+def _orders(message: Message) -> Iterator[Order]:
+    pid: Segment | None = None
+    pv1: Segment | None = None
+    current: Order | None = None
+    for segment in message.segments:
+        name = segment.name
+        if name == "PID":
+            if current is not None:
+                yield current
+            pid, pv1, current = segment, None, None
+        elif name == "PV1":
+            pv1 = segment
+        elif name == "ORC" or (name == "OBR" and (current is None or current.obr is not None)):
+            if current is not None:
+                yield current
+            current = Order(pid, pv1)
+            _take(current, segment)
+        elif current is not None:
+            _take(current, segment)
+    if current is not None:
+        yield current
+
+
+def _take(order: Order, segment: Segment) -> None:
+    match segment.name:
+        case "ORC":
+            order.orc = segment
+        case "OBR":
+            order.obr = segment
+        case "OBX":
+            order.results.append(Result(segment))
+        case "NTE":
+            (order.results[-1].notes if order.results else order.notes).append(segment)
+        case "TQ1":
+            order.times.append(segment)
+        case "DG1":
+            order.diagnoses.append(segment)
+        case "RXO" | "RQD" | "RQ1" | "ODS" | "ODT":
+            order.others.append(segment)
+
+
+def remarks(notes: Iterable[Segment]) -> str:
+    """What some NTE say, a line each."""
+    return "\n".join(filter(None, ("\n".join(each.whole for each in parts(note, 3)) for note in notes)))

@@ -1,0 +1,240 @@
+"""PID as a Patient: only what the message says; HL7's null takes away, an empty field leaves alone."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from clerkship.fhir.resource import Resource
+from clerkship.fhir.wording import words
+from clerkship.hl7.message import Segment
+from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, concept, hl7, mapped
+from clerkship.simulators.fhir.reactions.filing import Filing, trimmed
+from clerkship.simulators.fhir.reactions.numbers import SSN, Number, of_cx, with_numbers
+from clerkship.simulators.fhir.reactions.parts import Part, is_null, part, parts, text
+from clerkship.simulators.fhir.reactions.people import human
+from clerkship.simulators.fhir.reactions.times import read_time
+
+_SEXES = {
+    "M": "male",
+    "F": "female",
+    "O": "other",
+    "A": "other",
+    "N": "other",
+    "X": "other",
+    "U": "unknown",
+}
+"""HL7 table 0001."""
+_MARRIED = {
+    "A": ("L", "Legally Separated"),
+    "B": ("U", "unmarried"),
+    "C": ("C", "Common Law"),
+    "D": ("D", "Divorced"),
+    "E": ("L", "Legally Separated"),
+    "I": ("I", "Interlocutory"),
+    "M": ("M", "Married"),
+    "N": ("A", "Annulled"),
+    "P": ("T", "Domestic partner"),
+    "R": ("T", "Domestic partner"),
+    "S": ("S", "Never Married"),
+    "W": ("W", "Widowed"),
+}
+"""HL7 table 0002. Its separated are FHIR's legally separated, and its A is not FHIR's A."""
+_PLACES = {"H": "home", "P": "home", "L": "home", "B": "work", "O": "work", "C": "temp", "V": "temp", "BA": "old"}
+"""HL7 table 0190."""
+_REACHED = {13: ("home", "mobile", None), 14: ("work",)}
+"""Where one is reached by what a field has."""
+_TRUE = {"Y": "true", "N": "false"}
+
+
+def revised(filing: Filing, pid: Segment, before: Resource | None) -> Resource:
+    """A patient with what a PID says of them; a new one where there was none."""
+    resource: Resource = dict(before or {"resourceType": "Patient", "id": filing.new_id("Patient"), "active": True})
+    resource["identifier"] = _identifiers(filing, pid, resource)
+    for field, (elements, read) in _FIELDS.items():
+        if is_null(pid, field):
+            for element in elements:
+                resource.pop(element, None)
+            uses = _REACHED.get(field, ())
+            resource["telecom"] = [each for each in resource.get("telecom", ()) if each.get("use") not in uses]
+        elif parts(pid, field):
+            resource.update(read(filing, pid, resource))
+    _died(filing, pid, resource)
+    return trimmed(resource)
+
+
+def _identifiers(filing: Filing, pid: Segment, resource: Resource) -> list[dict[str, Any]]:
+    numbers = [of_cx(each, filing.authorities) for each in parts(pid, 3)]
+    if text(pid, 19):
+        numbers.append(Number(text(pid, 19), SSN, "", "SS"))
+    held = with_numbers(resource, [number for number in numbers if number.value != resource["id"]])
+    if "identifier" not in resource and held:
+        first = next((each for each, number in zip(held, numbers, strict=False) if number.type in ("MR", "")), held[0])
+        first["use"] = "usual"
+    return held
+
+
+def _names(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    said = [name for each in parts(pid, 5) if (name := human(each))]
+    for name in said:
+        name.setdefault("use", "official")
+        name["text"] = words(name)
+    return {"name": _laid_over(resource.get("name", []), said, lambda name: name.get("use", "official"), _covers)}
+
+
+def _addresses(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    said = [address for each in parts(pid, 11) if (address := _address(each))]
+    where = _laid_over(resource.get("address", []), said, lambda address: address.get("use", "home"), _covers)
+    return {"address": where}
+
+
+def _address(found: Part) -> dict[str, Any]:
+    kind = found.text(7).upper()
+    address = trimmed(
+        {
+            "use": _PLACES.get(kind, "home"),
+            "type": "postal" if kind == "M" else "",
+            "line": [line for line in (found.text(1, 1), found.text(2)) if line],
+            "city": found.text(3),
+            "district": found.text(9),
+            "state": found.text(4),
+            "postalCode": found.text(5),
+            "country": found.text(6),
+        }
+    )
+    return {**address, "text": words(address)} if len(address) > 1 else {}
+
+
+def _contacts(field: int, use: str) -> Callable[[Filing, Segment, Resource], Resource]:
+    def contacts(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+        said = [contact for each in parts(pid, field) if (contact := _contact(each, use))]
+        place = ("system", "use")
+        held = resource.get("telecom", [])
+        return {"telecom": _laid_over(held, said, lambda each: tuple(each.get(name) for name in place), _same_contact)}
+
+    return contacts
+
+
+def _contact(found: Part, use: str) -> dict[str, Any]:
+    """An XTN as a ContactPoint: in its parts, or as it stands in its first or twelfth."""
+    kind, said = found.text(3).upper(), found.text(2).upper()
+    if found.text(4) and (kind in ("INTERNET", "X.400") or said == "NET" or "@" in found.text(4)):
+        return {"system": "email", "value": found.text(4), "use": use}
+    if "@" in found.text(1):
+        return {"system": "email", "value": found.text(1), "use": use}
+    country, area, local, extension = (found.text(number) for number in (5, 6, 7, 8))
+    number = " ".join(filter(None, (f"+{country.lstrip('+')}" if country else "", f"({area})" if area else "", local)))
+    number += f" x{extension}" if number and extension else ""
+    value = found.text(12) or number or found.text(1)
+    system = {"FX": "fax", "BP": "pager"}.get(kind, "phone")
+    place = "mobile" if kind == "CP" or said == "PRS" else {"WPN": "work", "PRN": "home", "VHN": "temp"}.get(said, use)
+    return {"system": system, "value": value, "use": place} if value else {}
+
+
+def _covers(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Whether what is held says all that is new; a message without a middle name is silent of it."""
+    return all(_begins(old.get(name), value) for name, value in new.items() if name not in ("text", "use"))
+
+
+def _begins(old: Any, new: Any) -> bool:
+    return bool(old[: len(new)] == new if isinstance(old, list) and isinstance(new, list) else old == new)
+
+
+def _same_contact(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """A telephone number is its digits, however they are grouped."""
+    if new["system"] == "email":
+        return bool(old.get("value") == new["value"])
+    return re.sub(r"\D", "", str(old.get("value"))) == re.sub(r"\D", "", new["value"])
+
+
+def _laid_over(
+    held: list[dict[str, Any]],
+    said: Iterable[dict[str, Any]],
+    place: Callable[[dict[str, Any]], Any],
+    same: Callable[[dict[str, Any], dict[str, Any]], bool],
+) -> list[dict[str, Any]]:
+    """What is held, with what is said instead of what had its place; what a message is silent of stays."""
+    found, taken = list(held), set[int]()
+    for item in said:
+        free = [at for at, old in enumerate(found) if at not in taken and place(old) == place(item)]
+        at = next((at for at in free if same(found[at], item)), free[0] if free else len(found))
+        if at == len(found):
+            found.append(item)
+        elif not same(found[at], item):
+            found[at] = item
+        taken.add(at)
+    return found
+
+
+def _born(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    born = read_time(part(pid, 7), filing.zone)
+    return {"birthDate": born.date} if born is not None else {}
+
+
+def _sex(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    return {"gender": mapped(_SEXES, part(pid, 8), "administrative sex")}
+
+
+def _language(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    found = part(pid, 15)
+    language = concept(found)
+    if found is None or language is None:
+        return {}
+    code = found.text()
+    if re.fullmatch(r"[A-Za-z]{2}(-[A-Za-z]{2})?", code):
+        language["coding"][0]["system"] = "urn:ietf:bcp:47"
+    held = resource.get("communication", [])
+    if any(code == each.get("code") for one in held for each in one.get("language", {}).get("coding", ())):
+        return {}
+    return {"communication": [{"language": language, "preferred": True}]}
+
+
+def _married(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    found = part(pid, 16)
+    code = found.text().upper() if found is not None else ""
+    if code in _MARRIED:
+        told = hl7("v3-MaritalStatus", *_MARRIED[code])
+        held = {each.get("code") for each in resource.get("maritalStatus", {}).get("coding", ())}
+        return {} if _MARRIED[code][0] in held else {"maritalStatus": told}
+    return {"maritalStatus": concept(found, f"{TERMINOLOGY}v2-0002")}
+
+
+def _multiple(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    order = text(pid, 25)
+    if order and re.fullmatch(r"[1-9]\d?", order):
+        return {"multipleBirthInteger": int(order), "multipleBirthBoolean": None}
+    said = mapped(_TRUE, part(pid, 24), "yes or no")
+    return {"multipleBirthBoolean": said == "true", "multipleBirthInteger": None} if said is not None else {}
+
+
+def _died(filing: Filing, pid: Segment, resource: Resource) -> None:
+    """PID-29 says when, PID-30 whether."""
+    when = read_time(part(pid, 29), filing.zone)
+    said = mapped(_TRUE, part(pid, 30), "yes or no")
+    if when is not None and said == "false":
+        raise refusal(422, "value", "PID-29 says when the patient died, and PID-30 that they did not")
+    if when is None and said is None and not (is_null(pid, 29) or is_null(pid, 30)):
+        return
+    if said == "true" and when is None and "deceasedDateTime" in resource and not is_null(pid, 29):
+        return
+    resource.pop("deceasedDateTime", None)
+    resource.pop("deceasedBoolean", None)
+    if when is not None:
+        resource["deceasedDateTime"] = when.text
+    elif said is not None:
+        resource["deceasedBoolean"] = said == "true"
+
+
+_FIELDS: dict[int, tuple[tuple[str, ...], Callable[[Filing, Segment, Resource], Resource]]] = {
+    5: (("name",), _names),
+    7: (("birthDate",), _born),
+    8: (("gender",), _sex),
+    11: (("address",), _addresses),
+    13: ((), _contacts(13, "home")),
+    14: ((), _contacts(14, "work")),
+    40: ((), _contacts(40, "home")),
+    15: (("communication",), _language),
+    16: (("maritalStatus",), _married),
+    24: (("multipleBirthBoolean", "multipleBirthInteger"), _multiple),
+}
+"""By field: the elements that go where it is null, and what it says."""

@@ -1,0 +1,139 @@
+"""OBX-5 as the value of an Observation, by the data type that OBX-2 says; and the range that OBX-7 has."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from clerkship.fhir import exact
+from clerkship.hl7.message import Segment
+from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.reactions.codes import UCUM, concept, system_of
+from clerkship.simulators.fhir.reactions.filing import trimmed
+from clerkship.simulators.fhir.reactions.parts import Part, part, parts, text
+from clerkship.simulators.fhir.reactions.times import read_clock, read_time
+
+TEXTS = frozenset({"ST", "TX", "FT", "SI"})
+DOCUMENTS = frozenset({"ED"})
+_DIGITS = r"[+-]?(?:\d+\.?\d*|\.\d+)"
+_NUMBER = re.compile(rf"\s*(<=|>=|<|>)?\s*({_DIGITS})\s*")
+_BETWEEN = re.compile(rf"\s*({_DIGITS})\s*(?:-|to|–)\s*({_DIGITS})\s*")
+_BEYOND = re.compile(rf"\s*(<=|>=|<|>)\s*({_DIGITS})\s*")
+_LONGEST = 40
+"""Digits of a number."""
+
+
+def number(text: str) -> Any:
+    """A number with the digits it has, as FHIR's decimal is written; None where it is none."""
+    if re.fullmatch(_DIGITS, text) is None or len(text) > _LONGEST:
+        return None
+    sign = "-" if text.startswith("-") else ""
+    whole, _, rest = text.lstrip("+-").partition(".")
+    plain = f"{sign}{whole.lstrip('0') or '0'}{f'.{rest}' if rest else ''}"
+    return exact.loads(f"[{plain}]".encode())[0]
+
+
+def unit_of(obx: Segment) -> dict[str, Any]:
+    """OBX-6: a unit, and its code where it says that it is one of UCUM's."""
+    found = part(obx, 6)
+    if found is None:
+        return {}
+    code, shown = found.text(1), found.text(2)
+    if code and system_of(found.text(3)) == UCUM:
+        return {"unit": shown or code, "system": UCUM, "code": code}
+    return trimmed({"unit": shown or code})
+
+
+def value_of(obx: Segment, zone: int) -> dict[str, Any]:
+    """`{"valueQuantity": …}`; nothing where OBX-5 has nothing."""
+    found = parts(obx, 5)
+    if not found:
+        return {}
+    kind = text(obx, 2).upper()
+    if kind in TEXTS:
+        return {"valueString": "\n".join(each.whole for each in found)}
+    read = _READ.get(kind)
+    if read is None:
+        told = f"`{kind[:10]}`" if kind else "nothing"
+        raise refusal(
+            501, "not-supported", f"OBX-2 says {told}: a value of that type has no place in an Observation here"
+        )
+    if len(found) > 1 and kind not in ("CE", "CWE", "CNE", "CF", "IS", "ID"):
+        raise refusal(422, "value", f"OBX-5 has {len(found)} values of the type {kind}, and an Observation has one")
+    return read(found, obx, zone)
+
+
+def _quantity(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
+    read = _NUMBER.fullmatch(found[0].whole)
+    value = number(read[2]) if read is not None else None
+    if read is None or value is None:
+        raise refusal(422, "value", f"OBX-5: `{found[0].whole[:60]}` is no number, and OBX-2 says that it is (NM)")
+    return {"valueQuantity": trimmed({"comparator": read[1]}) | {"value": value} | unit_of(obx)}
+
+
+def _structured(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
+    """SN: `>^100`, `^10^-^20`, `^1^:^128`."""
+    comparator, first, between, second = (found[0].text(at) for at in range(1, 5))
+    low, high, unit = number(first), number(second), unit_of(obx)
+    if low is not None and not between and not second:
+        if comparator in ("", "=", "<", "<=", ">", ">="):
+            return {
+                "valueQuantity": trimmed({"comparator": comparator.strip("=") and comparator}) | {"value": low} | unit
+            }
+    elif low is not None and high is not None and not comparator and between == "-":
+        return {"valueRange": {"low": {"value": low, **unit}, "high": {"value": high, **unit}}}
+    elif low is not None and high is not None and not comparator and between in (":", "/"):
+        return {"valueRatio": {"numerator": {"value": low, **unit}, "denominator": {"value": high}}}
+    elif low is not None and between == "+" and not second:
+        return {"valueString": f"{comparator}{first}+"}
+    raise refusal(422, "value", f"OBX-5: `{found[0].whole[:60]}` is no structured number (SN)")
+
+
+def _coded(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
+    concepts = [each for each in map(concept, found) if each is not None]
+    if not concepts:
+        return {}
+    if len(concepts) == 1:
+        return {"valueCodeableConcept": concepts[0]}
+    codings = [each for one in concepts for each in one.get("coding", ())]
+    return {"valueCodeableConcept": trimmed({"coding": codings, "text": ", ".join(one["text"] for one in concepts)})}
+
+
+def _time(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
+    read = read_time(found[0], zone)
+    return {"valueDateTime": read.text} if read is not None else {}
+
+
+def _clock(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
+    return {"valueTime": read_clock(found[0])}
+
+
+_READ: dict[str, Callable[[list[Part], Segment, int], dict[str, Any]]] = {
+    "NM": _quantity,
+    "SN": _structured,
+    "CE": _coded,
+    "CWE": _coded,
+    "CNE": _coded,
+    "CF": _coded,
+    "IS": _coded,
+    "ID": _coded,
+    "DT": _time,
+    "TS": _time,
+    "DTM": _time,
+    "TM": _clock,
+}
+
+
+def ranges(obx: Segment) -> list[dict[str, Any]]:
+    """OBX-7: in numbers where it can be read so, and always as it was written (`<5` is not `up to 5`)."""
+    found = part(obx, 7)
+    if found is None:
+        return []
+    said, unit = found.whole, unit_of(obx)
+    both, one = _BETWEEN.fullmatch(said), _BEYOND.fullmatch(said)
+    made: dict[str, Any] = {"text": said}
+    if both is not None and (low := number(both[1])) is not None and (high := number(both[2])) is not None:
+        if low <= high:
+            made |= {"low": {"value": low, **unit}, "high": {"value": high, **unit}}
+    elif one is not None and (edge := number(one[2])) is not None:
+        made["high" if one[1].startswith("<") else "low"] = {"value": edge, **unit}
+    return [made]

@@ -1,0 +1,42 @@
+"""What an interface engine can be told."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from clerkship.model.duration import Duration
+from clerkship.model.frozen import Flag, Frozen, Whole
+
+LARGEST_PORT = 65535
+
+
+def _address(text: str | None) -> str | None:
+    host, _, port = (text or "").rpartition(":")
+    if text is not None and (not host or not port.isdecimal() or not 0 < int(port) <= LARGEST_PORT):
+        raise ValueError(f"expected host and port, such as 127.0.0.1:6661, not {text[:60]!r}")
+    return text
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_. -]{0,39}$")]
+
+
+class Hl7Config(Frozen):
+    """Who the engine is, how strict it is, and how it calls an agent that listens."""
+
+    application: Annotated[Name, Field(description="its name as a sender, MSH-3")] = "LAB"
+    facility: Annotated[Name, Field(description="its facility, MSH-4; what the log has for the one agents write")] = (
+        "CLERKSHIP"
+    )
+    strict: Annotated[Flag, Field(description="whether a message with flaws is refused (AE), or taken as it is")] = True
+    max_message: Annotated[Whole, Field(ge=1000, le=20_000_000, description="bytes in one message")] = 5_000_000
+    own_port: Annotated[Flag, Field(description="whether MLLP has a port for this sandbox alone")] = False
+    listener: Annotated[
+        str | None,
+        AfterValidator(_address),
+        Field(description="where the agent listens for MLLP, as host:port; else it says so itself, or polls"),
+    ] = None
+    resend: Annotated[Duration, Field(description="how long between attempts to deliver a message")] = timedelta(
+        seconds=5
+    )
+    attempts: Annotated[Whole, Field(ge=1, le=100, description="attempts to deliver a message")] = 3

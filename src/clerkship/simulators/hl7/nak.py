@@ -1,0 +1,112 @@
+"""What the MLLP line says of itself where no sandbox answers: a reject in HL7's words, from the sender's own MSH."""
+
+from datetime import UTC, datetime
+
+import orjson
+
+from clerkship.hl7.ack import acknowledge, mode, wants
+from clerkship.hl7.flaw import Flaw
+from clerkship.hl7.message import BadMessage, Message, Segment, decode, parse, write_segment
+from clerkship.kit.wall import now
+from clerkship.sandbox.exchange import Reply
+
+INTERNAL, NO_SUCH_VALUE = "207", "103"
+"""HL7 table 0357."""
+HEAD_LIMIT = 65_536
+HEAD = 1000
+_SHORTEST = len(b"MSH|^")
+LONGEST_TEXT = 400
+_HEADS = (b"MSH", b"FHS", b"BHS")
+
+
+def facility_of(data: bytes) -> str:
+    """MSH-6, its first component: who a message is for. Of a batch, what its headers say, or else its first message."""
+    if data.startswith(b"MSH") and len(data) > _SHORTEST:  # as nearly always
+        fields = data[:HEAD].split(data[3:4], 6)
+        if len(fields) > 6 and b"\r" not in fields[5] and (name := fields[5].split(data[4:5], 1)[0].strip()):
+            return name.decode("latin-1")
+    for line in _head_lines(data):
+        fields = line.split(line[3:4], 6)
+        if len(fields) > 5 and (name := fields[5].split(line[4:5] or b"^", 1)[0].strip()):
+            return name.decode("latin-1")
+    return ""
+
+
+def _head_lines(data: bytes) -> list[bytes]:
+    """The lines before anything else is said that tell whom it is for."""
+    start = data[:HEAD_LIMIT]
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        start = start.decode("utf-16", errors="replace").encode("latin-1", errors="replace")
+    first = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    lines = first.replace(b"\n", b"\r").split(b"\r", 8)[:8]
+    return [line for line in lines if line.startswith(_HEADS) and len(line) > len(b"MSH|")]
+
+
+def read_head(data: bytes) -> Message | None:
+    """The MSH of a message, or of the first in a batch; None if there is none to be read."""
+    text = decode(data[:HEAD_LIMIT])
+    start = text.find("MSH")
+    while start > 0 and text[start - 1] not in "\r\n\ufeff \t":
+        start = text.find("MSH", start + 1)
+    try:
+        message = parse(text[start:] if start > 0 else text)
+    except BadMessage:
+        return None
+    return Message(message.segments[:1])
+
+
+def reject(head: Message, text: str, code: str = INTERNAL, field: int | None = None) -> bytes:
+    """AR, or CR where the sender wants an accept acknowledgement; nothing where it wants neither.
+
+    Rejects are for what has to do neither with content nor with form: HL7 v2.5.1 §2.9.2.2 names a system that is down,
+    an internal error, a full queue. Who gets one may send the same again later.
+    """
+    answer = _answer_code(head)
+    if not answer:
+        return b""
+    flaw = Flaw(code, plain(text), "MSH", 1, field)
+    ack = acknowledge(head, answer, [flaw], control_id=f"NAK{head.control_id}"[:20], at=_time_of(head), text=flaw.text)
+    return ack.render.encode()
+
+
+def reject_unread(text: str) -> bytes:
+    """The same for who sent nothing that could be answered: it names no message."""
+    made = {3: "CLERKSHIP", 7: now().strftime("%Y%m%d%H%M%S"), 9: "ACK", 10: "NAK", 11: "P", 12: "2.5.1"}
+    segments: list[Segment] = [
+        write_segment("MSH", made),
+        write_segment("MSA", {1: "AR"}),
+        write_segment("ERR", {3: f"{INTERNAL}^Application internal error^HL70357", 4: "E", 8: plain(text)}),
+    ]
+    return Message(segments).render.encode()
+
+
+def reason_of(reply: Reply) -> str:
+    """Why a sandbox, or what is in its way, said no."""
+    try:
+        said = orjson.loads(reply.body)["error"]["message"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        said = reply.body.decode(errors="replace")[:LONGEST_TEXT]
+    return f"{said} ({reply.status})" if said else f"refused with {reply.status}"
+
+
+def plain(text: str) -> str:
+    """In signs that any client can read."""
+    return text.encode("ascii", errors="replace").decode()[:LONGEST_TEXT]
+
+
+def _answer_code(head: Message) -> str:
+    if mode(head) == "original":
+        return "AR"
+    accept, application = head.head.text(15) or "NE", head.head.text(16) or "NE"
+    if accept != "NE":
+        return "CR" if wants(accept, False) else ""
+    return "AR" if wants(application, False) else ""
+
+
+def _time_of(head: Message) -> datetime:
+    """The sender's own time: the line knows no other that would be the run's."""
+    digits = head.head.text(7)[:14]
+    try:
+        return datetime.strptime(digits.ljust(14, "0"), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return now()

@@ -1,0 +1,128 @@
+"""Clients and servers of MLLP that nobody here wrote: mllp_send and the asyncio client of `hl7`, and @medplum/hl7 from
+npm."""
+
+import asyncio
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import hl7 as library
+import pytest
+from hl7.client import MLLPClient
+from hl7.mllp import open_hl7_connection
+
+from clerkship.hl7.message import parse
+from tests.clients.conftest import NODE
+from tests.simulators.hl7.feed import BODIES, Feed, Lab, message, said, until
+
+SENT = [f"hl7.{kind[:3].lower()}.sent" for kind in BODIES]
+MLLP_SEND = shutil.which("mllp_send", path=str(Path(sys.executable).parent)) or "mllp_send"
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    """A laboratory that is reached by MLLP."""
+    feed = Feed()
+    yield feed.lab()
+    feed.close()
+
+
+def all_of_them(lab: Lab) -> list[str]:
+    """A message of each kind, as somebody's file has it."""
+    return [message(lab.facility, kind, f"C{number}").decode() for number, kind in enumerate(BODIES)]
+
+
+# The `hl7` package.
+
+
+def test_mllp_send_sends_a_file(lab: Lab, tmp_path: Path) -> None:
+    file = tmp_path / "feed.hl7"
+    file.write_text("\n".join(all_of_them(lab)).replace("\r", "\n"), encoding="utf-8")
+    command = [MLLP_SEND, "--loose", "--file", str(file), "--port", str(lab.told["port"]), "127.0.0.1"]
+    done = subprocess.run(command, capture_output=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    answered = [parse(frame.strip(b"\x0b\r\n")) for frame in done.stdout.split(b"\x1c") if frame.strip()]
+    assert [said(ack) for ack in answered] == [("AA", f"C{number}") for number in range(len(BODIES))]
+    assert lab.kinds() == SENT
+
+
+def test_mllp_send_sees_why_a_message_was_refused(lab: Lab, tmp_path: Path) -> None:
+    file = tmp_path / "bad.hl7"
+    bad = all_of_them(lab)[0].replace("PV1|1|I\r", "")
+    file.write_bytes(b"\x0b" + bad.encode() + b"\x1c\r")
+    command = [MLLP_SEND, "--file", str(file), "--port", str(lab.told["port"]), "127.0.0.1"]
+    done = subprocess.run(command, capture_output=True, timeout=30, check=False)
+    assert b"MSA|AE|C0" in done.stdout
+    assert b"PV1" in done.stdout
+
+
+def test_the_blocking_client_of_hl7(lab: Lab) -> None:
+    with MLLPClient("127.0.0.1", lab.told["port"]) as client:
+        for number, text in enumerate(all_of_them(lab)):
+            ack = library.parse(client.send_message(text).strip(b"\x0b\x1c\r").decode())
+            assert (str(ack.segment("MSA")[1]), str(ack.segment("MSA")[2])) == ("AA", f"C{number}")
+    assert lab.kinds() == SENT
+
+
+def test_the_asyncio_client_of_hl7(lab: Lab) -> None:
+    async def talk() -> list[tuple[str, str]]:
+        reader, writer = await asyncio.wait_for(open_hl7_connection("127.0.0.1", lab.told["port"]), 10)
+        answered = []
+        for text in [*all_of_them(lab), message("NOBODY", control_id="N").decode()]:
+            writer.writemessage(library.parse(text))
+            await writer.drain()
+            ack = await asyncio.wait_for(reader.readmessage(), 10)
+            answered.append((str(ack.segment("MSA")[1]), str(ack.segment("MSA")[2])))
+        writer.close()
+        await writer.wait_closed()
+        return answered
+
+    assert asyncio.run(talk()) == [*(("AA", f"C{number}") for number in range(len(BODIES))), ("AR", "N")]
+    assert lab.kinds() == SENT
+
+
+# @medplum/hl7, from npm.
+
+
+def test_medplum_sends_one_by_one_and_all_together(lab: Lab, medplum: Path) -> None:
+    command = ["node", str(NODE / "mllp_send.mjs"), str(medplum), str(lab.told["port"])]
+    sent = json.dumps(all_of_them(lab))
+    done = subprocess.run(command, input=sent, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    answered = [("AA", f"C{number}") for number in range(len(BODIES))]
+    assert [said(parse(ack)) for ack in told["oneByOne"]] == answered
+    assert [said(parse(ack)) for ack in told["together"]] == answered
+    assert lab.kinds() == SENT + ["hl7.message.repeated"] * len(BODIES)
+
+
+@pytest.mark.parametrize("mode", ["original", "enhanced"])
+def test_medplum_listens_and_acknowledges_what_is_delivered(lab: Lab, medplum: Path, mode: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = ["node", str(NODE / "mllp_listen.mjs"), str(medplum), str(port), mode, str(len(BODIES))]
+    asked = {"|P|2.5.1": "|P|2.5.1|||AL|AL"} if mode == "enhanced" else {}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as node:
+        assert node.stdout is not None
+        assert node.stdout.readline() == "ready\n"
+        lab.handle.listen("127.0.0.1", port)
+        for number, kind in enumerate(BODIES):
+            lab.arrive(f"C{number}", kind, **asked)
+        codes = ["CA", "AA"] if mode == "enhanced" else ["AA"]
+        wanted = sorted((str(number + 1), code) for number in range(len(BODIES)) for code in codes)
+        try:
+            until(lambda: sorted(acks(lab)) == wanted, within=20)
+        finally:
+            lab.end()
+        out, err = node.communicate(timeout=20)
+    assert node.returncode == 0, err
+    assert [parse(text).control_id for text in json.loads(out)] == [f"C{number}" for number in range(len(BODIES))]
+    assert lab.kinds().count("hl7.message.taken") == len(BODIES)
+
+
+def acks(lab: Lab) -> list[tuple[str, str]]:
+    return [(said.id, said.ack) for said in lab.payloads("hl7.message.acknowledged")]

@@ -1,0 +1,88 @@
+"""Messages made from the tables: every required thing of a structure, or everything it has."""
+
+import re
+from collections.abc import Iterator
+
+from clerkship.hl7.tables import Table, read_table
+
+VERSIONS = ("2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6", "2.7", "2.7.1", "2.8")
+EVENTS = ("ADT^A01", "ADT^A03", "ADT^A08", "ADT^A40", "ORM^O01", "ORU^R01", "SIU^S12", "SIU^S15", "MDM^T01", "MDM^T02")
+_VALUES = {"NM": "1", "SI": "1", "DT": "20260302", "TM": "0915", "DTM": "20260302091500", "TS": "20260302091500"}
+_SPECIAL = {("OBX", 2): "ST", ("MSH", 11): "P"}
+Fields = list[str]
+
+
+def sample(version: str, kind: str, *, full: bool = False) -> list[Fields]:
+    """The segments of a message of this kind (`ADT^A01`), each as its fields; `full` has all that may be there."""
+    table = read_table(version)
+    type, _, event = kind.partition("^")
+    structure = table["events"][type][event]
+    names = all_names(table["structures"][structure]) if full else required_names(table["structures"][structure])
+    segments = [segment(table, name, full=full) for name in names]
+    stated = kind if version == "2.3" else f"{kind}^{structure}"
+    head = segments[0]
+    head[1:3] = ["|", "^~\\&"]
+    head[9], head[10], head[12] = stated, "M1", version
+    if len(head) > 18:
+        head[14:] = []
+    return segments
+
+
+def render(segments: list[Fields]) -> str:
+    """As it is sent."""
+    lines = ["|".join([fields[0], *fields[2:]] if fields[0] == "MSH" else fields) for fields in segments]
+    return "".join(f"{line}\r" for line in lines)
+
+
+def segment(table: Table, name: str, *, full: bool = False) -> Fields:
+    """One segment with a value in each field that must have one, or in each that is there."""
+    listed = table["segments"][name]
+    fields = [name]
+    for number, kind in enumerate(listed, 1):
+        wanted = kind and (full or "!" in kind)
+        fields.append((_SPECIAL.get((name, number)) or value(table, kind, full=full)) if wanted else "")
+    if name == "MSH":
+        fields += [""] * (13 - len(fields))
+    while not fields[-1] and name != "MSH":
+        fields.pop()
+    return fields
+
+
+def value(table: Table, kind: str, *, full: bool = False, depth: int = 0) -> str:
+    """A value that fits a data type."""
+    name = kind.rstrip("!*")
+    components = table["types"].get(name)
+    if components is None:
+        return _VALUES.get(name, "X")
+    if depth == 2:  # there is no delimiter left for these
+        return ""
+    parts = [
+        value(table, part, full=full, depth=depth + 1) if full or "!" in part or number == 0 else ""
+        for number, part in enumerate(components)
+    ]
+    return "^&"[depth].join(parts).rstrip("^&")
+
+
+def all_names(notation: str) -> list[str]:
+    """Every segment of a structure once, one of each choice."""
+    return re.findall(r"\w+", re.sub(r"<(\w+)\|[^>]*>", r"\1", notation))
+
+
+def required_names(notation: str) -> list[str]:
+    """The segments that must be there."""
+    return list(_required(re.sub(r"<(\w+)\|[^>]*>", r"\1", notation)))
+
+
+def _required(notation: str) -> Iterator[str]:
+    depth = 0
+    for token in re.findall(r"[\[\]]|\w+", notation):
+        if token in "[]":
+            depth += 1 if token == "[" else -1
+        elif depth == 0:
+            yield token
+
+
+def kinds(version: str) -> list[str]:
+    """Those of EVENTS that a version has."""
+    events = read_table(version)["events"]
+    return [kind for kind in EVENTS if kind[4:] in events.get(kind[:3], {})]

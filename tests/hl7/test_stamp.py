@@ -1,0 +1,27 @@
+"""Dates and times as HL7 writes them."""
+
+import pytest
+
+from clerkship.hl7.stamp import stamp
+
+
+@pytest.mark.parametrize(
+    ("iso", "written"),
+    [
+        ("2026", "2026"),
+        ("2026-03", "202603"),
+        ("2026-03-02", "20260302"),
+        ("2026-03-02T09:00", "202603020900"),
+        ("2026-03-02T09:00:00-05:00", "20260302090000-0500"),
+        ("2026-03-02T09:00:00.000Z", "20260302090000+0000"),
+        ("2026-03-02T09:00:00.250500+01:00", "20260302090000.2505+0100"),
+    ],
+)
+def test_a_time_is_as_precise_as_it_was(iso: str, written: str) -> None:
+    assert stamp(iso) == written
+
+
+@pytest.mark.parametrize("text", ["", "soon", "2026-3-2", "20260302", "2026-03-02T9", "2026-03-02 \n"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no date or time"):
+        stamp(text)

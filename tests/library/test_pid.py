@@ -1,0 +1,73 @@
+"""`{{ patient.pid }}`: a patient as a segment that a message may have."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from clerkship.hl7.message import parse
+from clerkship.hl7.tables import VERSIONS
+from clerkship.hl7.validation import validate
+from clerkship.library.pid import Messaged
+from clerkship.library.template import render
+from clerkship.synthetic.generator import generate
+
+NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
+
+
+def messaged(**fields: Any) -> Messaged:
+    """A patient."""
+    return Messaged({"resourceType": "Patient", "id": "p1", **fields}, NOW)
+
+
+def patients() -> Iterator[Messaged]:
+    """Some of the valley's."""
+    for resource in generate(3, 7):
+        if resource["resourceType"] == "Patient":
+            yield Messaged(resource, NOW)
+
+
+def test_it_has_what_a_message_needs() -> None:
+    patient = next(patients())
+    assert render("{{ patient.pid }}", {"patient": patient}) == (
+        "PID|1||8525024^^^RIVERBEND&https://riverbend.example/ids/mrn&URI^MR||Northcott^Benjamin^^^^^L||19620102|M"
+        "|||881 Spruce Road^^Lower Fennimore^NY^00131^US^H||^PRN^PH^^^624^5550107"
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_message_with_it_is_valid(version: str) -> None:
+    for patient in patients():
+        head = f"MSH|^~\\&|A|B|C|D|20260302090000||ADT^A01^ADT_A01|1|P|{version}"
+        text = f"{head}\rEVN|A01|20260302090000\r{patient.get('pid')}\rPV1|1|O\r"
+        assert validate(parse(text)) == []
+
+
+def test_what_would_be_taken_for_a_delimiter_is_escaped() -> None:
+    found = messaged(
+        identifier=[{"type": {"coding": [{"code": "MR"}]}, "value": "4|1", "system": "urn:oid:1.2.3"}],
+        name=[{"family": "Silva & Filha", "given": ["Ana^", "Maria"], "prefix": ["Dr"]}],
+        birthDate="1965-03",
+        telecom=[{"system": "phone", "value": "020 7946 0000"}],
+    ).get("pid")
+    assert found == (
+        "PID|1||4\\F\\1^^^&1.2.3&ISO^MR||Silva \\T\\ Filha^Ana\\S\\^Maria^^Dr^^L||196503||||||020 7946 0000^PRN^PH"
+    )
+    message = parse(f"MSH|^~\\&\r{found}\r")
+    assert (message.value("PID.3.1"), message.value("PID.5.1"), message.value("PID.5.2")) == (
+        "4|1",
+        "Silva & Filha",
+        "Ana^",
+    )
+
+
+def test_one_without_a_number_is_known_by_the_charts_id() -> None:
+    assert messaged().get("pid") == "PID|1||p1^^^^PI"
+    assert messaged(gender="other", birthDate="soon").get("pid") == "PID|1||p1^^^^PI|||||O"
+
+
+def test_only_a_patient_has_one() -> None:
+    assert Messaged({"resourceType": "Observation", "id": "o"}, NOW).get("pid") is None
+    assert "pid" not in Messaged({"resourceType": "Observation", "id": "o"}, NOW).names()
+    assert "pid" in messaged().names()

@@ -1,0 +1,332 @@
+"""Lines: opened once and when needed, closed with the run, each sandbox under its own address, nothing left over."""
+
+import asyncio
+import gc
+import socket
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import orjson
+import pytest
+
+from clerkship.faults.error import Error
+from clerkship.faults.latency import Latency
+from clerkship.model.environment import Environment, Simulator
+from clerkship.model.frozen import Frozen
+from clerkship.playground import lines as module
+from clerkship.playground.doors import open_doors
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.lines import LineFailed, LinePortTaken, Lines, is_there
+from clerkship.playground.playground import Before, Playground, Room
+from clerkship.sandbox.exchange import Reply, Request, json_reply
+from clerkship.sandbox.line import Line, Post, Told
+from clerkship.sandbox.route import Call, Route
+from clerkship.simulators import files
+
+
+def until(true: Callable[[], bool], within: float = 10.0) -> None:
+    """Wait for something that happens in another thread."""
+    end = time.monotonic() + within
+    while not true():
+        assert time.monotonic() < end, "it never came to that"
+        time.sleep(0.002)
+
+
+class Plain(Line):
+    """`ADDRESS path` on one line, answered with the status and the body; for tests."""
+
+    name: ClassVar[str] = "plain"
+    opened: ClassVar[int] = 0
+    linked_to: ClassVar[list[str]] = []
+    gone_from: ClassVar[list[str]] = []
+    seen: ClassVar[list[str]] = []
+
+    async def open(self, host: str, port: int) -> None:
+        """Listen."""
+        type(self).opened += 1
+        self.server = await asyncio.start_server(self._answer, host, port)
+        self.port: int = self.server.sockets[0].getsockname()[1]
+
+    async def close(self) -> None:
+        """Let nobody in."""
+        self.server.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        address, _, path = (await reader.readline()).decode().strip().partition(" ")
+        post = self.board.find(address)
+        reply = await post.send(Request("GET", path)) if post is not None else Reply(599)
+        writer.write(f"{reply.status} ".encode() + reply.body)
+        writer.close()
+
+    def told(self, post: Post) -> Told:
+        """Where it is."""
+        return {"port": self.port, "user": post.address}
+
+    def example(self, told: Told) -> str:
+        """As one would try it."""
+        return f"nc localhost {told['port']}"
+
+    async def linked(self, post: Post) -> None:
+        """Keep where, and what happens from here on."""
+        self.linked_to.append(post.links.get("listener", ""))
+        post.watch(self.seen.append)
+
+    async def gone(self, address: str) -> None:
+        """Keep who."""
+        self.gone_from.append(address)
+
+
+class Unpacked(Plain):
+    """It cannot do without what nobody has."""
+
+    name: ClassVar[str] = "unpacked"
+    package: ClassVar[str] = "no_such_package_anywhere"
+
+
+class Eager(Plain):
+    """It calls before anybody asks."""
+
+    name: ClassVar[str] = "eager"
+
+    @classmethod
+    def calls_first(cls, config: Frozen) -> bool:
+        """Always."""
+        return True
+
+
+class Broken(Plain):
+    """It never opens."""
+
+    name: ClassVar[str] = "broken"
+
+    async def open(self, host: str, port: int) -> None:
+        """Fail."""
+        raise ValueError("no key can be made")
+
+
+class Stuck(Plain):
+    """It takes for ever to open."""
+
+    name: ClassVar[str] = "stuck"
+
+    async def open(self, host: str, port: int) -> None:
+        """Never."""
+        await asyncio.sleep(3600)
+
+
+def answer(call: Call) -> Reply:
+    """Say who is there; break, or link, on request."""
+    if call.request.path == "/breaks":
+        raise ZeroDivisionError
+    if call.request.path.startswith("/link"):
+        call.link("listener", call.request.path.removeprefix("/link/"))
+    return json_reply(200, {"alias": call.alias})
+
+
+def room(*lines: type[Line]) -> Room:
+    spec = replace(files.SPEC, kind="plain", routes=(Route("GET", "/{path*}", "ask", answer),), lines=lines)
+    return Room(spec, spec.config())
+
+
+class House:
+    """A gateway, its lines, and playgrounds."""
+
+    def __init__(self) -> None:
+        self.gateway = Gateway()
+        self.lines = Lines(self.gateway)
+
+    def play(self, *lines: type[Line]) -> Playground:
+        """One more playground with one sandbox."""
+        environment = Environment(name="house", simulators={"box": Simulator(kind="files")})
+        return Playground(environment, {"box": room(*(lines or (Plain,)))}, "lines")
+
+    def told(self, playground: Playground, line: str = "plain") -> Told:
+        """What its agent is told."""
+        return self.lines.of(playground, playground.sandboxes["box"])[line][1]
+
+    def end(self, playground: Playground) -> None:
+        """Its run is over."""
+        playground.close()
+        self.gateway.dismiss(playground)
+
+
+@pytest.fixture
+def house() -> Iterator[House]:
+    """Closed in the end."""
+    Plain.opened = 0
+    for heard in (Plain.linked_to, Plain.gone_from, Plain.seen):
+        heard.clear()
+    built = House()
+    yield built
+    built.lines.close()
+
+
+def ask(told: Told, path: str = "/x", user: str | None = None) -> tuple[int, Any]:
+    """Over the line."""
+    with socket.create_connection(("127.0.0.1", int(told["port"])), timeout=10) as connection:
+        connection.sendall(f"{told['user'] if user is None else user} {path}\n".encode())
+        data = b"".join(iter(lambda: connection.recv(65536), b""))
+    status, _, body = data.partition(b" ")
+    return int(status), orjson.loads(body) if body else None
+
+
+def threads(name: str) -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == f"clerkship-{name}"]
+
+
+def test_one_listener_serves_every_playground_and_each_is_found_by_its_own_address(house: House) -> None:
+    one, other = house.play(), house.play()
+    told = [house.told(one), house.told(other)]
+    assert Plain.opened == 1
+    assert told[0]["port"] == told[1]["port"]
+    assert told[0]["user"] != told[1]["user"]
+    for each in told:
+        address = str(each["user"])
+        assert ask(each) == (200, {"alias": address})
+        assert ask(each, user=address.lower()) == (200, {"alias": address})
+    assert ask(told[0], user="nobody")[0] == 599
+
+
+def test_a_sandbox_of_another_kind_is_not_behind_a_line(house: House) -> None:
+    told = house.told(house.play())
+    environment = Environment(name="house", simulators={"box": Simulator(kind="files")})
+    other = Playground(environment, {"box": Room(files.SPEC, files.SPEC.config())}, "lines")
+    address = house.gateway.locate(other, other.sandboxes["box"])
+    assert ask(told, user=address)[0] == 599
+
+
+@pytest.mark.parametrize("dismissed", [True, False])
+def test_once_the_run_is_over_its_address_finds_nobody(house: House, dismissed: bool) -> None:
+    playground = house.play()
+    told = house.told(playground)
+    assert ask(told)[0] == 200
+    playground.close()
+    if dismissed:
+        house.gateway.dismiss(playground)
+        until(lambda: Plain.gone_from == [told["user"]])
+    assert ask(told)[0] == 599
+
+
+def test_a_line_is_not_there_without_its_package(house: House) -> None:
+    playground = house.play(Unpacked)
+    assert house.lines.of(playground, playground.sandboxes["box"]) == {}
+    assert not is_there(Unpacked)
+    assert Plain.opened == 0
+
+
+def test_nothing_is_opened_before_somebody_asks_unless_it_calls_first(house: House) -> None:
+    open_doors(house.gateway, house.play(), lambda: "http://nowhere", house.lines)
+    assert Plain.opened == 0
+    open_doors(house.gateway, house.play(Eager), lambda: "http://nowhere", house.lines)
+    assert Plain.opened + Eager.opened == 1
+    until(lambda: Plain.linked_to == [""])
+
+
+def test_a_port_that_is_taken_is_a_clear_error_and_leaves_no_thread(house: House) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        lines = Lines(house.gateway, {"plain": port})
+        playground = house.play()
+        with pytest.raises(LinePortTaken, match=f"plain: nothing can listen on port {port}: address already in use"):
+            lines.of(playground, playground.sandboxes["box"])
+    until(lambda: not threads("plain"))
+    assert lines.of(playground, playground.sandboxes["box"])["plain"][1]["port"] == port  # once it is free
+    lines.close()
+
+
+def test_what_fails_to_open_says_why_and_leaves_no_thread(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(LineFailed, match="broken did not start: ValueError: no key can be made"):
+        house.told(house.play(Broken))
+    monkeypatch.setattr(module, "START_LIMIT", 0.05)
+    with pytest.raises(LineFailed, match="stuck did not start within"):
+        house.told(house.play(Stuck))
+    until(lambda: not threads("broken") and not threads("stuck"))
+
+
+def test_after_the_lines_are_closed_there_are_none_and_their_thread_ends(house: House) -> None:
+    playground = house.play()
+    told = house.told(playground)
+    [thread] = threads("plain")
+    house.lines.close()
+    thread.join(5)
+    assert not thread.is_alive()
+    with pytest.raises(ConnectionRefusedError):
+        ask(told)
+    with pytest.raises(LineFailed, match="the run is over"):
+        house.told(playground)
+    house.end(playground)  # there is nobody left to be told
+    house.lines.close()
+
+
+def test_an_agent_says_where_it_listens_and_is_watched(house: House) -> None:
+    playground = house.play()
+    told = house.told(playground)
+    assert ask(told, "/link/127.0.0.1:6661")[0] == 200
+    until(lambda: Plain.linked_to == ["127.0.0.1:6661"])
+    playground.inject(Error(sandbox="box", times=1))
+    assert ask(told)[0] == 503
+    until(lambda: Plain.seen == ["fault.injected"])
+    playground.rewind(Before())  # another log, the same watchers
+    playground.inject(Error(sandbox="box", times=1))
+    assert ask(told)[0] == 503
+    assert Plain.seen == ["fault.injected"] * 2
+    assert ask(told, "/link/")[0] == 200
+    until(lambda: Plain.linked_to == ["127.0.0.1:6661", ""])
+
+
+def test_a_simulator_that_breaks_is_refused_and_breaks_the_run_not_the_line(house: House) -> None:
+    playground, other = house.play(), house.play()
+    status, body = ask(house.told(playground), "/breaks")
+    assert (status, body["error"]["code"]) == (500, "internal_error")
+    assert playground.broken == "box: ZeroDivisionError: "
+    assert ask(house.told(other))[0] == 200
+
+
+def test_what_waits_in_one_playground_holds_up_no_other(house: House) -> None:
+    slow, quick = house.play(), house.play()
+    slow.environment = slow.environment.model_copy(update={"time": "paced"})
+    slow.thinks = True
+    told, others = house.told(slow), house.told(quick)
+    slow.lock.acquire()  # somebody thinks
+    try:
+        waiting = threading.Thread(target=ask, args=(told,))
+        waiting.start()
+        for _ in range(20):
+            assert ask(others)[0] == 200
+        assert waiting.is_alive()
+    finally:
+        slow.lock.release()
+    waiting.join(10)
+    assert not waiting.is_alive()
+
+
+def test_a_delay_on_the_way_is_waited_out(house: House) -> None:
+    playground = house.play()
+    playground.environment = playground.environment.model_copy(update={"time": "paced"})
+    playground.inject(Latency.model_validate({"by": "0.2s", "times": 1}))
+    began = time.monotonic()
+    assert ask(house.told(playground))[0] == 200
+    assert time.monotonic() - began >= 0.2
+
+
+def test_two_hundred_playgrounds_leave_nothing(house: House) -> None:
+    before = threading.active_count()
+    kept: list[weakref.ref[Playground]] = []
+    for _ in range(200):
+        playground = house.play()
+        told = house.told(playground)
+        assert ask(told, "/link/127.0.0.1:6661")[0] == 200
+        house.end(playground)
+        kept.append(weakref.ref(playground))
+        del playground
+    until(lambda: len(Plain.gone_from) == 200)
+    assert Plain.opened == 1
+    assert threading.active_count() == before + 1
+    assert house.gateway._addresses == {}
+    assert house.gateway.playgrounds == {}
+    gc.collect()
+    assert sum(ref() is not None for ref in kept) <= 1

@@ -1,0 +1,128 @@
+"""Whatever an agent sends an interface engine, it is answered, and the log rebuilds what came of it."""
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from clerkship.hl7.ack import read_ack
+from clerkship.hl7.message import parse
+from clerkship.hl7.stream import split
+from tests.simulators.hl7.interface import Interface, admission, head, results
+
+WHOLE = (
+    admission("A1"),
+    results("R1", "4.2", "6.1"),
+    f"{head('X', 'ACK')}\rMSA|AA|A1\r",
+    admission("A2", accept="AL|AL"),
+)
+SIGNS = st.sampled_from(
+    [*"|^~\\&\r\n\0#MSHPID", "MSH|", "\rMSH|^~\\&|", "\rBTS|2\r", "FHS|^~\\&|\r", "BHS^", "ü", "\ud7ff"]
+)
+
+
+@st.composite
+def mangled(draw: st.DrawFn) -> bytes:
+    """A message in which something is cut, put in or turned round."""
+    text = draw(st.sampled_from(WHOLE)) + draw(st.sampled_from(["", *WHOLE]))
+    for _ in range(draw(st.integers(0, 4))):
+        place = draw(st.integers(0, len(text)))
+        end = place + draw(st.integers(0, 12))
+        text = text[:place] + draw(SIGNS) + text[end:]
+    return draw(st.sampled_from([b"", b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\x0b"])) + text.encode(
+        draw(st.sampled_from(["utf-8", "utf-8", "latin-1", "utf-16-le"])), errors="replace"
+    )
+
+
+@given(bodies=st.lists(mangled() | st.binary(max_size=200), min_size=1, max_size=3), strict=st.booleans())
+@settings(max_examples=300, deadline=None)
+@example(bodies=[b"MSH|^~\\&"], strict=False)
+@example(bodies=[b"MSH|^~\\&|||||||ADT|1\r"], strict=False)
+@example(bodies=[b"MSH||||||||ADT^A01|1|P|2.5\r"], strict=True)
+@example(bodies=[b"MSH|^|a|b|c|d|||ADT^A01|1~2|P|2.3\rERR|\r"], strict=True)
+@example(bodies=[b"BHS|^~\\&\rMSH|^~\\&|a|b|||||ADT^A01|1|P|2.5\rBHS*\r"], strict=False)
+def test_nothing_that_is_sent_breaks_it(bodies: list[bytes], strict: bool) -> None:
+    engine = Interface(strict=strict)
+    for body in bodies:
+        reply = engine.post(body)
+        assert reply.status in (200, 204, 400), reply
+        if reply.status == 200:
+            answer = split(reply.body)
+            assert answer.messages
+            assert all(read_ack(parse(text)).code in ("AA", "AE", "AR", "CA", "CE", "CR") for text in answer.messages)
+        engine.ask("GET", "/hl7/outbound")
+        assert engine.ask("GET", "/hl7/inbox", all="true").status == 200
+    assert engine.rig.playground.broken is None
+    assert engine.holds_by_its_log()
+
+
+@given(body=mangled() | st.binary(max_size=100), code=st.text(max_size=3), text=st.text(max_size=30))
+@settings(max_examples=150, deadline=None)
+def test_nothing_that_is_said_of_a_message_breaks_it(body: bytes, code: str, text: str) -> None:
+    engine = Interface()
+    engine.arrive(message=WHOLE[1])
+    engine.arrive(message=WHOLE[0].replace("|2.5.1", "|2.8"))
+    for id in ("1", "2", text.replace("/", "") or "x"):
+        assert engine.ask("POST", f"/hl7/inbox/{id}/ack", body).status in (204, 400, 404, 409)
+        assert engine.ask("POST", f"/hl7/inbox/{id}/ack", code=code, text=text).status in (204, 400, 404, 409)
+        assert engine.ask("POST", f"/hl7/inbox/{id}/ack", code="AE", text=text).status in (204, 404, 409)
+    assert engine.rig.playground.broken is None
+    assert engine.holds_by_its_log()
+
+
+IDS = st.sampled_from(["1", "2", "3"])
+
+
+class Traffic(RuleBasedStateMachine):
+    """Against the simplest model there is: what was taken by control id, and what each entry of the inbox was told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.engine = Interface()
+        self.taken: dict[str, str] = {}
+        self.said: list[list[str]] = []
+
+    @rule(id=IDS, name=st.sampled_from(["Ada", "Eva"]), bad=st.booleans())
+    def send(self, id: str, name: str, bad: bool) -> None:
+        """A message is taken once; another under its control id never; a bad one not at all."""
+        message = admission(id, name=name)
+        said = self.engine.send(message.replace("4711^^^CLINIC^MR", "") if bad else message)
+        good = not bad and self.taken.setdefault(id, message) == message
+        assert said.code == ("AA" if good else "AE")
+
+    @rule(id=IDS, times=st.integers(1, 2))
+    def arrive(self, id: str, times: int) -> None:
+        """A message comes, perhaps twice."""
+        self.engine.arrive(message=results(id), times=times)
+        self.said += [[] for _ in range(times)]
+
+    @rule(place=st.integers(0, 3), code=st.sampled_from(["AA", "AE", "CA"]))
+    def acknowledge(self, place: int, code: str) -> None:
+        """Once, or the same again, or the application after the accept."""
+        reply = self.engine.ask("POST", f"/hl7/inbox/{place + 1}/ack", code=code)
+        if place >= len(self.said):
+            assert reply.status == 404
+            return
+        before = self.said[place]
+        if code in before:
+            assert reply.status == 204
+        elif not before or (before == ["CA"] and code != "CA"):
+            assert reply.status == 204
+            before.append(code)
+        else:
+            assert reply.status == 409
+
+    @invariant()
+    def the_inbox_has_what_is_not_answered(self) -> None:
+        """In order."""
+        waiting = [entry.id for entry in self.engine.state.waiting()]
+        assert waiting == [str(place) for place, said in enumerate(self.said, 1) if not said]
+        assert len([sent for sent in self.engine.state.sent if sent.taken]) == len(self.taken)
+
+    @invariant()
+    def the_log_rebuilds_it(self) -> None:
+        """At any time."""
+        assert self.engine.holds_by_its_log()
+
+
+Traffic.TestCase.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
+TestTraffic = Traffic.TestCase

@@ -1,0 +1,106 @@
+"""Whatever a message says, the chart files all of it as valid resources, or refuses it and stays as it was."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clerkship.events.lifecycle import RequestRefused
+from tests.simulators.fhir.reactions.clinic import CHART, PID, Clinic, head
+from tests.simulators.fhir.reactions.test_adt import NEW, visit
+from tests.simulators.fhir.reactions.test_mdm import mdm
+from tests.simulators.fhir.reactions.test_mdm import obx as line
+from tests.simulators.fhir.reactions.test_merge import OLD
+from tests.simulators.fhir.reactions.test_oru import obr, obx
+from tests.simulators.fhir.reactions.test_siu import booked
+
+EVN = "EVN||20260302090000"
+MESSAGES: tuple[tuple[str, ...], ...] = (
+    (head("ADT^A01^ADT_A01"), EVN, NEW, visit()),
+    (
+        head("ADT^A08^ADT_A01"),
+        EVN,
+        f"{NEW}|||||Y|2|||||20260301|Y".replace("5000", "4711").replace("Lee", "Silva").replace("Jo^Q", "Ana"),
+        visit(),
+    ),
+    (head("ADT^A40^ADT_A39"), EVN, PID, "MRG|4799^^^CLINIC^MR"),
+    (head("ORU^R01^ORU_R01"), PID, obr(), obx(), "NTE|1||late", obx("SN", "^1^:^128", code="X^Y^L"), "ZZZ|1"),
+    (
+        head("ORU^R01^ORU_R01"),
+        PID,
+        obr("P"),
+        obx("CWE", "1^Detected^SCT"),
+        obx("ED", "L^AP^pdf^Base64^JVBERi0=", code="P"),
+    ),
+    (head("ORM^O01^ORM_O01"), PID, "ORC|NW|O-1|||||^^^20260303^^S||20260302", "OBR|1|O-1||1^K^LN", "DG1|1||I10^H^I10C"),
+    booked(),
+    booked("S12", "", "AIS|1||99213^Visit^C4|20260305100000|||45|MIN", "AIP|1||9999910000"),
+    mdm("T02", line("All well."), line("L^AP^pdf^Base64^JVBERi0=", "ED")),
+)
+ODD = (
+    '""',
+    " ",
+    "^",
+    "&",
+    "~",
+    "\\",
+    "\\X00\\",
+    "\\X0A\\",
+    "^^^^",
+    "a  b",
+    "4711",
+    "4712~4711",
+    "20260302",
+    "99991231235959-1400",
+    "00010101000000+1400",
+    "2026-03-02",
+    "1e999",
+    "9" * 50,
+    "-0.00",
+    "<5",
+    "F",
+    "C",
+    "NM",
+    "ED",
+    "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),
+    "x" * 2000,
+    "http://a b/",
+    "A^B^LN^C^D^SCT",
+)
+VALUES = st.sampled_from(ODD) | st.text(
+    st.characters(exclude_characters="\r\n|", exclude_categories=["Cs"]), max_size=12
+)
+CHANGES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 46), VALUES), min_size=1, max_size=4)
+
+
+def changed(lines: tuple[str, ...], changes: list[tuple[int, int, str]]) -> tuple[str, ...]:
+    """A message with other fields."""
+    found = [line.split("|") for line in lines]
+    for segment, field, value in changes:
+        fields = found[1 + (segment - 1) % (len(found) - 1)]
+        fields += [""] * (field + 1 - len(fields))
+        fields[field] = value
+    return tuple("|".join(fields) for fields in found)
+
+
+@given(st.sampled_from(MESSAGES), CHANGES)
+@settings(max_examples=300, deadline=None)
+def test_a_message_is_filed_whole_and_once_or_not_at_all(
+    lines: tuple[str, ...], changes: list[tuple[int, int, str]]
+) -> None:
+    clinic = Clinic(*CHART, OLD)
+    empty = clinic.state.dump()
+    message = changed(lines, changes)
+    found = clinic.tell(*message, checked=False)
+    refused = [each for each in found if isinstance(each.payload, RequestRefused)]
+    assert found
+    if refused:
+        assert (len(found), clinic.state.dump()) == (1, empty)
+        return
+    filed = clinic.state.dump()
+    clinic.tell(*message, checked=False)
+    assert clinic.state.dump() == filed
+    assert clinic.replayed() == filed
+
+
+def test_the_messages_are_filed_as_they_are() -> None:
+    for lines in MESSAGES:
+        assert Clinic(*CHART, OLD).file(*lines)

@@ -1,0 +1,260 @@
+"""Who is in the chart and where they are, as ADT messages tell it; and whom a message is not about."""
+
+import pytest
+
+from clerkship.fhir.resource import Resource
+from clerkship.simulators.fhir.events import NothingChanged
+from tests.simulators.fhir.reactions.clinic import ANA, CHART, EVA, MAY, MRN, PID, WARD, Clinic, head
+
+EVN = "EVN||20260302090000"
+NEW = (
+    "PID|1||5000^^^CLINIC^MR~999^^^&1.2.3&ISO^PI||Lee^Jo^Q^Jr^Dr^MD^L~Leigh^Jo^^^^^M||198001021530|M|||"
+    "9 Oak^Apt 2^Riverbend^NY^00102^USA^H^^Kings||^PRN^PH^^1^518^5550199^7~^NET^Internet^jo@mail.example|"
+    "(518) 555-0200|es^Spanish|M|||999-11-2222"
+)
+
+
+def visit(
+    *, number: str = "V-1", place: str = "W3^12^A", kind: str = "I", start: str = "20260302084500", end: str = ""
+) -> str:
+    """A PV1."""
+    fields = {
+        2: kind,
+        3: place,
+        7: "9999910000^May^Ida^^^^^^NPI",
+        14: "7",
+        19: number,
+        36: "01" if end else "",
+        44: start,
+        45: end,
+    }
+    return "|".join(["PV1", "1", *(fields.get(at, "") for at in range(2, 46))]).rstrip("|")
+
+
+def adt(trigger: str, structure: str = "") -> str:
+    """An MSH."""
+    return head(f"ADT^{trigger}^ADT_{structure or trigger}")
+
+
+def admitted(clinic: Clinic) -> str:
+    """Ana is in; the key of her visit."""
+    [key] = clinic.file(adt("A01"), EVN, PID, visit())
+    return key
+
+
+def test_somebody_new_is_registered_with_all_that_the_message_says() -> None:
+    clinic = Clinic()
+    patient, encounter = clinic.file(adt("A04", "A01"), EVN, NEW, visit(kind="O", number="V-9^^^CLINIC"))
+    found = clinic.get(patient)
+    assert [(each.get("use"), each.get("system"), each["value"]) for each in found["identifier"]] == [
+        ("usual", None, "5000"),
+        (None, "urn:oid:1.2.3", "999"),
+        (None, "http://hl7.org/fhir/sid/us-ssn", "999-11-2222"),
+    ]
+    assert found["identifier"][0]["assigner"] == {"display": "CLINIC"}
+    assert found["name"] == [
+        {
+            "use": "official",
+            "family": "Lee",
+            "given": ["Jo", "Q"],
+            "prefix": ["Dr"],
+            "suffix": ["Jr", "MD"],
+            "text": "Dr Jo Q Lee Jr MD",
+        },
+        {"use": "maiden", "family": "Leigh", "given": ["Jo"], "text": "Jo Leigh"},
+    ]
+    assert (found["birthDate"], found["gender"], found["active"]) == ("1980-01-02", "male", True)
+    [address] = found["address"]
+    assert (address["line"], address["district"], address["country"]) == (["9 Oak", "Apt 2"], "Kings", "USA")
+    assert [(each["system"], each["use"], each["value"]) for each in found["telecom"]] == [
+        ("phone", "home", "+1 (518) 5550199 x7"),
+        ("email", "home", "jo@mail.example"),
+        ("phone", "work", "(518) 555-0200"),
+    ]
+    assert found["communication"][0]["language"]["coding"][0]["system"] == "urn:ietf:bcp:47"
+    assert found["maritalStatus"]["coding"][0]["code"] == "M"
+    assert clinic.get(encounter)["class"]["code"] == "AMB"
+    assert clinic.replayed() == clinic.state.dump()
+
+
+def test_the_server_may_know_what_an_authority_is_called() -> None:
+    clinic = Clinic(authorities={"CLINIC": MRN})
+    [key] = clinic.file(adt("A28", "A05"), EVN, NEW, "PV1|1|N")
+    assert clinic.get(key)["identifier"][0]["system"] == MRN
+    assert clinic.file(adt("A31", "A05"), EVN, PID.replace("|F", "|U"), "PV1|1|N") == ["Patient/ana"]
+    other = Clinic(authorities={"CLINIC": "http://other.example/mrn"})
+    assert "nobody in this chart" in other.refused(adt("A31", "A05"), EVN, PID, "PV1|1|N")
+
+
+def test_an_admission_is_an_encounter_that_is_moved_and_ended() -> None:
+    clinic = Clinic()
+    key = admitted(clinic)
+    found = clinic.get(key)
+    assert (found["status"], found["class"]["code"]) == ("in-progress", "IMP")
+    assert found["subject"]["reference"] == "Patient/ana"
+    assert found["period"] == {"start": "2026-03-02T08:45:00-05:00"}
+    assert found["participant"][0]["individual"] == {"reference": "Practitioner/may", "display": "Ida May"}
+    assert found["location"][0]["location"] == {"reference": "Location/ward", "display": "Ward 3, room 12, bed A"}
+    clinic.file(adt("A02"), "EVN||20260302120000", PID, visit(place="ICU^1"))
+    stays = clinic.get(key)["location"]
+    assert [each["status"] for each in stays] == ["completed", "active"]
+    assert stays[0]["period"]["end"] == stays[1]["period"]["start"] == "2026-03-02T12:00:00-05:00"
+    assert stays[1]["location"] == {"display": "ICU, room 1"}
+    clinic.file(adt("A03"), "EVN||20260304101500", PID, visit(place="ICU^1", end="20260304100000"))
+    found = clinic.get(key)
+    assert (found["status"], found["period"]["end"]) == ("finished", "2026-03-04T10:00:00-05:00")
+    assert found["hospitalization"]["dischargeDisposition"]["coding"][0]["code"] == "01"
+    assert [each["status"] for each in found["location"]] == ["completed", "completed"]
+    clinic.file(adt("A13", "A01"), EVN, PID, visit())
+    found = clinic.get(key)
+    assert (found["status"], "end" in found["period"]) == ("in-progress", False)
+    assert found["location"][-1]["status"] == "active"
+
+
+def test_messages_about_a_visit_said_again_change_nothing() -> None:
+    clinic = Clinic()
+    for message in (
+        (adt("A01"), EVN, PID, visit()),
+        (adt("A02"), EVN, PID, visit(place="ICU")),
+        (adt("A03"), EVN, PID, visit(end="20260304100000")),
+    ):
+        clinic.file(*message)
+        before = clinic.state.dump()
+        [event] = clinic.tell(*message)
+        assert isinstance(event.payload, NothingChanged)
+        assert clinic.state.dump() == before
+    assert "is finished: it cannot begin again by ADT^A01" in clinic.refused(adt("A01"), EVN, PID, visit())
+
+
+def test_what_is_planned_begins_and_what_was_not_meant_is_cancelled() -> None:
+    clinic = Clinic()
+    [key] = clinic.file(adt("A05"), EVN, PID, visit(start=""), "PV2||||||||20260310")
+    assert (clinic.get(key)["status"], clinic.get(key)["period"]) == ("planned", {"start": "2026-03-10"})
+    assert clinic.file(adt("A01"), EVN, PID, visit()) == [key]
+    assert clinic.get(key)["period"] == {"start": "2026-03-02T08:45:00-05:00"}
+    clinic.file(adt("A06"), EVN, PID, visit(kind="O"))
+    assert clinic.get(key)["class"]["code"] == "AMB"
+    clinic.file(adt("A11", "A09"), EVN, PID, visit())
+    assert clinic.get(key)["status"] == "cancelled"
+    assert "is cancelled" in clinic.refused(adt("A03"), EVN, PID, visit())
+
+
+def test_a_visit_without_a_number_is_the_one_that_is_open() -> None:
+    clinic = Clinic()
+    nameless = visit(number="")
+    assert "has 0 visits that are in-progress" in clinic.refused(adt("A03"), EVN, PID, nameless)
+    [key] = clinic.file(adt("A01"), EVN, PID, nameless)
+    assert [event.kind for event in clinic.tell(adt("A01"), EVN, PID, nameless)] == ["fhir.nothing.changed"]
+    assert clinic.file(adt("A03"), EVN, PID, nameless) == [key]
+    assert "has no visit with the number `V-7` (VN)" in clinic.refused(adt("A03"), EVN, PID, visit(number="V-7"))
+
+
+def test_a_visit_is_one_patients() -> None:
+    clinic = Clinic()
+    admitted(clinic)
+    eva = "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701|F"
+    assert "is Patient/ana's" in clinic.refused(adt("A03"), EVN, eva, visit())
+
+
+def test_an_update_says_only_what_it_says() -> None:
+    clinic = Clinic()
+    moved = (
+        'PID|1||4711^^^CLINIC^MR||Silva^Ana^Maria||19650315|""|||7 Ash St^^Riverbend^NY^00103||^PRN^PH^^^518^5550107'
+    )
+    assert clinic.file(adt("A08", "A01"), EVN, moved, "PV1|1|O") == ["Patient/ana"]
+    found = clinic.get("Patient/ana")
+    assert "gender" not in found
+    assert found["name"] == ANA["name"]
+    assert found["telecom"] == ANA["telecom"]
+    assert found["identifier"] == ANA["identifier"]
+    assert [(each["line"], each["postalCode"]) for each in found["address"]] == [(["7 Ash St"], "00103")]
+    [event] = clinic.tell(adt("A08", "A01"), EVN, moved, "PV1|1|O")
+    assert isinstance(event.payload, NothingChanged)
+
+
+def test_a_new_name_takes_the_place_of_the_one_of_its_kind_and_null_takes_away() -> None:
+    clinic = Clinic()
+    married = 'PID|1||4711^^^CLINIC^MR||Costa^Ana^^^^^L||19650315||||""||""'
+    clinic.file(adt("A31", "A05"), EVN, married, "PV1|1|N")
+    found = clinic.get("Patient/ana")
+    assert [(each["use"], each["family"]) for each in found["name"]] == [("official", "Costa"), ("maiden", "Souza")]
+    assert "address" not in found
+    assert "telecom" not in found
+
+
+def test_that_somebody_died_is_said_and_taken_back() -> None:
+    clinic = Clinic()
+
+    def told(when: str, whether: str) -> Resource:
+        clinic.file(adt("A08", "A01"), EVN, f"{PID}{'|' * 21}{when}|{whether}", "PV1|1|O")
+        return {name: value for name, value in clinic.get("Patient/ana").items() if name.startswith("deceased")}
+
+    assert told("", "Y") == {"deceasedBoolean": True}
+    assert told("20260301", "Y") == {"deceasedDateTime": "2026-03-01"}
+    assert told("", "Y") == {"deceasedDateTime": "2026-03-01"}
+    assert told('""', "N") == {"deceasedBoolean": False}
+    assert told("", '""') == {}
+
+
+@pytest.mark.parametrize(
+    ("pid", "why"),
+    [
+        ("PID|1||77^^^CLINIC^MR||Roe^Jane||19700101|F", "nobody in this chart has the number `77` (CLINIC, MR)"),
+        (
+            "PID|1||4711^^^CLINIC^MR~4712^^^CLINIC^MR||Silva^Ana||19650315",
+            "mean several patients: Patient/ana, Patient/eva",
+        ),
+        (
+            "PID|1||4711^^^CLINIC^MR||Roe^Jane||19700101",
+            "who is Ana Maria Silva, born 1965-03-15; PID-5 and PID-7 say Jane Roe",
+        ),
+        ("PID|1||4712^^^CLINIC^MB||Brandt^Eva||19710701", "this is somebody else"),
+        ("PID|1||ana^^^CLINIC^MR||Silva^Ana||19650315", "nobody in this chart"),
+        ("PID|1||||Silva^Ana||19650315", "PID-3 has no number"),
+    ],
+)
+def test_whom_a_message_does_not_mean_is_left_alone(pid: str, why: str) -> None:
+    assert why in Clinic().refused(adt("A08", "A01"), EVN, pid, "PV1|1|O", checked=False)
+
+
+@pytest.mark.parametrize(
+    "pid",
+    [
+        "PID|1||4711^^^CLINIC^MR||Souza^Ana||19700101",
+        "PID|1||4711^^^CLINIC^MR||SILVA^A||19700101",
+        "PID|1||4711^^^CLINIC^MR||Roe^Jane||196503",
+        "PID|1||4711^^^CLINIC^MR||Costa^Ana||19650315",
+        "PID|1||4711||Silva^Ana||19650315",
+        "PID|1||ana^^^CLINIC^PI||Silva^Ana||19650315",
+        "PID|1||4711^^^&http://clinic.example/mrn&URI^MR||Silva^Ana||19650315",
+        "PID|1||1~4711^^^CLINIC^PI||Silva^Ana||19650315",
+    ],
+)
+def test_a_name_or_a_birth_date_that_fits_is_enough(pid: str) -> None:
+    assert Clinic().tell(adt("A08", "A01"), EVN, pid, "PV1|1|O")[0].kind in (
+        "fhir.resource.updated",
+        "fhir.nothing.changed",
+    )
+
+
+def test_a_number_of_several_is_nobodys_to_register_again() -> None:
+    twin = {**EVA, "id": "twin"}
+    clinic = Clinic(*CHART, twin)
+    reason = clinic.refused(adt("A04", "A01"), EVN, "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701", "PV1|1|O")
+    assert "mean several patients" in reason
+
+
+def test_what_an_unchecked_interface_lets_through_is_refused_and_nothing_is_half_done() -> None:
+    clinic = Clinic()
+    bad = clinic.refused(adt("A01"), EVN, NEW, visit(start="2026-03-02"), checked=False)
+    assert "PV1-44: `2026-03-02` is no time" in bad
+    assert "PID-8: `Q` is no administrative sex" in clinic.refused(
+        adt("A04", "A01"), EVN, NEW.replace("|M|||", "|Q|||"), visit()
+    )
+    assert "ADT^A21 is not filed in this chart" in clinic.refused(adt("A21"), EVN, PID, "PV1|1|O")
+    assert "no PID" in clinic.refused(adt("A01"), EVN, checked=False)
+    assert len(clinic.state.find("Patient")) == 2
+
+
+def test_the_actor_may_not_write_and_its_messages_are_filed_all_the_same() -> None:
+    assert Clinic(ANA, MAY, WARD, read_only=True).file(adt("A01"), EVN, PID, visit())

@@ -1,0 +1,103 @@
+"""Documents: told of, come, changed, replaced, withdrawn."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from clerkship.simulators.fhir.events import NothingChanged
+from tests.simulators.fhir.reactions.clinic import PID, Clinic, head
+
+EVN = "EVN||20260302090000"
+PV1 = "PV1|1|O"
+
+
+def mdm(
+    trigger: str, *lines: str, number: str = "D-1", parent: str = "", state: str = "AU", kept: str = "AV"
+) -> tuple[str, ...]:
+    """One document."""
+    even = int(trigger[1:]) % 2 == 0
+    structure = "MDM_T02" if even else "MDM_T01"
+    txa = (
+        f"TXA|1|DS^Discharge summary^HL70270|TX|20260301||20260302080000||20260302083000|9999910000^May^Ida^^^^^^NPI|||"
+        f"{number}^DICT|{parent}|order-1|||{state}|U|{kept}"
+    )
+    return (head(f"MDM^{trigger}^{structure}"), EVN, PID, PV1, txa, *lines)
+
+
+def obx(value: str, kind: str = "TX") -> str:
+    """One line of it."""
+    return f"OBX|1|{kind}|DS^Summary^L||{value}||||||F"
+
+
+def content(document: dict[str, Any]) -> list[tuple[str, bytes]]:
+    """What it says."""
+    found = [each["attachment"] for each in document["content"]]
+    return [(each.get("contentType", ""), base64.b64decode(each.get("data", ""))) for each in found]
+
+
+def test_a_document_comes_in_lines() -> None:
+    clinic = Clinic()
+    [key] = clinic.file(*mdm("T02", obx("Admitted \\T\\ treated."), obx("Went home.")))
+    found = clinic.get(key)
+    assert content(found) == [("text/plain", b"Admitted & treated.\nWent home.")]
+    assert (found["status"], found["docStatus"]) == ("current", "final")
+    assert found["masterIdentifier"]["value"] == "D-1"
+    assert found["type"]["coding"][0]["system"] == "http://terminology.hl7.org/CodeSystem/v2-0270"
+    assert found["author"] == [{"reference": "Practitioner/may", "display": "Ida May"}]
+    assert found["date"] == "2026-03-02T08:30:00-05:00"
+    assert found["context"]["related"] == [{"reference": "ServiceRequest/order-1"}]
+    assert found["securityLabel"][0]["coding"][0]["code"] == "N"
+    [event] = clinic.tell(*mdm("T02", obx("Admitted \\T\\ treated."), obx("Went home.")))
+    assert isinstance(event.payload, NothingChanged)
+    assert clinic.replayed() == clinic.state.dump()
+
+
+def test_a_document_comes_whole() -> None:
+    clinic = Clinic()
+    clinic.file(*mdm("T02", obx("DICT^application^pdf^Base64^JVBERi0=", "ED"), obx("A^TEXT^HTML^A^hello", "ED")))
+    assert content(clinic.one("DocumentReference")) == [("application/pdf", b"%PDF-"), ("text/html", b"hello")]
+
+
+def test_it_is_told_of_signed_and_edited() -> None:
+    clinic = Clinic()
+    [key] = clinic.file(*mdm("T01", state="DI"))
+    assert clinic.get(key)["content"] == [{"attachment": {"title": "Discharge summary"}}]
+    assert clinic.get(key)["docStatus"] == "preliminary"
+    clinic.file(*mdm("T04", obx("All well.")))
+    assert (clinic.get(key)["docStatus"], content(clinic.get(key))) == ("final", [("text/plain", b"All well.")])
+    clinic.file(*mdm("T03", state="LA"))[0:]
+    assert content(clinic.get(key)) == [("text/plain", b"All well.")]
+    clinic.file(*mdm("T08", obx("All is well.")))
+    assert (clinic.get(key)["docStatus"], content(clinic.get(key))) == ("amended", [("text/plain", b"All is well.")])
+    clinic.file(*mdm("T11"))
+    assert clinic.get(key)["status"] == "entered-in-error"
+
+
+def test_one_takes_anothers_place_or_goes_with_it() -> None:
+    clinic = Clinic()
+    [first] = clinic.file(*mdm("T02", obx("One")))
+    [more] = clinic.file(*mdm("T06", obx("And"), number="D-2", parent="D-1"))
+    assert clinic.get(more)["relatesTo"] == [{"code": "appends", "target": {"reference": first}}]
+    second, old = clinic.file(*mdm("T10", obx("Two"), number="D-3", parent="D-1"))
+    assert old == first
+    assert clinic.get(second)["relatesTo"] == [{"code": "replaces", "target": {"reference": first}}]
+    assert (clinic.get(first)["status"], clinic.get(second)["status"]) == ("superseded", "current")
+    [event] = clinic.tell(*mdm("T10", obx("Two"), number="D-3", parent="D-1"))
+    assert isinstance(event.payload, NothingChanged)
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (mdm("T04", obx("x")), "Patient/ana has no document `D-1` (DICT) of TXA-12"),
+        (mdm("T10", obx("x")), "TXA-13 is empty"),
+        (mdm("T10", obx("x"), parent="D-0"), "has no document `D-0` of TXA-13"),
+        (mdm("T02", obx("x"), state="QQ"), "`QQ` is no completion status"),
+        (mdm("T02", obx("1", "NM")), "the text of a document is TX, FT, ST or ED"),
+        (mdm("T02", obx("x^y^z^Base64^%%", "ED")), "the document is not Base64"),
+        (mdm("T02", obx("x"))[:4], "no TXA"),
+    ],
+)
+def test_what_cannot_be_filed_is_refused(lines: tuple[str, ...], why: str) -> None:
+    assert why in Clinic().refused(*lines, checked=False)

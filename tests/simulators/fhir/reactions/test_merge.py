@@ -1,0 +1,107 @@
+"""Two charts that are one person's become one; and what is said of both before that."""
+
+from clerkship.fhir.resource import Resource
+from clerkship.simulators.fhir.events import NothingChanged
+from tests.simulators.fhir.reactions.clinic import ANA, CHART, MRN, ORDER, Clinic, head
+
+OLD: Resource = {
+    **ANA,
+    "id": "anna",
+    "identifier": [{"system": MRN, "value": "4799"}],
+    "name": [{"family": "Sylva", "given": ["Anna"]}],
+}
+THEIRS: tuple[Resource, ...] = (
+    {
+        "resourceType": "Observation",
+        "id": "k1",
+        "status": "final",
+        "code": {"text": "Potassium"},
+        "subject": {"reference": "Patient/anna", "display": "Anna Sylva"},
+    },
+    {
+        "resourceType": "Coverage",
+        "id": "cover",
+        "status": "active",
+        "beneficiary": {"reference": "Patient/anna"},
+        "payor": [{"reference": "Patient/anna"}],
+    },
+    {
+        "resourceType": "Appointment",
+        "id": "soon",
+        "status": "booked",
+        "start": "2026-03-05T09:00:00-05:00",
+        "end": "2026-03-05T09:30:00-05:00",
+        "participant": [{"actor": {"reference": "Patient/anna"}, "status": "accepted"}],
+    },
+    {
+        "resourceType": "Task",
+        "id": "call",
+        "status": "requested",
+        "intent": "order",
+        "for": {"reference": "Patient/anna"},
+    },
+    {
+        "resourceType": "Provenance",
+        "id": "origin",
+        "target": [{"reference": "Patient/anna"}],
+        "recorded": "2026-01-01T00:00:00Z",
+        "agent": [{"who": {"reference": "Patient/anna"}}],
+    },
+)
+EVN = "EVN||20260302090000"
+PID = "PID|1||4711^^^CLINIC^MR||Silva^Ana||19650315|F"
+MERGE = (head("ADT^A40^ADT_A39"), EVN, PID, "MRG|4799^^^CLINIC^MR")
+
+
+def test_all_that_was_the_ones_who_goes_is_the_ones_who_stays() -> None:
+    clinic = Clinic(*CHART, OLD, *THEIRS)
+    keys = clinic.file(*MERGE)
+    assert keys == ["Appointment/soon", "Coverage/cover", "Observation/k1", "Task/call", "Patient/anna", "Patient/ana"]
+    assert clinic.get("Observation/k1")["subject"] == {"reference": "Patient/ana", "display": "Ana Maria Silva"}
+    assert clinic.get("Coverage/cover")["payor"][0]["reference"] == "Patient/ana"
+    assert clinic.get("Task/call")["for"]["reference"] == "Patient/ana"
+    assert clinic.get("Provenance/origin")["target"] == [{"reference": "Patient/anna"}]
+    gone, here = clinic.get("Patient/anna"), clinic.get("Patient/ana")
+    assert (gone["active"], gone["link"]) == (False, [{"other": {"reference": "Patient/ana"}, "type": "replaced-by"}])
+    assert (here["active"], here["link"]) == (True, [{"other": {"reference": "Patient/anna"}, "type": "replaces"}])
+    assert here["identifier"][-1] == {"system": MRN, "value": "4799", "use": "old"}
+    assert clinic.replayed() == clinic.state.dump()
+
+
+def test_a_merge_said_again_changes_nothing_and_the_old_number_leads_to_who_stayed() -> None:
+    clinic = Clinic(*CHART, OLD)
+    clinic.file(*MERGE)
+    [event] = clinic.tell(*MERGE)
+    assert isinstance(event.payload, NothingChanged)
+    late = "PID|1||4799^^^CLINIC^MR||Sylva^Anna||19650315|F"
+    [visit] = [key for key in clinic.file(head("ADT^A01^ADT_A01"), EVN, late, "PV1|1|O") if key.startswith("Encounter")]
+    assert clinic.get(visit)["subject"]["reference"] == "Patient/ana"
+
+
+def test_who_is_not_there_is_not_merged() -> None:
+    clinic = Clinic(*CHART, OLD)
+    assert "nobody in this chart has the number `1` of MRG-1" in clinic.refused(*MERGE[:3], "MRG|1")
+    assert "has no MRG" in clinic.refused(*MERGE[:3], checked=False)
+    stranger = "PID|1||4711^^^CLINIC^MR||Roe^Jane||19700101|F"
+    assert "this is somebody else" in clinic.refused(*MERGE[:2], stranger, MERGE[3])
+
+
+def test_a_message_may_merge_several_and_leaves_all_as_they_were_if_one_is_unknown() -> None:
+    clinic = Clinic(*CHART, OLD)
+    assert "nobody" in clinic.refused(*MERGE, "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701", "MRG|1^^^CLINIC^MR")
+    assert clinic.get("Patient/anna")["active"] is True
+
+
+def test_a_chart_that_is_too_large_is_not_moved_in_part() -> None:
+    clinic = Clinic(*CHART, OLD, *THEIRS, max_entries=2)
+    assert "this server moves 2 at once" in clinic.refused(*MERGE)
+
+
+def test_two_may_be_linked_and_unlinked() -> None:
+    clinic = Clinic(ANA, OLD, ORDER)
+    lines = (EVN, PID, "PID|2||4799^^^CLINIC^MR||Sylva^Anna||19650315|F")
+    clinic.file(head("ADT^A24^ADT_A24"), *lines)
+    assert clinic.get("Patient/anna")["link"] == [{"other": {"reference": "Patient/ana"}, "type": "seealso"}]
+    clinic.file(head("ADT^A37^ADT_A37"), *lines)
+    assert "link" not in clinic.get("Patient/anna")
+    assert "both PID name Patient/ana" in clinic.refused(head("ADT^A24^ADT_A24"), EVN, PID, PID)

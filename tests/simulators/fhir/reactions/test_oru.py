@@ -1,0 +1,263 @@
+"""Results: filed once, corrected in place, all of a message or nothing."""
+
+from typing import Any
+
+import pytest
+
+from clerkship.simulators.fhir.events import NothingChanged, ResourceWritten
+from tests.simulators.fhir.reactions.clinic import PID, Clinic, head
+
+ORU = head("ORU^R01^ORU_R01")
+
+
+def obr(status: str = "F", *, filler: str = "L-1", placer: str = "order-1", at: str = "20260302085500") -> str:
+    """One panel."""
+    asked = f"OBR|1|{placer}|{filler}|24323-8^Metabolic panel^LN|||20260302083000"
+    return f"{asked}|||||||||9999910000^May^Ida^^^^^^NPI||||||{at}||CH|{status}"
+
+
+def obx(
+    kind: str = "NM", value: str = "6.1", *, code: str = "2823-3^Potassium^LN", sub: str = "", more: str = ""
+) -> str:
+    """One result; `more` is what stands from OBX-6 on."""
+    return f"OBX|1|{kind}|{code}|{sub}|{value}|{more or 'mmol/L^^UCUM|3.5-5.1|H|||F'}"
+
+
+def observed(clinic: Clinic, *lines: str) -> dict[str, Any]:
+    """The one Observation that some lines make."""
+    clinic.tell(ORU, PID, obr(), *lines, checked=False)
+    return clinic.one("Observation")
+
+
+def test_a_result_is_an_observation_in_a_report_that_answers_its_order() -> None:
+    clinic = Clinic()
+    keys = clinic.file(ORU, PID, obr(), obx(value="6.10"), "NTE|1||hemolysed \\T\\ late", obx(code="2951-2^Sodium^LN"))
+    assert [key.partition("/")[0] for key in keys] == ["Observation", "Observation", "DiagnosticReport"]
+    potassium, report = clinic.get(keys[0]), clinic.get(keys[2])
+    unit = {"unit": "mmol/L", "system": "http://unitsofmeasure.org", "code": "mmol/L"}
+    assert potassium["valueQuantity"] == {"value": 6.1, **unit}
+    assert potassium["valueQuantity"]["value"].text == "6.10"
+    assert potassium["code"]["coding"] == [{"system": "http://loinc.org", "code": "2823-3", "display": "Potassium"}]
+    assert potassium["referenceRange"] == [
+        {"low": {"value": 3.5, **unit}, "high": {"value": 5.1, **unit}, "text": "3.5-5.1"}
+    ]
+    assert potassium["interpretation"][0]["coding"][0]["code"] == "H"
+    assert potassium["note"] == [{"text": "hemolysed & late"}]
+    assert potassium["effectiveDateTime"] == "2026-03-02T08:30:00-05:00"
+    assert potassium["category"][0]["coding"][0]["code"] == "laboratory"
+    assert [each["reference"] for each in report["result"]] == keys[:2]
+    assert (report["status"], report["issued"]) == ("final", "2026-03-02T08:55:00-05:00")
+    assert report["basedOn"] == [{"reference": "ServiceRequest/order-1"}]
+    assert report["subject"] == {"reference": "Patient/ana", "display": "Ana Maria Silva"}
+    assert clinic.replayed() == clinic.state.dump()
+
+
+@pytest.mark.parametrize("way", ["sent", "arrived"])
+def test_both_ways_lead_to_the_chart(way: str) -> None:
+    assert len(Clinic().file(ORU, PID, obr(), obx(), way=way)) == 2
+
+
+def test_a_corrected_result_is_a_new_version_of_the_same_observation() -> None:
+    clinic = Clinic()
+    first = clinic.file(ORU, PID, obr("P"), obx(more="mmol/L|3.5-5.1|H|||P"), "NTE|1||to be repeated")
+    assert clinic.get(first[0])["status"] == "preliminary"
+    final = obr("F", at="20260302100000")
+    assert clinic.file(ORU, PID, final, obx(more="mmol/L|3.5-5.1|H|||F")) == first
+    assert "note" not in clinic.get(first[0])
+    corrected = obr("C", at="20260302110000")
+    assert clinic.file(ORU, PID, corrected, obx(value="4.2", more="mmol/L|3.5-5.1||||C")) == first
+    now = clinic.one("Observation")
+    assert (now["meta"]["versionId"], now["status"], now["valueQuantity"]["value"]) == ("3", "corrected", 4.2)
+    assert "interpretation" not in now
+    assert clinic.one("DiagnosticReport")["status"] == "corrected"
+
+
+def test_the_same_message_again_changes_nothing() -> None:
+    clinic = Clinic()
+    lines = (ORU, PID, obr(), obx(value="6.10"), obx("CWE", "260373001^Detected^SCT", code="X^Y^L"))
+    clinic.file(*lines)
+    before = clinic.state.dump()
+    [event] = clinic.tell(*lines)
+    assert isinstance(event.payload, NothingChanged)
+    assert clinic.state.dump() == before
+
+
+def test_what_came_late_does_not_replace_what_came_after() -> None:
+    clinic = Clinic()
+    clinic.file(ORU, PID, obr("F"), obx())
+    assert "is final already, and this is preliminary" in clinic.refused(ORU, PID, obr("P", at=""), obx(value="9"))
+    late = clinic.refused(ORU, PID, obr("F", at="20260302080000"), obx(value="9"))
+    assert "a result that came late changes nothing" in late
+    clinic.file(ORU, PID, obr("C", at="20260302110000"), obx(value="4", more="|||||C"))
+    assert "is corrected already" in clinic.refused(ORU, PID, obr("F", at=""), obx(value="9"))
+    mixed = clinic.refused(ORU, PID, obr("F", at="20260302120000"), obx(value="9", more="|||||P"))
+    assert "OBX-11 says preliminary" in mixed
+    assert clinic.one("Observation")["valueQuantity"]["value"] == 4
+
+
+def test_a_result_that_is_withdrawn_keeps_its_value() -> None:
+    clinic = Clinic()
+    clinic.file(ORU, PID, obr(), obx())
+    clinic.file(ORU, PID, obr("X"), obx(value="", more="|||||W"))
+    now = clinic.one("Observation")
+    assert (now["status"], now["valueQuantity"]["value"]) == ("entered-in-error", 6.1)
+    assert now["interpretation"]
+    assert clinic.one("DiagnosticReport")["status"] == "cancelled"
+
+
+def test_one_number_may_be_of_several_panels() -> None:
+    clinic = Clinic()
+    other = obr().replace("24323-8^Metabolic panel", "58410-2^Blood count").replace("OBR|1|", "OBR|2|")
+    clinic.file(ORU, PID, obr(), obx(), other, obx(code="718-7^Hemoglobin^LN"))
+    assert len(clinic.state.find("DiagnosticReport")) == 2
+    assert len(clinic.file(ORU, PID, obr("C"), obx(value="5", more="|||||C"))) == 2
+    assert len(clinic.state.find("Observation")) == 2
+
+
+def test_a_report_without_a_number_is_known_by_its_time() -> None:
+    clinic = Clinic()
+    lines = (ORU, PID, obr(placer="", filler=""))
+    clinic.tell(*lines, obx(), checked=False)
+    clinic.tell(*lines, obx(value="6.2"), checked=False)
+    assert clinic.one("Observation")["valueQuantity"]["value"] == 6.2
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("NM", "<5", {"valueQuantity": {"comparator": "<", "value": 5}}),
+        ("NM", "+.50", {"valueQuantity": {"value": 0.5}}),
+        ("NM", "-007", {"valueQuantity": {"value": -7}}),
+        ("SN", ">=^100", {"valueQuantity": {"comparator": ">=", "value": 100}}),
+        ("SN", "=^3", {"valueQuantity": {"value": 3}}),
+        ("SN", "^10^-^20", {"valueRange": {"low": {"value": 10}, "high": {"value": 20}}}),
+        ("SN", "^1^:^128", {"valueRatio": {"numerator": {"value": 1}, "denominator": {"value": 128}}}),
+        ("SN", "^2^+", {"valueString": "2+"}),
+        ("ST", "pale \\F\\ clear", {"valueString": "pale | clear"}),
+        ("TX", "one~two", {"valueString": "one\ntwo"}),
+        ("FT", "one\\.br\\two", {"valueString": "one\ntwo"}),
+        ("DT", "20260301", {"valueDateTime": "2026-03-01"}),
+        ("DTM", "202603011015", {"valueDateTime": "2026-03-01T10:15:00-05:00"}),
+        ("TS", "20260301101500.25+0100", {"valueDateTime": "2026-03-01T10:15:00.25+01:00"}),
+        ("TM", "0930", {"valueTime": "09:30:00"}),
+        (
+            "CWE",
+            "260373001^Detected^SCT^POS^Pos^L",
+            {
+                "valueCodeableConcept": {
+                    "coding": [
+                        {"system": "http://snomed.info/sct", "code": "260373001", "display": "Detected"},
+                        {"code": "POS", "display": "Pos"},
+                    ],
+                    "text": "Detected",
+                }
+            },
+        ),
+        ("IS", "A", {"valueCodeableConcept": {"coding": [{"code": "A"}], "text": "A"}}),
+    ],
+)
+def test_a_value_is_of_the_type_that_obx_2_says(kind: str, value: str, expected: dict[str, Any]) -> None:
+    found = observed(Clinic(), obx(kind, value, more="|||||F"))
+    assert {name: item for name, item in found.items() if name.startswith("value")} == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "low", "high"),
+    [
+        ("3.5-5.1", 3.5, 5.1),
+        ("3.5 - 5.1", 3.5, 5.1),
+        ("-2-2", -2, 2),
+        ("-3 to -1", -3, -1),
+        ("<5", None, 5),
+        (">= 10", 10, None),
+        ("5-3", None, None),
+        ("negative", None, None),
+    ],
+)
+def test_a_range_is_read_where_it_can_be(said: str, low: float | None, high: float | None) -> None:
+    [found] = observed(Clinic(), obx(more=f"|{said}||||F"))["referenceRange"]
+    assert found["text"] == said
+    assert (found.get("low", {}).get("value"), found.get("high", {}).get("value")) == (low, high)
+
+
+def test_lines_of_one_text_are_one_observation_and_sub_ids_tell_others_apart() -> None:
+    clinic = Clinic()
+    text = [obx("TX", line, code="8251-1^Comment^LN", more="|||||F") for line in ("first", "second")]
+    strains = [
+        obx("ST", name, code="600-7^Organism^LN", sub=sub, more="|||||F") for name, sub in (("a", "1"), ("b", "2"))
+    ]
+    clinic.file(ORU, PID, obr(), *text, *strains)
+    found = {each["valueString"] for each in clinic.state.find("Observation")}
+    assert found == {"first\nsecond", "a", "b"}
+    clinic.file(ORU, PID, obr("C"), obx("ST", "c", code="600-7^Organism^LN", sub="2", more="|||||C"))
+    assert {each["valueString"] for each in clinic.state.find("Observation")} == {"first\nsecond", "a", "c"}
+    assert "nobody can tell them apart" in clinic.refused(ORU, PID, obr(filler="L-2"), obx(), obx(value="7"))
+
+
+def test_a_document_goes_with_the_report() -> None:
+    clinic = Clinic()
+    clinic.file(ORU, PID, obr(), obx("ED", "LAB^application^pdf^Base64^JVBERi0=", code="PDF^Report^L", more="|||||F"))
+    [form] = clinic.one("DiagnosticReport")["presentedForm"]
+    assert form == {"contentType": "application/pdf", "title": "Report", "data": "JVBERi0=", "size": 5}
+    assert clinic.state.find("Observation") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (obx(value="see note"), "`see note` is no number"),
+        (obx(more="mmol/L|||||Q"), "`Q` is no result status"),
+        (obx("XCN", "1^May"), "a value of that type has no place"),
+        (obx("NM", "1~2"), "2 values"),
+        (obx("DTM", "20261301"), "`20261301` is no time"),
+        (obx("ED", "LAB^AP^pdf^Base64^***"), "the document is not Base64"),
+        (obx(more="mmol/L|||||F|||2026-03-02"), "OBX-14: `2026-03-02` is no time"),
+        (obx(code="^^"), "OBX-3 is empty"),
+    ],
+)
+def test_one_bad_result_and_nothing_is_filed(line: str, why: str) -> None:
+    clinic = Clinic()
+    assert why in clinic.refused(ORU, PID, obr(), obx(code="2951-2^Sodium^LN"), line, checked=False)
+
+
+def test_a_result_of_somebody_else_or_nobody_changes_nothing() -> None:
+    clinic = Clinic()
+    clinic.file(ORU, PID, obr(), obx())
+    nobody = clinic.refused(ORU, "PID|1||99^^^CLINIC^MR||Roe^Jane||19700101|F", obr(filler="L-2"), obx())
+    assert nobody == "nobody in this chart has the number `99` (CLINIC, MR) of PID-3: Jane Roe, born 19700101"
+    eva = "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701|F"
+    assert "a result is not moved from one patient to another" in clinic.refused(ORU, eva, obr(), obx())
+    assert "order `order-1` (PLAC) is Patient/ana's" in clinic.refused(ORU, eva, obr(filler="L-3"), obx())
+
+
+def test_a_message_may_have_results_of_two_patients_and_is_filed_whole_or_not_at_all() -> None:
+    clinic = Clinic()
+    nobody = "PID|1||99^^^CLINIC^MR||Roe^Jane||19700101|F"
+    reason = clinic.refused(ORU, PID, obr(), obx(), nobody, obr(filler="L-2", placer=""), obx())
+    assert "nobody in this chart" in reason
+    eva = nobody.replace("99^", "4712^")
+    keys = clinic.file(
+        ORU,
+        PID,
+        obr(),
+        obx(),
+        eva.replace("Roe^Jane||19700101", "Brandt^Eva||19710701"),
+        obr(placer="", filler="L-2"),
+        obx(),
+    )
+    whose = [clinic.get(key)["subject"]["reference"] for key in keys]
+    assert whose == ["Patient/ana", "Patient/ana", "Patient/eva", "Patient/eva"]
+
+
+def test_an_observation_that_came_another_way_is_the_same_one() -> None:
+    clinic = Clinic()
+    first = clinic.file(ORU, PID, obr("P"), obx(more="|||||P"))
+    held = {name: value for name, value in clinic.get(first[0]).items() if name != "identifier"}
+    clinic.state.put(clinic.playground.act("ehr", "agent"), held)
+    assert clinic.file(ORU, PID, obr("F"), obx(value="5", more="|||||F")) == first
+
+
+def test_events_say_which_message_it_was() -> None:
+    clinic = Clinic()
+    found = [each.payload for each in clinic.tell(ORU, PID, obr(), obx())]
+    assert {each.operation for each in found if isinstance(each, ResourceWritten)} == {"ORU^R01"}

@@ -1,0 +1,137 @@
+"""Appointments, and the slots that they take and give back."""
+
+import pytest
+
+from clerkship.simulators.fhir.events import NothingChanged
+from tests.simulators.fhir.reactions.clinic import PID, Clinic, head
+
+AIP = "AIP|1||9999910000^May^Ida^^^^^^NPI"
+AIL = "AIL|1||W3"
+
+
+def siu(trigger: str) -> str:
+    """An MSH."""
+    return head(f"SIU^{trigger}^SIU_S12")
+
+
+def sch(start: str = "20260305090000", end: str = "", *, minutes: str = "30", state: str = "", reason: str = "") -> str:
+    """A SCH."""
+    when = f"^^^{start}^{end}".rstrip("^")
+    first = f"SCH|P-1^EHR|F-1^SCHED||||{reason or 'BOOK'}|72^Check of potassium^L|FOLLOWUP|{minutes}|MIN|{when}"
+    return f"{first}|||||7^Desk^Front||||7^Desk^Front|||||{state}"
+
+
+def booked(trigger: str = "S12", line: str = "", *more: str) -> tuple[str, ...]:
+    """One with Dr May."""
+    return (siu(trigger), line or sch(), PID, "RGS|1", *(more or ("AIS|1||99213^Visit^C4", AIL, AIP)))
+
+
+def slots(clinic: Clinic) -> dict[str, str]:
+    """How the book looks."""
+    return {each["id"]: each["status"] for each in clinic.state.find("Slot")}
+
+
+def test_it_is_booked_with_its_slot() -> None:
+    clinic = Clinic()
+    slot, key = clinic.file(*booked())
+    assert (slot, clinic.get(slot)["status"]) == ("Slot/slot-09", "busy")
+    found = clinic.get(key)
+    assert (found["status"], found["start"], found["end"]) == (
+        "booked",
+        "2026-03-05T09:00:00-05:00",
+        "2026-03-05T09:30:00-05:00",
+    )
+    assert [each["actor"].get("reference") for each in found["participant"]] == [
+        "Patient/ana",
+        "Practitioner/may",
+        "Location/ward",
+    ]
+    assert found["slot"] == [{"reference": "Slot/slot-09"}]
+    assert [each["value"] for each in found["identifier"]] == ["F-1", "P-1"]
+    assert found["reasonCode"][0]["text"] == "Check of potassium"
+    assert found["appointmentType"]["coding"][0]["system"].endswith("v2-0276")
+    assert found["minutesDuration"] == 30
+    [event] = clinic.tell(*booked())
+    assert isinstance(event.payload, NothingChanged)
+    assert clinic.replayed() == clinic.state.dump()
+
+
+def test_it_is_moved_and_called_off() -> None:
+    clinic = Clinic()
+    key = clinic.file(*booked())[-1]
+    clinic.file(*booked("S13", sch("20260305100000")))
+    assert slots(clinic) == {"slot-09": "free", "slot-10": "busy", "slot-11": "busy"}
+    assert clinic.get(key)["start"] == "2026-03-05T10:00:00-05:00"
+    clinic.file(*booked("S14", sch("", minutes=""), "AIL|1||ICU"))
+    found = clinic.get(key)
+    assert (found["start"], found["slot"]) == ("2026-03-05T10:00:00-05:00", [{"reference": "Slot/slot-10"}])
+    assert [each["actor"].get("reference", "?") for each in found["participant"]] == [
+        "Patient/ana",
+        "?",
+        "Practitioner/may",
+    ]
+    clinic.file(*booked("S15", sch(reason="PAT^Patient called^L")))
+    found = clinic.get(key)
+    assert (found["status"], "slot" in found) == ("cancelled", False)
+    assert found["cancelationReason"]["text"] == "Patient called"
+    assert slots(clinic) == {"slot-09": "free", "slot-10": "free", "slot-11": "busy"}
+    [event] = clinic.tell(*booked("S15", sch(reason="PAT^Patient called^L")))
+    assert isinstance(event.payload, NothingChanged)
+    assert "is cancelled" in clinic.refused(*booked("S13", sch("20260305090000")))
+
+
+@pytest.mark.parametrize(
+    ("trigger", "status", "slot"), [("S17", "entered-in-error", "free"), ("S26", "noshow", "busy")]
+)
+def test_it_was_not_meant_or_nobody_came(trigger: str, status: str, slot: str) -> None:
+    clinic = Clinic()
+    key = clinic.file(*booked())[-1]
+    clinic.file(*booked(trigger))
+    assert (clinic.get(key)["status"], slots(clinic)["slot-09"]) == (status, slot)
+
+
+def test_a_long_one_takes_all_the_slots_it_lasts() -> None:
+    clinic = Clinic()
+    keys = clinic.file(*booked(line=sch("20260305090000", "20260305103000")))
+    assert keys[:2] == ["Slot/slot-09", "Slot/slot-10"]
+
+
+def test_a_slot_that_is_taken_is_not_taken_again() -> None:
+    clinic = Clinic()
+    reason = clinic.refused(*booked(line=sch("20260305110000")))
+    assert reason == "Slot/slot-11 is busy: at 2026-03-05T11:00:00-05:00 the book has no room"
+    clinic.file(*booked(line=sch("20260305110000", state="Overbook")))
+    assert clinic.one("Appointment")["slot"] == [{"reference": "Slot/slot-11"}]
+
+
+def test_its_time_may_stand_elsewhere_and_its_length_be_the_slots() -> None:
+    clinic = Clinic()
+    clinic.file(*booked("S12", sch("", minutes=""), "AIS|1||99213^Visit^C4|20260305090000|||45|MIN", AIP))
+    assert clinic.one("Appointment")["end"] == "2026-03-05T09:45:00-05:00"
+    other = Clinic()
+    other.file(*booked("S12", sch(minutes=""), AIP))
+    assert other.one("Appointment")["end"] == "2026-03-05T09:30:00-05:00"
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (booked("S13"), "Patient/ana has no appointment `F-1` (SCHED, FILL) or `P-1` (EHR, PLAC) of SCH"),
+        (booked(line=sch("20260305")), "an appointment begins at a time of day"),
+        (booked(line=sch("", minutes="")), "nobody can know when it is"),
+        (booked("S12", sch("20260307090000", minutes=""), AIP), "nobody can know how long it is"),
+        (booked(line=sch("20260305090000", "20260305080000")), "cannot be"),
+        (booked(line=sch(state="Maybe")), "`MAYBE` is no status"),
+        (booked(line=sch(minutes="x")), "is no length of time"),
+        (booked("S18"), "SIU^S18 is not filed"),
+    ],
+)
+def test_what_cannot_be_booked_is_refused(lines: tuple[str, ...], why: str) -> None:
+    assert why in Clinic().refused(*lines, checked=False)
+
+
+def test_an_appointment_is_one_patients() -> None:
+    clinic = Clinic()
+    clinic.file(*booked())
+    eva = "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701|F"
+    assert "is not one of Patient/eva" in clinic.refused(*(eva if line == PID else line for line in booked("S15")))

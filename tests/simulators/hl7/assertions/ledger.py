@@ -1,0 +1,27 @@
+"""Evidence for checks on messages: an engine that was sent some and got some, and the patient they are about."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from clerkship.events.evidence import Evidence
+from clerkship.model.task import Task
+from tests.simulators.hl7.interface import Interface
+
+ANA: Mapping[str, Any] = {
+    "resourceType": "Patient",
+    "id": "ana",
+    "identifier": [{"value": "999-99"}, {"value": "4711"}],
+}
+NOBODY: Mapping[str, Any] = {"resourceType": "Practitioner", "id": "may"}
+
+
+def evidence(engine: Interface, about: str = "") -> Evidence:
+    """What a check sees."""
+    found = Evidence(
+        task=Task(name="a task"),
+        events=engine.rig.playground.log.events,
+        states={"lab": engine.state},
+        ending="agent_done",
+        entities={"ana": ANA, "may": NOBODY},
+    )
+    return found.about(about) if about else found

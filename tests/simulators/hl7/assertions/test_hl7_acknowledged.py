@@ -1,0 +1,124 @@
+"""`hl7_acknowledged`: the agent said of the messages that came for it what it should have said."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from clerkship.assertions.contract import Check
+from clerkship.simulators.hl7.assertions.hl7_acknowledged import Hl7Acknowledged
+from tests.simulators.hl7.assertions.ledger import evidence
+from tests.simulators.hl7.interface import Interface, admission, head, results
+
+
+def answered() -> Interface:
+    """Three messages: one accepted at once and then by the application, one rejected late, one never taken; and an
+    acknowledgement, which nobody answers."""
+    engine = Interface()
+    engine.arrive(message=results("IN-1"))
+    engine.arrive(message=results("IN-2", mrn="4712"))
+    engine.arrive(message=admission("IN-3"))
+    engine.send(admission("A1", accept="AL|AL"))
+    engine.ask("POST", "/hl7/inbox/1/ack", code="CA")
+    engine.ask("POST", "/hl7/inbox/1/ack", code="AA")
+    engine.rig.playground.advance(timedelta(minutes=10))
+    engine.ask("POST", "/hl7/inbox/2/ack", f"{head('X', 'ACK')}\rMSA|AR|IN-2|unknown patient 4712\r")
+    return engine
+
+
+ENGINE = answered()
+
+
+def check(args: Any, about: str = "") -> Check:
+    """Of what that engine holds."""
+    return Hl7Acknowledged.model_validate(args).check(evidence(ENGINE, about))
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"control_id": "IN-1"},
+        {"control_id": "IN-1", "code": "CA"},
+        {"control_id": "IN-1", "within": "1m", "sandbox": "lab"},
+        {"control_id": "IN-2", "code": "AR", "text": {"contains": "4712"}, "within": "15m"},
+        {"type": "ORU^R01", "code": {"in": ["AA", "AR"]}},
+        {"correlate_by": {"PID.3.1": "4712"}, "code": {"matches": "^A[ER]$"}},
+        {"count": 1},
+        {"code": {"in": ["AA", "AR"]}, "count": {"lt": 3}},
+        {"type": "ADT", "none": True},
+        {"code": "AE", "none": True},
+    ],
+)
+def test_what_was_acknowledged_so_passes(args: Any) -> None:
+    found = check(args)
+    assert found.passed, found
+    assert found.score == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "score", "detail"),
+    [
+        (
+            None,
+            1 / 3,
+            "1 of 3 message acknowledged with 'AA'; not ORU^R01 IN-2 (#3): AR (unknown patient 4712) after 10m",
+        ),
+        (None, 1 / 3, "ADT^A01 IN-3 (#5): never taken"),
+        ({"code": "AR"}, 1 / 3, "1 of 3 message acknowledged with 'AR'"),
+        ({"control_id": "IN-2", "code": "AR", "text": "no"}, 0, "with 'AR' and the text 'no'; not ORU^R01 IN-2"),
+        ({"control_id": "IN-2", "code": "AR", "within": "5m"}, 0, "with 'AR' within 5m; not ORU^R01 IN-2"),
+        ({"control_id": "IN-9"}, 0, "no message IN-9 arrived; there is ORU^R01 IN-1 (#1)"),
+        (
+            {"type": "ORU", "count": 2},
+            0,
+            "ORU acknowledged with 'AA': ORU^R01 IN-1 (#1) (expected 2); not ORU^R01 IN-2",
+        ),
+        ({"type": "ORU", "none": True}, 0, "ORU acknowledged with 'AA': ORU^R01 IN-1 (#1) (expected 0)"),
+    ],
+)
+def test_what_was_not_is_told_with_what_was_said_instead(args: Any, score: float, detail: str) -> None:
+    found = check(args)
+    assert not found.passed
+    assert found.score == pytest.approx(score)
+    assert detail in found.detail
+
+
+def test_each_message_has_its_evidence_and_where_it_was_answered() -> None:
+    rows = [(row.path, row.actual, row.passed) for row in check({"code": "AR"}).evidence]
+    assert rows == [
+        ("ORU^R01 IN-1 (message 1)", "AA", False),
+        ("ORU^R01 IN-2 (message 2)", "AR unknown patient 4712", True),
+        ("ADT^A01 IN-3 (message 3)", "(absent)", False),
+    ]
+    seen = {row.seq: row.passed for row in check({"control_id": "IN-2", "code": "AR"}).evidence}
+    assert seen == {ENGINE.state.inbox["2"].said[0].seq: True}
+
+
+def test_a_criterion_about_a_patient_looks_at_their_messages_alone() -> None:
+    assert check({"type": "ORU"}, "ana").passed
+    assert not check({"correlate_by": {"PID.3.1": "4712"}, "code": "AR"}, "ana").passed
+
+
+def test_what_was_taken_and_not_answered_is_told_apart_from_what_was_never_taken() -> None:
+    engine = Interface()
+    engine.arrive(message=results("IN-1"))
+    engine.ask("GET", "/hl7/inbox/1")
+    assert "never acknowledged" in Hl7Acknowledged().check(evidence(engine)).detail
+    assert "nothing arrived" in Hl7Acknowledged().check(evidence(Interface())).detail
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({"code": "OK"}, "`code` is one of AA, AE, AR, CA, CE, CR"),
+        ({"count": 1, "none": True}, "do not go together"),
+        ({"within": "soon"}, "expected a duration"),
+        ({"correlate_by": {"PID": {"matchs": "x"}}}, "unknown matcher"),
+        ({"type": "oru"}, "write ORU or ORU^R01"),
+    ],
+)
+def test_a_mistake_is_told_before_anything_runs(args: Any, said: str) -> None:
+    with pytest.raises(ValidationError) as told:
+        Hl7Acknowledged.model_validate(args)
+    assert said in str(told.value)

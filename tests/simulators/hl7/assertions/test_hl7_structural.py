@@ -1,0 +1,174 @@
+"""`hl7_structural`: the right message was sent, or arrived, with the right values in it."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from clerkship.assertions.contract import Check
+from clerkship.engine.catalog import Registered
+from clerkship.events.evidence import NoSuchSandbox
+from clerkship.model.problem import InputError
+from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
+from tests.simulators.hl7.assertions.ledger import evidence
+from tests.simulators.hl7.interface import Interface, admission, results
+from tests.simulators.hl7.lab import mistakes
+from tests.workbench import Workbench
+
+
+def busy() -> Interface:
+    """One that was sent two results and an admission, refused one, and has two results for the agent."""
+    engine = Interface()
+    engine.send(results("R1", "4.2", "6.1"))
+    engine.send(results("R2", "3.9", mrn="4712"))
+    engine.send(admission("A1", name="O\\T\\Hara^Ada"))
+    engine.send(results("R3", mrn="").replace("^^^CLINIC^MR", ""))
+    engine.arrive(message=results("IN-1", "7.0"))
+    engine.arrive(message=results("IN-2", mrn="").replace("^^^CLINIC^MR", ""), invalid=True)
+    return engine
+
+
+ENGINE = busy()
+
+
+def check(args: Any, about: str = "") -> Check:
+    """Of what that engine holds."""
+    return Hl7Structural.model_validate(args).check(evidence(ENGINE, about))
+
+
+def has(path: str, expected: Any) -> dict[str, Any]:
+    """One field."""
+    return {"type": "ORU", "fields": [{"path": path, "expected": expected}]}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        None,
+        "ORU^R01",
+        "ORU",
+        {"type": "ORU", "sandbox": "lab", "valid": False},
+        {"type": "ORU^R01", "correlate_by": {"PID.3.1": "4712"}, "fields": [{"path": "OBX.5", "expected": "3.9"}]},
+        {"correlate_by": {"MSH.10": {"matches": "^R"}, "OBX[*].5": "6.1"}, "segments": {"OBX": 2, "NTE": 0}},
+        has("OBX[2].5", 6.1),
+        has("OBX[2].5", {"gt": 6}),
+        has("OBX[*].5", {"lt": 4}),
+        has("OBX[*].5", {"not": "9.9"}),
+        has("OBX[2].5", {"approx": {"value": 6.0, "tolerance": 0.2}}),
+        has("OBX[3].5", {"exists": False}),
+        has("PID.9", ""),
+        has("PID.9", None),
+        has("PID.8", {"exists": True, "in": ["F", "M"]}),
+        has("PID.7", {"lt": "1970-01-01", "gte": "1965-03-15"}),
+        has("OBR.7", {"within": {"of": "2026-03-02T08:30:00", "by": "1m"}}),
+        has("PID-5.1", {"contains": "kaf"}),
+        {"type": "ADT", "fields": [{"path": "PID.5.1", "expected": "O&Hara"}]},
+        {"type": "ORU", "count": 2},
+        {"type": "ORU", "count": {"gte": 1, "lt": 3}},
+        {"type": "ORU", "fields": [{"path": "OBX.5", "expected": 4.2}], "count": 1},
+        {"type": "SIU", "none": True},
+        {"type": "ORU", "fields": [{"path": "PID.3.1", "expected": "4713"}], "none": True},
+        {"direction": "arrived", "type": "ORU", "fields": [{"path": "OBX.5", "expected": 7}]},
+        {"direction": "arrived", "type": "ORU", "count": 1},
+        {"direction": "arrived", "type": "ORU", "valid": False, "count": 2},
+    ],
+)
+def test_a_message_as_expected_passes(args: Any) -> None:
+    found = check(args)
+    assert found.passed, found
+    assert found.score == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "score", "detail"),
+    [
+        ("SIU", 0, "the agent sent no SIU; it sent ORU^R01 R1 (#1), ORU^R01 R2 (#2), ADT^A01 A1 (#3)"),
+        (
+            {"type": "ORU", "fields": [{"path": "PID.3.1", "expected": "4711"}, {"path": "OBX.5", "expected": "9"}]},
+            2 / 3,
+            "ORU^R01 R1 (#1) is there (the nearest of 2), but not as expected: OBX.5; it tried ORU^R01 R3 (#4), which "
+            "was refused with AE: PID-3 is missing",
+        ),
+        (
+            {"type": "ORU", "correlate_by": {"PID.3.1": "4713"}},
+            0,
+            "the agent sent no ORU where PID.3.1 is '4713'; but for PID.3.1 '4713' it would be ORU^R01 R1 (#1), "
+            "ORU^R01 R2 (#2), with '4711'",
+        ),
+        ({"type": "ORU", "count": 1}, 0, "ORU, sent: ORU^R01 R1 (#1), ORU^R01 R2 (#2) (expected 1)"),
+        ({"type": "ADT", "none": True}, 0, "ADT, sent: ADT^A01 A1 (#3) (expected 0)"),
+        ({"type": "ORU", "correlate_by": {"MSH.10": "R3"}}, 0, "it tried ORU^R01 R3 (#4), which was refused with AE"),
+        ({"direction": "arrived", "type": "ADT"}, 0, "no ADT arrived; there is ORU^R01 IN-1 (#5)"),
+        ({"direction": "arrived", "correlate_by": {"MSH.10": "IN-2"}}, 0, "but not as expected: valid"),
+        (has("OBX[*].5", {"not": {"lt": 10}}), 0.5, "not as expected: OBX[*].5"),
+        ({"type": "ORU", "segments": {"OBX": {"gte": 3}}}, 0.5, "not as expected: OBX segments"),
+    ],
+)
+def test_what_is_not_as_expected_is_told_beside_the_nearest(args: Any, score: float, detail: str) -> None:
+    found = check(args)
+    assert not found.passed
+    assert found.score == pytest.approx(score)
+    assert detail in found.detail
+
+
+def test_each_field_has_its_evidence_and_where_it_was_seen() -> None:
+    found = check(
+        {"type": "ORU", "fields": [{"path": "OBX[*].5", "expected": "4.2"}, {"path": "PID.9", "expected": "x"}]}
+    )
+    rows = [(row.path, row.actual, row.passed, row.seq) for row in found.evidence]
+    assert rows == [("OBX[*].5", ["4.2", "6.1"], True, 1), ("PID.9", "(absent)", False, 1), ("valid", True, True, 1)]
+
+
+def test_a_criterion_about_a_patient_looks_at_their_messages_alone() -> None:
+    assert check({"type": "ORU", "count": 1}, "ana").passed
+    assert check(has("OBX.5", 4.2), "ana").passed
+    found = check(has("OBX.5", 3.9), "ana")
+    assert not found.passed
+    missing = check("MDM", "ana")
+    assert "the agent sent no MDM about ana (PID-3 4711, 999-99, ana)" in missing.detail
+    with pytest.raises(InputError, match="is no Patient"):
+        check("ORU", "may")
+
+
+def test_a_sandbox_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(NoSuchSandbox):
+        check({"type": "ORU", "sandbox": "other"})
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ("ORX", "no message is of type ORX; did you mean"),
+        ("ORU-R01", "write ORU or ORU^R01"),
+        ({"fields": [{"path": "PID.x", "expected": 1}]}, "`PID.x` is not a path into a message"),
+        ({"correlate_by": {"pid.3": "1"}}, "`pid.3` is not a path into a message"),
+        ({"segments": {"OBX.5": 1}}, "write its name alone"),
+        ({"segments": {"OBX": "many"}}, "expected a whole number"),
+        ({"count": 1, "none": True}, "do not go together"),
+        ({"fields": [{"path": "PID.3", "expected": {"matches": "("}}]}, "regular expression"),
+    ],
+)
+def test_a_mistake_is_told_before_anything_runs(args: Any, said: str) -> None:
+    with pytest.raises(ValidationError) as told:
+        Hl7Structural.model_validate(args)
+    assert said in str(told.value)
+
+
+def test_a_mistake_has_its_line_and_names_may_be_written_either_way(bench: Workbench) -> None:
+    lines = mistakes(
+        bench,
+        """
+  criteria:
+    - label: a
+      assertion:
+        hl7-structural:
+          type: ORU
+          correlate_by:
+            PID.3.1: "{{ patient.mrn }}"
+            PID3: x
+          fields:
+            - {path: "OBX[0].5", expected: 1}
+""",
+    )
+    assert [line.partition(":")[0] for line in lines] == ["14", "16"], lines
+    assert Registered().assertions.get("hl7-structural") is Hl7Structural

@@ -1,0 +1,101 @@
+"""An interface engine in a rig, messages to send it, and how a test talks to it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from clerkship.conformance.rig import Rig
+from clerkship.events.event import Event
+from clerkship.hl7.ack import Ack, read_ack
+from clerkship.hl7.message import MEDIA, parse
+from clerkship.playground.playground import replay
+from clerkship.sandbox.exchange import Reply, Request
+from clerkship.simulators.hl7 import SPEC
+from clerkship.simulators.hl7.config import Hl7Config
+from clerkship.simulators.hl7.state import Hl7State
+from clerkship.simulators.hl7.steps.send import Send
+
+
+def head(id: str, type: str, *, accept: str = "", version: str = "2.5.1", to: str = "CLERKSHIP") -> str:
+    """An MSH; `accept` is MSH-15 and MSH-16."""
+    return f"MSH|^~\\&|EHR|CLINIC|LAB|{to}|20260302090000||{type}|{id}|P|{version}|||{accept}".rstrip("|")
+
+
+def admission(id: str = "A1", *, name: str = "Okafor^Ada", mrn: str = "4711", **said: str) -> str:
+    """Somebody is admitted."""
+    pid = f"PID|1||{mrn}^^^CLINIC^MR||{name}||19650315|F"
+    return "\r".join((head(id, "ADT^A01^ADT_A01", **said), "EVN||20260302090000", pid, "PV1|1|O", ""))
+
+
+def results(id: str = "R1", *values: str, mrn: str = "4711", **said: str) -> str:
+    """Potassium and what else was measured."""
+    lines = [head(id, "ORU^R01^ORU_R01", **said), f"PID|1||{mrn}^^^CLINIC^MR||Okafor^Ada||19650315|F"]
+    lines += [
+        "OBR|1|O-1|L-1|24323-8^Metabolic panel^LN|||20260302083000|||||||||1234^May^Ida||||||20260302085500||CH|F"
+    ]
+    lines += [
+        f"OBX|{number}|NM|2823-3^Potassium^LN||{value}|mmol/L|3.5-5.1|N|||F|||20260302083000"
+        for number, value in enumerate(values or ("4.2",), 1)
+    ]
+    return "\r".join((*lines, ""))
+
+
+class Interface:
+    """One engine."""
+
+    def __init__(self, **config: Any) -> None:
+        self.rig = Rig(SPEC)
+        self.config = Hl7Config(**config)
+        self.state.config = self.config
+
+    @property
+    def state(self) -> Hl7State:
+        """What it holds."""
+        found = self.rig.playground.sandboxes[self.rig.name].state
+        assert isinstance(found, Hl7State)
+        return found
+
+    @property
+    def kinds(self) -> list[str]:
+        """What has happened, refusals by HTTP included."""
+        return [event.kind for event in self.rig.playground.log.events]
+
+    @property
+    def last(self) -> Event:
+        """The last thing that has happened."""
+        return self.rig.playground.log.events[-1]
+
+    def ask(self, method: str, path: str, body: str | bytes = b"", **query: str) -> Reply:
+        """Any request."""
+        data = body.encode() if isinstance(body, str) else body
+        headers = {"content-type": MEDIA} if body else {}
+        return self.rig.send(Request(method, path, query, headers, data))
+
+    def post(self, body: str | bytes, headers: Mapping[str, str] | None = None) -> Reply:
+        """Send what may be a message."""
+        data = body.encode() if isinstance(body, str) else body
+        return self.rig.send(Request("POST", "/hl7/outbound", {}, headers or {}, data))
+
+    def send(self, message: str) -> Ack:
+        """Send a message that is answered, and read the answer."""
+        reply = self.post(message)
+        assert reply.status == 200, reply
+        return read_ack(parse(reply.body))
+
+    def inbox(self, **query: str) -> list[dict[str, Any]]:
+        """What is in it."""
+        reply = self.ask("GET", "/hl7/inbox", **query)
+        assert reply.status == 200, reply
+        found: list[dict[str, Any]] = orjson.loads(reply.body)["messages"]
+        return found
+
+    def arrive(self, **step: Any) -> None:
+        """A message comes, by the step."""
+        self.rig.playground.run_step(Send(**step))
+        assert self.kinds[-1] == "scenario.step.ran", self.last
+
+    def holds_by_its_log(self) -> bool:
+        """Whether the log, replayed, leads to the same state."""
+        states = replay(self.rig.rooms, self.rig.playground.log.events)
+        return bool(states[self.rig.name].dump() == self.state.dump())

@@ -1,0 +1,339 @@
+"""The courier: what is in an inbox goes to where the agent listens, in order, once, and again if nobody answers."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import hl7
+import pytest
+from hl7.mllp import HL7StreamReader, HL7StreamWriter, start_hl7_server
+
+from clerkship.faults.drop import Drop
+from clerkship.faults.error import Error
+from clerkship.hl7.message import Message, parse
+from clerkship.sandbox.door import Refused
+from clerkship.simulators.hl7 import courier as module
+from clerkship.simulators.hl7.courier import is_here
+from tests.simulators.hl7.feed import END, START, Feed, Lab, until
+
+QUICK = {"resend": "50ms", "attempts": 3}
+Answer = Callable[[Message], str | None]
+
+
+class Bystander:
+    """A listener: hears frames, and answers each with a code, with nothing, or by hanging up."""
+
+    def __init__(self, answer: Answer, port: int) -> None:
+        self.heard: list[str] = []
+        self.connections = 0
+        self._answer = answer
+        self._server = socket.create_server(("127.0.0.1", port))
+        self.open: list[socket.socket] = []
+        self.port: int = self._server.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                return
+            self.connections += 1
+            self.open.append(connection)
+            threading.Thread(target=self._hear, args=(connection,), daemon=True).start()
+
+    def _hear(self, connection: socket.socket) -> None:
+        data = b""
+        with connection:
+            while True:
+                try:
+                    more = connection.recv(65536)
+                except OSError:
+                    return
+                if not more:
+                    return
+                data += more
+                while END in data:
+                    frame, _, data = data.partition(END)
+                    message = parse(frame.removeprefix(START))
+                    self.heard.append(message.control_id)
+                    code = self._answer(message)
+                    if code == "hang up":
+                        return
+                    if code:
+                        with suppress(OSError):
+                            connection.sendall(START + ack_of(message, code) + END)
+
+    def close(self) -> None:
+        """Listen no more."""
+        with suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        for connection in self.open:
+            connection.close()
+
+
+def ack_of(message: Message, code: str, control_id: str = "") -> bytes:
+    head = rf"MSH|^~\&|AGENT|CLINIC|LAB|X|20260302||ACK|A{message.control_id}|P|2.5.1"
+    return f"{head}\rMSA|{code}|{control_id or message.control_id}|said\r".encode()
+
+
+@pytest.fixture
+def listen() -> Iterator[Callable[..., Bystander]]:
+    """Listeners that are closed in the end."""
+    made: list[Bystander] = []
+
+    def listen(answer: Answer = lambda _: "AA", port: int = 0) -> Bystander:
+        made.append(Bystander(answer, port))
+        return made[-1]
+
+    yield listen
+    for each in made:
+        each.close()
+
+
+Listen = Callable[..., Bystander]
+
+
+def acks(lab: Lab) -> list[tuple[str, str]]:
+    return [(said.id, said.ack) for said in lab.payloads("hl7.message.acknowledged")]
+
+
+def test_what_waits_is_delivered_in_order_and_acknowledged_once_the_agent_listens(feed: Feed, listen: Listen) -> None:
+    lab, agent = feed.lab(), listen()
+    for number in range(5):
+        lab.arrive(f"C{number}")
+    lab.handle.listen("127.0.0.1", agent.port)
+    until(lambda: len(acks(lab)) == 5)
+    assert agent.heard == [f"C{number}" for number in range(5)]
+    assert acks(lab) == [(str(number), "AA") for number in range(1, 6)]
+    lab.arrive("C5")  # and what comes from then on
+    until(lambda: len(acks(lab)) == 6)
+    assert agent.connections == 1
+    assert lab.handle.inbox() == []
+    assert [taken.over for taken in lab.payloads("hl7.message.taken")] == ["mllp"] * 6
+    log = lab.playground.log.data().decode()
+    assert str(agent.port) not in log
+    assert lab.kinds().count("hl7.inbox.listed") == 1  # by this test
+
+
+def test_where_the_agent_listens_may_be_in_the_config(feed: Feed, listen: Listen) -> None:
+    agent = listen()
+    lab = feed.lab(listener=f"127.0.0.1:{agent.port}", **QUICK)
+    lab.arrive("C1")
+    until(lambda: acks(lab) == [("1", "AA")])
+
+
+@pytest.mark.parametrize("code", ["AE", "AR"])
+def test_a_no_is_an_answer_and_nothing_is_sent_again(feed: Feed, listen: Listen, code: str) -> None:
+    lab, agent = feed.lab(**QUICK), listen(lambda message: code if message.control_id == "C1" else "AA")
+    lab.handle.listen("127.0.0.1", agent.port)
+    lab.arrive("C1")
+    lab.arrive("C2")
+    until(lambda: len(acks(lab)) == 2)
+    assert acks(lab) == [("1", code), ("2", "AA")]
+    assert agent.heard == ["C1", "C2"]
+
+
+@pytest.mark.parametrize("how", [None, "hang up"])
+def test_without_an_answer_it_comes_again_and_is_given_up_in_the_end(
+    feed: Feed, listen: Listen, how: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ACK_LIMIT", 0.1)
+    lab = feed.lab(**QUICK)
+    agent = listen(lambda message: how if message.control_id == "C1" else "AA")
+    lab.handle.listen("127.0.0.1", agent.port)
+    lab.arrive("C1")
+    lab.arrive("C2")
+    until(lambda: acks(lab) == [("2", "AA")])
+    assert agent.heard == ["C1", "C1", "C1", "C2"]
+    assert [entry["id"] for entry in lab.handle.inbox()] == ["1"]
+    lab.handle.acknowledge("1")  # it can still be had by hand
+    assert lab.handle.inbox() == []
+
+
+def test_an_agent_that_comes_back_gets_what_it_missed(feed: Feed, listen: Listen) -> None:
+    lab = feed.lab(resend="50ms", attempts=100)
+    agent = listen()
+    lab.handle.listen("127.0.0.1", agent.port)
+    lab.arrive("C1")
+    until(lambda: len(acks(lab)) == 1)
+    agent.close()
+    lab.arrive("C2")
+    back = listen(port=agent.port)
+    until(lambda: len(acks(lab)) == 2)
+    assert back.heard == ["C2"]
+
+
+def test_an_agent_may_move_or_listen_no_more(feed: Feed, listen: Listen) -> None:
+    lab = feed.lab(resend="1h", attempts=2)
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        nobody = closed.getsockname()[1]
+    lab.handle.listen("127.0.0.1", nobody)
+    lab.arrive("C1")
+    agent = listen()
+    lab.handle.listen("127.0.0.1", agent.port)  # it does not wait an hour
+    until(lambda: acks(lab) == [("1", "AA")])
+    lab.handle.request("DELETE", "/hl7/listener")
+    lab.arrive("C2")
+    until(lambda: "C2" in lab.handle.inbox()[0]["control_id"])
+    assert agent.heard == ["C1"]
+
+
+def test_an_agent_may_ask_any_sandbox_before_it_acknowledges(feed: Feed, listen: Listen) -> None:
+    lab = feed.lab()
+
+    def look_first(message: Message) -> str:
+        assert lab.handle.inbox(), "the playground's lock is free"
+        lab.handle.send(f"MSH|^~\\&|AGENT|CLINIC|LAB|X|20260302||ACK|Q{message.control_id}|P|2.5.1\rMSA|AA|none\r")
+        return "AA"
+
+    agent = listen(look_first)
+    lab.handle.listen("127.0.0.1", agent.port)
+    for number in range(3):
+        lab.arrive(f"C{number}")
+    until(lambda: len(acks(lab)) == 3)
+
+
+def test_an_acknowledgement_of_something_else_is_none(feed: Feed, listen: Listen) -> None:
+    lab, heard = feed.lab(**QUICK), list[str]()
+
+    def answer(message: Message) -> str | None:
+        heard.append(message.control_id)
+        return "AA" if len(heard) > 1 else None
+
+    agent = listen(answer)
+    lab.handle.listen("127.0.0.1", agent.port)
+    lab.arrive("C1")
+    until(lambda: heard == ["C1"])
+    agent.open[0].sendall(START + ack_of(parse(lab.handle.take("1")), "AA", "OTHER") + END)
+    until(lambda: acks(lab) == [("1", "AA")])
+    assert agent.heard == ["C1", "C1"]
+    assert "sandbox.refused" in lab.kinds()
+
+
+def test_the_applications_word_may_come_after_the_commit_on_the_same_connection(feed: Feed, listen: Listen) -> None:
+    lab = feed.lab(**QUICK)
+    agent = listen(lambda _: "CA")
+    lab.handle.listen("127.0.0.1", agent.port)
+    lab.arrive("C1", **{"|P|2.5.1": "|P|2.5.1|||AL|AL"})
+    until(lambda: acks(lab) == [("1", "CA")])
+    agent.open[0].sendall(START + ack_of(parse(lab.handle.take("1")), "AA") + END)
+    until(lambda: acks(lab) == [("1", "CA"), ("1", "AA")])
+    lab.arrive("C2")
+    until(lambda: acks(lab)[-1] == ("2", "CA"))
+    assert agent.heard == ["C1", "C2"]
+
+
+def test_what_asks_for_no_answer_is_delivered_once(feed: Feed, listen: Listen) -> None:
+    lab, agent = feed.lab(**QUICK), listen(lambda message: None if message.control_id == "C1" else "AA")
+    lab.arrive("C1", **{"|P|2.5.1": "|P|2.5.1|||NE|NE"})
+    lab.arrive("C2")
+    lab.handle.listen("127.0.0.1", agent.port)
+    until(lambda: acks(lab) == [("2", "AA")])
+    assert agent.heard == ["C1", "C2"]
+
+
+def test_faults_strike_deliveries_too(feed: Feed, listen: Listen) -> None:
+    lab, agent = feed.lab(**QUICK), listen()
+    lab.playground.inject(Error(sandbox="lab", operation="read_message", times=1))
+    lab.playground.inject(Drop.model_validate({"sandbox": "lab", "operation": "acknowledge_message", "times": 1}))
+    lab.handle.listen("127.0.0.1", agent.port)
+    lab.arrive("C1")
+    until(lambda: lab.payloads("hl7.message.taken") != [] and lab.handle.inbox() == [])
+    assert agent.heard[0] == "C1"
+    assert lab.kinds().count("fault.injected") == 2
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "example.org", "0.0.0.0", "169.254.169.254", "127.0.0.1.evil.example"])
+def test_a_sandbox_calls_this_machine_and_no_other(feed: Feed, host: str) -> None:
+    lab = feed.lab()
+    with pytest.raises(Refused):
+        lab.handle.listen(host, 6661)
+    assert not is_here(host)
+    assert is_here("127.0.0.1")
+    assert is_here("[::1]")
+    assert is_here("localhost")
+
+
+def test_with_the_run_its_courier_ends(feed: Feed, listen: Listen) -> None:
+    before = threading.active_count()
+    for _ in range(30):
+        lab, agent = feed.lab(), listen()
+        lab.handle.listen("127.0.0.1", agent.port)
+        lab.arrive("C1")
+        until(lambda lab=lab: len(acks(lab)) == 1)  # type: ignore[misc]
+        lab.end()
+        agent.close()
+    until(lambda: feed.line.couriers == {})
+    until(lambda: threading.active_count() <= before + 1)
+
+
+def test_the_server_of_the_hl7_library_is_served(feed: Feed) -> None:
+    heard: list[str] = []
+    ready, hung_up = threading.Event(), threading.Event()
+    place: list[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]] = []
+
+    async def answer(reader: HL7StreamReader, writer: HL7StreamWriter) -> None:
+        while not writer.is_closing():
+            try:
+                message = await reader.readmessage()
+            except asyncio.IncompleteReadError:
+                break
+            heard.append(str(message.segment("MSH")[10]))
+            writer.writemessage(message.create_ack())
+            await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+        hung_up.set()
+
+    async def serve() -> None:
+        server = await start_hl7_server(answer, "127.0.0.1", 0)
+        over = asyncio.Event()
+        place.append((server.sockets[0].getsockname()[1], asyncio.get_running_loop(), over))
+        ready.set()
+        await over.wait()
+        server.close()
+
+    thread = threading.Thread(target=asyncio.run, args=(serve(),))
+    thread.start()
+    assert ready.wait(10)
+    lab = feed.lab()
+    [(port, loop, over)] = place
+    lab.handle.listen("127.0.0.1", port)
+    for number, type in enumerate(("ADT^A01^ADT_A01", "ORM^O01^ORM_O01", "ORU^R01^ORU_R01", "SIU^S12^SIU_S12")):
+        lab.arrive(f"C{number}", type)
+    try:
+        until(lambda: len(acks(lab)) == 4)
+    finally:
+        lab.end()
+        assert hung_up.wait(10)
+        loop.call_soon_threadsafe(over.set)
+        thread.join(10)
+    assert heard == ["C0", "C1", "C2", "C3"]
+    assert hl7.__version__
+
+
+def test_a_slow_agent_holds_up_no_other(feed: Feed, listen: Listen) -> None:
+    held = threading.Event()
+
+    def slow(_: Message) -> str:
+        held.wait(10)
+        return "AA"
+
+    one, other = feed.lab(), feed.lab()
+    one.handle.listen("127.0.0.1", listen(slow).port)
+    other.handle.listen("127.0.0.1", listen().port)
+    one.arrive("C1")
+    began = time.monotonic()
+    for number in range(10):
+        other.arrive(f"C{number}")
+    until(lambda: len(acks(other)) == 10)
+    assert time.monotonic() - began < 5
+    assert acks(one) == []
+    held.set()
+    until(lambda: acks(one) == [("1", "AA")])

@@ -1,0 +1,137 @@
+"""What comes for an agent: it waits in the inbox until it is acknowledged, once."""
+
+import pytest
+
+from clerkship.hl7.ack import read_ack
+from clerkship.hl7.message import parse
+from clerkship.sandbox.exchange import Request
+from clerkship.simulators.hl7.events import MessageAcknowledged, MessageTaken
+from tests.simulators.hl7.interface import Interface, admission, head, results
+
+
+def filled() -> Interface:
+    """One with two messages in its inbox."""
+    engine = Interface()
+    engine.arrive(message=results("IN-1"))
+    engine.arrive(message=admission("IN-2"))
+    return engine
+
+
+def test_what_came_waits_in_order_until_it_is_answered() -> None:
+    engine = filled()
+    assert [(entry["id"], entry["control_id"], entry["type"]) for entry in engine.inbox()] == [
+        ("1", "IN-1", "ORU^R01"),
+        ("2", "IN-2", "ADT^A01"),
+    ]
+    assert engine.last.payload.model_dump() == {"ids": ("1", "2")}
+    assert engine.ask("POST", "/hl7/inbox/1/ack").status == 204
+    assert engine.ask("POST", "/hl7/inbox/2/ack", code="AE", text="who is this?").status == 204
+    assert engine.inbox() == []
+    assert [entry["acknowledged"] for entry in engine.inbox(all="true")] == ["AA", "AE"]
+    assert engine.holds_by_its_log()
+
+
+def test_a_message_is_taken_by_itself_over_http_or_a_line() -> None:
+    engine = filled()
+    reply = engine.ask("GET", "/hl7/inbox/1")
+    assert (reply.status, reply.body.decode()) == (200, results("IN-1"))
+    assert isinstance(engine.last.payload, MessageTaken)
+    assert engine.last.payload.over == "http"
+    engine.rig.send(Request("GET", "/hl7/inbox/1", {}, {"x-clerkship-over": "mllp"}))
+    assert isinstance(engine.last.payload, MessageTaken)
+    assert engine.last.payload.over == "mllp"
+    assert len(engine.inbox()) == 2
+
+
+def test_what_a_line_looks_at_is_not_the_agents_doing() -> None:
+    engine = filled()
+    events = len(engine.kinds)
+    reply = engine.rig.send(Request("GET", "/hl7/inbox", {}, {"x-clerkship-over": "mllp"}))
+    assert b'"IN-2"' in reply.body
+    assert len(engine.kinds) == events
+
+
+def test_a_whole_acknowledgement_is_kept_as_it_was_written() -> None:
+    engine = filled()
+    ack = f"{head('X1', 'ACK^R01^ACK')}\rMSA|AR|IN-1|no such patient\r"
+    assert engine.ask("POST", "/hl7/inbox/1/ack", ack.replace("\r", "\n")).status == 204
+    said = engine.last.payload
+    assert isinstance(said, MessageAcknowledged)
+    assert (said.ack, said.text, said.message) == ("AR", "no such patient", ack)
+
+
+@pytest.mark.parametrize("version", ["2.3", "2.5.1", "2.8"])
+def test_an_acknowledgement_that_is_written_for_the_agent_says_what_it_said(version: str) -> None:
+    engine = Interface()
+    engine.arrive(message=results("IN-1", version=version), invalid=True)
+    assert engine.ask("POST", "/hl7/inbox/1/ack", code="AE", text="no such patient & no order").status == 204
+    said = engine.last.payload
+    assert isinstance(said, MessageAcknowledged)
+    assert (said.ack, said.text) == ("AE", "no such patient & no order")
+    assert read_ack(parse(said.message)).control_id == "IN-1"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "query", "status", "code"),
+    [
+        ("1", f"{head('X1', 'ACK')}\rMSA|AA|IN-2\r", {}, 409, "another_message"),
+        ("1", f"{head('X1', 'ACK')}\rMSA|AA\r", {}, 409, "another_message"),
+        ("1", f"{head('X1', 'ACK')}\rMSA|OK|IN-1\r", {}, 400, "bad_code"),
+        ("1", f"{head('X1', 'ACK')}\r", {}, 400, "not_an_ack"),
+        ("1", "fine, thank you", {}, 400, "not_hl7"),
+        ("1", "", {"code": "OK"}, 400, "bad_code"),
+        ("3", "", {}, 404, "no_such_message"),
+        ("x", "", {}, 404, "no_such_message"),
+        ("2", "", {"code": "AE"}, 409, "acknowledged"),
+    ],
+)
+def test_what_acknowledges_nothing_is_refused(
+    path: str, body: str, query: dict[str, str], status: int, code: str
+) -> None:
+    engine = filled()
+    engine.ask("POST", "/hl7/inbox/2/ack")
+    before = engine.state.dump()
+    reply = engine.ask("POST", f"/hl7/inbox/{path}/ack", body, **query)
+    assert (reply.status, code.encode() in reply.body) == (status, True), reply.body
+    assert engine.state.dump() == before
+
+
+def test_the_same_acknowledgement_again_changes_nothing() -> None:
+    engine = filled()
+    for _ in range(2):
+        assert engine.ask("POST", "/hl7/inbox/1/ack", code="AE").status == 204
+    assert engine.kinds.count("hl7.message.acknowledged") == 1
+
+
+def test_an_acknowledgement_in_the_inbox_is_done_with_when_it_is_taken() -> None:
+    engine = Interface()
+    engine.send(admission("A1", accept="AL|AL"))
+    assert [entry["type"] for entry in engine.inbox()] == ["ACK^A01"]
+    engine.ask("GET", "/hl7/inbox/1")
+    assert engine.inbox() == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ('{"port": 7654}', 204),
+        ('{"host": "localhost", "port": 7654}', 204),
+        ('{"host": "::1", "port": 7654}', 204),
+        ('{"host": "127.9.9.9", "port": 7654}', 204),
+        ('{"host": "10.0.0.1", "port": 7654}', 400),
+        ('{"host": "lab.example", "port": 7654}', 400),
+        ('{"port": 0}', 400),
+        ('{"port": "7654"}', 400),
+        ("{}", 400),
+        ("nonsense", 400),
+    ],
+)
+def test_an_agent_says_where_it_listens_and_the_log_does_not(body: str, status: int) -> None:
+    engine = Interface()
+    assert engine.ask("PUT", "/hl7/listener", body).status == status
+    links = engine.rig.playground.sandboxes[engine.rig.name].links
+    assert bool(links) is engine.state.listening is (status == 204)
+    assert b"7654" not in b"".join(engine.rig.lines)
+    assert engine.ask("DELETE", "/hl7/listener").status == 204
+    assert not links
+    assert not engine.state.listening

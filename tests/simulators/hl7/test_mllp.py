@@ -1,0 +1,293 @@
+"""MLLP: whose a message is, what comes back, and what faults, limits and the end of a run make of it."""
+
+import subprocess
+import threading
+import time
+
+import pytest
+
+from clerkship.faults.drip import Drip
+from clerkship.faults.drop import Drop
+from clerkship.faults.duplicate import Duplicate
+from clerkship.faults.error import Error
+from clerkship.faults.expired import Expired
+from clerkship.faults.latency import Latency
+from clerkship.faults.truncated import Truncated
+from clerkship.playground import gateway as gate
+from tests.simulators.hl7.feed import BODIES, START, Feed, Wire, framed, message, said, until
+
+
+@pytest.mark.parametrize("type", BODIES)
+def test_a_message_is_taken_and_acknowledged(feed: Feed, type: str) -> None:
+    lab = feed.lab()
+    ack = lab.ask(type=type, control_id="C1")
+    assert said(ack) == ("AA", "C1"), ack.render
+    assert ack.value("MSH.4") == lab.facility
+    assert lab.kinds() == [f"hl7.{type[:3].lower()}.sent"]
+    assert lab.facility not in lab.playground.log.data().decode()
+
+
+def test_one_port_is_for_all_and_msh_6_says_for_whom(feed: Feed) -> None:
+    labs = [feed.lab() for _ in range(3)]
+    assert len({lab.told["port"] for lab in labs}) == 1
+    with labs[0].connect() as wire:  # one connection may carry messages for several
+        for number, lab in enumerate([*labs, *labs]):
+            assert said(wire.ask(message(lab.facility, control_id=str(number)))) == ("AA", str(number))
+        lower = message(labs[0].facility.lower() + "^1.2.3^ISO", control_id="low")
+        assert said(wire.ask(lower)) == ("AA", "low")
+    assert [len(lab.kinds()) for lab in labs] == [3, 2, 2]
+
+
+@pytest.mark.parametrize("prefix", [b"\xef\xbb\xbf", b"\r\n", b" "])
+def test_what_stands_before_a_message_does_not_hide_whose_it_is(feed: Feed, prefix: bytes) -> None:
+    lab = feed.lab()
+    assert said(lab.ask(prefix + message(lab.facility)))[0] == "AA"
+
+
+def test_utf_16_and_other_delimiters_are_read(feed: Feed) -> None:
+    lab = feed.lab()
+    text = message(lab.facility, control_id="U").decode()
+    assert said(lab.ask(text.encode("utf-16")))[1] == "U"
+    other = text.replace("|", "!").replace("^", "$")
+    assert said(lab.ask(other.replace("!U!", "!D!").encode())) == ("AA", "D")
+
+
+def test_a_batch_is_for_whom_its_header_or_its_first_message_names(feed: Feed) -> None:
+    lab = feed.lab()
+    one, two = (message(lab.facility, control_id=number) for number in ("1", "2"))
+    for header in (rf"FHS|^~\&|AGENT|CLINIC|LAB|{lab.facility}", r"FHS|^~\&|AGENT|CLINIC"):
+        batch = f"{header}\rBHS|^~\\&|AGENT|CLINIC\r".encode() + one + two + b"BTS|2\rFTS|1\r"
+        with lab.connect() as wire:
+            wire.send(framed(batch))
+            data = wire.frame() or b""
+        assert data.count(b"MSA|AA|") == 2, data
+    assert lab.kinds() == ["hl7.oru.sent"] * 2 + ["hl7.message.repeated"] * 2
+
+
+def test_nobodys_message_is_rejected_by_the_line_and_taken_down_nowhere(feed: Feed) -> None:
+    lab = feed.lab()
+    with lab.connect() as wire:
+        for facility in ("NOBODY", "", "CLERKSHIP"):
+            ack = wire.ask(message(facility, control_id="7"))
+            assert said(ack) == ("AR", "7")
+            assert ack.value("ERR.2") == "MSH^1^6"
+            assert ack.value("ERR.3.1") == "103"
+        assert "NOBODY" in (wire.ask(message("NOBODY")).value("ERR.8") or "")
+        assert said(wire.ask(message(lab.facility)))[0] == "AA"  # the connection is as good as before
+    assert lab.kinds() == ["hl7.oru.sent"]
+
+
+def test_who_asks_for_no_answer_or_for_a_commit_gets_that_from_the_line_too(feed: Feed) -> None:
+    lab = feed.lab()
+    head, _, rest = message("NOBODY").decode().partition("\r")
+    with lab.connect() as wire:
+        wire.send(framed(f"{head}|||NE|NE\r{rest}".encode()))  # nothing comes back
+        assert said(wire.ask(f"{head}|||AL|NE\r{rest}".replace("|1|P|", "|2|P|").encode())) == ("CR", "2")
+        assert said(wire.ask(f"{head}|||NE|AL\r{rest}".replace("|1|P|", "|3|P|").encode())) == ("AR", "3")
+
+
+def test_who_wants_no_answer_gets_none(feed: Feed) -> None:
+    lab = feed.lab()
+    head, _, rest = message(lab.facility).decode().partition("\r")
+    with lab.connect() as wire:
+        wire.send(framed(f"{head}|||NE|NE\r{rest}".encode()))
+        assert said(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
+    assert lab.kinds() == ["hl7.oru.sent"] * 2
+
+
+def test_frames_sent_all_at_once_are_answered_in_order(feed: Feed) -> None:
+    lab = feed.lab()
+    with lab.connect() as wire:
+        threading.Thread(
+            target=wire.send,
+            args=(b"".join(framed(message(lab.facility, control_id=str(n))) for n in range(500)),),
+        ).start()
+        assert [said(wire.answer()) for _ in range(500)] == [("AA", str(n)) for n in range(500)]
+
+
+def test_a_frame_may_come_byte_by_byte(feed: Feed) -> None:
+    lab = feed.lab()
+    with lab.connect() as wire:
+        for byte in framed(message(lab.facility, control_id="B")):
+            wire.send(bytes([byte]))
+        assert said(wire.answer()) == ("AA", "B")
+
+
+def test_over_the_line_the_log_is_as_over_http(feed: Feed) -> None:
+    line, http = feed.lab(), feed.lab()
+    for type in BODIES:
+        line.ask(type=type, control_id=type[:7])
+        http.handle.send(message(http.facility, type, type[:7]).decode())
+    assert line.playground.log.data() == http.playground.log.data()
+
+
+# A port of its own.
+
+
+def test_a_port_of_its_own_takes_any_facility_and_closes_with_the_run(feed: Feed) -> None:
+    own, shared = feed.lab(own_port=True), feed.lab()
+    assert own.told["port"] != shared.told["port"]
+    assert own.told == own.told
+    with own.connect() as wire:
+        for number, facility in enumerate((own.facility, "WHATEVER", "", shared.facility)):
+            assert said(wire.ask(message(facility, control_id=str(number)))) == ("AA", str(number))
+        assert shared.kinds() == []
+        port = own.told["port"]
+        own.end()
+        assert wire.frame() is None
+    with pytest.raises(ConnectionRefusedError):
+        Wire(port)
+    assert said(shared.ask()) == ("AA", "1")
+
+
+def test_a_port_of_its_own_is_also_answered_at_once(feed: Feed) -> None:
+    lab = feed.lab(own_port=True)
+    with lab.connect() as wire:
+        began = time.monotonic()
+        for number in range(20):
+            wire.ask(message("X", control_id=str(number)))
+        assert time.monotonic() - began < 0.6  # 40 ms each, if small packets were held back
+
+
+# Faults.
+
+
+def test_a_service_that_is_down_rejects_with_its_reason(feed: Feed) -> None:
+    lab = feed.lab()
+    lab.playground.inject(Error(sandbox="lab", times=1))
+    with lab.connect() as wire:
+        ack = wire.ask(message(lab.facility, control_id="9"))
+        assert said(ack) == ("AR", "9")
+        assert ack.value("ERR.3.1") == "207"
+        assert "(503)" in (ack.value("ERR.8") or "")
+        assert said(wire.ask(message(lab.facility, control_id="9"))) == ("AA", "9")
+    assert lab.kinds() == ["fault.injected", "hl7.oru.sent"]
+
+
+def test_an_expired_credential_rejects(feed: Feed) -> None:
+    lab = feed.lab()
+    lab.playground.inject(Expired(sandbox="lab", times=1))
+    ack = lab.ask()
+    assert said(ack) == ("AR", "1")
+    assert "(401)" in (ack.value("ERR.8") or "")
+
+
+def test_a_lost_answer_breaks_the_connection(feed: Feed) -> None:
+    lab = feed.lab()
+    lab.playground.inject(Drop.model_validate({"sandbox": "lab", "times": 1}))
+    with lab.connect() as wire:
+        wire.send(framed(message(lab.facility)))
+        assert wire.frame() is None
+        assert wire.rest == b""
+    assert said(lab.ask(control_id="2")) == ("AA", "2")
+
+
+def test_a_truncated_answer_is_a_frame_without_an_end(feed: Feed) -> None:
+    lab = feed.lab()
+    lab.playground.inject(Truncated(sandbox="lab", times=1, keep=20))
+    with lab.connect() as wire:
+        wire.send(framed(message(lab.facility)))
+        assert wire.frame() is None
+        assert wire.rest[:5] == START + b"MSH|"
+        assert len(wire.rest) == 21
+    assert lab.kinds() == ["hl7.oru.sent", "fault.injected"]
+
+
+def test_an_answer_that_drips_comes_whole_in_the_end(feed: Feed) -> None:
+    lab = feed.lab(time="paced")
+    lab.playground.inject(Drip.model_validate({"sandbox": "lab", "over": "0.2s", "pieces": 10, "times": 1}))
+    with lab.connect() as wire:
+        began = time.monotonic()
+        assert said(wire.ask(message(lab.facility))) == ("AA", "1")
+        assert time.monotonic() - began >= 0.15
+
+
+def test_a_delay_holds_up_nobody_else(feed: Feed) -> None:
+    slow, quick = feed.lab(time="paced"), feed.lab()
+    slow.playground.inject(Latency.model_validate({"sandbox": "lab", "by": "0.5s", "times": 1}))
+    with slow.connect() as one, quick.connect() as other:
+        one.send(framed(message(slow.facility)))
+        began = time.monotonic()
+        for number in range(20):
+            assert said(other.ask(message(quick.facility, control_id=str(number))))[0] == "AA"
+        assert time.monotonic() - began < 0.4
+        assert said(one.answer()) == ("AA", "1")
+        assert time.monotonic() - began >= 0.4
+
+
+def test_a_doubled_message_is_a_repetition(feed: Feed) -> None:
+    lab = feed.lab()
+    lab.playground.inject(Duplicate(sandbox="lab", times=1))
+    assert said(lab.ask()) == ("AA", "1")
+    assert lab.kinds() == ["hl7.oru.sent", "fault.injected", "hl7.message.repeated"]
+
+
+# Ends.
+
+
+def test_a_run_that_is_over_is_no_facility_any_more(feed: Feed) -> None:
+    lab, other = feed.lab(), feed.lab()
+    with lab.connect() as wire:
+        assert said(wire.ask(message(lab.facility))) == ("AA", "1")
+        facility = lab.facility
+        lab.end()
+        ack = wire.ask(message(facility, control_id="2"))
+        assert said(ack) == ("AR", "2")
+        assert "its run is over" in (ack.value("ERR.8") or "")
+        assert said(wire.ask(message(other.facility, control_id="3"))) == ("AA", "3")
+    assert lab.kinds() == ["hl7.oru.sent"]
+
+
+def test_a_log_that_is_full_rejects(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "MOST_EVENTS", 2)
+    lab = feed.lab()
+    for number in range(3):
+        assert said(lab.ask(control_id=str(number)))[0] == "AA"
+    ack = lab.ask(control_id="full")
+    assert said(ack) == ("AR", "full")
+    assert "log is full" in (ack.value("ERR.8") or "")
+
+
+def test_a_simulator_that_breaks_rejects_and_the_line_goes_on(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab, other = feed.lab(), feed.lab()
+    monkeypatch.setattr(type(lab.playground.sandboxes["lab"].state), "receive", lambda *_: 1 / 0)
+    assert said(lab.ask()) == ("AR", "1")
+    monkeypatch.undo()
+    assert lab.playground.broken is not None
+    assert said(other.ask()) == ("AA", "1")
+
+
+def test_when_the_line_closes_so_do_its_connections(feed: Feed) -> None:
+    lab = feed.lab()
+    with lab.connect() as wire, lab.connect() as half:
+        wire.ask(message(lab.facility))
+        half.send(START + b"MSH|")
+        feed.lines.close()
+        assert wire.frame() is None
+        assert half.frame() is None
+
+
+def test_the_example_can_be_pasted(feed: Feed) -> None:
+    lab = feed.lab()
+    told = lab.told
+    done = subprocess.run(feed.line.example(told), shell=True, capture_output=True, text=True, timeout=20, check=True)
+    assert "MSA|AA|1" in done.stdout
+    assert lab.kinds() == ["hl7.adt.sent"]
+
+
+def test_playgrounds_that_come_and_go_leave_nothing_behind(feed: Feed) -> None:
+    for _ in range(100):
+        lab = feed.lab(own_port=True)
+        assert said(lab.ask()) == ("AA", "1")
+        lab.end()
+    until(lambda: not feed.line._own and set(feed.line.connections) == {""})
+    assert feed.line.couriers == {}
+
+
+def test_a_half_closed_connection_is_answered_and_then_closed(feed: Feed) -> None:
+    lab = feed.lab()
+    with lab.connect() as wire:
+        wire.send(framed(message(lab.facility, control_id="1")) + framed(message(lab.facility, control_id="2")))
+        wire.socket.shutdown(1)
+        assert [said(wire.answer()) for _ in range(2)] == [("AA", "1"), ("AA", "2")]
+        assert wire.frame() is None

@@ -1,0 +1,293 @@
+"""MLLP against those who do it wrong, or mean ill: a protocol's own no, in bounded time and memory, and nobody else
+notices."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from clerkship.simulators.hl7.mllp_connection import MOST_NOISE, Limits
+from tests.simulators.hl7.feed import END, START, Feed, Lab, Wire, framed, message, said, until
+
+PIECE = b"A" * 1_000_000
+
+
+@pytest.fixture
+def strict() -> Iterator[Feed]:
+    """A feed whose limits can be reached."""
+    made = Feed(Limits(idle=0.6, frame=0.4, connections=20))
+    yield made
+    made.close()
+
+
+def memory() -> int:
+    """Bytes of this process that are in memory."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * 4096
+
+
+def still_serves(lab: Lab, control_id: str = "after") -> None:
+    assert said(lab.ask(control_id=control_id)) == ("AA", control_id)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\r",
+        b"hello",
+        b"MSH",
+        b"MSH|",
+        b"MSH||||||",
+        b"PID|1||1",
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"\x00\xff\xfe\x80" * 100,
+        bytes(number for number in range(256) if number not in (0x0B, 0x1C)) * 40,
+        b"\xff\xfe",
+        "MSH".encode("utf-16"),
+    ],
+)
+def test_what_is_no_message_is_rejected_and_the_connection_closed(feed: Feed, data: bytes) -> None:
+    lab = feed.lab()
+    with lab.connect() as wire:
+        ack = wire.ask(data)
+        assert ack.value("MSA.1") == "AR"
+        assert "MSH" in (ack.value("ERR.8") or "")
+        assert wire.frame() is None
+    assert lab.kinds() == []
+    still_serves(lab)
+
+
+def test_an_msh_that_says_next_to_nothing_can_still_be_answered(feed: Feed) -> None:
+    lab = feed.lab()
+    with lab.connect() as wire:
+        for data in (b"MSH|^~\\&", b"MSH|^~\\&|||||||||", b"MSH|^", b"MSH|^~\\&|A|B|C"):
+            assert said(wire.ask(data)) == ("AR", "")
+        assert said(wire.ask(message(lab.facility))) == ("AA", "1")
+    assert lab.kinds() == ["hl7.oru.sent"]
+
+
+def test_a_message_that_begins_well_and_goes_on_as_garbage_is_the_sandboxs_to_refuse(feed: Feed) -> None:
+    lab = feed.lab()
+    head = message(lab.facility).split(b"\r")[0]
+    with lab.connect() as wire:
+        for noise in (b"\x00\x01\x02\r\xff\xfe|||", b"P" * 60_000, b"|" * 60_000):
+            assert (wire.ask(head + b"\r" + noise).value("MSA.1")) == "AE"
+        assert said(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
+
+
+def test_bytes_outside_of_frames_are_passed_over_but_not_for_ever(feed: Feed) -> None:
+    lab = feed.lab()
+    with lab.connect() as wire:
+        wire.send(
+            b"noise\r\n" + framed(message(lab.facility)) + b"\n\n" + framed(message(lab.facility, control_id="2"))
+        )
+        assert [said(wire.answer()) for _ in range(2)] == [("AA", "1"), ("AA", "2")]
+        wire.send(b"x" * (MOST_NOISE + 1))
+        assert "not MLLP" in (wire.answer().value("ERR.8") or "")
+        assert wire.frame() is None
+
+
+def test_a_frame_that_is_begun_anew_is_forgotten(feed: Feed) -> None:
+    lab = feed.lab()
+    with lab.connect() as wire:
+        wire.send(START + message(lab.facility, control_id="1")[:90])
+        assert said(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
+    assert len(lab.kinds()) == 1
+
+
+def test_a_frame_without_an_end_is_told_so_when_its_sender_has_done(feed: Feed) -> None:
+    lab = feed.lab()
+    for ending in (b"", b"\r"):
+        with lab.connect() as wire:
+            wire.send(START + message(lab.facility, control_id="1") + ending)
+            wire.socket.shutdown(socket.SHUT_WR)
+            ack = wire.answer()
+            assert said(ack) == ("AR", "1")
+            assert "not ended" in (ack.value("ERR.8") or "")
+            assert wire.frame() is None
+    assert lab.kinds() == []
+
+
+def test_a_carriage_return_that_is_missing_at_the_end_is_not_missed(feed: Feed) -> None:
+    lab = feed.lab()
+    with lab.connect() as wire:
+        wire.send(START + message(lab.facility) + END[:1])
+        assert said(wire.answer()) == ("AA", "1")
+
+
+def test_who_hangs_up_in_the_middle_is_forgotten(feed: Feed) -> None:
+    lab = feed.lab()
+    for cut in (1, 3, 50, 200):
+        with lab.connect() as wire:
+            wire.send(framed(message(lab.facility))[:cut])
+    still_serves(lab)
+    until(lambda: not feed.line.connections[""])
+    assert lab.kinds() == ["hl7.oru.sent"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "error"),
+    [
+        ((b"|2.5.1\r", b"|1.7\r"), "AR", "203"),
+        ((b"|2.5.1\r", b"|3.0\r"), "AR", "203"),
+        ((b"ORU^R01^ORU_R01", b"XXX^Y01"), "AR", "200"),
+        ((b"|1|P|", b"||P|"), "AR", "101"),
+    ],
+)
+def test_what_is_not_supported_is_rejected(feed: Feed, change: tuple[bytes, bytes], code: str, error: str) -> None:
+    lab = feed.lab()
+    ack = lab.ask(message(lab.facility).replace(*change))
+    assert (ack.value("MSA.1"), ack.value("ERR.3.1")) == (code, error)
+    assert lab.kinds() == ["hl7.message.refused"]
+
+
+def test_segments_in_the_wrong_order_are_an_error(feed: Feed) -> None:
+    lab = feed.lab()
+    head, pid, obr, *rest = message(lab.facility).split(b"\r")
+    ack = lab.ask(b"\r".join([head, obr, pid, *rest]))
+    assert (ack.value("MSA.1"), ack.value("ERR.3.1")) == ("AE", "100")
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_message_of_fifty_megabytes_is_rejected_and_not_kept(feed: Feed, known: bool) -> None:
+    lab, other = feed.lab(), feed.lab()
+    head = message(lab.facility if known else "NOBODY", control_id="BIG")
+    still_serves(lab)  # what is loaded once is loaded
+    before = memory()
+    with lab.connect() as wire:
+        wire.send(START + head + b"OBX|6|TX|1^x||")
+        most = before
+        for _ in range(50):
+            wire.send(PIECE)
+            most = max(most, memory())
+        wire.send(b"\r" + END)
+        ack = wire.answer()
+        assert said(ack) == ("AR", "BIG")
+        assert not known or "5000000 bytes" in (ack.value("ERR.8") or "")
+        assert said(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")  # the connection goes on
+    assert most - before < 30_000_000
+    still_serves(other)
+    refused = lab.payloads("hl7.message.refused")
+    assert len(refused) == known
+    assert lab.playground.log.size < 100_000
+
+
+def test_the_limit_is_each_sandboxs_own(feed: Feed) -> None:
+    small, large = feed.lab(max_message=2000), feed.lab(max_message=20_000_000, strict=False)
+    note = b"NTE|1||" + b"A" * 100_000 + b"\r"
+    ack = small.ask(message(small.facility) + note)
+    assert said(ack) == ("AR", "1")
+    assert "2000 bytes" in (ack.value("ERR.8") or "")
+    assert said(large.ask(message(large.facility) + note * 150)) == ("AA", "1")
+
+
+def test_a_frame_that_drips_is_given_up(strict: Feed) -> None:
+    lab = strict.lab()
+    with lab.connect() as slow, lab.connect() as quick:
+        began = time.monotonic()
+        slow.socket.settimeout(0.01)
+        data = iter(framed(message(lab.facility) * 100))
+        while time.monotonic() - began < 5:
+            try:
+                slow.send(bytes([next(data)]))
+                if not slow.socket.recv(1):
+                    break
+            except TimeoutError:
+                quick.ask(message(lab.facility))
+            except OSError:
+                break
+        assert 0.3 < time.monotonic() - began < 3
+    assert set(lab.kinds()) == {"hl7.oru.sent", "hl7.message.repeated"}
+
+
+def test_who_says_nothing_for_long_is_let_go(strict: Feed) -> None:
+    lab = strict.lab()
+    with lab.connect() as wire, lab.connect() as silent:
+        began = time.monotonic()
+        wire.ask(message(lab.facility))
+        assert silent.frame() is None
+        assert wire.frame() is None
+        assert 0.5 < time.monotonic() - began < 3
+
+
+def test_one_connection_too_many_is_told_so(strict: Feed) -> None:
+    lab = strict.lab()
+    with ExitStack() as stack:
+        wires = [stack.enter_context(lab.connect()) for _ in range(20)]
+        for number, wire in enumerate(wires):
+            assert said(wire.ask(message(lab.facility, control_id=str(number))))[0] == "AA"
+        extra = stack.enter_context(lab.connect())
+        extra.send(framed(message(lab.facility, control_id="extra")))
+        assert "20 connections" in (extra.answer().value("ERR.8") or "")
+        assert extra.frame() is None
+        assert said(wires[0].ask(message(lab.facility, control_id="0")))[0] == "AA"
+    until(lambda: not strict.line.connections[""])
+    still_serves(lab)
+
+
+def test_five_hundred_connections_at_once_each_get_their_answer(feed: Feed) -> None:
+    labs = [feed.lab() for _ in range(5)]
+    with ExitStack() as stack:
+        wires = [stack.enter_context(labs[number % 5].connect()) for number in range(500)]
+        for number, wire in enumerate(wires):
+            wire.send(framed(message(labs[number % 5].facility, control_id=str(number))))
+        answers = [said(wire.answer()) for wire in wires]
+    assert answers == [("AA", str(number)) for number in range(500)]
+    assert [len(lab.kinds()) for lab in labs] == [100] * 5
+
+
+def test_who_never_reads_the_answers_is_stopped_and_then_let_go(strict: Feed) -> None:
+    lab, other = strict.lab(), strict.lab()
+    flood = framed(message("NOBODY")) * 100_000
+    before = memory()
+    with lab.connect() as deaf, pytest.raises((TimeoutError, ConnectionError)):
+        deaf.send(flood)
+    assert memory() - before < 30_000_000
+    still_serves(other)
+    until(lambda: not strict.line.connections[""])
+
+
+def test_others_are_served_while_one_playground_is_flooded(feed: Feed) -> None:
+    flooded, other = feed.lab(), feed.lab()
+    over = threading.Event()
+    sent = threading.Semaphore(0)
+
+    def flood(number: int) -> None:
+        with flooded.connect() as wire:
+            count = 0
+            while not over.is_set():
+                wire.ask(message(flooded.facility, control_id=f"{number}-{count}"))
+                count += 1
+                sent.release()
+
+    flooding = [threading.Thread(target=flood, args=(number,)) for number in range(8)]
+    for thread in flooding:
+        thread.start()
+    slowest = 0.0
+    with other.connect() as wire:
+        for number in range(50):
+            sent.acquire(timeout=10)
+            began = time.monotonic()
+            assert said(wire.ask(message(other.facility, control_id=str(number))))[0] == "AA"
+            slowest = max(slowest, time.monotonic() - began)
+    over.set()
+    for thread in flooding:
+        thread.join(10)
+    assert slowest < 1.0
+    assert len(other.kinds()) == 50
+
+
+def test_garbage_on_many_connections_at_once_leaves_the_line_as_it_was(feed: Feed) -> None:
+    lab = feed.lab()
+    with ExitStack() as stack:
+        wires: list[Wire] = [stack.enter_context(lab.connect()) for _ in range(100)]
+        for number, wire in enumerate(wires):
+            wire.send(bytes((number * step) % 256 for step in range(5000)))
+        still_serves(lab)
+    until(lambda: not feed.line.connections[""])
+    assert lab.kinds() == ["hl7.oru.sent"]

@@ -1,0 +1,227 @@
+"""What an agent sends: taken, refused, repeated; acknowledged in original and enhanced mode, alone and in batches."""
+
+import re
+
+import orjson
+import pytest
+
+from clerkship.hl7.ack import read_ack
+from clerkship.hl7.message import parse
+from clerkship.hl7.stream import split
+from tests.simulators.hl7.interface import Interface, admission, head, results
+
+
+def test_a_message_that_is_taken_is_answered_with_its_control_id() -> None:
+    engine = Interface()
+    reply = engine.post(admission("A1"))
+    assert (reply.status, reply.media) == (200, "application/hl7-v2; charset=utf-8")
+    ack = parse(reply.body)
+    assert (ack.type, ack.value("MSA.1"), ack.value("MSA.2")) == ("ACK", "AA", "A1")
+    assert [ack.value(f"MSH.{n}") for n in (3, 4, 5, 6)] == ["LAB", "CLERKSHIP", "EHR", "CLINIC"]
+    assert engine.kinds == ["hl7.adt.sent"]
+    assert engine.last.payload.model_dump() == {
+        "control_id": "A1",
+        "trigger": "A01",
+        "ack": "AA",
+        "message": admission("A1"),
+    }
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_line_ends_and_a_byte_order_mark_make_no_difference(ends: str, start: str) -> None:
+    engine = Interface()
+    assert engine.send(start + admission("A1").replace("\r", ends)).code == "AA"
+    assert engine.state.sent[0].text == admission("A1")
+
+
+@pytest.mark.parametrize(
+    ("message", "ack", "code", "kind"),
+    [
+        (results("R1").replace("ORU^R01^ORU_R01", "QRY^A19"), "AR", "200", "hl7.message.refused"),
+        (results("R1").replace("ORU^R01^ORU_R01", "ORU^R99"), "AR", "201", "hl7.message.refused"),
+        (results("R1", version="1.9"), "AR", "203", "hl7.message.refused"),
+        (results(""), "AR", "101", "hl7.message.refused"),
+        (results("R1").replace("4711^^^CLINIC^MR", ""), "AE", "101", "hl7.message.refused"),
+        (results("R1").replace("OBR|", "ZZZ|"), "AE", "100", "hl7.message.refused"),
+        (results("R1") + "ZPI|mine\r", "AA", "", "hl7.oru.sent"),
+    ],
+)
+def test_what_is_wrong_is_told_by_code(message: str, ack: str, code: str, kind: str) -> None:
+    engine = Interface()
+    said = engine.send(message)
+    assert said.code == ack
+    assert code in [error.code for error in said.errors] if code else not said.errors
+    assert engine.kinds == [kind]
+    assert said.control_id == engine.last.payload.model_dump()["control_id"]
+
+
+def test_an_engine_that_is_not_strict_takes_what_it_can_read() -> None:
+    engine = Interface(strict=False)
+    assert engine.send(results("R1", version="1.9").replace("4711^^^CLINIC^MR", "")).code == "AA"
+    assert engine.send(head("R2", "ORU^R01")).code == "AA"
+    assert engine.send(head("", "ORU^R01")).code == "AR"
+    assert engine.send(head("R3", "QRY^A19")).code == "AR"
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff\x00\xfe", b"hello", b"MSH", b"MSHabcdef", b"{}", "PID|1\r"])
+def test_what_is_no_message_is_refused_by_http(body: bytes) -> None:
+    engine = Interface()
+    reply = engine.post(body)
+    assert reply.status == 400
+    assert orjson.loads(reply.body)["error"]["code"] == "not_hl7"
+    assert engine.kinds == ["sandbox.refused"]
+
+
+def test_what_is_too_large_is_rejected_and_only_its_head_kept() -> None:
+    engine = Interface(max_message=1000)
+    said = engine.send(results("R1", *["4.2"] * 30))
+    assert (said.code, said.control_id) == ("AR", "R1")
+    assert "1000 bytes" in said.errors[0].text
+    assert engine.state.sent[0].text.count("\r") == 1
+    reply = engine.post(results("R2"), {"x-clerkship-size": "52000000"})  # a line that let go of its end
+    assert read_ack(parse(reply.body)).code == "AR"
+
+
+def test_the_same_message_again_is_answered_and_not_taken_again() -> None:
+    engine = Interface()
+    for _ in range(3):
+        assert engine.send(admission("A1")).code == "AA"
+    assert engine.kinds == ["hl7.adt.sent", "hl7.message.repeated", "hl7.message.repeated"]
+    assert len(engine.state.sent) == 1
+    said = engine.send(admission("A1", name="Silva^Eva"))
+    assert (said.code, said.errors[0].code) == ("AE", "205")
+    assert engine.send(admission("A1", name="Silva^Eva").replace("|EHR|", "|OTHER|")).code == "AA"  # its own ids
+
+
+def test_a_message_that_was_refused_may_be_corrected_under_its_control_id() -> None:
+    engine = Interface()
+    assert engine.send(admission("A1").replace("4711^^^CLINIC^MR", "")).code == "AE"
+    assert engine.send(admission("A1")).code == "AA"
+
+
+GOOD, BAD, FOREIGN = admission("A1"), admission("A1").replace("4711^^^CLINIC^MR", ""), admission("A1", version="9")
+
+
+@pytest.mark.parametrize(
+    ("accept", "message", "now", "later"),
+    [
+        ("AL|AL", GOOD, "CA", "AA"),
+        ("AL|NE", GOOD, "CA", ""),
+        ("AL|SU", GOOD, "CA", "AA"),
+        ("AL|ER", GOOD, "CA", ""),
+        ("AL", GOOD, "CA", ""),
+        ("SU|AL", GOOD, "CA", "AA"),
+        ("ER|AL", GOOD, "", "AA"),
+        ("ER|NE", GOOD, "", ""),
+        ("NE|NE", GOOD, "", ""),
+        ("NE|AL", GOOD, "AA", ""),
+        ("|AL", GOOD, "AA", ""),
+        ("NE|ER", GOOD, "", ""),
+        ("AL|AL", BAD, "CE", ""),
+        ("ER|NE", BAD, "CE", ""),
+        ("SU|AL", BAD, "", "AE"),
+        ("SU|NE", BAD, "", ""),
+        ("NE|ER", BAD, "AE", ""),
+        ("NE|NE", BAD, "", ""),
+        ("AL|AL", FOREIGN, "CR", ""),
+        ("NE|AL", FOREIGN, "AR", ""),
+    ],
+)
+def test_in_enhanced_mode_the_sender_says_what_it_wants_to_hear(
+    accept: str, message: str, now: str, later: str
+) -> None:
+    engine = Interface()
+    first, _, rest = message.partition("\r")
+    reply = engine.post(f"{first}|||{accept}\r{rest}")
+    assert reply.status == (200 if now else 204)
+    if now:
+        said = read_ack(parse(reply.body))
+        assert (said.code, said.control_id) == (now, "A1")
+    waiting = engine.inbox()
+    assert [read_ack(parse(entry["message"])).code for entry in waiting] == ([later] if later else [])
+    if later:
+        assert engine.kinds[1] == "hl7.ack.arrived"
+        assert (waiting[0]["type"], engine.state.inbox["1"].message.value("MSA.2")) == ("ACK^A01", "A1")
+    engine.post(f"{first}|||{accept}\r{rest}")
+    assert len(engine.inbox()) == len(waiting) or message is not GOOD  # a repetition brings nothing new
+
+
+def test_a_batch_is_answered_with_a_batch_that_has_an_answer_for_each() -> None:
+    engine = Interface()
+    messages = admission("A1") + BAD.replace("A1", "A2") + results("R1")
+    body = f"{HEADERS}{messages}BTS|3\rFTS|1\r"
+    reply = engine.post(body)
+    answer = split(reply.body)
+    assert not answer.flaws
+    assert [segment.name for segment in answer.headers] == ["FHS", "BHS"]
+    assert [segment.text(12) for segment in answer.headers] == ["F-1", "B-1"]
+    assert [segment.text(6) for segment in answer.headers] == ["CLINIC", "CLINIC"]
+    said = [read_ack(parse(text)) for text in answer.messages]
+    assert [(each.code, each.control_id) for each in said] == [("AA", "A1"), ("AE", "A2"), ("AA", "R1")]
+    assert engine.kinds == ["hl7.adt.sent", "hl7.message.refused", "hl7.oru.sent"]
+
+
+HEADERS = "FHS|^~\\&|EHR|CLINIC|LAB|CLERKSHIP|20260302||||F-1\rBHS|^~\\&|EHR|CLINIC|LAB|CLERKSHIP|20260302||||B-1\r"
+
+
+def test_of_a_batch_that_is_broken_nothing_is_taken() -> None:
+    engine = Interface()
+    reply = engine.post(f"{HEADERS}{admission('A1')}{admission('A2')}BTS|3\rFTS|1\r")
+    said = [read_ack(parse(text)) for text in split(reply.body).messages]
+    assert [each.code for each in said] == ["AE", "AE"]
+    assert "BTS-1 says 3" in said[0].errors[0].text
+    assert not any(sent.taken for sent in engine.state.sent)
+
+
+def test_several_messages_without_a_batch_are_answered_one_after_another() -> None:
+    engine = Interface()
+    reply = engine.post(admission("A1") + results("R1") + admission("A2", accept="NE|NE"))
+    answer = split(reply.body)
+    assert not answer.batched
+    assert [read_ack(parse(text)).control_id for text in answer.messages] == ["A1", "R1"]
+    assert len(engine.state.sent) == 3
+
+
+@pytest.mark.parametrize("case", [str.upper, str.lower])
+def test_an_unguessable_facility_is_in_no_log_and_yet_in_the_answer(case: type[str]) -> None:
+    engine = Interface()
+    sandbox = engine.rig.playground.sandboxes[engine.rig.name]
+    sandbox.address = "Q7XK2M9PLW3ZT8VB4RNC"
+    written = str(case(sandbox.address))
+    reply = engine.post(admission("A1", to=written, name=f"{written}^Ada"))
+    assert parse(reply.body).value("MSH.4") == written
+    assert engine.send(BAD.replace("CLERKSHIP", written)).code == "AE"
+    engine.post(f"{written}\r{HEADERS}{admission('A2', to=written)}")
+    engine.post(f"{HEADERS.replace('CLERKSHIP', written)}{admission('A3', to=written)}BTS|1\rFTS|1\r")
+    engine.post(f"MSH{written}")
+    log = b"".join([*engine.rig.lines, *engine.rig.playground.log.blobs.values()]).lower()
+    assert written.lower().encode() not in log
+    assert b"|lab|clerkship|" in log
+    listed = engine.ask("GET", "/hl7/outbound").body
+    assert written.encode() not in listed
+
+
+def test_an_application_acknowledges_what_came_in_a_message_of_its_own() -> None:
+    engine = Interface()
+    engine.arrive(message=results("IN-1", accept="AL|AL"))
+    assert engine.ask("POST", "/hl7/inbox/1/ack", code="CA").status == 204
+    ack = f"{head('X1', 'ACK^R01^ACK')}\rMSA|AA|IN-1\r"
+    assert engine.post(ack).status == 204
+    assert [said.code for said in engine.state.inbox["1"].said] == ["CA", "AA"]
+    said = engine.send(f"{head('X2', 'ACK^R01^ACK')}\rMSA|AA|IN-9\r")
+    assert (said.code, said.errors[0].code) == ("AR", "204")
+    assert engine.send(f"{head('X3', 'ACK^R01^ACK')}\r").code == "AR"
+
+
+def test_what_was_sent_can_be_looked_at_and_leaves_no_trace() -> None:
+    engine = Interface()
+    engine.send(admission("A1"))
+    engine.send(BAD.replace("A1", "A2"))
+    events = len(engine.kinds)
+    one, other = orjson.loads(engine.ask("GET", "/hl7/outbound").body)["messages"]
+    assert (one["control_id"], one["type"], one["ack"], one["taken"]) == ("A1", "ADT^A01", "AA", True)
+    assert (other["control_id"], other["ack"], other["taken"]) == ("A2", "AE", False)
+    assert re.search(r"PID.3", other["reasons"][0])
+    assert len(engine.kinds) == events
+    assert engine.holds_by_its_log()
