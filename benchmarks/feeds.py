@@ -1,6 +1,6 @@
 """Both feeds beside what is there already: MLLP beside the server of `hl7`, SFTP beside OpenSSH's. Prints two tables.
 
-    python -m benchmarks.feeds [--quick]
+python -m benchmarks.feeds [--quick]
 """
 
 import argparse

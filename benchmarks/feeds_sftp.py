@@ -268,7 +268,9 @@ def table(found: list[Measured]) -> str:
     for work, mine, theirs in found:
         beside = "not here" if theirs is None else _rate(work, theirs)
         ratio = "" if theirs is None else f"{theirs / mine:.2f}"
-        lines.append(f"| {work.name} | {_rate(work, mine)} | {beside} | {ratio} | {f'≥ {work.aim}' if work.aim else ''} |")
+        lines.append(
+            f"| {work.name} | {_rate(work, mine)} | {beside} | {ratio} | {f'≥ {work.aim}' if work.aim else ''} |"
+        )
     return "\n".join(lines)
 
 
