@@ -463,7 +463,8 @@ def _steps(catalog: Registered) -> str:
 
 A scenario is a list of steps, each a map with one key, `kind.verb`. They run in order before the agent starts; one with
 `at: +10m` runs while it works, in simulated time. A step that cannot be done makes the run errored: it is the author's
-mistake, not the agent's.
+mistake, not the agent's. What a step takes from a file beside the task's (`template`), or from a dataset (`dataset` and
+`file`), is read when the task is, and kept with the run.
 
 `fault.*` steps put a fault in the way of requests to come, through either door. They strike in the order they were put
 there, each by a chance of its own; one that answers instead of the sandbox leaves nothing for the rest. Every strike

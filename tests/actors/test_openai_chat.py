@@ -125,7 +125,12 @@ def test_a_conversation_keeps_its_history_and_its_own_sandbox_is_no_tool(bench: 
     assert seen[-1][0]["content"].startswith("Be brief.\n\nIt is ")
     assert [message["content"] for message in seen[-1] if message["role"] == "user"] == ["Hello", "Go on"]
     names = [tool["function"]["name"] for tool in json.loads(served.asked[0].body)["tools"]]
-    assert names == ["drop__list_files", "drop__read_file", "drop__write_file", "drop__delete_file"]
+    files, folders = ["list_files", "read_file", "write_file", "delete_file"], ["list", "make", "remove"]
+    assert names == [
+        *(f"drop__{name}" for name in files),
+        *(f"drop__{name}_folder" for name in folders),
+        "drop__rename",
+    ]
 
 
 @pytest.mark.parametrize(

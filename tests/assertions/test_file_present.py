@@ -223,9 +223,11 @@ def test_a_file_too_large_is_not_read(form: str) -> None:
 
 def test_a_file_of_very_many_parts_is_not_read() -> None:
     lines = b"MSH|^~\\&|\r" + b"a\r" * 500_001
-    story = Story().holds("drop", {"big": b"a,b\n" + b",\n" * 1_000_001, "lines": lines})
+    story = Story().holds("drop", {"big": b"a,b\n" + b",\n" * 1_000_001, "lines": lines, "wide": b"a," * 5_000_000})
     found = FilePresent.model_validate({"path": "big", "parse": "csv"}).check(story.evidence())
     assert "it has more than 2,000,000 cells" in found.detail
+    found = FilePresent.model_validate({"path": "wide", "parse": "csv"}).check(story.evidence())
+    assert "it has more than 10,000 columns" in found.detail
     found = FilePresent.model_validate({"path": "lines", "parse": "hl7"}).check(story.evidence())
     assert "it has more than 500,000 lines" in found.detail
 

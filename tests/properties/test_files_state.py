@@ -3,16 +3,27 @@
 from typing import Any
 
 import orjson
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from clerkship.conformance.rig import Rig
+from clerkship.events.event import Payload
 from clerkship.model.dataset import Dataset
+from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.playground import Playground, Room, replay
 from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators.files import SPEC
 from clerkship.simulators.files.config import FilesConfig
+from clerkship.simulators.files.events import (
+    FileDeleted,
+    FileRenamed,
+    FileStamped,
+    FileWritten,
+    FolderMade,
+    FolderRemoved,
+    FolderRenamed,
+)
 from clerkship.simulators.files.state import FilesState
 
 NAMES = st.sampled_from(["a", "a-b", "a b", "ä", "a\u0308", "A", "0"])
@@ -223,3 +234,27 @@ class FileDrop(RuleBasedStateMachine):
 
 FileDrop.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 TestFileDrop = FileDrop.TestCase
+
+
+EVENTS = st.one_of(
+    st.builds(FileWritten, path=PATHS, size=st.just(0), data=DATA, complete=st.booleans(), modified=st.none()),
+    st.builds(FileDeleted, path=PATHS),
+    st.builds(FileRenamed, path=PATHS, to=PATHS),
+    st.builds(FileStamped, path=PATHS, modified=st.just("2020-01-01T00:00:00+00:00")),
+    st.builds(FolderMade, path=PATHS),
+    st.builds(FolderRemoved, path=PATHS),
+    st.builds(FolderRenamed, path=PATHS, to=PATHS),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(EVENTS, max_size=25))
+def test_what_has_happened_is_taken_in_though_it_makes_no_sense(payloads: list[Payload]) -> None:
+    """A step is tried once more without what the agent did: then files are renamed that never came."""
+    room = Room(SPEC, FilesConfig(), SPEC.prepare([Dataset(name="base", type="files", files=BASE)]))
+    playground = Playground(Environment(name="x", simulators={"box": Simulator(kind="files")}), {"box": room}, "x")
+    for payload in payloads:
+        playground.emit("box", payload, "scenario")
+        playground.sandboxes["box"].state.dump()
+    rebuilt = replay({"box": room}, playground.log.events)["box"]
+    assert rebuilt.dump() == playground.sandboxes["box"].state.dump()

@@ -5,6 +5,7 @@ import csv
 import io
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -23,11 +24,13 @@ from clerkship.model.run import FieldCheck
 Form = Literal["json", "csv", "hl7", "text"]
 MOST_READ = 20_000_000
 """Bytes of a file that is looked into; a larger one is not read."""
+MOST_COLUMNS = 10_000
 MOST_CELLS = 2_000_000
 MOST_LINES = 500_000
 DELIMITERS = ",;\t|"
 ENCODINGS = ("utf-8", "utf-16", "utf-32", "ascii", "iso8859", "cp", "mac", "shift_jis", "euc", "gb", "big5", "koi8")
 """How the names of those begin that files are written in; Python knows others, which are none."""
+LONGEST_HEADER = 100_000
 LONGEST_REASON = 200
 _QUOTED = re.compile(r'"(?:[^"]|"")*"?')
 _CELL = re.compile(r"(?:rows)?\[(\d{1,7}|\*)\]\.(.+)|(?:rows\.)?(\d{1,7}|\*)\.(.+)", re.DOTALL)
@@ -175,12 +178,8 @@ def _read_csv(text: str) -> Table:
     rows: list[list[str]] = []
     cells = 0
     try:
-        columns = next(lines, [])
-        if not any(columns):
-            raise Unfit("not CSV: it has no header")
-        doubled = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
-        if doubled is not None:
-            raise Unfit(f"not CSV that can be looked into: its header has {doubled[:60]!r} twice")
+        columns = next(filter(None, lines), [])
+        _check_header(columns)
         for row in filter(None, lines):
             cells += len(row)
             if len(row) != len(columns):
@@ -194,9 +193,19 @@ def _read_csv(text: str) -> Table:
     return Table(columns, rows)
 
 
+def _check_header(columns: Sequence[str]) -> None:
+    if not any(columns):
+        raise Unfit("not CSV: it has no header")
+    if len(columns) > MOST_COLUMNS:
+        raise Unfit(f"too large to be looked into: it has more than {MOST_COLUMNS:,} columns")
+    doubled = next((name for name, times in Counter(columns).items() if times > 1), None)
+    if doubled is not None:
+        raise Unfit(f"not CSV that can be looked into: its header has {doubled[:60]!r} twice")
+
+
 def _delimiter(text: str) -> str:
     """Of comma, semicolon, tab and bar the one that the header has most of, outside of quotes."""
-    header = next((line for line in text[:100_000].splitlines() if line), "")
+    header = re.split(r"[\r\n]", text[:LONGEST_HEADER].lstrip("\r\n"), maxsplit=1)[0]
     bare = _QUOTED.sub("", header)
     return max(DELIMITERS, key=bare.count)
 

@@ -3,7 +3,6 @@
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from typing import Self
 
 from clerkship.model.dataset import Dataset
@@ -54,7 +53,7 @@ class Names:
     def after(self, name: str) -> Iterator[str]:
         """Those that come behind a name, which need not be here itself."""
         names = self.in_order()
-        return islice(names, bisect_right(names, name), None) if name else iter(names)
+        return _from(names, bisect_right(names, name)) if name else iter(names)
 
     def since(self, path: str) -> Iterator[str]:
         """Those that have something behind a path: a folder that it leads into is still one of them."""
@@ -62,11 +61,16 @@ class Names:
         if not slash:
             return self.after(path)
         names = self.in_order()
-        return islice(names, bisect_left(names, f"{folder}/"), None)
+        return _from(names, bisect_left(names, f"{folder}/"))
 
     def __len__(self) -> int:
         """How many there are."""
         return len(self._sorted) + len(self._added)
+
+
+def _from(names: Sequence[str], place: int) -> Iterator[str]:
+    """From a place on, without going over those before it."""
+    return (names[number] for number in range(place, len(names)))
 
 
 class Shelf(dict[str, bytes]):

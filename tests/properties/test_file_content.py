@@ -1,0 +1,54 @@
+"""Whatever is in a file, its criterion says how it is."""
+
+import csv
+import io
+from contextlib import suppress
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clerkship.simulators.files.assertions.file_present import FilePresent
+from clerkship.simulators.files.content import Form, Table, Unfit, read
+from tests.assertions.story import Story
+
+ANYTHING = st.one_of(
+    st.binary(max_size=200),
+    st.text(alphabet="ab\"'|^~\\&;,\t\r\n{}[]:019", max_size=200).map(str.encode),
+    st.text(alphabet="ab|^~\\&\r\n", max_size=200).map(lambda text: b"MSH|^~\\&|" + text.encode()),
+    st.text(max_size=50).map(lambda text: text.encode("utf-16", "surrogatepass")),
+)
+PATHS = {"json": "a.0.b", "csv": "[*].a", "hl7": "PID.3[*].1"}
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=10)
+
+
+@pytest.mark.parametrize("form", get_args(Form))
+@settings(max_examples=300, deadline=None)
+@given(data=ANYTHING)
+def test_a_file_is_read_or_said_to_be_something_else(form: Form, data: bytes) -> None:
+    with suppress(Unfit):
+        read(form, data)
+    args = {"path": "a", "parse": form, "fields": [{"path": PATHS[form], "expected": 5}] if form in PATHS else []}
+    found = FilePresent.model_validate(args).check(Story().holds("drop", {"a": data}).evidence())
+    assert found.detail
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        CELLS.filter(lambda name: name.strip() and not set(name) & set(",;\t|\n\r")),
+        min_size=2,
+        max_size=4,
+        unique=True,
+    ),
+    st.lists(st.lists(CELLS, min_size=4, max_size=4), max_size=4),
+    st.sampled_from(",;\t|"),
+)
+def test_a_table_that_was_written_is_read(columns: list[str], cells: list[list[str]], delimiter: str) -> None:
+    out = io.StringIO(newline="")
+    rows = [row[: len(columns)] for row in cells]
+    csv.writer(out, delimiter=delimiter).writerows([columns, *rows])
+    [table] = read("csv", out.getvalue().encode())
+    assert isinstance(table, Table)
+    assert (table.columns, table.rows) == ([name.removeprefix("\ufeff") for name in columns[:1]] + columns[1:], rows)
