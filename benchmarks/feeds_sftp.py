@@ -262,13 +262,16 @@ def measure(megabytes: int = 256, count: int = 1000, rounds: int = 5) -> list[Me
         return [Measured(*each) for each in zip(todo, mine, theirs, strict=True)]
 
 
-def report(found: list[Measured]) -> None:
-    """The table."""
-    print("| SFTP | ours | OpenSSH | ratio | aim |\n|---|---|---|---|---|")
+def table(found: list[Measured]) -> str:
+    """As it is printed."""
+    lines = ["| SFTP | ours | OpenSSH | times theirs | aim |", "|---|---|---|---|---|"]
     for work, mine, theirs in found:
         beside = "not here" if theirs is None else _rate(work, theirs)
         ratio = "" if theirs is None else f"{theirs / mine:.2f}"
-        print(f"| {work.name} | {_rate(work, mine)} | {beside} | {ratio} | {f'≥ {work.aim}' if work.aim else ''} |")
+        lines.append(
+            f"| {work.name} | {_rate(work, mine)} | {beside} | {ratio} | {f'≥ {work.aim}' if work.aim else ''} |"
+        )
+    return "\n".join(lines)
 
 
 def _rate(work: Work, seconds: float) -> str:
@@ -317,9 +320,9 @@ def main() -> None:
     if asked.serve:
         serve()
     elif asked.quick:
-        report(measure(16, 100, 1))
+        print(table(measure(16, 100, 1)))
     else:
-        report(measure(asked.megabytes, asked.files, asked.rounds))
+        print(table(measure(asked.megabytes, asked.files, asked.rounds)))
 
 
 if __name__ == "__main__":

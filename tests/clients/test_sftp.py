@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,7 @@ def test_it_keeps_times_and_does_not_mind_about_permissions(programs: Programs) 
     written, stamped = (event for event in programs.drop.events() if isinstance(event, FileWritten | FileStamped))
     assert isinstance(written, FileWritten)
     assert isinstance(stamped, FileStamped)
-    assert int(stamped.modified.timestamp()) == LONG_AGO
+    assert stamped.modified == datetime.fromtimestamp(LONG_AGO, UTC).isoformat()
 
 
 def test_it_goes_on_with_what_broke_off(programs: Programs) -> None:

@@ -103,8 +103,6 @@ def _body(value: Any) -> tuple[str, bytes]:
     if isinstance(value, bytes) and len(value) > INLINE_LIMIT:
         return "bytes", value
     if isinstance(value, bytes):
-        if len(value) > INLINE_LIMIT:
-            return "bytes", value
         try:
             value.decode()
         except UnicodeDecodeError:

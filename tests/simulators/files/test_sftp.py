@@ -11,7 +11,9 @@ from clerkship.events.lifecycle import RequestRefused
 from clerkship.faults.drop import Drop
 from clerkship.faults.error import Error
 from clerkship.faults.truncated import Truncated
+from clerkship.playground.lines import Lines
 from clerkship.simulators.files.events import FileRead, FileWritten
+from clerkship.simulators.files.sftp.line import Sftp
 from tests.simulators.files.conftest import Serve
 from tests.simulators.files.served import Served, wait_until
 
@@ -208,6 +210,59 @@ def test_who_does_nothing_is_let_go_when_the_run_is_over(serve: Serve) -> None:
             await asyncio.wait_for(connection.wait_closed(), 10)
 
     asyncio.run(work())
+
+
+def test_who_does_nothing_for_long_is_let_go(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
+    monkeypatch.setattr("clerkship.simulators.files.sftp.line.IDLE", 0.3)
+    drop = serve()
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        await asyncio.wait_for(sftp.wait_closed(), 10)
+        with pytest.raises((asyncssh.SFTPNoConnection, asyncssh.SFTPConnectionLost)):
+            await sftp.listdir("inbox")
+
+    use(drop, work)
+
+
+def test_one_agent_does_not_take_all_connections(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
+    monkeypatch.setattr("clerkship.simulators.files.sftp.line.MOST_OF_ONE", 2)
+    drop, other = serve(), serve({"inbox/a": b"a"})
+
+    async def third(_: asyncssh.SFTPClient) -> None:
+        await connected(drop, look)
+
+    async def second(_: asyncssh.SFTPClient) -> list[str]:
+        with pytest.raises((asyncssh.DisconnectError, asyncssh.ChannelOpenError), match=r"(?i)too many|closed|lost"):
+            await connected(drop, third)
+        found: list[str] = await connected(other, look)
+        return found
+
+    assert use(drop, second) == ["a"]
+    assert use(drop, look) == []
+
+
+def test_nothing_of_a_run_is_kept_once_it_is_over(serve: Serve, lines: Lines) -> None:
+    drop = serve()
+    use(drop, look)
+    line = lines._running["files", "sftp"].line
+    assert isinstance(line, Sftp)
+    assert len(line._entrances) == 1
+    drop.end()
+    assert wait_until(lambda: not line._entrances)
+
+
+def test_closing_the_line_keeps_what_is_on_its_way(serve: Serve, lines: Lines) -> None:
+    drop = serve()
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        file = await sftp.open("inbox/half", "wb")
+        await file.write(b"half")
+        await asyncio.to_thread(lines.close)
+
+    use(drop, work)
+    (written,) = drop.events("files.file.written")
+    assert isinstance(written, FileWritten)
+    assert (written.data, written.complete) == (b"half", False)
 
 
 def test_an_upload_that_breaks_off_is_kept_as_far_as_it_came(serve: Serve) -> None:

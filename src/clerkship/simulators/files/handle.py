@@ -62,4 +62,7 @@ class Files(Handle):
     @property
     def sftp(self) -> Told:
         """How to reach the same drop over SFTP: host, port, user, password, keys."""
-        return self.lines["sftp"]
+        found = self.lines.get("sftp")
+        if found is None:
+            raise KeyError("SFTP is not there: pip install clerkship[sftp], in the environment that clerkship runs in")
+        return found

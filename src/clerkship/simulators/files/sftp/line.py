@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 MOST_GUESTS = 600
 MOST_OF_ONE = 500
 """Connections at once: of all agents, and of one, so that it does not keep the others out."""
+USUAL_PORT = 22
 MOST_CHANNELS = 10
 MOST_TRIES = 6
 """Credentials that one connection may try."""
 IDLE = 900.0
 SWEEP = 0.5
+CLOSING = 100
+"""Hundredths of a second that those who are let go have to be gone."""
 WINDOW = 4 * 1024 * 1024
 PACKET = 128 * 1024
 SETTINGS: dict[str, Any] = {
@@ -222,21 +225,23 @@ class Sftp(Line):
             self._sweeper.cancel()
         for guest in list(self._guests):
             guest.dismiss("the server is closed")
-        await asyncio.sleep(0)
-        if self._endings:
-            await asyncio.wait(self._endings, timeout=1.0)
+        for _ in range(CLOSING):
+            if not self._guests and not self._endings:
+                break
+            await asyncio.sleep(0.01)
 
     def told(self, post: Post) -> Told:
         """Where it is, as whom to come, with what, and how to know that it is the right one."""
         entrance = self._let_in(post)
         assert self._key is not None
+        known = self._host if self._port == USUAL_PORT else f"[{self._host}]:{self._port}"
         return {
             "host": self._host,
             "port": self._port,
             "user": post.address.lower(),
             "password": post.token,
             "private_key": entrance.key.private,
-            "host_key": f"[{self._host}]:{self._port} {self._key.public}",
+            "host_key": f"{known} {self._key.public}",
         }
 
     def example(self, told: Told) -> str:
