@@ -293,7 +293,7 @@ class Hl7State(State):
         """It counts as not taken, and may be sent again."""
         place = max(n for n, each in enumerate(self.sent) if each.control_id == objected.control_id and each.taken)
         kept = self.sent[place]
-        self._known.pop(_key(kept.message), None)
+        self._known.pop(_key(kept.message.head), None)
         self.sent[place] = kept._replace(ack=objected.ack, reasons=objected.reasons)
 
     def dump(self) -> Any:
