@@ -134,3 +134,16 @@ def test_utf_16_is_seen_by_how_it_begins(charset: str) -> None:
     text = "MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5||||||UNICODE UTF-16\rPID|1||||Müller\r"
     assert parse(text.encode(charset)).render == text
     assert parse(text.encode()).render == text  # whatever it says of itself
+
+
+@pytest.mark.parametrize("head", ["MSH^|", "MSH|^", "MSH|^~", "MSH|^~\\"])
+def test_delimiters_that_are_not_named_divide_nothing(head: str) -> None:
+    sign = head[3]
+    message = parse(f"{head}{sign}A~B{sign}C&D\rPID{sign}1~2{sign}x&y")
+    assert message.value("PID.1") == ("1" if "~" in head else "1~2")
+    assert message.value("PID.2.1") == "x&y"
+    assert parse(message.render).render == message.render
+
+
+def test_where_nothing_can_be_escaped_what_would_break_a_message_becomes_blank() -> None:
+    assert escape("a|b\nc^d\\e", Delimiters("|", "^", "~", "", "")) == "a b c d\\e"
