@@ -20,6 +20,11 @@ def test_a_message_comes_back_as_it_was() -> None:
     assert parse(ORU).render == ORU
 
 
+def test_blanks_at_the_end_are_a_part_of_the_last_field() -> None:
+    text = "MSH|^~\\&|A\rPID|1|blank  \r"
+    assert parse(text).render == text
+
+
 @pytest.mark.parametrize("end", ["\r\n", "\n", "\r"])
 def test_any_line_end_is_read(end: str) -> None:
     assert parse(ORU.replace("\r", end)).render == ORU

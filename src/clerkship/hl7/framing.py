@@ -62,6 +62,9 @@ class Deframer:
             self._ended = False
             return [Frame(data[1:-2], None, len(data) - 3)]
         found: list[Frame] = []
+        if _MARKS.search(data) is None:
+            self._take(data)
+            return found
         at = 0
         for mark in _MARKS.finditer(data):
             self._take(data[at : mark.start()])

@@ -58,10 +58,8 @@ class Segment:
         raw = self.raw(field)
         if not raw:
             return []
-        mark = self.delimiters.repetition
-        if not mark or self._is_encoding(field):
-            return [raw]
-        return raw.split(mark)
+        separator = self.delimiters.repetition
+        return [raw] if not separator or self._is_encoding(field) else raw.split(separator)
 
     def text(self, field: int, component: int | None = None, subcomponent: int | None = None, *, at: int = 1) -> str:
         """A value as it is meant, of the repetition `at`; empty if there is none. A whole field or component that has
@@ -203,8 +201,9 @@ def _stated(data: bytes) -> str:
 
 def parse(data: bytes | str) -> Message:
     """One message, whatever ends its lines; raises BadMessage where it does not begin with a whole MSH."""
-    text = (decode(data) if isinstance(data, bytes) else data).removeprefix("\ufeff").strip("\r\n \t\x00")
-    lines = [line for line in (_ENDS.split(text) if "\n" in text else text.split("\r")) if line and not line.isspace()]
+    text = (decode(data) if isinstance(data, bytes) else data).lstrip("\ufeff\r\n \t\x00")
+    bare = text.rstrip("\x00")
+    lines = [line for line in (_ENDS.split(bare) if "\n" in bare else bare.split("\r")) if line and not line.isspace()]
     if not lines or not lines[0].startswith("MSH"):
         raise BadMessage(f"a message begins with MSH, not with {text[:LONGEST_SHOWN]!r}" if text else "it is empty")
     delimiters = read_delimiters(lines[0])
