@@ -13,17 +13,17 @@ LONGEST_SHOWN = 60
 _ENDS = re.compile(r"\r\n|\n|\r")
 _CHARSETS = {
     "": "",
-    "ASCII": "ascii",
-    "8859/1": "latin-1",
-    "8859/2": "iso8859-2",
-    "8859/3": "iso8859-3",
-    "8859/4": "iso8859-4",
-    "8859/5": "iso8859-5",
-    "8859/6": "iso8859-6",
-    "8859/7": "iso8859-7",
-    "8859/8": "iso8859-8",
-    "8859/9": "iso8859-9",
-    "8859/15": "iso8859-15",
+    "ASCII": "us-ascii",
+    "8859/1": "iso-8859-1",
+    "8859/2": "iso-8859-2",
+    "8859/3": "iso-8859-3",
+    "8859/4": "iso-8859-4",
+    "8859/5": "iso-8859-5",
+    "8859/6": "iso-8859-6",
+    "8859/7": "iso-8859-7",
+    "8859/8": "iso-8859-8",
+    "8859/9": "iso-8859-9",
+    "8859/15": "iso-8859-15",
     "UNICODE UTF-8": "utf-8",
     "UNICODE": "utf-8",
     "UTF-8": "utf-8",
@@ -186,6 +186,16 @@ def decode(data: bytes) -> str:
             except UnicodeDecodeError:
                 continue
     return data.decode("latin-1")
+
+
+def encode(text: str) -> tuple[bytes, str]:
+    """A message as bytes, and what their charset is called: the one that MSH-18 states, where it has signs for all of
+    it, else UTF-8."""
+    charset = _CHARSETS.get(_stated(text[:2000].encode(errors="replace")), "") or "utf-8"
+    try:
+        return text.encode(charset), charset
+    except UnicodeEncodeError:
+        return text.encode(errors="replace"), "utf-8"
 
 
 def _stated(data: bytes) -> str:
