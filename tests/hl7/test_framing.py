@@ -57,11 +57,39 @@ def test_what_is_too_large_is_cut_and_does_not_spoil_the_next(piece: int) -> Non
     deframer = Deframer(200_000)
     data = frame(b"x" * 300_000) + frame(b"y" * 200_000) + frame(b"z")
     found = [each for at in range(0, len(data), piece) for each in deframer.feed(data[at : at + piece])]
-    assert found == [Frame(b"x" * KEPT, "too_large"), Frame(b"y" * 200_000), Frame(b"z")]
+    assert found == [Frame(b"x" * KEPT, "too_large", 300_000 - KEPT), Frame(b"y" * 200_000), Frame(b"z")]
+    assert [each.size for each in found] == [300_000, 200_000, 1]
 
 
 def test_a_limit_below_what_is_kept() -> None:
-    assert Deframer(3).feed(frame(b"abcd")) == [Frame(b"abc", "too_large")]
+    assert Deframer(3).feed(frame(b"abcd")) == [Frame(b"abc", "too_large", 1)]
+
+
+def test_how_long_a_frame_may_be_can_depend_on_how_it_begins() -> None:
+    asked: list[bytes] = []
+
+    def limit_of(begun: bytes) -> int:
+        asked.append(begun[:1])
+        return 50 if begun.startswith(b"b") else 0
+
+    deframer = Deframer(10, limit_of)
+    data = b"".join(frame(sign * size) for sign, size in ((b"a", 10), (b"a", 11), (b"b", 50), (b"b", 51)))
+    found = [each for at in range(len(data)) for each in deframer.feed(data[at : at + 1])]
+    assert [(each.data[:1], each.size, each.flaw) for each in found] == [
+        (b"a", 10, None),
+        (b"a", 11, "too_large"),
+        (b"b", 50, None),
+        (b"b", 51, "too_large"),
+    ]
+    assert asked == [b"a", b"b", b"b"]  # once for each that is long
+
+
+def test_what_was_not_ended_can_be_had() -> None:
+    deframer = Deframer(100)
+    assert deframer.end() is None
+    deframer.feed(b"\x0bone\x1c\r\x0btwo")
+    assert deframer.end() == Frame(b"two", "unfinished")
+    assert deframer.end() is None
 
 
 def test_single_bytes_take_time_in_proportion() -> None:
