@@ -31,6 +31,8 @@ _CHARSETS = {
 }
 """HL7 table 0211: what MSH-18 says, and what it is called here."""
 _HEADS = ("MSH", "FHS", "BHS")
+_CHARSET_FIELD = 17
+"""Delimiters that stand before MSH-18."""
 USUAL_SIGNS = f"{USUAL.field}{USUAL.encoding}{USUAL.field}"
 """What stands after the name of nearly every MSH."""
 
@@ -191,6 +193,8 @@ def decode(data: bytes) -> str:
 def encode(text: str) -> tuple[bytes, str]:
     """A message as bytes, and what their charset is called: the one that MSH-18 states, where it has signs for all of
     it, else UTF-8."""
+    if text.partition("\r")[0].count(text[3:4] or "|") < _CHARSET_FIELD:  # it states none, as most do
+        return text.encode(errors="replace"), "utf-8"
     charset = _CHARSETS.get(_stated(text[:2000].encode(errors="replace")), "") or "utf-8"
     try:
         return text.encode(charset), charset
