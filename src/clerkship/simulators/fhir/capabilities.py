@@ -8,7 +8,6 @@ from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.parameters import Parameter, parameters_of
 from clerkship.fhir.resource import render
 from clerkship.sandbox.route import Route
-from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import CapabilitiesRead
 from clerkship.simulators.fhir.outcome import FHIR_JSON
 from clerkship.simulators.fhir.reading import only
@@ -45,7 +44,9 @@ def read(ask: Ask, routes: Sequence[Route]) -> Answer:
     """Somebody asks what the server can do."""
     only(ask, GENERAL)
     ask.draft.note(CapabilitiesRead())
-    statement = _statement(tuple(route.operation for route in routes), ask.draft.settings)
+    config = ask.draft.settings
+    checked = config.references == "checked"
+    statement = _statement(tuple(route.operation for route in routes), config.read_only, config.client_ids, checked)
     stamped = {
         **statement,
         "date": instant(ask.draft.act.now),
@@ -55,13 +56,13 @@ def read(ask: Ask, routes: Sequence[Route]) -> Answer:
 
 
 @lru_cache(maxsize=16)
-def _statement(operations: tuple[str, ...], config: FhirConfig) -> dict[str, Any]:
+def _statement(operations: tuple[str, ...], read_only: bool, client_ids: bool, checked: bool) -> dict[str, Any]:
     """All but what differs from one request to the next."""
-    offered = [name for name in operations if not (config.read_only and name in WRITES)]
+    offered = [name for name in operations if not (read_only and name in WRITES)]
     rest = {
         "mode": "server",
         "security": {"description": "a bearer token, as the run gives it to the agent"},
-        "resource": [_resource(type, offered, config) for type in sorted(RESOURCE_TYPES - NOT_STORED)],
+        "resource": [_resource(type, offered, client_ids, checked) for type in sorted(RESOURCE_TYPES - NOT_STORED)],
         "interaction": [{"code": code} for name in offered for code in SYSTEM_LEVEL.get(name, ())],
         "searchParam": [_parameter(found) for found in parameters_of("Resource").values()],
     }
@@ -77,7 +78,7 @@ def _statement(operations: tuple[str, ...], config: FhirConfig) -> dict[str, Any
     }
 
 
-def _resource(type: str, offered: Sequence[str], config: FhirConfig) -> dict[str, Any]:
+def _resource(type: str, offered: Sequence[str], client_ids: bool, checked: bool) -> dict[str, Any]:
     parameters = parameters_of(type)
     links = sorted(f"{type}:{found.name}" for found in parameters.values() if found.type == "reference")
     said: dict[str, Any] = {
@@ -85,12 +86,12 @@ def _resource(type: str, offered: Sequence[str], config: FhirConfig) -> dict[str
         "interaction": [{"code": TYPE_LEVEL[name]} for name in offered if name in TYPE_LEVEL],
         "versioning": "versioned",
         "readHistory": True,
-        "updateCreate": config.client_ids,
+        "updateCreate": client_ids,
         "conditionalCreate": "create" in offered,
         "conditionalRead": "full-support",
         "conditionalUpdate": "conditional_update" in offered and "update" in offered,
         "conditionalDelete": "single" if "delete" in offered else "not-supported",
-        "referencePolicy": ["literal", "local"] + (["enforced"] if config.references == "checked" else []),
+        "referencePolicy": ["literal", "local"] + (["enforced"] if checked else []),
         "searchParam": [_parameter(parameters[name]) for name in sorted(parameters)],
     }
     if links:
