@@ -33,6 +33,8 @@ the charset is known, it is not that."""
 WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"M\x00": "utf-16-le", b"\x00M": "utf-16-be"}
 """How bytes begin that are in UTF-16."""
 _HEADS = ("MSH", "FHS", "BHS")
+_CHARSET_FIELD = 17
+"""Delimiters that stand before MSH-18."""
 USUAL_SIGNS = f"{USUAL.field}{USUAL.encoding}{USUAL.field}"
 """What stands after the name of nearly every MSH."""
 
@@ -195,6 +197,8 @@ def decode(data: bytes) -> str:
 def encode(text: str) -> tuple[bytes, str]:
     """A message as bytes, and what their charset is called: the one that MSH-18 states, where it has signs for all of
     it, else UTF-8."""
+    if text.partition("\r")[0].count(text[3:4] or "|") < _CHARSET_FIELD:  # it states none, as most do
+        return text.encode(errors="replace"), "utf-8"
     charset = _CHARSETS.get(_stated(text[:2000].encode(errors="replace")), "") or "utf-8"
     try:
         return text.encode(charset), charset

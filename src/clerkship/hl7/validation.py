@@ -108,7 +108,7 @@ def _segment_flaws(message: Message, version: str) -> Iterator[Flaw]:
         name = segment.name
         if name[:1] != "Z":
             counts[name] = number = counts.get(name, 0) + 1
-            if name == "OBX" or not _is_clean(segment, version):
+            if not _is_clean(segment, version) or (name == "OBX" and not _fits_stated(segment, version)):
                 yield from _field_flaws(segment, number, version)
 
 
@@ -129,6 +129,15 @@ def _is_clean(segment: Segment, version: str) -> bool:
         if value and ((mark and mark in value) or (rule.kind is not None and not fits(value, rule.kind, delimiters))):
             return False
     return True
+
+
+def _fits_stated(segment: Segment, version: str) -> bool:
+    """Whether there is nothing that `_observation_flaws` would say."""
+    value, stated = segment.raw(5), segment.raw(2)
+    if stated not in _VALUE_TYPES:
+        return False
+    kind = find_kind(version, stated)
+    return not value or kind is None or (not _repeats(value, segment) and fits(value, kind, segment.delimiters))
 
 
 def _field_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw]:
