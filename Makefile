@@ -30,6 +30,9 @@ test-model: setup ## Install a real, tiny model under .cache/model, and let it p
 test-fhir: setup ## Fetch the official FHIR R4 package from npm to .cache/fhir, and hold what we say of R4 against it: two minutes, 200 MB
 	@$(RUN) pytest -m fhir -p no:cacheprovider -v tests/fhir tests/clients tests/test_fhir_benchmark.py $(ARGS)
 
+fuzz: setup ## Look for inputs that break the HL7 room and the paths of files, for a minute; ARGS="--seconds 600 --target stream" for longer
+	@$(RUN) python -m tests.fuzz $(ARGS)
+
 check: setup ## Lint, format and types, strictly
 	@$(RUN) ruff check
 	@$(RUN) ruff format --check
@@ -73,4 +76,4 @@ bench-peers: setup ## Install other harnesses under .cache/peers and measure the
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-live test-model test-fhir check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-fhir bench-feeds bench-peers pins
+.PHONY: help setup test test-live test-model test-fhir fuzz check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-fhir bench-feeds bench-peers pins

@@ -558,7 +558,7 @@ def _what(route: Route) -> str:
     query += [f"`?…`: {route.open_query}"] if route.open_query else []
     body = [] if route.body is None else [f"body: {route.body}" if isinstance(route.body, str) else "body: JSON"]
     takes = f" ({'; '.join(query + body)})" if query or body else ""
-    return " ".join((inspect.getdoc(route.handler) or "").split()) + takes
+    return " ".join((inspect.getdoc(route.handler) or "").split()).replace("|", "\\|") + takes
 
 
 def _verbs(handle: type) -> Iterator[tuple[str, str]]:

@@ -395,6 +395,52 @@ def test_a_port_that_is_taken_is_said_to_be(desk: Path, typed: Typed) -> None:
         assert f":{port}/" in up.document["url"]
 
 
+LAB = """
+    environment:
+      name: lab
+      simulators: {lab: {kind: hl7}}
+"""
+
+
+def test_a_line_listens_where_it_is_told_to(tmp_path: Path, typed: Typed) -> None:
+    write(tmp_path, LAB)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = typed("up", "--from", "suite", "--line", f"mllp={port}")
+    assert done.code == 2
+    wanted = f"mllp: nothing can listen on port {port}: address already in use; choose another with --line"
+    assert wanted in " ".join(done.err.split())
+    with Up(tmp_path, "--from", "suite", "--line", f"mllp={port}") as up:
+        way = up.document["sandboxes"]["lab"]
+        assert way["lines"]["mllp"]["port"] == port
+        [example] = way["examples"]
+        sent = subprocess.run(example, shell=True, capture_output=True, text=True, timeout=20, check=True)
+        assert "MSA|AA|1" in sent.stdout
+
+
+@pytest.mark.parametrize(
+    ("suite", "lines", "said"),
+    [
+        (LAB, ["mllp"], "--line mllp: expected a line and a port, such as mllp=2575"),
+        (LAB, ["=2575"], "expected a line and a port"),
+        (LAB, ["mllp=x"], "expected a line and a port"),
+        (LAB, ["mllp=70000"], "expected a line and a port"),
+        (LAB, ["mllp=-1"], "expected a line and a port"),
+        (LAB, ["mllp=1", "mllp=2"], "mllp was given a port already: 1"),
+        (LAB, ["mllp=7001", "sftp=7001"], "another line was given this port already"),
+        (LAB, ["mlp=2575"], "no line is called `mlp` here; did you mean `mllp`?"),
+        ("environment: {name: talk, simulators: {chat: {kind: chat}}}", ["mllp=2575"], "has any line beside HTTP"),
+    ],
+)
+def test_a_line_that_cannot_listen_there_is_said_to(
+    tmp_path: Path, typed: Typed, suite: str, lines: list[str], said: str
+) -> None:
+    write(tmp_path, suite)
+    done = typed("up", "--from", "suite", *(part for line in lines for part in ("--line", line)))
+    assert done.code == 2
+    assert said in " ".join(done.err.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -3,7 +3,7 @@
 import pytest
 
 from clerkship.hl7.escape import USUAL, Delimiters, escape, unescape
-from clerkship.hl7.message import BadMessage, decode, field, parse, read_segment, write_segment
+from clerkship.hl7.message import BadMessage, decode, encode, field, parse, read_segment, write_segment
 from clerkship.hl7.path import BadPath, Path, parse_path
 
 ORU = (
@@ -18,6 +18,11 @@ ORU = (
 
 def test_a_message_comes_back_as_it_was() -> None:
     assert parse(ORU).render == ORU
+
+
+def test_blanks_at_the_end_are_a_part_of_the_last_field() -> None:
+    text = "MSH|^~\\&|A\rPID|1|blank  \r"
+    assert parse(text).render == text
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\n", "\r"])
@@ -81,7 +86,7 @@ def test_other_delimiters_are_heeded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("charset", "encoding"), [("8859/1", "latin-1"), ("UNICODE UTF-8", "utf-8"), ("", "utf-8"), ("", "latin-1")]
+    ("charset", "encoding"), [("8859/1", "iso-8859-1"), ("UNICODE UTF-8", "utf-8"), ("", "utf-8"), ("", "latin-1")]
 )
 def test_charsets(charset: str, encoding: str) -> None:
     text = f"MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5.1||||||{charset}\rPID|1||5||Müller"
@@ -111,3 +116,14 @@ def test_a_message_may_name_fewer_delimiters_than_usual() -> None:
     message = parse("MSH|^|A|B|C|D|||ADT^A01|1~2&3|P|2.3\r")
     assert (message.type, message.trigger, message.control_id) == ("ADT", "A01", "1~2&3")
     assert list(message.values("MSH.10[*]")) == ["1~2&3"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "charset"),
+    [("8859/1", "iso-8859-1"), ("UNICODE UTF-8", "utf-8"), ("", "utf-8"), ("ASCII", "utf-8"), ("X", "utf-8")],
+)
+def test_a_message_is_written_in_the_charset_it_states_if_that_has_signs_for_it(stated: str, charset: str) -> None:
+    text = f"MSH|^~\\&|Köln||||||ADT^A01|1|P|2.5||||||{stated}\r"
+    data, called = encode(text)
+    assert (data, called) == (text.encode(charset), charset)
+    assert decode(data) == text

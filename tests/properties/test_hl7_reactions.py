@@ -18,7 +18,7 @@ MESSAGES: tuple[tuple[str, ...], ...] = (
     (
         head("ADT^A08^ADT_A01"),
         EVN,
-        f"{NEW}|||||Y|2|||||20260301|Y".replace("5000", "4711").replace("Lee", "Silva").replace("Jo^Q", "Ana"),
+        f"{NEW}|||||Y|2||||20260301|Y".replace("5000", "4711").replace("Lee", "Silva").replace("Jo^Q", "Ana"),
         visit(),
     ),
     (head("ADT^A40^ADT_A39"), EVN, PID, "MRG|4799^^^CLINIC^MR"),
@@ -30,7 +30,13 @@ MESSAGES: tuple[tuple[str, ...], ...] = (
         obx("CWE", "1^Detected^SCT"),
         obx("ED", "L^AP^pdf^Base64^JVBERi0=", code="P"),
     ),
-    (head("ORM^O01^ORM_O01"), PID, "ORC|NW|O-1|||||^^^20260303^^S||20260302", "OBR|1|O-1||1^K^LN", "DG1|1||I10^H^I10C"),
+    (
+        head("ORM^O01^ORM_O01"),
+        PID,
+        "ORC|NW|O-1|||||^^^20260303^^S||20260302",
+        "OBR|1|O-1||1^K^LN",
+        "DG1|1||I10^H^I10C|||W",
+    ),
     booked(),
     booked("S12", "", "AIS|1||99213^Visit^C4|20260305100000|||45|MIN", "AIP|1||9999910000"),
     mdm("T02", line("All well."), line("L^AP^pdf^Base64^JVBERi0=", "ED")),

@@ -71,7 +71,9 @@ def _meaning(sequence: str, delimiters: Delimiters) -> str | None:
 def escape(text: str, delimiters: Delimiters = USUAL) -> str:
     """A text as it may stand in a field: delimiters, line ends and control characters are written as sequences."""
     mark = delimiters.escape
-    if not mark or text.isalnum():
+    if not mark:  # nothing can be escaped: what would break the message becomes blank
+        return "".join(" " if sign in delimiters or ord(sign) < 0x20 else sign for sign in text)
+    if text.isalnum():
         return text
     sequences = {
         delimiters.escape: "E",

@@ -19,8 +19,13 @@ class Frame(NamedTuple):
 
     data: bytes
     flaw: Fault | None = None
-    size: int = 0
-    """Bytes it had, kept or not."""
+    cut: int = 0
+    """Bytes that were not kept."""
+
+    @property
+    def size(self) -> int:
+        """Bytes it had, kept or not."""
+        return len(self.data) + self.cut
 
 
 def frame(data: bytes) -> bytes:
@@ -60,8 +65,11 @@ class Deframer:
         """The frames that these bytes complete. A frame ends at FS; the carriage return after it may be missing."""
         if not self._inside and len(data) <= self.limit and data[:1] == START and _is_whole(data):
             self._ended = False
-            return [Frame(data[1:-2], None, len(data) - 3)]
+            return [Frame(data[1:-2])]
         found: list[Frame] = []
+        if _MARKS.search(data) is None:
+            self._take(data)
+            return found
         at = 0
         for mark in _MARKS.finditer(data):
             self._take(data[at : mark.start()])
@@ -100,7 +108,7 @@ class Deframer:
             self._held = self._held[: min(self._limit, KEPT)]
 
     def _close(self, flaw: Fault | None) -> Frame:
-        whole = Frame(bytes(self._held), "too_large" if self._large else flaw, self._size)
+        whole = Frame(bytes(self._held), "too_large" if self._large else flaw, self._size - len(self._held))
         self._held, self._size, self._limit = bytearray(), 0, self.limit
         self._inside = self._large = self._ended = False
         return whole

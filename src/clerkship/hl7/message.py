@@ -13,17 +13,17 @@ LONGEST_SHOWN = 60
 _ENDS = re.compile(r"\r\n|\n|\r")
 _CHARSETS = {
     "": "",
-    "ASCII": "ascii",
-    "8859/1": "latin-1",
-    "8859/2": "iso8859-2",
-    "8859/3": "iso8859-3",
-    "8859/4": "iso8859-4",
-    "8859/5": "iso8859-5",
-    "8859/6": "iso8859-6",
-    "8859/7": "iso8859-7",
-    "8859/8": "iso8859-8",
-    "8859/9": "iso8859-9",
-    "8859/15": "iso8859-15",
+    "ASCII": "us-ascii",
+    "8859/1": "iso-8859-1",
+    "8859/2": "iso-8859-2",
+    "8859/3": "iso-8859-3",
+    "8859/4": "iso-8859-4",
+    "8859/5": "iso-8859-5",
+    "8859/6": "iso-8859-6",
+    "8859/7": "iso-8859-7",
+    "8859/8": "iso-8859-8",
+    "8859/9": "iso-8859-9",
+    "8859/15": "iso-8859-15",
     "UNICODE UTF-8": "utf-8",
     "UNICODE": "utf-8",
     "UTF-8": "utf-8",
@@ -58,10 +58,8 @@ class Segment:
         raw = self.raw(field)
         if not raw:
             return []
-        mark = self.delimiters.repetition
-        if not mark or self._is_encoding(field):
-            return [raw]
-        return raw.split(mark)
+        separator = self.delimiters.repetition
+        return [raw] if not separator or self._is_encoding(field) else raw.split(separator)
 
     def text(self, field: int, component: int | None = None, subcomponent: int | None = None, *, at: int = 1) -> str:
         """A value as it is meant, of the repetition `at`; empty if there is none. A whole field or component that has
@@ -190,6 +188,16 @@ def decode(data: bytes) -> str:
     return data.decode("latin-1")
 
 
+def encode(text: str) -> tuple[bytes, str]:
+    """A message as bytes, and what their charset is called: the one that MSH-18 states, where it has signs for all of
+    it, else UTF-8."""
+    charset = _CHARSETS.get(_stated(text[:2000].encode(errors="replace")), "") or "utf-8"
+    try:
+        return text.encode(charset), charset
+    except UnicodeEncodeError:
+        return text.encode(errors="replace"), "utf-8"
+
+
 def _stated(data: bytes) -> str:
     """MSH-18 as it can be read before the charset is known."""
     start = data.lstrip()[:2000]
@@ -203,8 +211,9 @@ def _stated(data: bytes) -> str:
 
 def parse(data: bytes | str) -> Message:
     """One message, whatever ends its lines; raises BadMessage where it does not begin with a whole MSH."""
-    text = (decode(data) if isinstance(data, bytes) else data).removeprefix("\ufeff").strip("\r\n \t\x00")
-    lines = [line for line in (_ENDS.split(text) if "\n" in text else text.split("\r")) if line and not line.isspace()]
+    text = (decode(data) if isinstance(data, bytes) else data).lstrip("\ufeff\r\n \t\x00")
+    bare = text.rstrip("\x00")
+    lines = [line for line in (_ENDS.split(bare) if "\n" in bare else bare.split("\r")) if line and not line.isspace()]
     if not lines or not lines[0].startswith("MSH"):
         raise BadMessage(f"a message begins with MSH, not with {text[:LONGEST_SHOWN]!r}" if text else "it is empty")
     delimiters = read_delimiters(lines[0])

@@ -7,10 +7,12 @@ from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.message import LONGEST_SHOWN, BadMessage, Segment, decode, read_delimiters, read_segment
 
 _ENDS = re.compile(r"\r\n|\n|\r")
-_AROUND = " \t\x00\x0b\x1c\ufeff"
-"""What may stand around a segment and is nothing: blanks, and the marks of MLLP."""
+_MARKS = "\x00\x0b\x1c"
+"""What may stand around a segment and is nothing: the marks of MLLP, and what fills up a block."""
+_BEFORE = f"{_MARKS} \t\ufeff"
+"""And before it: after it, blanks are a part of its last field."""
 _MORE = (
-    *("\n", "\r\r", "\r ", " \r", "\r\t", "\t\r", "\x00", "\x0b", "\x1c", "\ufeff"),
+    *("\n", "\r\r", "\r ", "\r\t", "\x00", "\x0b", "\x1c", "\ufeff"),
     *("\rMSH", "\rFHS", "\rBHS", "\rBTS", "\rFTS"),
 )
 """What is in no text that is one message and nothing else."""
@@ -50,7 +52,7 @@ def split(data: bytes | str) -> Batch:
         return Batch([data])
     reader = _Reader(is_bytes)
     for line in _ENDS.split(data):
-        reader.take(line.strip(_AROUND))
+        reader.take(line.lstrip(_BEFORE).rstrip(_MARKS))
     return reader.done()
 
 

@@ -9,10 +9,13 @@ from clerkship.conformance.rig import Rig
 from clerkship.events.event import Event
 from clerkship.hl7.ack import Ack, read_ack
 from clerkship.hl7.message import MEDIA, parse
+from clerkship.playground.doors import open_doors
+from clerkship.playground.gateway import Gateway
 from clerkship.playground.playground import replay
 from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators.hl7 import SPEC
 from clerkship.simulators.hl7.config import Hl7Config
+from clerkship.simulators.hl7.handle import Hl7
 from clerkship.simulators.hl7.state import Hl7State
 from clerkship.simulators.hl7.steps.send import Send
 
@@ -94,6 +97,12 @@ class Interface:
         """A message comes, by the step."""
         self.rig.playground.run_step(Send(**step))
         assert self.kinds[-1] == "scenario.step.ran", self.last
+
+    def handle(self) -> Hl7:
+        """What an agent in this process holds; from here on there is no other way in."""
+        playground = self.rig.playground
+        playground.id = ""
+        return open_doors(Gateway(), playground, self.rig.url).get_as(Hl7)
 
     def holds_by_its_log(self) -> bool:
         """Whether the log, replayed, leads to the same state."""

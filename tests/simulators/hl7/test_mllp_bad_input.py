@@ -62,6 +62,23 @@ def test_what_is_no_message_is_rejected_and_the_connection_closed(feed: Feed, da
     still_serves(lab)
 
 
+def test_garbage_at_a_port_of_its_own_is_garbage_too(feed: Feed) -> None:
+    lab = feed.lab(own_port=True)
+    with lab.connect() as wire:
+        assert wire.ask(b"hello").value("MSA.1") == "AR"
+        assert wire.frame() is None
+    assert lab.kinds() == []
+    still_serves(lab)
+
+
+def test_a_name_in_another_charset_is_answered_in_it(feed: Feed) -> None:
+    lab = feed.lab()
+    text = message("KRANKENHAUS-SÜD").decode().replace("|2.5.1\r", "|2.5.1||||||8859/1\r", 1)
+    with lab.connect() as wire:
+        wire.send(framed(text.encode("latin-1")))
+        assert "KRANKENHAUS-SÜD".encode("latin-1") in (wire.frame() or b"")
+
+
 def test_an_msh_that_says_next_to_nothing_can_still_be_answered(feed: Feed) -> None:
     lab = feed.lab()
     with lab.connect() as wire:

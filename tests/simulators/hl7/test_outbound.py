@@ -225,3 +225,21 @@ def test_what_was_sent_can_be_looked_at_and_leaves_no_trace() -> None:
     assert re.search(r"PID.3", other["reasons"][0])
     assert len(engine.kinds) == events
     assert engine.holds_by_its_log()
+
+
+def test_a_charset_is_what_the_request_says_else_what_the_message_says() -> None:
+    engine = Interface()
+    latin = (
+        admission("A1", name="Müller^Ana").replace("|P|2.5.1", "|P|2.5.1||||||8859/1").replace("CLINIC|LAB", "Köln|LAB")
+    )
+    reply = engine.post(latin.encode("latin-1"))
+    assert (reply.media, "Köln".encode("latin-1") in reply.body) == ("application/hl7-v2; charset=iso-8859-1", True)
+    stated = {"content-type": "application/hl7-v2; charset=utf-8"}
+    assert read_ack(parse(engine.post(latin, stated).body)).code == "AA"
+    assert engine.kinds == ["hl7.adt.sent", "hl7.message.repeated"]  # the same, written otherwise
+    assert engine.state.sent[0].text == latin
+    engine.arrive(message=latin, control_id="IN-1")
+    assert "Müller".encode("latin-1") in engine.ask("GET", "/hl7/inbox/1").body
+    handle = engine.handle()
+    assert "Köln" in handle.send(latin.replace("|A1|", "|A2|"))
+    assert "Müller" in handle.take("1")

@@ -110,3 +110,10 @@ def test_every_mistake_in_a_step_has_its_line(bench: Workbench) -> None:
     )
     lines = mistakes(bench, body)
     assert {int(line.partition(":")[0]) for line in lines} == {12, 20}, lines
+
+
+def test_a_template_that_nobody_read_is_not_sent() -> None:
+    engine = Interface()
+    engine.rig.playground.run_step(Send(template="oru.hl7"))
+    assert engine.kinds == ["scenario.step.failed"]
+    assert engine.rig.playground.step_errors[0].startswith("step hl7.send: oru.hl7 was not read")

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from clerkship.hl7.message import MEDIA
+from clerkship.hl7.message import decode
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.line import Told
+from clerkship.simulators.hl7.wire import ER7
 
 
 class Hl7(Handle):
@@ -13,7 +14,7 @@ class Hl7(Handle):
 
     def send(self, message: str) -> str:
         """Send one message, or a batch; its acknowledgement, whatever it says. Empty where none was asked for."""
-        return self.request("POST", "/hl7/outbound", body=message.encode(), media=MEDIA).body.decode()
+        return decode(self.request("POST", "/hl7/outbound", body=message.encode(), media=ER7).body)
 
     def sent(self) -> list[dict[str, Any]]:
         """What was sent, each with its acknowledgement's code."""
@@ -28,7 +29,7 @@ class Hl7(Handle):
 
     def take(self, id: str) -> str:
         """A message of the inbox, in ER7."""
-        return self.request("GET", f"/hl7/inbox/{id}").body.decode()
+        return decode(self.request("GET", f"/hl7/inbox/{id}").body)
 
     def acknowledge(self, id: str, code: str = "AA", text: str = "") -> None:
         """Say what you made of a message: AA, AE or AR, and why."""

@@ -181,7 +181,7 @@ class Connection(asyncio.Protocol):
             self._answer_unfinished(arrived.data)
             return None
         post = self.find(facility_of(arrived.data))
-        if post is None:
+        if post is None or (not arrived.data.startswith(b"MSH") and read_head(arrived.data) is None):
             self._refuse_stranger(arrived.data)
             return None
         data, headers = arrived.data, HEADERS

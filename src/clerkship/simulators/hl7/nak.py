@@ -6,7 +6,7 @@ import orjson
 
 from clerkship.hl7.ack import acknowledge, mode, wants
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import BadMessage, Message, Segment, decode, parse, write_segment
+from clerkship.hl7.message import BadMessage, Message, Segment, decode, encode, parse, write_segment
 from clerkship.kit.wall import now
 from clerkship.sandbox.exchange import Reply
 
@@ -66,7 +66,7 @@ def reject(head: Message, text: str, code: str = INTERNAL, field: int | None = N
         return b""
     flaw = Flaw(code, plain(text), "MSH", 1, field)
     ack = acknowledge(head, answer, [flaw], control_id=f"NAK{head.control_id}"[:20], at=_time_of(head), text=flaw.text)
-    return ack.render.encode()
+    return encode(ack.render)[0]
 
 
 def reject_unread(text: str) -> bytes:

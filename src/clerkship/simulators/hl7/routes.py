@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import MEDIA, Message
+from clerkship.hl7.message import Message
 from clerkship.sandbox.exchange import Reply, json_reply
 from clerkship.sandbox.route import Call, Route
 from clerkship.simulators.hl7 import wire
@@ -19,13 +19,14 @@ def _mask(call: Call) -> wire.Mask:
 
 
 def send_message(call: Call) -> Reply:
-    """Send an HL7 v2 message (ADT, ORM, ORU, SIU or MDM) in ER7: the body is its segments, one a line, from MSH on.
+    r"""Send an HL7 v2 message (ADT, ORM, ORU, SIU or MDM) in ER7: the body is its segments, one a line, the first like
+    `MSH|^~\&|EHR|CLINIC|LAB|CLERKSHIP|20260302090000||ADT^A08^ADT_A01|ID-1|P|2.5.1`, with a new control id (MSH-10).
 
     Answered with the ACK: MSA-1 is AA if it was taken; AE or AR if not, and then its ERR segments say why. Correct it
     and send it again. A batch (FHS, BHS) is answered with a batch.
     """
     mask = _mask(call)
-    batch, messages = wire.parse_sheet(call.request.body, mask)
+    batch, messages = wire.parse_sheet(call.request, mask)
     told = [_receive(call, message, batch.flaws) for message in messages]
     acks = [ack for ack in told if ack is not None]
     return wire.render_er7(mask.show(render_answers(batch, acks, call.act)))
@@ -69,7 +70,7 @@ def acknowledge_message(call: Call) -> Reply:
     state: Hl7State = call.state
     query, id = call.request.query, call.params["id"]
     if call.request.body.strip():
-        state.acknowledge(call.act, id, wire.parse_ack(call.request.body, _mask(call)))
+        state.acknowledge(call.act, id, wire.parse_ack(call.request, _mask(call)))
     else:
         state.acknowledge_as(call.act, id, query.get("code", "AA"), query.get("text", ""))
     return Reply(204)
@@ -91,7 +92,7 @@ def forget_listener(call: Call) -> Reply:
 
 
 ROUTES = (
-    Route("POST", "/hl7/outbound", "send_message", send_message, body="text", media=MEDIA),
+    Route("POST", "/hl7/outbound", "send_message", send_message, body="text", media=wire.ER7),
     Route("GET", "/hl7/outbound", "list_sent", list_sent),
     Route("GET", "/hl7/inbox", "list_inbox", list_inbox, query={"all": "true: those acknowledged too"}),
     Route("GET", "/hl7/inbox/{id}", "read_message", read_message, about=INBOX_ID),
@@ -102,7 +103,7 @@ ROUTES = (
         acknowledge_message,
         query={"code": "AA (if not given), AE, AR; or CA, CE, CR", "text": "why; goes into MSA-3"},
         body="text",
-        media=MEDIA,
+        media=wire.ER7,
         about=INBOX_ID,
     ),
     Route("PUT", "/hl7/listener", "name_listener", name_listener, body=wire.Listener, tool=False),

@@ -8,13 +8,15 @@ from typing import Annotated, Any, NamedTuple
 import orjson
 from pydantic import Field, ValidationError
 
-from clerkship.hl7.message import MEDIA, BadMessage, Message, parse, read_segment
+from clerkship.hl7.message import MEDIA, BadMessage, Message, encode, parse, read_segment
 from clerkship.hl7.stream import Batch, split
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.sandbox.exchange import Refusal, Reply, Request
 from clerkship.simulators.hl7.state import Incoming, Outgoing
 
 ER7 = f"{MEDIA}; charset=utf-8"
+"""Text as HTTP brings it: what is said here goes before MSH-18 (HL7 over HTTP)."""
+_CHARSET = re.compile(r";\s*charset\s*=\s*\"?([\w.:-]{1,40})", re.IGNORECASE)
 OVER = "x-clerkship-over"
 """Said by a line of itself: what came over it, or goes over it, is `mllp`."""
 SIZE = "x-clerkship-size"
@@ -70,9 +72,18 @@ class Sheet(NamedTuple):
     messages: list[Message]
 
 
-def parse_sheet(body: bytes, mask: Mask) -> Sheet:
+def _read(request: Request) -> bytes | str:
+    """The body as text, where the request says what its charset is; else each message says it for itself."""
+    stated = _CHARSET.search(request.headers.get("content-type", ""))
+    try:
+        return request.body.decode(stated[1]) if stated is not None else request.body
+    except (LookupError, UnicodeDecodeError):
+        return request.body
+
+
+def parse_sheet(request: Request, mask: Mask) -> Sheet:
     """The messages in it; what is no HL7 at all is refused, all of it."""
-    batch = split(body)
+    batch = split(_read(request))
     batch.flaws[:] = [each._replace(text=mask.hide(each.text)) for each in batch.flaws]
     batch.headers[:] = [read_segment(mask.hide(each.render()), each.delimiters) for each in batch.headers]
     try:
@@ -85,9 +96,9 @@ def parse_sheet(body: bytes, mask: Mask) -> Sheet:
     return Sheet(batch, messages)
 
 
-def parse_ack(body: bytes, mask: Mask) -> Message:
+def parse_ack(request: Request, mask: Mask) -> Message:
     """One acknowledgement."""
-    messages = parse_sheet(body, mask).messages
+    messages = parse_sheet(request, mask).messages
     if len(messages) != 1 or messages[0].first("MSA") is None:
         raise Refusal(400, "not_an_ack", "expected one acknowledgement: an MSH and an MSA segment")
     return messages[0]
@@ -110,8 +121,11 @@ def stated_size(request: Request) -> int:
 
 
 def render_er7(text: str) -> Reply:
-    """Messages as a reply; that there is nothing to say, where there is none."""
-    return Reply(200, text.encode(errors="replace"), ER7) if text else Reply(204)
+    """Messages as a reply, in the charset that they state; that there is nothing to say, where there is none."""
+    if not text:
+        return Reply(204)
+    body, charset = encode(text)
+    return Reply(200, body, f"{MEDIA}; charset={charset}")
 
 
 def render_sent(sent: Iterable[Outgoing]) -> dict[str, Any]:

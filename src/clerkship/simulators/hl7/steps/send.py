@@ -10,6 +10,7 @@ from clerkship.hl7.message import BadMessage, Message, field, parse, write_segme
 from clerkship.hl7.validation import validate
 from clerkship.model.frozen import Flag, Whole
 from clerkship.model.misplaced import misplaced
+from clerkship.model.problem import InputError
 from clerkship.simulators.hl7.events import ARRIVED
 from clerkship.simulators.hl7.intake import MOST_FLAWS
 from clerkship.simulators.hl7.state import Hl7State
@@ -23,7 +24,7 @@ ANY_ID = "0"
 class Send(Step):
     """Puts a message in the agent's inbox, and has it delivered to an agent that listens: a whole `message`, one from a
     `template` beside the task, or a `type` and `segments`, for which the MSH is made. It must be valid, unless
-    `invalid` says that a bad one is meant. A value that may have a delimiter in it is to be escaped."""
+    `invalid` says that a bad one is meant. What may have a delimiter in it is escaped: `{{ patient.family | hl7 }}`."""
 
     name: ClassVar[str] = "hl7.send"
     simulator: ClassVar[str | None] = "hl7"
@@ -84,8 +85,10 @@ class Send(Step):
 
     def _filled(self, application: str, facility: str, time: str, id: str) -> Message:
         """The message with all that is made for it."""
-        if self.message is None:
+        if self.segments is not None:
             return self._made(application, facility, time, self.control_id or id)
+        if self.message is None:
+            raise InputError.of(f"{self.template} was not read", hint="a template is read with the file of its task")
         message = parse(self.message)
         head = message.head
         head = head if head.raw(7) else head.replaced(7, time)

@@ -1,0 +1,134 @@
+"""What is run on each input, and what must hold of it."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import clerkship
+from clerkship.hl7.ack import acknowledge, mode, read_ack
+from clerkship.hl7.flaw import Flaw
+from clerkship.hl7.framing import Deframer
+from clerkship.hl7.message import BadMessage, Message, parse
+from clerkship.hl7.path import BadPath, parse_path
+from clerkship.hl7.stream import MOST_FLAWS as MOST_AROUND
+from clerkship.hl7.stream import split
+from clerkship.hl7.tables import known_version
+from clerkship.hl7.validation import MOST_FLAWS, validate
+from clerkship.sandbox.exchange import Refusal
+from clerkship.simulators.files import wire
+
+HOME = Path(clerkship.__file__).parent
+AT = datetime(2026, 3, 2, tzinfo=UTC)
+_HEAD = "MSH|^~\\&|LAB|N|EHR|C|20260302090000||{}|M1|P|{}\r"
+_BODY = "PID|1||77^^^N^MR~88^^^S||Lopez&de^Maria||19650315|F\r"
+_OBX = "OBX|1|NM|2823-3^K^LN||2.9|mmol/L|||||F\rNTE|1||call\\.br\\back\r"
+_ORU = f"{_BODY}PV1|1|O\rORC|RE|1\rOBR|1|||24323-8^CMP^LN\r{_OBX}"
+MESSAGES = [
+    _HEAD.format("ORU^R01^ORU_R01", "2.5.1") + _ORU,
+    _HEAD.format("ORU^R01", "2.3") + _ORU + "OBX|2|SN|K||>^5||||||F\r",
+    _HEAD.format("ADT^A01^ADT_A01", "2.6") + "EVN||20260302\r" + _BODY + "PV1|1|O\rAL1|1||X\rIN1|1|A|B\r",
+    _HEAD.format("ADT^A40", "2.4") + "EVN|A40|20260302\r" + _BODY + "MRG|99\r",
+    _HEAD.format("ORM^O01", "2.4") + _BODY + "ORC|NW|1\rRXO|X|1||mg\rORC|NW|2\rOBR|1|||K\r",
+    _HEAD.format("SIU^S12^SIU_S12", "2.7") + "SCH|1|||||R^x||||||||||9^W||||8^W\rRGS|1\rAIS|1||K\r",
+    _HEAD.format("MDM^T02^MDM_T02", "2.8")
+    + "EVN||20260302\r"
+    + _BODY
+    + "PV1|1|O\rTXA|1|CN||||||||||9|||||LA\rOBX|1|TX|K||x||||||F\r",
+    _HEAD.format("ACK^A01^ACK", "2.5") + "MSA|AE|M1|no\rERR||PID^1^3|101^x^HL70357|E||||no\r",
+    "MSH#*!?%$#A#B#C#D#2026##ACK#1#P#2.3######8859/1\rMSA#AR#1\rERR#PID*1*3*101%x%HL70357\r",
+]
+_FILE = "FHS|^~\\&|A|B|C|D|1||f||F7\rBHS|^~\\&|A|B|C|D|1||||B8\r{}BTS|2\rFTS|1\r"
+
+
+class Target(NamedTuple):
+    """Something that takes bytes, and may never break."""
+
+    run: Callable[[bytes], None]
+    seeds: list[bytes]
+    watched: list[Path]
+
+
+def judge(data: bytes) -> None:
+    """Read, judged and answered."""
+    try:
+        message = parse(data)
+    except BadMessage:
+        return
+    again = parse(message.render)
+    assert [segment.fields for segment in again.segments] == [segment.fields for segment in message.segments]
+    flaws = validate(message)
+    assert len(flaws) <= MOST_FLAWS
+    assert all(flaw.text and flaw.sequence > 0 for flaw in flaws)
+    _answered(message, flaws)
+    for path in ("PID.3[*].1", "OBX[*].5", "MSH.9.2", "PID", "ZZZ[2].1.1.1"):
+        list(message.values(path))
+    if message.first("MSA") is not None:
+        read_ack(message)
+
+
+def _answered(message: Message, flaws: list[Flaw]) -> None:
+    written = acknowledge(message, "AE" if flaws else "AA", flaws, control_id="1", at=AT, text="so | it ~ is")
+    assert mode(written) == "original"
+    said = read_ack(parse(written.render))
+    assert said.control_id == message.control_id
+    if not flaws:
+        assert validate(written) == [], written.render
+    elif known_version(message.version) and all(message.delimiters[:5]):
+        assert {flaw.segment for flaw in validate(written)} <= {"MSH", "MSA"}, written.render
+        assert [flaw.code for flaw in said.errors] == [flaw.code for flaw in flaws]
+
+
+def streamed(data: bytes) -> None:
+    """Split into messages, from bytes and from text."""
+    batch = split(data)
+    assert len(batch.flaws) <= MOST_AROUND
+    assert split("".join(batch.messages)).messages == batch.messages
+    for text in batch.messages:
+        judge(text.encode())
+    split(data.decode("latin-1"))
+
+
+def deframed(data: bytes) -> None:
+    """Cut out of a stream, in one piece and in single bytes."""
+    whole, single = Deframer(200), Deframer(200)
+    found = whole.feed(data)
+    assert found == [frame for at in range(len(data)) for frame in single.feed(data[at : at + 1])]
+    assert (whole.ignored, whole.open) == (single.ignored, single.open)
+    assert all(len(frame.data) <= 200 for frame in found)
+
+
+def pathed(data: bytes) -> None:
+    """Paths into messages, and those of files."""
+    text = data.decode("utf-8", errors="surrogateescape")
+    with suppress(BadPath):
+        parse_path(text)
+    for read in (wire.parse_path, wire.parse_prefix):
+        try:
+            parts = read(text).split("/")
+        except Refusal:
+            continue
+        assert ".." not in parts
+
+
+TARGETS = {
+    "message": Target(judge, [text.encode() for text in MESSAGES], [HOME / "hl7"]),
+    "stream": Target(
+        streamed,
+        [
+            *(_FILE.format(text * 2).encode() for text in MESSAGES[:3]),
+            "".join(MESSAGES).encode(),
+            MESSAGES[8].encode("utf-16"),
+        ],
+        [HOME / "hl7"],
+    ),
+    "framing": Target(
+        deframed, [b"".join(b"\x0b%b\x1c\r" % text.encode() for text in MESSAGES[:2]), b"x\x0by\x1c"], [HOME / "hl7"]
+    ),
+    "path": Target(
+        pathed,
+        [b"PID.5.1", b"OBX[2].5", b"PID-3[*].1.2", b"inbox/a.hl7", b"a/../b"],
+        [HOME / "hl7", HOME / "simulators/files"],
+    ),
+}

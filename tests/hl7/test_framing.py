@@ -1,0 +1,105 @@
+"""MLLP: frames out of bytes, however they are cut."""
+
+import time
+
+import pytest
+
+from clerkship.hl7.framing import KEPT, Deframer, Frame, frame
+
+
+def test_a_frame_comes_back() -> None:
+    assert frame(b"MSH|x\r") == b"\x0bMSH|x\r\x1c\r"
+    assert Deframer(100).feed(frame(b"MSH|x\r")) == [Frame(b"MSH|x\r")]
+
+
+def test_marks_inside_a_message_cannot_break_it() -> None:
+    assert Deframer(100).feed(frame(b"a\x1cb\x0bc")) == [Frame(b"a b c")]
+
+
+def test_many_frames_at_once_and_one_byte_at_a_time() -> None:
+    data = b"".join(frame(b"m%d" % number) for number in range(50))
+    expected = [Frame(b"m%d" % number) for number in range(50)]
+    assert Deframer(100).feed(data) == expected
+    slowly = Deframer(100)
+    assert [found for at in range(len(data)) for found in slowly.feed(data[at : at + 1])] == expected
+    assert slowly.ignored == 0
+
+
+def test_the_last_carriage_return_may_be_missing() -> None:
+    deframer = Deframer(100)
+    assert deframer.feed(b"\x0bone\x1c") == [Frame(b"one")]
+    assert deframer.feed(b"\x0btwo\x1c\x0bthree\x1c\r") == [Frame(b"two"), Frame(b"three")]
+    assert deframer.ignored == 0
+
+
+def test_what_stands_outside_is_ignored_and_counted() -> None:
+    deframer = Deframer(100)
+    assert deframer.feed(b"GET / HTTP/1.1\r\n\x1c\x0bone\x1c\r\r\n\x0btwo\x1c\r") == [Frame(b"one"), Frame(b"two")]
+    assert deframer.ignored == 17 + 2
+
+
+def test_a_frame_that_begins_anew_gives_up_the_first() -> None:
+    deframer = Deframer(100)
+    assert deframer.feed(b"\x0bone and\x0btwo\x1c\r") == [Frame(b"one and", "unfinished"), Frame(b"two")]
+
+
+def test_whether_a_frame_is_open() -> None:
+    deframer = Deframer(100)
+    assert not deframer.open
+    deframer.feed(b"\x0bone")
+    assert deframer.open
+    deframer.feed(b"\x1c")
+    assert not deframer.open
+
+
+@pytest.mark.parametrize("piece", [1, 1000, 10_000_000])
+def test_what_is_too_large_is_cut_and_does_not_spoil_the_next(piece: int) -> None:
+    deframer = Deframer(200_000)
+    data = frame(b"x" * 300_000) + frame(b"y" * 200_000) + frame(b"z")
+    found = [each for at in range(0, len(data), piece) for each in deframer.feed(data[at : at + piece])]
+    assert found == [Frame(b"x" * KEPT, "too_large", 300_000 - KEPT), Frame(b"y" * 200_000), Frame(b"z")]
+    assert [each.size for each in found] == [300_000, 200_000, 1]
+
+
+def test_a_limit_below_what_is_kept() -> None:
+    assert Deframer(3).feed(frame(b"abcd")) == [Frame(b"abc", "too_large", 1)]
+
+
+def test_how_long_a_frame_may_be_can_depend_on_how_it_begins() -> None:
+    asked: list[bytes] = []
+
+    def limit_of(begun: bytes) -> int:
+        asked.append(begun[:1])
+        return 50 if begun.startswith(b"b") else 0
+
+    deframer = Deframer(10, limit_of)
+    data = b"".join(frame(sign * size) for sign, size in ((b"a", 10), (b"a", 11), (b"b", 50), (b"b", 51)))
+    found = [each for at in range(len(data)) for each in deframer.feed(data[at : at + 1])]
+    assert [(each.data[:1], each.size, each.flaw) for each in found] == [
+        (b"a", 10, None),
+        (b"a", 11, "too_large"),
+        (b"b", 50, None),
+        (b"b", 51, "too_large"),
+    ]
+    assert asked == [b"a", b"b", b"b"]  # once for each that is long
+
+
+def test_what_was_not_ended_can_be_had() -> None:
+    deframer = Deframer(100)
+    assert deframer.end() is None
+    deframer.feed(b"\x0bone\x1c\r\x0btwo")
+    assert deframer.end() == Frame(b"two", "unfinished")
+    assert deframer.end() is None
+
+
+def test_single_bytes_take_time_in_proportion() -> None:
+    def spent(size: int) -> float:
+        deframer, started = Deframer(size), time.process_time()
+        deframer.feed(b"\x0b")
+        for _ in range(size):
+            deframer.feed(b"x")
+        assert len(deframer.feed(b"\x1c\r")[0].data) == size
+        return time.process_time() - started
+
+    small, large = spent(200_000), spent(2_000_000)
+    assert large < 30 * small  # in proportion it is 10, if each byte were a copy of all it would be 100

@@ -1,0 +1,110 @@
+"""Several messages in one text, with and without headers and trailers around them."""
+
+import pytest
+
+from clerkship.hl7.stream import Batch, split
+
+
+def message(number: int) -> str:
+    return f"MSH|^~\\&|A|B|C|D|20260302||ADT^A01|{number}|P|2.5\rPID|{number}\r"
+
+
+FHS = "FHS|^~\\&|A|B|C|D|20260302||f.hl7||F7\r"
+BHS = "BHS|^~\\&|A|B|C|D|20260302||||B8\r"
+WHOLE = f"{FHS}{BHS}{message(1)}{message(2)}BTS|2\rFTS|1\r"
+
+
+def wrong(text: str | bytes) -> list[str]:
+    return [f"{flaw.code} {flaw.segment} {flaw.text}" for flaw in split(text).flaws]
+
+
+def test_one_message() -> None:
+    assert split(message(1)) == Batch(messages=[message(1)])
+    assert not split(message(1)).batched
+
+
+def test_several_messages() -> None:
+    assert split(message(1) + message(2) + message(3)).messages == [message(1), message(2), message(3)]
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "\n\n", "\r\n \t\r\n"])
+@pytest.mark.parametrize("start", ["", "\ufeff", "\n\n  "])
+def test_line_ends_and_blank_lines(start: str, end: str) -> None:
+    text = start + (message(1) + message(2)).replace("\r", end)
+    assert split(text).messages == [message(1), message(2)]
+    assert split(text.encode()).messages == [message(1), message(2)]
+    assert wrong(text) == []
+
+
+def test_a_file_of_batches() -> None:
+    batch = split(WHOLE)
+    assert batch.messages == [message(1), message(2)]
+    assert batch.flaws == []
+    assert batch.batched
+    assert batch.control_ids == ["F7", "B8"]
+    assert [segment.name for segment in batch.headers + batch.trailers] == ["FHS", "BHS", "BTS", "FTS"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{BHS}{message(1)}BTS|1\r",
+        f"{BHS}BTS|0\r",
+        f"{FHS}FTS|0\r",
+        f"{FHS}{BHS}{message(1)}BTS\r{BHS}{message(2)}BTS|1||\rFTS|2\r",
+    ],
+)
+def test_other_good_files(text: str) -> None:
+    assert wrong(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (WHOLE.replace("BTS|2", "BTS|3"), ["102 BTS BTS-1 says 3, but there are 2 messages in the batch"]),
+        (WHOLE.replace("FTS|1", "FTS|2"), ["102 FTS FTS-1 says 2, but there is 1 batch in the file"]),
+        (WHOLE.replace("BTS|2", "BTS|two"), ["102 BTS BTS-1 is a number, not 'two'"]),
+        (WHOLE.replace("BTS|2", "BTS|" + "9" * 5000), [f"102 BTS BTS-1 is a number, not '{'9' * 60}'"]),
+        (WHOLE.replace("BTS|2\r", ""), ["100 BTS BTS is missing: nothing ends what BHS began"]),
+        (WHOLE.replace("FTS|1\r", ""), ["100 FTS FTS is missing: nothing ends what FHS began"]),
+        (f"{BHS}{message(1)}", ["100 BTS BTS is missing: nothing ends what BHS began"]),
+        (f"{BHS}{BHS}{message(1)}BTS|1\r", ["100 BTS BTS is missing: nothing ends what BHS began"]),
+        (f"{message(1)}BTS|1\r", ["100 BTS BTS ends a batch that BHS did not begin"]),
+        (f"{message(1)}FTS\r", ["100 FTS FTS ends a file that FHS did not begin"]),
+        (f"{message(1)}{FHS}FTS\r", ["100 FHS FHS may only stand at the very beginning"]),
+        (f"{message(1)}{BHS}{message(2)}BTS|1\r", ["100 BHS BHS stands after messages that are in no batch"]),
+        (f"{WHOLE}{message(3)}", ["100 MSH a message stands after FTS, which ends the file"]),
+        (f"{BHS}{message(1)}BTS|1\r{message(2)}", ["100 MSH a message stands after BTS, outside of any batch"]),
+        (f"hello\rworld\r{message(1)}", ["100 hel 'hello' belongs to no message: a message begins with MSH"]),
+        (
+            f"{BHS}{message(1)}BTS|1\rand so on",
+            ["100 and 'and so on' belongs to no message: a message begins with MSH"],
+        ),
+        ("BHS\rBTS\r", ["102 BHS BHS-1 and BHS-2 do not name the delimiters: 'BHS'"]),
+    ],
+)
+def test_what_is_wrong_around_messages(text: str, expected: list[str]) -> None:
+    assert wrong(text) == expected
+
+
+def test_what_is_no_message_is_none() -> None:
+    assert split("").messages == split(b"").messages == split("  \r\n").messages == []
+    assert split(b"\x00\xff\xfe").messages == []
+    assert wrong("") == []
+
+
+def test_a_line_that_is_no_segment_stays_with_its_message() -> None:
+    assert split(f"{message(1)}and so on\r").messages == [f"{message(1)}and so on\r"]
+
+
+def test_each_message_has_its_own_charset() -> None:
+    latin = "MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5||||||8859/1\rPID|1||||Müller\r"
+    wide = "MSH|^~\\&|A|B|C|D|1||ADT^A01|2|P|2.5||||||UNICODE UTF-8\rPID|1||||Müller\r"
+    assert split(latin.encode("latin-1") + wide.encode()).messages == [latin, wide]
+    assert split((latin + wide).encode("utf-16")).messages == [latin, wide]
+
+
+def test_marks_of_mllp_in_a_file_are_passed_over() -> None:
+    framed = f"\x0b{message(1)}\x1c\r\x0b{message(2)}\x1c\r"
+    assert split(framed).messages == [message(1), message(2)]
+    assert wrong(framed) == []

@@ -1,0 +1,123 @@
+"""The order of segments, held against a plain and slow reading of the same notation."""
+
+import re
+from random import Random
+
+import pytest
+
+from clerkship.hl7.structure import Structure, find_structure
+from clerkship.hl7.tables import VERSIONS, read_table
+
+STRUCTURES = [(version, name) for version in VERSIONS for name in read_table(version)["structures"]]
+Tree = str | tuple[str, list["Tree"]]
+
+
+def as_tree(notation: str) -> Tree:
+    """`MSH [{NTE}]` as a tree."""
+    tokens = re.findall(r"[\[\]{}<>|]|\w+", notation)[::-1]
+
+    def members(end: str) -> list[Tree]:
+        found: list[Tree] = []
+        while tokens and (token := tokens.pop()) != end:
+            if token in "[{<":
+                found.append((token, members({"[": "]", "{": "}", "<": ">"}[token])))
+            elif token != "|":
+                found.append(token)
+        return found
+
+    return ("", members(""))
+
+
+def ends(tree: Tree, names: list[str], starts: frozenset[int]) -> frozenset[int]:
+    """Where it may end, if it begins at any of these places: slow and plain."""
+    if isinstance(tree, str):
+        return frozenset(at + 1 for at in starts if at < len(names) and names[at] == tree)
+    mark, members = tree
+    if mark == "<":
+        return frozenset(at for member in members for at in ends(member, names, starts))
+    found = _in_turn(members, names, starts)
+    if mark == "[":
+        return found | starts
+    while mark == "{" and not (further := _in_turn(members, names, found)) <= found:
+        found |= further
+    return found
+
+
+def _in_turn(members: list[Tree], names: list[str], starts: frozenset[int]) -> frozenset[int]:
+    for member in members:
+        starts = ends(member, names, starts)
+    return starts
+
+
+def walked(notation: str, rng: Random) -> list[str]:
+    """A message that follows the notation, at random."""
+    tokens = re.findall(r"[\[\]{}<>|]|\w+", notation)[::-1]
+
+    def sequence(end: str) -> list[str]:
+        found: list[str] = []
+        while tokens and tokens[-1] != end:
+            found += one()
+        if tokens:
+            tokens.pop()
+        return found
+
+    def one() -> list[str]:
+        token = tokens.pop()
+        if token == "[":
+            inner = sequence("]")
+            return inner if rng.random() < 0.5 else []
+        if token == "{":
+            mark = list(tokens)
+            found = sequence("}")
+            after = list(tokens)
+            while rng.random() < 0.4:
+                tokens[:] = mark
+                found += sequence("}")
+            tokens[:] = after
+            return found
+        if token == "<":
+            names = []
+            while (name := tokens.pop()) != ">":
+                names += [name] if name != "|" else []
+            return [rng.choice(names)]
+        return [token]
+
+    return sequence("")
+
+
+def changed(names: list[str], rng: Random) -> list[str]:
+    """With a segment less, or more, or two that have changed places."""
+    found = list(names)
+    at = rng.randrange(len(found))
+    match rng.randrange(3):
+        case 0:
+            del found[at]
+        case 1:
+            found.insert(at, rng.choice(names))
+        case _:
+            other = rng.randrange(len(found))
+            found[at], found[other] = found[other], found[at]
+    return found
+
+
+@pytest.mark.parametrize(("version", "name"), STRUCTURES)
+def test_the_automaton_takes_what_the_notation_does(version: str, name: str) -> None:
+    notation = read_table(version)["structures"][name]
+    structure, tree, rng = find_structure(version, name), as_tree(notation), Random(f"{version} {name}")
+    for _ in range(40):
+        names = walked(notation, rng)
+        assert structure.misplaced(names, 20) == []
+        other = changed(names, rng)
+        fits = len(other) in ends(tree, other, frozenset({0}))
+        assert (structure.misplaced(other, 20) == []) == fits, other
+
+
+def test_a_group_that_may_be_empty_and_come_again() -> None:
+    structure = Structure("X", "A {[B] [{C}]} [D]")
+    assert structure.misplaced(["A"], 9) == []
+    assert structure.misplaced(["A", "B", "B", "C", "C", "B", "D"], 9) == []
+    assert [found.text for found in structure.misplaced(["A", "D", "B"], 9)] == ["B (segment 3) may not stand after D"]
+
+
+def test_nothing_at_all() -> None:
+    assert [found.name for found in Structure("X", "A B [C]").misplaced([], 9)] == ["A", "B"]

@@ -1,0 +1,47 @@
+"""The tables that ship are what the libraries they are compiled from make of them."""
+
+import pytest
+
+from clerkship.hl7.tables import VERSIONS, known_version, read_table
+from scripts import hl7_tables
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_table_is_what_the_script_writes(version: str) -> None:
+    shipped = (hl7_tables.TABLES / f"{version}.json").read_bytes()
+    assert shipped == hl7_tables.dumped(hl7_tables.compiled(version)), "run python -m scripts.hl7_tables"
+
+
+def test_script_and_library_know_the_same_versions() -> None:
+    assert hl7_tables.VERSIONS == VERSIONS
+    assert {file.stem for file in hl7_tables.TABLES.glob("*.json")} == set(VERSIONS)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_name_leads_somewhere(version: str) -> None:
+    table = read_table(version)
+    for events in table["events"].values():
+        assert set(events.values()) <= set(table["structures"])
+    for notation in table["structures"].values():
+        names = set("".join(sign if sign.isalnum() else " " for sign in notation).split())
+        assert names <= set(table["segments"])
+
+
+def test_names_that_come_twice_in_a_structure_are_there_twice() -> None:
+    structures = read_table("2.5.1")["structures"]
+    assert structures["ADT_A17"].count("PID") == 2
+    assert structures["ADT_A01"].count("[{ROL}]") == 4
+    assert "<OBR|RQD|RQ1|RXO|ODS|ODT>" in structures["ORM_O01"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_usual_events_are_in_every_version(version: str) -> None:
+    events = read_table(version)["events"]
+    assert {f"A{number:02}" for number in (1, 2, 3, 4, 5, 8, 11, 13, 28, 31, 40)} <= set(events["ADT"])
+    assert set(events["MDM"]) == {f"T{number:02}" for number in range(1, 12)}
+    assert {f"S{number}" for number in (12, 13, 14, 15, 26)} <= set(events["SIU"])
+    assert ("ORM" in events) == (version < "2.7")  # withdrawn there
+
+
+def test_later_editions_are_read_as_2_8() -> None:
+    assert [known_version(text) for text in ("2.8", "2.8.1", "2.8.2", "2.9", "2.2", "")] == ["2.8"] * 3 + [None] * 3

@@ -1,0 +1,189 @@
+"""What is wrong with a message is said with its code and its place, in words that help."""
+
+import time
+
+import pytest
+
+from clerkship.hl7.message import Message, parse
+from clerkship.hl7.validation import MOST_FLAWS, Flaw, validate
+
+HEAD = "MSH|^~\\&|LAB|NORTH|EHR|CLINIC|20260302090000||{kind}|M1|P|{version}"
+PID = "PID|1||77^^^NORTH^MR||Lopez^Maria||19650315|F"
+PV1 = "PV1|1|O"
+EVN = "EVN||20260302090000"
+OBR = "OBR|1|||24323-8^CMP^LN"
+OBX = "OBX|1|NM|2823-3^Potassium^LN||2.9|mmol/L|||||F"
+
+
+def message(kind: str, *lines: str, version: str = "2.5.1") -> Message:
+    return parse("\r".join([HEAD.format(kind=kind, version=version), *lines]))
+
+
+def said(kind: str, *lines: str, version: str = "2.5.1") -> list[str]:
+    return [f"{flaw.code} {flaw.text}" for flaw in validate(message(kind, *lines, version=version))]
+
+
+def test_valid_messages_have_no_flaws() -> None:
+    assert said("ORU^R01^ORU_R01", PID, OBR, OBX) == []
+    assert said("ADT^A08^ADT_A01", EVN, PID, PV1) == []
+    assert said("ADT^A08", EVN, PID, PV1) == []
+    assert said("ORM^O01", PID, "ORC|NW|1", OBR, version="2.3") == []
+    assert said("ORU^R01^ORU_R01", PID, OBR, OBX, version="2.8.2") == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([EVN, PID], ["100 PV1 is missing after PID"]),
+        ([PID, PV1], ["100 EVN is missing after MSH"]),
+        ([EVN], ["100 PID is missing after EVN", "100 PV1 is missing after EVN"]),
+        ([EVN, PV1, PID], ["100 PV1 (segment 3) may not stand before PID (segment 4)"]),
+        ([EVN, PID, PV1, PV1], ["100 PV1 (segment 5) may stand here only once"]),
+        ([EVN, PID, PV1, "AL1|1||X", "NK1|1"], ["100 NK1 (segment 6) may not stand after AL1"]),
+        ([EVN, PID, PV1, "ABC|1"], ["100 ABC (segment 5) does not belong in ADT_A01"]),
+        ([EVN, PID, PV1, "hello world"], ["100 'hello world' (segment 5) does not belong in ADT_A01"]),
+        ([EVN, PID, PV1, "IN2|1"], ["100 IN1 is missing after PV1"]),
+    ],
+)
+def test_the_order_of_segments(lines: list[str], expected: list[str]) -> None:
+    assert said("ADT^A01^ADT_A01", *lines) == expected
+
+
+def test_an_observation_before_its_order() -> None:
+    assert said("ORU^R01", PID, OBX, OBR) == ["100 OBX (segment 3) may not stand before OBR (segment 4)"]
+    assert said("ORU^R01", PID, OBX) == ["100 OBR is missing after PID"]
+
+
+def test_one_of_a_choice_is_enough_and_needed() -> None:
+    assert said("ORM^O01", "ORC|NW|1", OBR, version="2.4") == []
+    assert said("ORM^O01", "ORC|NW|1", "DG1|1||||20260101|A", version="2.4") == [
+        "100 OBR or RQD or RQ1 or RXO or ODS or ODT is missing after ORC"
+    ]
+    assert said("ORM^O01", "ORC|NW|1", OBR, "RXO|1", version="2.4") == ["100 RXO (segment 4) may not stand after OBR"]
+
+
+def test_segments_of_ones_own_are_anywhere() -> None:
+    assert said("ADT^A01^ADT_A01", "ZAA|1", EVN, "ZBB|x", PID, "ZCC", PV1, "ZDD|1") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "expected"),
+    [
+        ("ADT^A01", "2.2", Flaw("203", "", "MSH", 1, 12, 1, 1)),
+        ("ADT^A01", "", Flaw("101", "", "MSH", 1, 12)),
+        ("", "2.5", Flaw("101", "", "MSH", 1, 9)),
+        ("DFT^P03", "2.5", Flaw("200", "", "MSH", 1, 9, 1, 1)),
+        ("ORM^O01", "2.7", Flaw("200", "", "MSH", 1, 9, 1, 1)),
+        ("ADT^A99", "2.5", Flaw("201", "", "MSH", 1, 9, 1, 2)),
+        ("ADT", "2.5", Flaw("201", "", "MSH", 1, 9, 1, 2)),
+        ("ADT^A01^ORU_R01", "2.5", Flaw("103", "", "MSH", 1, 9, 1, 3)),
+    ],
+)
+def test_what_is_not_taken_at_all(kind: str, version: str, expected: Flaw) -> None:
+    first = validate(message(kind, EVN, PID, PV1, version=version))[0]
+    assert first._replace(text="") == expected
+
+
+@pytest.mark.parametrize("structure", ["", "^ADT_A01", "^ADT_A08"])
+def test_a_structure_may_be_named_after_the_event_or_as_the_table_has_it(structure: str) -> None:
+    assert said(f"ADT^A08{structure}", EVN, PID, PV1) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (PID.replace("77^^^NORTH^MR", ""), Flaw("101", "", "PID", 1, 3)),
+        (PID.replace("77^^^NORTH^MR", "^^^"), Flaw("101", "", "PID", 1, 3)),
+        (PID.replace("77^^^NORTH^MR", '""'), None),
+        (PID.replace("19650315", '""'), None),
+        (PID.replace("19650315", "15.3.1965"), Flaw("102", "", "PID", 1, 7, 1, 1)),
+        (PID.replace("19650315", "19650231"), Flaw("102", "", "PID", 1, 7, 1, 1)),
+        (PID.replace("19650315", "19000229"), Flaw("102", "", "PID", 1, 7, 1, 1)),
+        (PID.replace("19650315", "20000229"), None),
+        (PID.replace("19650315", "196503152561"), Flaw("102", "", "PID", 1, 7, 1, 1)),
+        (PID.replace("19650315", "19650315235959.1234+0130"), None),
+        (PID.replace("PID|1|", "PID|one|"), Flaw("102", "", "PID", 1, 1, 1)),
+        (PID.replace("PID|1|", "PID|1~2|"), Flaw("102", "", "PID", 1, 1, 2)),
+        (PID.replace("77^^^NORTH^MR", "77^^^N^MR^^2026^~88^^^N^MR^^soon"), Flaw("102", "", "PID", 1, 3, 2, 7)),
+        (PID + "|" * 200 + "x", None),
+    ],
+)
+def test_fields(line: str, expected: Flaw | None) -> None:
+    found = validate(message("ADT^A01^ADT_A01", EVN, line, PV1))
+    assert [flaw._replace(text="") for flaw in found] == ([] if expected is None else [expected])
+
+
+@pytest.mark.parametrize(
+    ("type", "value", "expected"),
+    [
+        ("NM", "-2.5", None),
+        ("NM", "5~6", None),
+        ("NM", ">5", "102 OBX-5: '>5' is not a number"),
+        ("NM", "5~six", "102 OBX-5: 'six' is not a number"),
+        ("NM", '""', None),
+        ("NM", "", None),
+        ("ST", "anything ^ at all", None),
+        ("SN", ">^5", None),
+        ("SN", ">^five", "102 OBX-5.2: 'five' is not a number"),
+        ("DT", "2026-03-02", "102 OBX-5: '2026-03-02' is not a date as YYYY[MM[DD]]"),
+        ("TM", "2561", "102 OBX-5: '2561' is not a time of day as HH[MM[SS[.S]]][+/-ZZZZ]"),
+        ("TX", "a~b", None),
+        ("QQ", "1", "103 OBX-2: there is no data type 'QQ'"),
+        ("", "1", "101 OBX-2 is missing: it says what OBX-5 is"),
+        ("", "", None),
+    ],
+)
+def test_an_observation_is_of_the_type_it_names(type: str, value: str, expected: str | None) -> None:
+    line = f"OBX|1|{type}|2823-3^Potassium^LN||{value}||||||F"
+    assert said("ORU^R01", PID, OBR, line) == ([] if expected is None else [expected])
+
+
+def test_hours_alone_are_a_time_from_2_5_on() -> None:
+    line = PID.replace("19650315", "1965031509")
+    assert said("ADT^A01", EVN, line, PV1, version="2.5") == []
+    assert said("ADT^A01", "EVN|A01|20260302", line, PV1, version="2.4") == [
+        "102 PID-7.1: '1965031509' is not a time as YYYY[MM[DD[HHMM[SS[.S]]]]][+/-ZZZZ]"
+    ]
+
+
+def test_a_component_may_be_required() -> None:
+    line = PID.replace("77^^^NORTH^MR", "^^^NORTH^MR")
+    assert said("ADT^A01^ADT_A01", EVN, line, PV1) == []
+    assert said("ADT^A01^ADT_A01", EVN, line, PV1, version="2.6") == ["102 PID-3.1: it must be there"]
+
+
+def test_fields_that_were_withdrawn_may_be_there() -> None:
+    line = PID.replace("PID|1||", "PID|1|old^id|")
+    assert said("ADT^A01^ADT_A01", EVN, line, PV1, version="2.8") == []
+
+
+@pytest.mark.parametrize("missing", [6, 16, 20])
+def test_what_an_appointment_easily_lacks(missing: int) -> None:
+    values = {1: "1", 6: "R^Routine", 16: "9^Who", 20: "8^Who"}
+    line = "|".join(["SCH", *("" if number == missing else values.get(number, "") for number in range(1, 21))])
+    assert said("SIU^S12", line, "RGS|1") == [f"101 SCH-{missing} is missing: it must be there in version 2.5.1"]
+
+
+def test_what_a_document_easily_lacks() -> None:
+    assert said("MDM^T01", EVN, PID, PV1, "TXA|1|CN||||||||||9") == [
+        "101 TXA-17 is missing: it must be there in version 2.5.1"
+    ]
+
+
+def test_other_delimiters() -> None:
+    text = "MSH#*!?%#LAB#N#E#C#20260302090000##ADT*A01#1#P#2.5.1\rEVN##20260302\rPID#1##7***N!8***N##L*M##soon\rPV1#1#O"
+    assert [(flaw.segment, flaw.field) for flaw in validate(parse(text))] == [("PID", 7)]
+
+
+def test_no_more_is_said_than_helps() -> None:
+    assert len(validate(message("ORU^R01", PID, OBR, *["OBX|x"] * 500))) == MOST_FLAWS
+
+
+@pytest.mark.parametrize(
+    "lines", [[OBX], ["PID|1"], ["OBR|1", "PID|1"], ["NTE|1", "ORC"], ["ABC"], ["Z"], ["OBR|" + "~" * 50]]
+)
+def test_a_hundred_thousand_segments_take_seconds_at_most(lines: list[str]) -> None:
+    many = message("ORU^R01", PID, OBR, *lines * (100_000 // len(lines)))
+    started = time.process_time()
+    validate(many)
+    assert time.process_time() - started < 10
