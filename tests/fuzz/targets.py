@@ -104,7 +104,7 @@ def pathed(data: bytes) -> None:
     text = data.decode("utf-8", errors="surrogateescape")
     with suppress(BadPath):
         parse_path(text)
-    for read in (wire.parse_path, wire.parse_prefix):
+    for read in (wire.parse_path, wire.parse_folder):
         try:
             parts = read(text).split("/")
         except Refusal:
