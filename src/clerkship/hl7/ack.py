@@ -46,20 +46,11 @@ def acknowledge(
 def _head(message: Message, version: str, control_id: str, at: datetime) -> Segment:
     asked, delimiters = message.head, message.delimiters
     kind = "ACK" if version == "2.3" else field("ACK", message.trigger, "ACK", delimiters=delimiters)
-    values = {
-        3: asked.raw(5),
-        4: asked.raw(6),
-        5: asked.raw(3),
-        6: asked.raw(4),
-        7: _stamp(at),
-        9: kind,
-        10: escape(control_id, delimiters),
-        11: asked.raw(11) or "P",
-        12: asked.raw(12) if known_version(message.version) else version,
-    }
-    if asked.raw(18):
-        values[18] = asked.raw(18)
-    return write_segment("MSH", values, delimiters)
+    sender, receiver = [asked.raw(3), asked.raw(4)], [asked.raw(5), asked.raw(6)]
+    stated = asked.raw(12) if known_version(message.version) else version
+    written = [*receiver, *sender, _stamp(at), "", kind, escape(control_id, delimiters), asked.raw(11) or "P", stated]
+    head = Segment(["MSH", delimiters.field, delimiters.encoding, *written], delimiters)
+    return head.replaced(18, asked.raw(18)) if asked.raw(18) else head
 
 
 def _stamp(at: datetime) -> str:

@@ -128,7 +128,7 @@ class Message:
     @cached_property
     def render(self) -> str:
         """As it is kept and sent: each segment ends with a carriage return."""
-        return "".join(f"{segment.render()}\r" for segment in self.segments)
+        return "\r".join([*[segment.render() for segment in self.segments], ""])
 
     @cached_property
     def type(self) -> str:
@@ -224,7 +224,10 @@ def parse(data: bytes | str) -> Message:
     if not lines or not lines[0].startswith("MSH"):
         raise BadMessage(f"a message begins with MSH, not with {text[:LONGEST_SHOWN]!r}" if text else "it is empty")
     delimiters = read_delimiters(lines[0])
-    return Message(read_segment(line, delimiters) for line in lines)
+    message = Message([read_segment(line, delimiters) for line in lines])
+    if text[-1] == "\r" and "\n" not in text and text.count("\r") == len(lines):
+        message.render = text  # in the form that one is kept in already
+    return message
 
 
 def read_delimiters(head: str) -> Delimiters:
