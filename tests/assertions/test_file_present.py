@@ -113,8 +113,9 @@ def test_a_drop_that_is_not_there_is_an_error_not_a_verdict(sandbox: str | None,
 CSV = b'\xef\xbb\xbfmrn;name;k;when\r\n007;"Lopez; Maria";4.20;20260302\r\n\r\n008;Ben;;2026-03-01\r\n'
 HL7 = (
     b"FHS|^~\\&\rBHS|^~\\&\r"
-    b"MSH|^~\\&|LAB|X|EHR|Y|20260302||ORU^R01|1|P|2.5.1\rPID|1||M1^^^A~M2^^^B||LOPEZ^MARIA\rOBX|1|NM|K||4.2\r"
-    b"MSH|^~\\&|LAB|X|EHR|Y|20260302||ORU^R01|2|P|2.5.1\rPID|1||M9||BEN\rBTS|2\rFTS|1\r"
+    b"MSH|^~\\&|LAB|X|EHR|Y|20260302||ORU^R01|1|P|2.5.1\rPID|1||M1^^^A~M2^^^B||LOPEZ^MARIA\r"
+    b"OBR|1|||K\rOBX|1|NM|K||4.2||||||F\r"
+    b"MSH|^~\\&|LAB|X|EHR|Y|20260302||ORU^R01|2|P|2.5.1\rPID|1||M9||BEN\rOBR|1|||K\rBTS|2\rFTS|1\r"
 )
 READ = {
     "out/a.csv": CSV,
@@ -133,6 +134,7 @@ READ = {
     "mark.json": b'\xef\xbb\xbf{"a": 5}',
     "not.hl7": b"PID|1\r",
     "odd.hl7": b"MSH|||\r",
+    "bare.hl7": b"MSH|^~\\&|LAB|X|EHR|Y|20260302||ORU^R01|2|P|2.5.1\rPID|1||M9||BEN\r",
 }
 
 
@@ -168,6 +170,14 @@ def field(path: str, expected: Any) -> dict[str, Any]:
 def test_a_file_is_looked_into(path: str, form: str, fields: list[dict[str, Any]]) -> None:
     found = look({"path": path, "parse": form, "fields": fields})
     assert (found.passed, found.score) == (True, 1.0), found.detail
+
+
+def test_an_hl7_file_is_sound_by_the_standard_unless_that_does_not_matter() -> None:
+    wanted = {"path": "bare.hl7", "parse": "hl7", "fields": [field("PID.5.1", "BEN")]}
+    found = look(wanted)
+    assert not found.passed
+    assert "OBR" in found.detail
+    assert look({**wanted, "valid": False}).passed
 
 
 @pytest.mark.parametrize(

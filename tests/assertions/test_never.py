@@ -33,3 +33,15 @@ def test_a_bare_kind_is_enough_and_another_sandbox_does_not_count() -> None:
     story.wrote("a", source="archive")
     assert not Never.model_validate("files.file.*").check(story.evidence()).passed
     assert Never.model_validate({"event": "files.file.*", "sandbox": "drop"}).check(story.evidence()).passed
+
+
+def test_before_something_else_only() -> None:
+    story = Story()
+    story.wrote("whole.csv")
+    story.wrote("order")
+    late = {"event": "files.file.written", "where": {"path": "order"}}
+    for first, passed in (("whole.csv", True), ("order", True), ("never.csv", False)):
+        args = {**late, "before": {"event": "files.file.written", "where": {"path": first}}}
+        found = Never.model_validate(args).check(story.evidence())
+        assert found.passed is passed, first
+    assert "happened at #2 before" in found.detail

@@ -95,6 +95,55 @@ def with_another_value(create: Verb, resource: dict[str, Any]) -> Any:
     return create({**resource, "valueQuantity": {**resource["valueQuantity"], "value": 59}})
 
 
+def with_another_code(create: Verb, resource: dict[str, Any]) -> Any:
+    """Sodium for whatever it was."""
+    return create({**resource, "code": {"coding": [{"system": "http://loinc.org", "code": "2951-2"}]}})
+
+
+def without_a_time(create: Verb, resource: dict[str, Any]) -> Any:
+    """Nobody knows when."""
+    return create({key: value for key, value in resource.items() if key != "effectiveDateTime"})
+
+
+def moved_later(task_item: Any, sandboxes: Any) -> Any:
+    """To somebody else first, and then to where it belongs."""
+    ehr = sandboxes["ehr"]
+    made: list[dict[str, Any]] = []
+
+    def elsewhere(create: Verb, resource: dict[str, Any]) -> Any:
+        made.append(create({**resource, "subject": {"reference": "Patient/pat-0001"}}))
+        ehr.update({**made[0], "subject": resource["subject"]})
+
+    return bent("file_results", ehr_create=elsewhere)(task_item, sandboxes)
+
+
+def one_row_early(task_item: Any, sandboxes: Any) -> Any:
+    """What can be read of the part is ordered at once, the rest later."""
+    ehr, drop = sandboxes["ehr"], sandboxes["drop"]
+    solve = runpy.run_path(str(FEEDS / "solutions" / "referrals.py"))
+    line = drop.read_text("inbox/referrals-0304.csv.part").splitlines()[1]
+    row = dict(
+        zip(("referral_id", "mrn", "family_name", "birth_date", "service", "priority"), line.split(","), strict=True)
+    )
+    [patient] = ehr.search("Patient", identifier=row["mrn"])
+    ehr.create(solve["order"](row, patient))
+
+    def not_again(create: Verb, resource: dict[str, Any]) -> Any:
+        return create(resource) if resource["identifier"][0]["value"] != row["referral_id"] else None
+
+    return bent("referrals", ehr_create=not_again)(task_item, sandboxes)
+
+
+def another_area(send: Verb, message: str) -> Any:
+    """The right number in the wrong town."""
+    return send(message.replace("(716)", "(212)"))
+
+
+def without_an_order(write: Verb, path: str, text: str) -> Any:
+    """An ORU that no receiver would take."""
+    return write(path, "\r".join(line for line in text.split("\r") if not line.startswith("OBR")))
+
+
 def by_name(task_item: Any, sandboxes: Any) -> Any:
     """Takes the first patient of the name, whatever the number."""
     ehr, lab = sandboxes["ehr"], sandboxes["lab"]
@@ -306,6 +355,13 @@ WRONG: dict[str, tuple[str, Agent]] = {
     "to somebody else": (RESULT, bent("file_results", ehr_create=of_somebody_else)),
     "with a slip of the pen": (RESULT, bent("file_results", ehr_create=with_another_value)),
     "acknowledged before it is filed": (RESULT, acknowledges_first),
+    "to somebody else for a while": (RESULT, moved_later),
+    "under another code": (LATE, bent("a_critical_result_arrives_late", ehr_create=with_another_code)),
+    "without a time": (ORDER, bent("close_the_order", ehr_create=without_a_time)),
+    "both acknowledged before they are filed": (TWICE, acknowledges_first),
+    "one row early": (PART, one_row_early),
+    "in another area": (UPDATE, bent("send_an_update", engine_send=another_area)),
+    "an export that is not sound": (EXPORT, bent("export_a_result", drop_write=without_an_order)),
     "never acknowledged": (RESULT, bent("file_results", lab_acknowledge=never)),
     "well, though nobody's": (NOBODY, bent("file_results", lab_acknowledge=always_aa)),
     "rejected without a word": (NOBODY, bent("file_results", lab_acknowledge=without_a_word)),

@@ -1,6 +1,9 @@
-"""`never`: something did not happen, at any time."""
+"""`never`: something did not happen, at any time or before something else."""
 
-from typing import ClassVar
+from itertools import takewhile
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
@@ -10,17 +13,24 @@ from clerkship.model.scenario import EventMatch
 
 
 class Never(Assertion, EventMatch):
-    """No event of this kind, with this payload, is in the log."""
+    """No event of this kind, with this payload, is in the log; or none before something else."""
 
     name: ClassVar[str] = "never"
     shorthand: ClassVar[str | None] = "event"
+    before: Annotated[
+        EventMatch | None,
+        Field(description="only until the first event like this; where there is none, at any time"),
+    ] = None
 
     def check(self, evidence: Evidence) -> Check:
         """Look for it; on failure show the first time it happened."""
-        hit = next(select(evidence.events, self), None)
+        until = next(select(evidence.events, self.before), None) if self.before is not None else None
+        early = takewhile(lambda event: event is not until, evidence.events)
+        hit = next(select(early, self), None)
+        late = f" before {phrase(self.before)}" if self.before is not None else ""
         if hit is None:
             field = FieldCheck(path="event", expected=f"no {self.event}", actual="(none)", passed=True)
-            return Check.of(True, f"{phrase(self)} never happened", field)
+            return Check.of(True, f"{phrase(self)} never happened{late}", field)
         field = FieldCheck(path="event", expected=f"no {self.event}", actual=hit.kind, passed=False, seq=hit.seq)
         seen = (check.forbidden() for check in compare(hit, self))
-        return Check.of(False, f"{phrase(self)} happened at #{hit.seq}", field, *seen)
+        return Check.of(False, f"{phrase(self)} happened at #{hit.seq}{late}", field, *seen)

@@ -17,6 +17,7 @@ from clerkship.events.query import shown
 from clerkship.hl7.message import BadMessage, Message, parse
 from clerkship.hl7.path import parse_path
 from clerkship.hl7.stream import split
+from clerkship.hl7.validation import validate
 from clerkship.model.path import MISSING
 from clerkship.model.path import lookup as lookup_json
 from clerkship.model.run import FieldCheck
@@ -47,6 +48,10 @@ class Content(ABC):
     @abstractmethod
     def compare(self, path: str, expected: Any) -> FieldCheck:
         """One expectation beside what is there."""
+
+    def flaws(self) -> Sequence[str]:
+        """What the standard it is written by has against it."""
+        return ()
 
 
 class Json(Content):
@@ -109,6 +114,10 @@ class OneMessage(Content):
         values = [value for value in self._message.values(path) if value]
         actual = shown(values if len(values) > 1 else values[0] if values else MISSING)
         return FieldCheck(path=path, expected=expected, actual=actual, passed=fits(expected, values))
+
+    def flaws(self) -> Sequence[str]:
+        """What HL7 v2 has against it."""
+        return [flaw.text for flaw in validate(self._message)]
 
 
 def cell_at(path: str) -> tuple[str, str]:

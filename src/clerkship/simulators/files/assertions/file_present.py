@@ -49,6 +49,9 @@ class FilePresent(Assertion):
             "`rows` (how many) in CSV, `PID.5.1` in HL7; a number fits text that says it, in CSV and HL7"
         ),
     ] = ()
+    valid: Annotated[
+        Flag, Field(description="an HL7 file must also be sound by the standard; false for any that can be read")
+    ] = True
     row: Annotated[
         dict[str, Expected], Field(description="some row of a CSV file must have all of this, by column")
     ] = {}
@@ -128,12 +131,15 @@ class FilePresent(Assertion):
             for field in self.fields:
                 yield FieldCheck(path=field.path, expected=field.expected, actual=repr(MISSING), passed=False)
             return
-        if not self.fields and not self.row:
+        if not self.fields and not self.row and not any(found):
             yield FieldCheck(path=_CONTENT, expected=form, actual=form, passed=True)
         elif found:
             yield from max(found, key=lambda rows: sum(row.passed for row in rows))
 
     def _compare_content(self, content: Content) -> Iterator[FieldCheck]:
+        if self.valid and (flaws := content.flaws()):
+            found = "; ".join(flaws[:_MOST_REASONS])
+            yield FieldCheck(path=_CONTENT, expected="sound by the standard", actual=found, passed=False)
         for field in self.fields:
             yield content.compare(field.path, field.expected)
         if self.row and isinstance(content, Table):
