@@ -4,7 +4,7 @@ const MOST_ROWS = 300;
 const GAP = 60;
 const TROUBLES = [
   [/^person\.broke_contract$/, { word: "out of role", icon: "invalid_person", kind: "refused" }],
-  [/(^|\.)refused$/, { word: "refused", icon: "cancelled", kind: "refused" }],
+  [/(^|\.)(refused|objected)$/, { word: "refused", icon: "cancelled", kind: "refused" }],
   [/^fault\./, { word: "fault injected", icon: "fault", kind: "fault" }],
   [/(^|\.)failed$/, { word: "failed", icon: "errored", kind: "failed" }],
 ];
@@ -146,10 +146,19 @@ function payloadPanel(trial, event) {
     ...Object.entries(event.blobs || {}).map(([field, kept]) => [
       field, `${plural(kept.size, "byte")} kept beside the log, SHA-256 ${kept.sha256}`]),
   ].filter(Boolean);
+  const texts = Object.entries(event.payload).filter(([, value]) => hasLines(value));
+  const rest = Object.fromEntries(Object.entries(event.payload).filter(([, value]) => !hasLines(value)));
   return [
     el("dl", {}, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
-    el("pre", { tabindex: "0" }, JSON.stringify(event.payload, null, 2)),
+    el("pre", { tabindex: "0" }, JSON.stringify(rest, null, 2)),
+    ...texts.flatMap(([name, text]) => [
+      el("p", { class: "muted" }, name), el("pre", { tabindex: "0" }, text.replace(/\r\n?/g, "\n"))]),
   ];
+}
+
+// A message of HL7, a letter, a table: what has lines is shown in them.
+function hasLines(value) {
+  return typeof value === "string" && /[\r\n]+./.test(value);
 }
 
 // Arrows run from dot to dot, so they are measured after layout and drawn again whenever it changes.
