@@ -206,7 +206,12 @@ _WRITTEN: dict[type[Payload], Callable[[Any], str | None]] = {
 
 
 def _fields(payload: Payload) -> str:
-    given = {name: value for name, value in payload.__dict__.items() if value not in (None, "", (), {}, [])}
+    usual = {name: field.default for name, field in type(payload).model_fields.items()}
+    given = {
+        name: value
+        for name, value in payload.__dict__.items()
+        if value not in (None, "", (), {}, []) and not (value is True and usual[name] is True)
+    }
     return " ".join(f"{name}={shown(value)}" for name, value in given.items())
 
 

@@ -55,6 +55,8 @@ class Structure:
 
     def step(self, state: State, name: str) -> State:
         """The places where a message may be after one more segment; none if it may not come there."""
+        if name not in self.names:  # whatever anybody sends is not kept
+            return frozenset()
         known = self._next.setdefault(state, {})
         found = known.get(name)
         if found is None:

@@ -207,12 +207,14 @@ def _repeats(value: str, segment: Segment) -> bool:
     return bool(mark) and mark in value
 
 
-@lru_cache(maxsize=1000)
 def find_shape(version: str, name: str) -> Shape | None:
     """What has to be checked of a segment in a version; None where it is not known."""
-    listed = read_table(version)["segments"].get(name)
-    if listed is None:
-        return None
+    return _read_shape(version, name) if name in read_table(version)["segments"] else None
+
+
+@lru_cache(maxsize=1000)
+def _read_shape(version: str, name: str) -> Shape:
+    listed = read_table(version)["segments"][name]
     start = _HEAD_FIELDS + 1 if name == "MSH" else 1
     required = tuple(number for number, kind in enumerate(listed, 1) if "!" in kind and number >= start)
     rules = ((number, _rule(version, kind)) for number, kind in enumerate(listed, 1) if number >= start)
