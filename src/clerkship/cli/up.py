@@ -167,6 +167,8 @@ def _print_way(console: Console, name: str, way: Way, token: str = "") -> None:
     for line, told in way.lines.items():
         parts = ", ".join(f"{key} {_brief(value)}" for key, value in told.items())
         _print(console, f"  [quiet]{line}[/]  {escape(parts)}")
+    for line, how in way.missing.items():
+        _print(console, f"  [quiet]{line}[/]  not here: {escape(how)}")
     for example in way.examples:
         _print(console, f"  {escape(example)}")
 

@@ -37,6 +37,7 @@ from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground, Room, Sandbox
 from clerkship.sandbox.line import Line, Told
 from clerkship.service.casting import Wanted, choose, needs_of
+from clerkship.service.unoffered import unoffered
 from clerkship.service.whereabouts import Whereabouts, check_name, folder_of, others, posted
 from clerkship.settings import Settings
 
@@ -72,6 +73,8 @@ class Way:
     """The ways in beside HTTP."""
     examples: tuple[str, ...] = ()
     """Commands to try those with."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Ways in that are not there, and what would bring them."""
 
 
 @dataclass(frozen=True)
@@ -308,7 +311,8 @@ def _way(sandbox: Sandbox, url: str, lines: Mapping[str, tuple[Line, Told]]) -> 
     plain = [route.path for route in spec.routes if route.method == "GET" and not re.search("[{*]", route.path)]
     curl = _curl(sandbox.token, url + (spec.example or next(iter(plain), "/")))
     told = {name: told for name, (_, told) in lines.items()}
-    return Way(spec.kind, url, sandbox.token, curl, told, tuple(line.example(told) for line, told in lines.values()))
+    examples = tuple(line.example(told) for line, told in lines.values())
+    return Way(spec.kind, url, sandbox.token, curl, told, examples, unoffered(spec))
 
 
 def _curl(token: str, url: str, *options: str) -> str:

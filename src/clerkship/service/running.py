@@ -38,6 +38,7 @@ from clerkship.playground.listener import Listener
 from clerkship.service.casting import Cast, Wanted, choose, needs_of
 from clerkship.service.checking import load_checked
 from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
+from clerkship.service.unoffered import warnings_for
 from clerkship.settings import Settings
 from clerkship.store.contract import Hold, Store
 
@@ -172,6 +173,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     deck = Deck(library.root, settings, library.conftest, request.trials, begins_anew=request.tape == "record")
     cast = taped(cast, deck, snapshots, needs)
     _refuse_unplayed(tasks, cast)
+    unoffered = tuple(warnings_for(solver, (loaded.environment for loaded in tasks), catalog))
     solver = taped_agent(solver, cast.models, snapshots)
     plan = Plan(
         snapshots=tuple(snapshot.hash for snapshot in snapshots),
@@ -207,6 +209,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
             *cast.missing(needs),
             *cast.unready(),
             *(tapes.warnings if tapes is not None else ()),
+            *unoffered,
         ),
         library.domain,
         frozenset(library.tasks),

@@ -1,0 +1,32 @@
+"""Ways into a sandbox that nobody will find, because what they need is not installed."""
+
+from collections.abc import Iterable, Iterator
+
+from clerkship.actors.command import CommandSolver
+from clerkship.actors.contract import Solver
+from clerkship.actors.webhook import WebhookSolver
+from clerkship.engine.catalog import Registered
+from clerkship.model.environment import Environment
+from clerkship.model.problem import Problem
+from clerkship.playground.lines import is_there
+from clerkship.simulators.spec import Spec
+
+
+def unoffered(spec: Spec) -> dict[str, str]:
+    """Lines of a simulator that are missing here, and what brings each."""
+    return {
+        line.name: f"pip install 'clerkship[{line.extra}]', or uv run --extra {line.extra}"
+        for line in spec.lines
+        if not is_there(line)
+    }
+
+
+def warnings_for(solver: Solver, environments: Iterable[Environment], catalog: Registered) -> Iterator[Problem]:
+    """For an agent outside, which cannot be told when it asks for one."""
+    if not isinstance(solver, CommandSolver | WebhookSolver):
+        return
+    for kind in sorted({simulator.kind for place in environments for simulator in place.simulators.values()}):
+        for line, how in unoffered(catalog.simulators.get(kind)).items():
+            yield Problem(
+                message=f"no `{kind}` sandbox is offered over {line}, for what that needs is missing", hint=how
+            )

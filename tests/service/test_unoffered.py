@@ -1,0 +1,30 @@
+"""Ways in that nobody will find: those who start an agent outside are told, and those who open a playground."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from clerkship.actors.command import CommandSolver
+from clerkship.actors.python import PythonSolver
+from clerkship.engine.catalog import only_ours
+from clerkship.model.environment import Environment, Simulator
+from clerkship.service.unoffered import unoffered, warnings_for
+from clerkship.simulators import files, hl7
+
+PLACE = Environment(name="p", simulators={"drop": Simulator(kind="files"), "lab": Simulator(kind="hl7")})
+
+
+def test_what_is_installed_is_not_missed() -> None:
+    assert unoffered(files.SPEC) == unoffered(hl7.SPEC) == {}
+
+
+def test_who_starts_a_program_is_told_what_sftp_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "asyncssh", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert list(unoffered(files.SPEC)) == ["sftp"]
+    outside = CommandSolver("command:x", ["x"], Path())
+    [told] = warnings_for(outside, [PLACE, PLACE], only_ours())
+    assert "sftp" in str(told)
+    assert "clerkship[sftp]" in str(told)
+    assert list(warnings_for(PythonSolver("agent", lambda task_item, sandboxes: None), [PLACE], only_ours())) == []
