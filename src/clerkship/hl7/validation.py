@@ -5,6 +5,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from clerkship.hl7.charset import find_codec
 from clerkship.hl7.escape import Delimiters
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.kinds import Kind, find_kind, fits, shown, unfit
@@ -63,6 +64,8 @@ def _flaws(message: Message) -> Iterator[Flaw]:
     for misplaced in find_structure(version, structure).misplaced(names, MOST_FLAWS):
         count = names[: misplaced.at + 1].count(misplaced.name)
         yield Flaw("100", misplaced.text, misplaced.name[:3], max(1, count))
+    if head.raw(18):
+        yield from _charset_flaws(head)
     yield from _segment_flaws(message, version)
 
 
@@ -100,6 +103,14 @@ def _wrong_structure(message: Message, structure: str) -> Flaw | None:
         return None
     text = f"MSH-9.3 says {shown(stated)}; {message.type}^{message.trigger} has the structure {structure}"
     return Flaw("103", text, "MSH", 1, 9, 1, 3)
+
+
+def _charset_flaws(head: Segment) -> Iterator[Flaw]:
+    """What is in a charset that is not known here has been read as something else."""
+    for repetition, name in enumerate(head.texts(18), 1):
+        if name and find_codec(name) is None:
+            text = f"MSH-18: the charset {shown(name)} cannot be read here; write it as table 0211 does"
+            yield Flaw("103", text, "MSH", 1, 18, repetition)
 
 
 def _segment_flaws(message: Message, version: str) -> Iterator[Flaw]:
