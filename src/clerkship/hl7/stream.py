@@ -171,7 +171,9 @@ class _Reader:
             self._unended("BHS", "BTS")
             self._open = None
             self._batches += 1
-        self._count(segment, self._batches, "batch", "in the file")
+        bare = bool(self.batch.messages) and not self._batches  # BHS and BTS may be missing: one batch, or none
+        if not bare or segment.text(1) != "0":
+            self._count(segment, self._batches + bare, "batch", "in the file")
         self._over = True
 
     def _segment(self, line: str) -> Segment:
