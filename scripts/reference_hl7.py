@@ -21,7 +21,8 @@ READING = """## How a message is read
 | form | ER7 (delimiters); XML is refused |
 | lines | end with CR, LF or CRLF, as they come; kept with CR |
 | delimiters | those that MSH-1 and MSH-2 name |
-| charset | by `Content-Type`, how the bytes begin (UTF-16, UTF-32), MSH-18 by table 0211, else UTF-8 or Windows-1252; answers have that of MSH-18, with `?` for signs it has not |
+| charset | by `Content-Type`, how the bytes begin (UTF-16, UTF-32), MSH-18, else UTF-8 or Windows-1252 |
+| charsets | those of table 0211 but CNS 11643; answers have that of MSH-18, and `?` for signs that it has not |
 | segments of one's own | Z-segments pass anywhere |
 | several messages | one after another, or as a batch: `FHS`, `BHS` … `BTS`, `FTS`, whose counts must be right |
 

@@ -62,6 +62,31 @@ def test_one_of_a_choice_is_enough_and_needed() -> None:
     assert said("ORM^O01", "ORC|NW|1", OBR, "RXO|1", version="2.4") == ["100 RXO (segment 4) may not stand after OBR"]
 
 
+RXO, RXR, RXC = "RXO|00074-4332^Ampicillin^NDC|500||mg", "RXR|PO", "RXC|B|D5W^Dextrose^LN|1000|ml"
+TIMING = "TQ1|1|1|Q6H|||||20260302"
+
+
+@pytest.mark.parametrize("version", ["2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6"])
+def test_a_pharmacy_order_has_routes_and_components(version: str) -> None:
+    order = "ORC|NW|1"
+    note, kind = "NTE|1||with food", "ORM^O01" if version != "2.6" else "ORM^O01^ORM_O01"
+    rest = [RXO, note, RXR, RXC, note, RXC, "OBX|1|ST|9^Weight||70||||||F"]
+    assert said(kind, PID, order, *rest, version=version) == []
+    assert said(kind, PID, order, RXO, version=version) == []
+    assert said(kind, PID, order, RXO, RXC, RXR, version=version) == ["100 RXR (segment 6) may not stand after RXC"]
+    assert said(kind, PID, order, OBR, RXR, version=version) == ["100 RXR (segment 5) may not stand after OBR"]
+    assert said(kind, PID, order, RXO, "RXC|B", version=version)[:1] == [
+        f"101 RXC-2 is missing: it must be there in version {version}"
+    ]
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.5", "2.5.1", "2.6"])
+def test_an_order_has_a_timing_of_its_own_from_2_5_on(version: str) -> None:
+    kind = "ORM^O01" if version != "2.6" else "ORM^O01^ORM_O01"
+    found = said(kind, PID, "ORC|NW|1", TIMING, "TQ2|1|S", TIMING, OBR, "ORC|NW|2", TIMING, OBR, version=version)
+    assert bool(found) == (version < "2.5")
+
+
 def test_segments_of_ones_own_are_anywhere() -> None:
     assert said("ADT^A01^ADT_A01", "ZAA|1", EVN, "ZBB|x", PID, "ZCC", PV1, "ZDD|1") == []
 
