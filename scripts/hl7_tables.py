@@ -232,6 +232,8 @@ def _types(version: str, segments: dict[str, list[str]]) -> dict[str, list[str]]
         if model is not None and name not in found:
             found[name] = _members(model, _COMPONENT)
             waiting += found[name]
+    if "MSG" in found:
+        found["MSG"][2] = found["MSG"][2].rstrip("!")  # demanded from 2.6 on, though it follows from the other two
     if "TS" in found:
         found["TS"][0] = found["TS"][0].replace("ST", "DTM")  # before 2.5 its format is in the text alone
     return found

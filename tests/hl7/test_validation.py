@@ -19,6 +19,11 @@ def message(kind: str, *lines: str, version: str = "2.5.1") -> Message:
     return parse("\r".join([HEAD.format(kind=kind, version=version), *lines]))
 
 
+def lenient(kind: str, *lines: str, version: str = "2.5.1") -> list[str]:
+    found = validate(message(kind, *lines, version=version), "lenient")
+    return [f"{flaw.code} {flaw.segment}-{flaw.field} {flaw.repetition} {flaw.component}" for flaw in found]
+
+
 def said(kind: str, *lines: str, version: str = "2.5.1") -> list[str]:
     return [f"{flaw.code} {flaw.text}" for flaw in validate(message(kind, *lines, version=version))]
 
@@ -143,6 +148,10 @@ def test_fields(line: str, expected: Flaw | None) -> None:
     [
         ("NM", "-2.5", None),
         ("NM", "5~6", None),
+        ("NM", "  95", None),
+        ("NM", "95 ", None),
+        ("NM", "9 5", "102 OBX-5: '9 5' is not a number"),
+        ("DT", " 20260302", None),
         ("NM", ">5", "102 OBX-5: '>5' is not a number"),
         ("NM", "5~six", "102 OBX-5: 'six' is not a number"),
         ("NM", '""', None),
@@ -174,7 +183,13 @@ def test_hours_alone_are_a_time_from_2_5_on() -> None:
 def test_a_component_may_be_required() -> None:
     line = PID.replace("77^^^NORTH^MR", "^^^NORTH^MR")
     assert said("ADT^A01^ADT_A01", EVN, line, PV1) == []
-    assert said("ADT^A01^ADT_A01", EVN, line, PV1, version="2.6") == ["102 PID-3.1: it must be there"]
+    assert said("ADT^A01^ADT_A01", EVN, line, PV1, version="2.6") == ["101 PID-3.1: it must be there"]
+
+
+@pytest.mark.parametrize("version", ["2.6", "2.7", "2.8"])
+def test_a_structure_that_follows_from_type_and_event_need_not_be_named(version: str) -> None:
+    assert said("ADT^A08", EVN, PID, PV1, version=version) == []
+    assert said("ADT^^ADT_A01", EVN, PID, PV1, version=version)[0].startswith("201")
 
 
 def test_fields_that_were_withdrawn_may_be_there() -> None:
@@ -212,3 +227,42 @@ def test_a_hundred_thousand_segments_take_seconds_at_most(lines: list[str]) -> N
     started = time.process_time()
     validate(many)
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("PID|one||||||1965031509", None),
+        ("PID|||||||15.3.1965", "102 PID-7 1 1"),
+        ("PID|||||||19650230", "102 PID-7 1 1"),
+        ('PID|||||||""', None),
+        ("OBR|||3~4||||20260302083000", None),
+        ("OBR|||||||yesterday", "102 OBR-7 1 1"),
+        ("OBX||NM|||<5", None),
+        ("OBX||NM|||>= 5.5 ", None),
+        ("OBX||NM|||5~high", "102 OBX-5 2 1"),
+        ("OBX||SN|||>^5", None),
+        ("OBX||SN|||>^five", "102 OBX-5 1 2"),
+        ("OBX||TM|||2561", "102 OBX-5 1 1"),
+        ("OBX||ST|||anything", None),
+        ("OBX||QQ|||anything", None),
+        ("OBX|||||anything", None),
+        ("OBX||ST|||x|||||||||now", "102 OBX-14 1 1"),
+        ("SCH|||||||||||^^30^202603020900&x^202603020930", None),
+        ("SCH|||||||||||^^30^nine", "102 SCH-11 1 4"),
+        ("ABC|1", None),
+        ("Z|1", None),
+        ("hello world", "100 hel-None None None"),
+    ],
+)
+@pytest.mark.parametrize("version", ["2.3", "2.8"])
+def test_what_is_asked_leniently(line: str, expected: str | None, version: str) -> None:
+    assert lenient("ADT^A01^WHAT", line, version=version) == ([] if expected is None else [expected])
+
+
+def test_leniency_ends_where_nobody_knows_what_it_is() -> None:
+    assert lenient("ADT^A01", version="3") == ["203 MSH-12 1 1"]
+    assert lenient("ADT^A01", version="") == ["101 MSH-12 None None"]
+    assert lenient("ADT^A99") == lenient("ADT") == ["201 MSH-9 1 2"]
+    assert lenient("DFT^P03") == ["200 MSH-9 1 1"]
+    assert lenient("") == ["101 MSH-9 None None"]

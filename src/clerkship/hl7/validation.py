@@ -3,18 +3,21 @@
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from clerkship.hl7.charset import find_codec
 from clerkship.hl7.escape import Delimiters
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.kinds import Kind, find_kind, fits, shown, unfit
+from clerkship.hl7.lenient import unreadable
 from clerkship.hl7.message import Message, Segment
 from clerkship.hl7.structure import find_structure
 from clerkship.hl7.tables import VERSIONS, Table, known_version, read_table
 
-__all__ = ["MOST_FLAWS", "Flaw", "validate"]
+__all__ = ["MOST_FLAWS", "Flaw", "Level", "validate"]
 
+Level = Literal["strict", "lenient"]
+"""All that the standard asks, or no more than daily feeds keep to."""
 MOST_FLAWS = 20
 """More than these are not said: whoever sent so many has to look at all of it anyway."""
 _OBSERVED = """
@@ -42,12 +45,13 @@ class Shape(NamedTuple):
     """In order, without those where anything goes."""
 
 
-def validate(message: Message) -> list[Flaw]:
-    """Everything that is wrong with a message, in its order, as far as MOST_FLAWS; an empty list if nothing is."""
-    return list(islice(_flaws(message), MOST_FLAWS))
+def validate(message: Message, level: Level = "strict") -> list[Flaw]:
+    """Everything that is wrong with a message, in its order, as far as MOST_FLAWS; an empty list if nothing is. On the
+    level `lenient`, what nobody could work with: see `clerkship.hl7.lenient`."""
+    return list(islice(_flaws(message, level), MOST_FLAWS))
 
 
-def _flaws(message: Message) -> Iterator[Flaw]:
+def _flaws(message: Message, level: Level) -> Iterator[Flaw]:
     head = message.head
     stated = message.version
     version = known_version(stated)
@@ -55,8 +59,12 @@ def _flaws(message: Message) -> Iterator[Flaw]:
         yield _wrong_version(stated)
         return
     structure, wrong = _find(message, read_table(version))
-    if wrong is not None:
+    if wrong is not None and (level == "strict" or structure is None):
         yield wrong
+    if level == "lenient":
+        yield from unreadable(message)
+        return
+    yield from _processing_flaws(head)
     if structure is None:
         yield from _field_flaws(head, 1, version)
         return
@@ -67,6 +75,13 @@ def _flaws(message: Message) -> Iterator[Flaw]:
     if head.raw(18):
         yield from _charset_flaws(head)
     yield from _segment_flaws(message, version)
+
+
+def _processing_flaws(head: Segment) -> Iterator[Flaw]:
+    """Table 0103: production, debugging, training."""
+    stated = head.text(11, 1)
+    if stated and stated not in ("P", "D", "T"):
+        yield Flaw("202", f"MSH-11: {shown(stated)} is none of P, D and T", "MSH", 1, 11, 1, 1)
 
 
 def _wrong_version(stated: str) -> Flaw:
@@ -191,11 +206,11 @@ def _value_flaws(segment: Segment, sequence: int, number: int, rule: FieldRule) 
         return
     for repetition, value in enumerate(found, 1):
         if value:
-            for component, text in unfit(value, rule.kind, delimiters):
+            for component, text, code in unfit(value, rule.kind, delimiters):
                 if _is_empty(value, delimiters):
                     break
                 place = f"{segment.name}-{number}" if component is None else f"{segment.name}-{number}.{component}"
-                yield Flaw("102", f"{place}: {text}", segment.name, sequence, number, repetition, component)
+                yield Flaw(code, f"{place}: {text}", segment.name, sequence, number, repetition, component)
 
 
 def _observation_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw]:

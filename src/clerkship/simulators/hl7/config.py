@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from clerkship.hl7.validation import Level
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Whole
 
@@ -28,7 +29,10 @@ class Hl7Config(Frozen):
     facility: Annotated[Name, Field(description="its facility, MSH-4; what the log has for the one agents write")] = (
         "CLERKSHIP"
     )
-    strict: Annotated[Flag, Field(description="whether a message with flaws is refused (AE), or taken as it is")] = True
+    validation: Annotated[
+        Level,
+        Field(description="what a message is held against: all of the standard, or no more than daily feeds keep to"),
+    ] = "strict"
     max_message: Annotated[Whole, Field(ge=1000, le=20_000_000, description="bytes in one message")] = 5_000_000
     own_port: Annotated[Flag, Field(description="whether MLLP has a port for this sandbox alone")] = False
     listener: Annotated[
