@@ -36,12 +36,12 @@ TOLD = {
     "102": "a value is not of its field's data type",
     "103": "a value is not in its field's table: MSH-9.3, MSH-18, OBX-2",
     "200": "another type than those above: rejected",
-    "201": "an event that the type has not in this version: rejected",
+    "201": "an event that the type has not in this version: rejected; one that whoever should follow it does not know",
     "202": "MSH-11 is none of P, D and T: rejected",
     "203": "another version than those above: rejected",
-    "204": "an acknowledgement (type ACK) of a message that is not in the inbox, or has been answered: rejected",
-    "205": "the control id (MSH-10) is that of another message of the same MSH-3 and MSH-4 that was taken",
-    "207": "more bytes than the config's `max_message`: rejected, and of the message only the MSH is kept",
+    "204": "who or what it is about is not known to whoever should follow it",
+    "205": "MSH-10 is that of another message of this sender (MSH-3, MSH-4); it contradicts what is there already",
+    "207": "more bytes than `max_message`: rejected, and only the MSH is kept; it could not be followed for another reason",
 }
 STATUSES = """## Over HTTP
 
@@ -51,7 +51,7 @@ answer's body is the acknowledgement. A refusal that can be said in HL7's words 
 | | status |
 |---|---|
 | acknowledged, whatever the code | 200 |
-| taken or refused, and no acknowledgement was asked for | 204 |
+| taken or refused, and no acknowledgement was asked for; an acknowledgement, taken or not | 204 |
 | not HL7 at all: there is no MSH that could be answered | 400, as JSON, and nothing is done |
 | more than 20 MB | 413 |
 
@@ -77,7 +77,17 @@ delivered there, and what the listener answers is its acknowledgement.
 
 def hl7_page(head: str) -> str:
     """Messages, acknowledgements, codes, statuses."""
-    sections = [head, INTRODUCTION, _messages(), _levels(), READING, _acknowledgements(), _codes(), STATUSES, INBOX]
+    sections = [
+        head,
+        INTRODUCTION,
+        _messages() + "\n",
+        _levels(),
+        READING,
+        _acknowledgements(),
+        _codes(),
+        STATUSES,
+        INBOX,
+    ]
     return "\n".join(sections).rstrip() + "\n"
 
 
@@ -136,6 +146,10 @@ application's comes at once, as in original mode. An error that has been told is
 | MSH-15 | MSH-16 | taken: at once, later | flawed: at once, later |
 |---|---|---|---|
 {rows}
+
+A message that was taken, and that whoever should follow it (`reactions`) could not follow, is answered with AE after
+all (`hl7.message.objected`): the chart knows no such patient, say. It counts as not taken, and may be sent again. An
+acknowledgement is never answered with one: what nobody waits for is refused in the log alone.
 
 The same message again, control id and all, is answered as before and not taken again (`hl7.message.repeated`). A
 batch is answered with a batch that has an acknowledgement for each message that wants one; of a batch that is broken

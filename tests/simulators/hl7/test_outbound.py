@@ -243,9 +243,28 @@ def test_an_application_acknowledges_what_came_in_a_message_of_its_own() -> None
     ack = f"{head('X1', 'ACK^R01^ACK')}\rMSA|AA|IN-1\r"
     assert engine.post(ack).status == 204
     assert [said.code for said in engine.state.inbox["1"].said] == ["CA", "AA"]
-    said = engine.send(f"{head('X2', 'ACK^R01^ACK')}\rMSA|AA|IN-9\r")
-    assert (said.code, said.errors[0].code) == ("AR", "204")
-    assert engine.send(f"{head('X3', 'ACK^R01^ACK')}\r").code == "AR"
+
+
+@pytest.mark.parametrize(
+    "ack",
+    [
+        f"{head('X1', 'ACK^R01^ACK')}\rMSA|AA|IN-9\r",  # of nothing that is there
+        f"{head('X1', 'ACK^R01^ACK', accept='AL|AL')}\rMSA|AA|IN-9\r",
+        f"{head('X1', 'ACK^R01^ACK')}\rMSA|XX|IN-1\r",
+        f"{head('X1', 'ACK^R01^ACK')}\r",
+        f"{head('', 'ACK')}\rMSA|AA|IN-9\r",
+        f"{head('X1', 'ACK')}\rMSA|AA|IN-9|{'x' * 2000}\r",
+    ],
+)
+def test_an_acknowledgement_is_never_acknowledged_however_wrong_it_is(ack: str) -> None:
+    engine = Interface(max_message=1000)
+    engine.arrive(message=results("IN-1", accept="AL|AL"))
+    reply = engine.post(ack)
+    assert (reply.status, reply.body) == (204, b"")
+    refused = engine.last.payload.model_dump()
+    assert (engine.last.kind, refused["ack"]) == ("hl7.message.refused", "")
+    assert refused["reasons"]
+    assert len(engine.inbox()) == 1
 
 
 def test_what_was_sent_can_be_looked_at_and_leaves_no_trace() -> None:
