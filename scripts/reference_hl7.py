@@ -41,7 +41,7 @@ TOLD = {
     "203": "another version than those above: rejected",
     "204": "who or what it is about is not known to whoever should follow it",
     "205": "MSH-10 is that of another message of this sender (MSH-3, MSH-4); it contradicts what is there already",
-    "207": "more bytes than `max_message`: rejected, and only the MSH is kept; it could not be followed for another reason",
+    "207": "more bytes than `max_message`: rejected, and only the MSH is kept; it could not be followed otherwise",
 }
 STATUSES = """## Over HTTP
 
@@ -100,7 +100,6 @@ In versions {", ".join(VERSIONS)}:
 | type | event in the log | trigger events, of all versions |
 |---|---|---|
 {rows}
-
 """
 
 
