@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 
 from clerkship.hl7.validation import Level
 from clerkship.model.duration import Duration
+from clerkship.model.environment import Environment, minutes_ahead
 from clerkship.model.frozen import Flag, Frozen, Whole
 
 LARGEST_PORT = 65535
@@ -43,4 +44,13 @@ class Hl7Config(Frozen):
     resend: Annotated[Duration, Field(description="how long between attempts to deliver a message")] = timedelta(
         seconds=5
     )
+    zone: Annotated[
+        Whole | None,
+        Field(ge=-840, le=840, description="minutes ahead of UTC of the times it writes; as in the environment's now"),
+    ] = None
     attempts: Annotated[Whole, Field(ge=1, le=100, description="attempts to deliver a message")] = 3
+
+
+def located(config: Hl7Config, environment: Environment) -> Hl7Config:
+    """An engine that is where its environment is, unless it says otherwise."""
+    return config if config.zone is not None else config.model_copy(update={"zone": minutes_ahead(environment.now)})
