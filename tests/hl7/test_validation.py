@@ -5,7 +5,7 @@ import time
 import pytest
 
 from clerkship.hl7.message import Message, parse
-from clerkship.hl7.validation import MOST_FLAWS, Flaw, validate
+from clerkship.hl7.validation import MOST_FLAWS, Flaw, validate, validate_file
 
 HEAD = "MSH|^~\\&|LAB|NORTH|EHR|CLINIC|20260302090000||{kind}|M1|P|{version}"
 PID = "PID|1||77^^^NORTH^MR||Lopez^Maria||19650315|F"
@@ -266,3 +266,17 @@ def test_leniency_ends_where_nobody_knows_what_it_is() -> None:
     assert lenient("ADT^A99") == lenient("ADT") == ["201 MSH-9 1 2"]
     assert lenient("DFT^P03") == ["200 MSH-9 1 1"]
     assert lenient("") == ["101 MSH-9 None None"]
+
+
+def test_a_file_is_as_good_as_all_that_is_in_it() -> None:
+    good = message("ADT^A01^ADT_A01", EVN, PID, PV1).render
+    bad = message("ADT^A01^ADT_A01", EVN, PID).render
+    around = "BHS|^~\\&\r{}BTS|2\r"
+    assert validate_file(good.encode()) == validate_file(around.format(good * 2)) == []
+    assert [flaw.text for flaw in validate_file(bad)] == ["PV1 is missing after PID"]
+    assert [flaw.text for flaw in validate_file(around.format(good + bad))] == ["message 2: PV1 is missing after PID"]
+    assert validate_file(around.format(good + bad), "lenient") == []
+    assert [flaw.code for flaw in validate_file(around.format(good))] == ["102"]
+    assert [flaw.code for flaw in validate_file("")] == ["100"]
+    assert [flaw.code for flaw in validate_file("MSH|")] == ["102"]
+    assert len(validate_file(bad * 50)) == MOST_FLAWS

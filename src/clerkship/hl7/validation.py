@@ -10,11 +10,12 @@ from clerkship.hl7.escape import Delimiters
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.kinds import Kind, find_kind, fits, shown, unfit
 from clerkship.hl7.lenient import unreadable
-from clerkship.hl7.message import Message, Segment
+from clerkship.hl7.message import BadMessage, Message, Segment, parse
+from clerkship.hl7.stream import split
 from clerkship.hl7.structure import find_structure
 from clerkship.hl7.tables import VERSIONS, Table, known_version, read_table
 
-__all__ = ["MOST_FLAWS", "Flaw", "Level", "validate"]
+__all__ = ["MOST_FLAWS", "Flaw", "Level", "validate", "validate_file"]
 
 Level = Literal["strict", "lenient"]
 """All that the standard asks, or no more than daily feeds keep to."""
@@ -49,6 +50,25 @@ def validate(message: Message, level: Level = "strict") -> list[Flaw]:
     """Everything that is wrong with a message, in its order, as far as MOST_FLAWS; an empty list if nothing is. On the
     level `lenient`, what nobody could work with: see `clerkship.hl7.lenient`."""
     return list(islice(_flaws(message, level), MOST_FLAWS))
+
+
+def validate_file(data: bytes | str, level: Level = "strict") -> list[Flaw]:
+    """Everything that is wrong with a file of one message, or of several: around them, and with each in turn."""
+    return list(islice(_file_flaws(data, level), MOST_FLAWS))
+
+
+def _file_flaws(data: bytes | str, level: Level) -> Iterator[Flaw]:
+    batch = split(data)
+    yield from batch.flaws
+    if not batch.messages and not batch.flaws:
+        yield Flaw("100", "there is no message: none begins with MSH")
+    for number, text in enumerate(batch.messages, 1):
+        which = f"message {number}: " if len(batch.messages) > 1 else ""
+        try:
+            found = validate(parse(text), level)
+        except BadMessage as bad:
+            found = [Flaw("102", str(bad), "MSH", 1, 2)]
+        yield from (flaw._replace(text=which + flaw.text) for flaw in found)
 
 
 def _flaws(message: Message, level: Level) -> Iterator[Flaw]:
