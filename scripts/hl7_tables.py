@@ -12,7 +12,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -38,6 +38,15 @@ _LEFT_OUT = {
     "2.8": dict.fromkeys(("A40", "A41", "A42"), "ADT_A39"),
 }
 """Events that chapter 3 has in these versions and hl7types has not."""
+_ADDED = {
+    "ORM_O01": (
+        ("|RXO", "|RXO [{NTE}] [{RXR}] [{RXC [{NTE}]}]", "2.3"),
+        ("{ORC ", "{ORC [{TQ1 [{TQ2}]}] ", "2.5"),
+    )
+}
+"""What a structure has beside what both libraries know, and from which version on. A pharmacy's ORM is a message of its
+own in chapter 4 (4.8.1 of 2.3, 4.13.1 of 2.5) under the same event: after RXO come routes and components. TQ1 and
+TQ2 take the place of ORC-7 from 2.5 on, where ORM was kept as it had been, and so do those who still send it."""
 _OBSERVED = "AD CE CF CNE CP CWE CX DR ED MA MO NA PPN RP SN TS XAD XCN XON XPN XTN"
 """Data types that OBX-5 may be of (table 0125), and so are reached though no field names them."""
 _FREE = {"2.3": ("ORC-7",), "2.7.1": ("OBX-2", "OBX-4")}
@@ -72,14 +81,24 @@ def compiled(version: str) -> dict[str, Any]:
         events.setdefault(kind, {})[event] = chosen
     events["ADT"] |= _LEFT_OUT.get(version, {})
     events["ACK"] = {}  # of any event
-    segments = {name: _fields(version, name) for name in sorted(_names(structures.values()))}
+    notations = {name: _complete(version, name, written(found)) for name, found in sorted(structures.items())}
+    segments = {name: _fields(version, name) for name in sorted(set(re.findall(r"\w+", " ".join(notations.values()))))}
     return {
         "version": version,
         "events": {kind: dict(sorted(found.items())) for kind, found in sorted(events.items())},
-        "structures": {name: written(found) for name, found in sorted(structures.items())},
+        "structures": notations,
         "segments": segments,
         "types": dict(sorted(_types(version, segments).items())),
     }
+
+
+def _complete(version: str, name: str, notation: str) -> str:
+    """A structure with what is added to it."""
+    for place, instead, since in _ADDED.get(name, ()):
+        assert place in notation, f"{name} of {version} has no {place}"
+        if VERSIONS.index(version) >= VERSIONS.index(since):
+            notation = notation.replace(place, instead)
+    return notation
 
 
 def _structure(name: str, members: tuple[Node, ...], other: dict[str, tuple[Node, ...]]) -> str:
@@ -123,14 +142,6 @@ def _written(node: Node) -> str:
     if node.many:
         text = f"{{{text}}}"
     return text if node.required else f"[{text}]"
-
-
-def _names(structures: Iterable[tuple[Node, ...]]) -> set[str]:
-    found: set[str] = set()
-    for members in structures:
-        for node in members:
-            found |= {node.name} if node.members is None else _names([node.members])
-    return found
 
 
 def _module(version: str, part: str) -> str:
@@ -221,6 +232,8 @@ def _types(version: str, segments: dict[str, list[str]]) -> dict[str, list[str]]
         if model is not None and name not in found:
             found[name] = _members(model, _COMPONENT)
             waiting += found[name]
+    if "MSG" in found:
+        found["MSG"][2] = found["MSG"][2].rstrip("!")  # demanded from 2.6 on, though it follows from the other two
     if "TS" in found:
         found["TS"][0] = found["TS"][0].replace("ST", "DTM")  # before 2.5 its format is in the text alone
     return found

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from clerkship.hl7.flaw import CONDITIONS
+from clerkship.hl7.lenient import READ
 from clerkship.hl7.message import Message, write_segment
 from clerkship.hl7.tables import VERSIONS, read_table
 from clerkship.simulators.hl7.config import Hl7Config
@@ -21,7 +22,8 @@ READING = """## How a message is read
 | form | ER7 (delimiters); XML is refused |
 | lines | end with CR, LF or CRLF, as they come; kept with CR |
 | delimiters | those that MSH-1 and MSH-2 name |
-| charset | by `Content-Type`, the byte order mark, MSH-18, else UTF-8 or Latin-1; answers have that of MSH-18 |
+| charset | by `Content-Type`, how the bytes begin (UTF-16, UTF-32), MSH-18, else UTF-8 or Windows-1252 |
+| charsets | those of table 0211 but CNS 11643; answers have that of MSH-18, and `?` for signs that it has not |
 | segments of one's own | Z-segments pass anywhere |
 | several messages | one after another, or as a batch: `FHS`, `BHS` … `BTS`, `FTS`, whose counts must be right |
 
@@ -30,15 +32,16 @@ that stands as the config's `facility`; in the acknowledgement it is what the ag
 """
 TOLD = {
     "100": "a segment is missing, or stands where it may not; a batch is broken around its messages",
-    "101": "a field that must be there is empty; without MSH-10 the message is rejected",
+    "101": "a field or component that must be there is empty; without MSH-10 the message is rejected",
     "102": "a value is not of its field's data type",
-    "103": "a value is not in its field's table",
+    "103": "a value is not in its field's table: MSH-9.3, MSH-18, OBX-2",
     "200": "another type than those above: rejected",
-    "201": "an event that the type has not in this version: rejected",
+    "201": "an event that the type has not in this version: rejected; one that whoever should follow it does not know",
+    "202": "MSH-11 is none of P, D and T: rejected",
     "203": "another version than those above: rejected",
-    "204": "an acknowledgement (type ACK) of a message that is not in the inbox, or has been answered: rejected",
-    "205": "the control id (MSH-10) is that of another message of the same MSH-3 and MSH-4 that was taken",
-    "207": "more bytes than the config's `max_message`: rejected, and of the message only the MSH is kept",
+    "204": "who or what it is about is not known to whoever should follow it",
+    "205": "MSH-10 is that of another message of this sender (MSH-3, MSH-4); it contradicts what is there already",
+    "207": "more bytes than `max_message`: rejected, and only the MSH is kept; it could not be followed otherwise",
 }
 STATUSES = """## Over HTTP
 
@@ -48,7 +51,7 @@ answer's body is the acknowledgement. A refusal that can be said in HL7's words 
 | | status |
 |---|---|
 | acknowledged, whatever the code | 200 |
-| taken or refused, and no acknowledgement was asked for | 204 |
+| taken or refused, and no acknowledgement was asked for; an acknowledgement, taken or not | 204 |
 | not HL7 at all: there is no MSH that could be answered | 400, as JSON, and nothing is done |
 | more than 20 MB | 413 |
 
@@ -74,7 +77,17 @@ delivered there, and what the listener answers is its acknowledgement.
 
 def hl7_page(head: str) -> str:
     """Messages, acknowledgements, codes, statuses."""
-    sections = [head, INTRODUCTION, _messages(), READING, _acknowledgements(), _codes(), STATUSES, INBOX]
+    sections = [
+        head,
+        INTRODUCTION,
+        _messages() + "\n",
+        _levels(),
+        READING,
+        _acknowledgements(),
+        _codes(),
+        STATUSES,
+        INBOX,
+    ]
     return "\n".join(sections).rstrip() + "\n"
 
 
@@ -87,10 +100,31 @@ In versions {", ".join(VERSIONS)}:
 | type | event in the log | trigger events, of all versions |
 |---|---|---|
 {rows}
+"""
 
-A message is held against its version's tables: the order of segments and groups, fields that must be there, data
-types. With `strict: false` nothing of that is asked: any message of these types that can be read and has a control id
-is taken.
+
+def _levels() -> str:
+    times = ", ".join(f"{name}-{field}" for name, fields in READ.items() for field in fields)
+    return f"""## Validation
+
+What a message is held against is the config's `validation`:
+
+| refused | `strict` | `lenient` |
+|---|---|---|
+| a version, type or event that is not above; no MSH-9, MSH-10 or MSH-12 | yes | yes |
+| a batch whose counts are wrong, or whose end is missing | yes | yes |
+| a line that is no segment | yes | yes |
+| a time in {times}, or a value in OBX-5, that cannot be read as what it is | yes | yes |
+| a segment that is missing, or stands where it may not (SIU without RGS, A08 without PV1) | yes | no |
+| a field or component that must be there (SCH-6, SCH-16, SCH-20), or comes again and may not (OBR-3) | yes | no |
+| any other value that is not of its data type; `<5` where OBX-2 says NM | yes | no |
+| MSH-9.3 that names another structure, MSH-11 that is none of P, D, T, a charset or data type nobody knows | yes | no |
+| MSH-9.3 that is missing, in any version; blanks around a number or date; Z-segments | no | no |
+
+`strict` is for a task that is about writing HL7: the agent is told of each flaw, and has to mend it, as a partner's
+conformance test would have it. `lenient` is for a task in which messages are a means, or that replays a feed as
+hospitals send it. `hl7_structural` with `valid: true`, which it has unless you say otherwise, asks for all of `strict`
+whatever the sandbox took: with a lenient sandbox, say `valid: false` where only the values count.
 """
 
 
@@ -111,6 +145,10 @@ application's comes at once, as in original mode. An error that has been told is
 | MSH-15 | MSH-16 | taken: at once, later | flawed: at once, later |
 |---|---|---|---|
 {rows}
+
+A message that was taken, and that whoever should follow it (`reactions`) could not follow, is answered with AE after
+all (`hl7.message.objected`): the chart knows no such patient, say. It counts as not taken, and may be sent again. An
+acknowledgement is never answered with one: what nobody waits for is refused in the log alone.
 
 The same message again, control id and all, is answered as before and not taken again (`hl7.message.repeated`). A
 batch is answered with a batch that has an acknowledgement for each message that wants one; of a batch that is broken

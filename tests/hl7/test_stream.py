@@ -51,6 +51,9 @@ def test_a_file_of_batches() -> None:
         f"{BHS}{message(1)}BTS|1\r",
         f"{BHS}BTS|0\r",
         f"{FHS}FTS|0\r",
+        f"{FHS}{message(1)}{message(2)}FTS|1\r",  # BHS and BTS may be missing
+        f"{FHS}{message(1)}{message(2)}FTS|0\r",
+        f"{FHS}{message(1)}FTS\r",
         f"{FHS}{BHS}{message(1)}BTS\r{BHS}{message(2)}BTS|1||\rFTS|2\r",
     ],
 )
@@ -63,6 +66,9 @@ def test_other_good_files(text: str) -> None:
     [
         (WHOLE.replace("BTS|2", "BTS|3"), ["102 BTS BTS-1 says 3, but there are 2 messages in the batch"]),
         (WHOLE.replace("FTS|1", "FTS|2"), ["102 FTS FTS-1 says 2, but there is 1 batch in the file"]),
+        (f"{FHS}{message(1)}{message(2)}FTS|2\r", ["102 FTS FTS-1 says 2, but there is 1 batch in the file"]),
+        (f"{FHS}FTS|1\r", ["102 FTS FTS-1 says 1, but there are 0 batches in the file"]),
+        (WHOLE.replace("FTS|1", "FTS|0"), ["102 FTS FTS-1 says 0, but there is 1 batch in the file"]),
         (WHOLE.replace("BTS|2", "BTS|two"), ["102 BTS BTS-1 is a number, not 'two'"]),
         (WHOLE.replace("BTS|2", "BTS|" + "9" * 5000), [f"102 BTS BTS-1 is a number, not '{'9' * 60}'"]),
         (WHOLE.replace("BTS|2\r", ""), ["100 BTS BTS is missing: nothing ends what BHS began"]),

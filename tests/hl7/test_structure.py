@@ -19,11 +19,19 @@ def as_tree(notation: str) -> Tree:
     def members(end: str) -> list[Tree]:
         found: list[Tree] = []
         while tokens and (token := tokens.pop()) != end:
-            if token in "[{<":
-                found.append((token, members({"[": "]", "{": "}", "<": ">"}[token])))
-            elif token != "|":
+            if token in "[{":
+                found.append((token, members({"[": "]", "{": "}"}[token])))
+            elif token == "<":
+                found.append((token, choice()))
+            else:
                 found.append(token)
         return found
+
+    def choice() -> list[Tree]:
+        end = len(tokens) - 1 - tokens[::-1].index(">")
+        inside = " ".join(tokens[end + 1 :][::-1])
+        del tokens[end:]
+        return [as_tree(part) for part in inside.split("|")]
 
     return ("", members(""))
 
@@ -76,10 +84,10 @@ def walked(notation: str, rng: Random) -> list[str]:
             tokens[:] = after
             return found
         if token == "<":
-            names = []
-            while (name := tokens.pop()) != ">":
-                names += [name] if name != "|" else []
-            return [rng.choice(names)]
+            end = len(tokens) - 1 - tokens[::-1].index(">")
+            inside = " ".join(tokens[end + 1 :][::-1])
+            del tokens[end:]
+            return walked(rng.choice(inside.split("|")), rng)
         return [token]
 
     return sequence("")
@@ -117,6 +125,13 @@ def test_a_group_that_may_be_empty_and_come_again() -> None:
     assert structure.misplaced(["A"], 9) == []
     assert structure.misplaced(["A", "B", "B", "C", "C", "B", "D"], 9) == []
     assert [found.text for found in structure.misplaced(["A", "D", "B"], 9)] == ["B (segment 3) may not stand after D"]
+
+
+def test_a_choice_of_more_than_names() -> None:
+    structure = Structure("X", "A <B|C [{D}]|E> [{F}]")
+    assert structure.misplaced(["A", "C", "D", "D", "F"], 9) == structure.misplaced(["A", "B", "F"], 9) == []
+    assert [found.text for found in structure.misplaced(["A", "B", "D"], 9)] == ["D (segment 3) may not stand after B"]
+    assert [found.text for found in structure.misplaced(["A"], 9)] == ["B or C or E is missing after A"]
 
 
 def test_nothing_at_all() -> None:

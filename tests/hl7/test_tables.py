@@ -31,7 +31,7 @@ def test_names_that_come_twice_in_a_structure_are_there_twice() -> None:
     structures = read_table("2.5.1")["structures"]
     assert structures["ADT_A17"].count("PID") == 2
     assert structures["ADT_A01"].count("[{ROL}]") == 4
-    assert "<OBR|RQD|RQ1|RXO|ODS|ODT>" in structures["ORM_O01"]
+    assert "<OBR|RQD|RQ1|RXO [{NTE}] [{RXR}] [{RXC [{NTE}]}]|ODS|ODT>" in structures["ORM_O01"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

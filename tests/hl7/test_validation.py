@@ -5,7 +5,7 @@ import time
 import pytest
 
 from clerkship.hl7.message import Message, parse
-from clerkship.hl7.validation import MOST_FLAWS, Flaw, validate
+from clerkship.hl7.validation import MOST_FLAWS, Flaw, validate, validate_file
 
 HEAD = "MSH|^~\\&|LAB|NORTH|EHR|CLINIC|20260302090000||{kind}|M1|P|{version}"
 PID = "PID|1||77^^^NORTH^MR||Lopez^Maria||19650315|F"
@@ -17,6 +17,11 @@ OBX = "OBX|1|NM|2823-3^Potassium^LN||2.9|mmol/L|||||F"
 
 def message(kind: str, *lines: str, version: str = "2.5.1") -> Message:
     return parse("\r".join([HEAD.format(kind=kind, version=version), *lines]))
+
+
+def lenient(kind: str, *lines: str, version: str = "2.5.1") -> list[str]:
+    found = validate(message(kind, *lines, version=version), "lenient")
+    return [f"{flaw.code} {flaw.segment}-{flaw.field} {flaw.repetition} {flaw.component}" for flaw in found]
 
 
 def said(kind: str, *lines: str, version: str = "2.5.1") -> list[str]:
@@ -60,6 +65,31 @@ def test_one_of_a_choice_is_enough_and_needed() -> None:
         "100 OBR or RQD or RQ1 or RXO or ODS or ODT is missing after ORC"
     ]
     assert said("ORM^O01", "ORC|NW|1", OBR, "RXO|1", version="2.4") == ["100 RXO (segment 4) may not stand after OBR"]
+
+
+RXO, RXR, RXC = "RXO|00074-4332^Ampicillin^NDC|500||mg", "RXR|PO", "RXC|B|D5W^Dextrose^LN|1000|ml"
+TIMING = "TQ1|1|1|Q6H|||||20260302"
+
+
+@pytest.mark.parametrize("version", ["2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6"])
+def test_a_pharmacy_order_has_routes_and_components(version: str) -> None:
+    order = "ORC|NW|1"
+    note, kind = "NTE|1||with food", "ORM^O01" if version != "2.6" else "ORM^O01^ORM_O01"
+    rest = [RXO, note, RXR, RXC, note, RXC, "OBX|1|ST|9^Weight||70||||||F"]
+    assert said(kind, PID, order, *rest, version=version) == []
+    assert said(kind, PID, order, RXO, version=version) == []
+    assert said(kind, PID, order, RXO, RXC, RXR, version=version) == ["100 RXR (segment 6) may not stand after RXC"]
+    assert said(kind, PID, order, OBR, RXR, version=version) == ["100 RXR (segment 5) may not stand after OBR"]
+    assert said(kind, PID, order, RXO, "RXC|B", version=version)[:1] == [
+        f"101 RXC-2 is missing: it must be there in version {version}"
+    ]
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.5", "2.5.1", "2.6"])
+def test_an_order_has_a_timing_of_its_own_from_2_5_on(version: str) -> None:
+    kind = "ORM^O01" if version != "2.6" else "ORM^O01^ORM_O01"
+    found = said(kind, PID, "ORC|NW|1", TIMING, "TQ2|1|S", TIMING, OBR, "ORC|NW|2", TIMING, OBR, version=version)
+    assert bool(found) == (version < "2.5")
 
 
 def test_segments_of_ones_own_are_anywhere() -> None:
@@ -118,6 +148,10 @@ def test_fields(line: str, expected: Flaw | None) -> None:
     [
         ("NM", "-2.5", None),
         ("NM", "5~6", None),
+        ("NM", "  95", None),
+        ("NM", "95 ", None),
+        ("NM", "9 5", "102 OBX-5: '9 5' is not a number"),
+        ("DT", " 20260302", None),
         ("NM", ">5", "102 OBX-5: '>5' is not a number"),
         ("NM", "5~six", "102 OBX-5: 'six' is not a number"),
         ("NM", '""', None),
@@ -149,7 +183,13 @@ def test_hours_alone_are_a_time_from_2_5_on() -> None:
 def test_a_component_may_be_required() -> None:
     line = PID.replace("77^^^NORTH^MR", "^^^NORTH^MR")
     assert said("ADT^A01^ADT_A01", EVN, line, PV1) == []
-    assert said("ADT^A01^ADT_A01", EVN, line, PV1, version="2.6") == ["102 PID-3.1: it must be there"]
+    assert said("ADT^A01^ADT_A01", EVN, line, PV1, version="2.6") == ["101 PID-3.1: it must be there"]
+
+
+@pytest.mark.parametrize("version", ["2.6", "2.7", "2.8"])
+def test_a_structure_that_follows_from_type_and_event_need_not_be_named(version: str) -> None:
+    assert said("ADT^A08", EVN, PID, PV1, version=version) == []
+    assert said("ADT^^ADT_A01", EVN, PID, PV1, version=version)[0].startswith("201")
 
 
 def test_fields_that_were_withdrawn_may_be_there() -> None:
@@ -187,3 +227,56 @@ def test_a_hundred_thousand_segments_take_seconds_at_most(lines: list[str]) -> N
     started = time.process_time()
     validate(many)
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("PID|one||||||1965031509", None),
+        ("PID|||||||15.3.1965", "102 PID-7 1 1"),
+        ("PID|||||||19650230", "102 PID-7 1 1"),
+        ('PID|||||||""', None),
+        ("OBR|||3~4||||20260302083000", None),
+        ("OBR|||||||yesterday", "102 OBR-7 1 1"),
+        ("OBX||NM|||<5", None),
+        ("OBX||NM|||>= 5.5 ", None),
+        ("OBX||NM|||5~high", "102 OBX-5 2 1"),
+        ("OBX||SN|||>^5", None),
+        ("OBX||SN|||>^five", "102 OBX-5 1 2"),
+        ("OBX||TM|||2561", "102 OBX-5 1 1"),
+        ("OBX||ST|||anything", None),
+        ("OBX||QQ|||anything", None),
+        ("OBX|||||anything", None),
+        ("OBX||ST|||x|||||||||now", "102 OBX-14 1 1"),
+        ("SCH|||||||||||^^30^202603020900&x^202603020930", None),
+        ("SCH|||||||||||^^30^nine", "102 SCH-11 1 4"),
+        ("ABC|1", None),
+        ("Z|1", None),
+        ("hello world", "100 hel-None None None"),
+    ],
+)
+@pytest.mark.parametrize("version", ["2.3", "2.8"])
+def test_what_is_asked_leniently(line: str, expected: str | None, version: str) -> None:
+    assert lenient("ADT^A01^WHAT", line, version=version) == ([] if expected is None else [expected])
+
+
+def test_leniency_ends_where_nobody_knows_what_it_is() -> None:
+    assert lenient("ADT^A01", version="3") == ["203 MSH-12 1 1"]
+    assert lenient("ADT^A01", version="") == ["101 MSH-12 None None"]
+    assert lenient("ADT^A99") == lenient("ADT") == ["201 MSH-9 1 2"]
+    assert lenient("DFT^P03") == ["200 MSH-9 1 1"]
+    assert lenient("") == ["101 MSH-9 None None"]
+
+
+def test_a_file_is_as_good_as_all_that_is_in_it() -> None:
+    good = message("ADT^A01^ADT_A01", EVN, PID, PV1).render
+    bad = message("ADT^A01^ADT_A01", EVN, PID).render
+    around = "BHS|^~\\&\r{}BTS|2\r"
+    assert validate_file(good.encode()) == validate_file(around.format(good * 2)) == []
+    assert [flaw.text for flaw in validate_file(bad)] == ["PV1 is missing after PID"]
+    assert [flaw.text for flaw in validate_file(around.format(good + bad))] == ["message 2: PV1 is missing after PID"]
+    assert validate_file(around.format(good + bad), "lenient") == []
+    assert [flaw.code for flaw in validate_file(around.format(good))] == ["102"]
+    assert [flaw.code for flaw in validate_file("")] == ["100"]
+    assert [flaw.code for flaw in validate_file("MSH|")] == ["102"]
+    assert len(validate_file(bad * 50)) == MOST_FLAWS

@@ -1,5 +1,6 @@
 """What is expected of values that are always text, as those of CSV and HL7 are: `4.2` and `gte: 4` are of the number
-that a text says, `gte: 2026-03-02` of the time, and text in quotes of the text itself. What is empty is not there."""
+that a text says, `gte: 2026-03-02` of the time, and text in quotes of the text itself. A whole number and a text of
+digits are compared as they are written, for it may be somebody's: 4711 is not 0004711. What is empty is not there."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -48,6 +49,8 @@ def _holds(name: str, argument: Any, value: str) -> bool:
 
 
 def _equal(expected: Any, value: str) -> bool:
+    if isinstance(expected, int) and is_number(expected) and "." not in value:
+        return value.strip() == str(expected)
     return holds({"equals": expected}, _number(value) if is_number(expected) else value)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+from clerkship.hl7.charset import in_signs_of, read_codec
 from clerkship.hl7.escape import Delimiters, escape
 from clerkship.hl7.flaw import CONDITIONS, Flaw
 from clerkship.hl7.message import BadMessage, Message, Segment, field, write_segment
@@ -12,6 +13,8 @@ from clerkship.hl7.tables import VERSIONS, known_version
 Mode = Literal["original", "enhanced"]
 _FALLBACK = "2.5.1"
 """In which an answer is given to a message of a version that is not known."""
+_ANY = "UNICODE UTF-8"
+"""The charset of an answer to a message whose own is not known."""
 _BIG_ERR = VERSIONS.index("2.5")
 _NO_TEXT = VERSIONS.index("2.7")
 
@@ -40,7 +43,7 @@ def acknowledge(
         flaws = [Flaw("207", text)]
     errors = _errors(flaws, delimiters) if number >= _BIG_ERR else _old_errors(flaws, delimiters)
     head = _head(message, version, control_id, at)
-    return Message([head, write_segment("MSA", said, delimiters), *errors])
+    return Message(_in_its_charset([head, write_segment("MSA", said, delimiters), *errors]))
 
 
 def _head(message: Message, version: str, control_id: str, at: datetime) -> Segment:
@@ -50,7 +53,22 @@ def _head(message: Message, version: str, control_id: str, at: datetime) -> Segm
     stated = asked.raw(12) if known_version(message.version) else version
     written = [*receiver, *sender, _stamp(at), "", kind, escape(control_id, delimiters), asked.raw(11) or "P", stated]
     head = Segment(["MSH", delimiters.field, delimiters.encoding, *written], delimiters)
-    return head.replaced(18, asked.raw(18)) if asked.raw(18) else head
+    return head.replaced(18, asked.raw(18) if read_codec(asked.raw(18)) else _ANY) if asked.raw(18) else head
+
+
+def _in_its_charset(segments: list[Segment]) -> list[Segment]:
+    """Without signs that the charset of MSH-18 has not: what is quoted may be of another."""
+    codec = read_codec(segments[0].raw(18))
+    if codec is None:
+        return segments
+    other = " " if "?" in segments[0].delimiters else "?"
+    return [
+        Segment(
+            [*segment.fields[:1], *(in_signs_of(codec, value, other) for value in segment.fields[1:])],
+            segment.delimiters,
+        )
+        for segment in segments
+    ]
 
 
 def _stamp(at: datetime) -> str:

@@ -10,6 +10,8 @@ from clerkship.hl7.tables import VERSIONS, read_table
 
 NULL = '""'
 """Two quotes: the sender wants the value removed (§2.5.3). It is a value like any other, of any type."""
+MISSING = "101"
+"""Table 0357: something that must be there is not."""
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _DATE = r"(?P<year>\d{4})(?:(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])?)?"
 _ZONE = r"(?:[+-](?:0\d|1[0-5])[0-5]\d)?"
@@ -20,8 +22,9 @@ _DT = re.compile(_DATE, re.ASCII)
 _TM = re.compile(rf"{_HOUR}(?:{_CLOCK})?{_ZONE}", re.ASCII)
 _DTM = re.compile(rf"{_LONG}(?:{_HOUR}(?:{_CLOCK})?)?)?)?{_ZONE}", re.ASCII)
 _DTM_OLD = re.compile(rf"{_LONG}(?:{_HOUR}{_CLOCK})?)?)?{_ZONE}", re.ASCII)
-_NM = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
-_SI = re.compile(r"\d+", re.ASCII)
+_NM = re.compile(r" *[+-]?(?:\d+(?:\.\d*)?|\.\d+) *", re.ASCII)
+_SI = re.compile(r" *\d+ *", re.ASCII)
+"""Feeds that come from fixed columns fill numbers and dates up with blanks: they are not a part of them."""
 
 
 def _is_date(text: str, pattern: re.Pattern[str]) -> bool:
@@ -47,7 +50,7 @@ class Form(NamedTuple):
 _NEW_TIME = Form(lambda text: _is_date(text, _DTM), "a time as YYYY[MM[DD[HH[MM[SS[.S]]]]]][+/-ZZZZ]")
 _OLD_TIME = Form(lambda text: _is_date(text, _DTM_OLD), "a time as YYYY[MM[DD[HHMM[SS[.S]]]]][+/-ZZZZ]")
 _FORMS = {
-    "DT": Form(lambda text: _is_date(text, _DT), "a date as YYYY[MM[DD]]"),
+    "DT": Form(lambda text: _is_date(text.strip(" "), _DT), "a date as YYYY[MM[DD]]"),
     "TM": Form(_TM.fullmatch, "a time of day as HH[MM[SS[.S]]][+/-ZZZZ]"),
     "DTM": _NEW_TIME,
     "TS": _NEW_TIME,  # no longer a type from 2.6 on, and still seen in OBX-2
@@ -70,6 +73,13 @@ class Unfit(NamedTuple):
 
     component: int | None
     text: str
+    code: str = "102"
+    """Of table 0357."""
+
+
+def find_form(name: str) -> Form | None:
+    """What a value of a data type without components looks like; None where any text will do."""
+    return _FORMS.get(name)
 
 
 @lru_cache(maxsize=1000)
@@ -105,10 +115,10 @@ def unfit(value: str, kind: Kind, delimiters: Delimiters) -> Iterator[Unfit]:
         part = found[number] if number < len(found) else ""
         if not part:
             if required:
-                yield Unfit(number + 1, "it must be there")
+                yield Unfit(number + 1, "it must be there", MISSING)
         elif inner is not None:
             for wrong in _unfit_part(part, inner, delimiters.subcomponent):
-                yield Unfit(number + 1, wrong)
+                yield wrong._replace(component=number + 1)
 
 
 def fits(value: str, kind: Kind, delimiters: Delimiters) -> bool:
@@ -134,21 +144,21 @@ def fits(value: str, kind: Kind, delimiters: Delimiters) -> bool:
     return True
 
 
-def _unfit_part(value: str, kind: Kind, separator: str) -> Iterator[str]:
+def _unfit_part(value: str, kind: Kind, separator: str) -> Iterator[Unfit]:
     if value == NULL:
         return
     if kind.form is not None:
         if not kind.form.fits(value):
-            yield f"{shown(value)} is not {kind.form.words}"
+            yield Unfit(None, f"{shown(value)} is not {kind.form.words}")
         return
     found = value.split(separator) if separator else [value]
     for number, required, inner in kind.parts:
         part = found[number] if number < len(found) else ""
         if not part:
             if required:
-                yield f"its part {number + 1} must be there"
+                yield Unfit(None, f"its part {number + 1} must be there", MISSING)
         elif inner is not None and inner.form is not None and part != NULL and not inner.form.fits(part):
-            yield f"{shown(part)} is not {inner.form.words}"
+            yield Unfit(None, f"{shown(part)} is not {inner.form.words}")
 
 
 def shown(value: str) -> str:

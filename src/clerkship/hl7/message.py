@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from clerkship.hl7.charset import CALLED, decode_as, read_codec, wide
 from clerkship.hl7.escape import USUAL, Delimiters, escape, unescape
 from clerkship.hl7.path import Path, parse_path
 
@@ -11,27 +12,6 @@ MEDIA = "application/hl7-v2"
 """What ER7 is called over HTTP (HL7 over HTTP, as HAPI has it)."""
 LONGEST_SHOWN = 60
 _ENDS = re.compile(r"\r\n|\n|\r")
-_CHARSETS = {
-    "": "",
-    "ASCII": "us-ascii",
-    "8859/1": "iso-8859-1",
-    "8859/2": "iso-8859-2",
-    "8859/3": "iso-8859-3",
-    "8859/4": "iso-8859-4",
-    "8859/5": "iso-8859-5",
-    "8859/6": "iso-8859-6",
-    "8859/7": "iso-8859-7",
-    "8859/8": "iso-8859-8",
-    "8859/9": "iso-8859-9",
-    "8859/15": "iso-8859-15",
-    "UNICODE UTF-8": "utf-8",
-    "UNICODE": "utf-8",
-    "UTF-8": "utf-8",
-}
-"""HL7 table 0211: what MSH-18 says, and what it is called here. UTF-16 is none of them: where MSH-18 can be read before
-the charset is known, it is not that."""
-WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"M\x00": "utf-16-le", b"\x00M": "utf-16-be"}
-"""How bytes begin that are in UTF-16."""
 _HEADS = ("MSH", "FHS", "BHS")
 _CHARSET_FIELD = 17
 """Delimiters that stand before MSH-18."""
@@ -180,18 +160,12 @@ class Message:
 
 
 def decode(data: bytes) -> str:
-    """Bytes as text: by the byte order mark, by MSH-18, else UTF-8, else Latin-1, in which any byte is something."""
-    if data[:2] in WIDE:
-        return data.decode(WIDE[data[:2]], errors="replace")
+    """Bytes as text: by how they begin, by MSH-18, else UTF-8, Windows-1252 or Latin-1."""
+    codec = wide(data)
+    if codec is not None:
+        return data.decode(codec, errors="replace").removeprefix("\ufeff")
     data = data.removeprefix(b"\xef\xbb\xbf")
-    stated = _stated(data)
-    for charset in dict.fromkeys((_CHARSETS.get(stated, ""), "utf-8")):
-        if charset:
-            try:
-                return data.decode(charset)
-            except UnicodeDecodeError:
-                continue
-    return data.decode("latin-1")
+    return decode_as(data, read_codec(_stated(data)))
 
 
 def encode(text: str) -> tuple[bytes, str]:
@@ -199,22 +173,21 @@ def encode(text: str) -> tuple[bytes, str]:
     it, else UTF-8."""
     if text.partition("\r")[0].count(text[3:4] or "|") < _CHARSET_FIELD:  # it states none, as most do
         return text.encode(errors="replace"), "utf-8"
-    charset = _CHARSETS.get(_stated(text[:2000].encode(errors="replace")), "") or "utf-8"
+    charset = read_codec(_stated(text[:2000].encode(errors="replace"))) or "utf-8"
     try:
-        return text.encode(charset), charset
+        return text.encode(charset), CALLED.get(charset, charset)
     except UnicodeEncodeError:
         return text.encode(errors="replace"), "utf-8"
 
 
 def _stated(data: bytes) -> str:
-    """MSH-18 as it can be read before the charset is known."""
+    """MSH-18 as it can be read before the charset is known: its repetitions, each a name."""
     start = data.lstrip()[:2000]
     if len(start) < 9 or start[:3] not in (b"MSH", b"FHS", b"BHS"):
         return ""
     line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
     fields = line.split(start[3:4])
-    value = fields[17] if len(fields) > 17 else b""
-    return re.split(rb"[~^]", value, maxsplit=1)[0].decode("latin-1").strip().upper()
+    return fields[_CHARSET_FIELD].decode("latin-1") if len(fields) > _CHARSET_FIELD else ""
 
 
 def parse(data: bytes | str) -> Message:

@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass, field
 
+from clerkship.hl7.charset import wide
 from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import LONGEST_SHOWN, WIDE, BadMessage, Segment, decode, read_delimiters, read_segment
+from clerkship.hl7.message import LONGEST_SHOWN, BadMessage, Segment, decode, read_delimiters, read_segment
 
 _ENDS = re.compile(r"\r\n|\n|\r")
 _MARKS = "\x00\x0b\x1c"
@@ -13,10 +14,10 @@ _BEFORE = f"{_MARKS} \t\ufeff"
 """And before it: after it, blanks are a part of its last field."""
 _MARK_AS_LATIN = b"\xef\xbb\xbf".decode("latin-1")
 _MORE = (
-    *("\n", "\r\r", "\r ", " \r", "\r\t", "\t\r", "\x00", "\x0b", "\x1c", "\ufeff"),
+    *("\n", "\r\r", "\r ", " \r", "\r\t", "\t\r", "\x00", "\x0b", "\x1c", "\x1b", "\ufeff"),
     *("\rMSH", "\rFHS", "\rBHS", "\rBTS", "\rFTS"),
 )
-"""What is in no text that is one message and nothing else."""
+"""What is in no text that is one message and nothing else; an escape character changes the charset (ISO 2022)."""
 _HEADERS = ("FHS", "BHS")
 _TRAILERS = ("BTS", "FTS")
 MOST_FLAWS = 20
@@ -46,9 +47,8 @@ def split(data: bytes | str) -> Batch:
         return Batch([text])
     is_bytes = isinstance(data, bytes)
     if isinstance(data, bytes):
-        wide = data[:2] in WIDE
-        data = decode(data) if wide else data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
-        is_bytes = not wide
+        is_bytes = wide(data) is None
+        data = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1") if is_bytes else decode(data)
     if not is_bytes and _is_one(data):
         return Batch([data])
     reader = _Reader(is_bytes)
@@ -171,7 +171,9 @@ class _Reader:
             self._unended("BHS", "BTS")
             self._open = None
             self._batches += 1
-        self._count(segment, self._batches, "batch", "in the file")
+        bare = bool(self.batch.messages) and not self._batches  # BHS and BTS may be missing: one batch, or none
+        if not bare or segment.text(1) != "0":
+            self._count(segment, self._batches + bare, "batch", "in the file")
         self._over = True
 
     def _segment(self, line: str) -> Segment:

@@ -43,7 +43,9 @@ class Structure:
         self.name = name
         self.places: list[str] = []
         self._follow: list[set[int]] = []
-        whole = _Reader(self.places, self._follow).read(notation)
+        reader = _Reader(self.places, self._follow)
+        whole = reader.read(notation)
+        self._choices = reader.choices
         self._first = whole.first
         self._last = whole.last | ({_START} if whole.empty else frozenset())
         self.names = frozenset(self.places)
@@ -92,9 +94,7 @@ class Structure:
 
     def alternatives(self, place: int) -> list[str]:
         """The names that may stand in its stead: one, or those of a choice."""
-        group = [other for other in range(len(self.places)) if self._follow[other] == self._follow[place]]
-        before = [other for other in group if all((other in follow) == (place in follow) for follow in self._follow)]
-        return [self.places[other] for other in before]
+        return [self.places[other] for other in sorted(self._choices.get(place, {place}))]
 
 
 def _path(place: int, came: dict[int, int | None]) -> list[int]:
@@ -113,6 +113,8 @@ class _Reader:
         self._places = places
         self._follow = follow
         self._tokens: list[str] = []
+        self.choices: dict[int, frozenset[int]] = {}
+        """The places by which the members of a choice begin, for each of them."""
 
     def read(self, notation: str) -> Part:
         """A whole structure."""
@@ -143,15 +145,19 @@ class _Reader:
         return Part(place, place, False)
 
     def _choice(self) -> Part:
-        found: list[Part] = []
-        while (token := self._tokens[-1]) != ">":
-            if token == "|":
-                self._tokens.pop()
-            else:
-                found.append(self._one())
-        self._tokens.pop()
-        places = frozenset(place for part in found for place in part.first)
-        return Part(places, places, False)
+        found = [self._member()]
+        while self._tokens.pop() == "|":
+            found.append(self._member())
+        first = frozenset(place for part in found for place in part.first)
+        self.choices |= dict.fromkeys(first, first)
+        return Part(first, frozenset(place for part in found for place in part.last), False)
+
+    def _member(self) -> Part:
+        """What stands between two bars: a segment, or one with what belongs to it alone."""
+        whole = self._one()
+        while self._tokens[-1] not in "|>":
+            whole = self._then(whole, self._one())
+        return whole
 
     def _then(self, one: Part, other: Part) -> Part:
         self._link(one.last, other.first)

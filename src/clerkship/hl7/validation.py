@@ -3,17 +3,22 @@
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from clerkship.hl7.charset import find_codec
 from clerkship.hl7.escape import Delimiters
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.kinds import Kind, find_kind, fits, shown, unfit
-from clerkship.hl7.message import Message, Segment
+from clerkship.hl7.lenient import unreadable
+from clerkship.hl7.message import BadMessage, Message, Segment, parse
+from clerkship.hl7.stream import split
 from clerkship.hl7.structure import find_structure
 from clerkship.hl7.tables import VERSIONS, Table, known_version, read_table
 
-__all__ = ["MOST_FLAWS", "Flaw", "validate"]
+__all__ = ["MOST_FLAWS", "Flaw", "Level", "validate", "validate_file"]
 
+Level = Literal["strict", "lenient"]
+"""All that the standard asks, or no more than daily feeds keep to."""
 MOST_FLAWS = 20
 """More than these are not said: whoever sent so many has to look at all of it anyway."""
 _OBSERVED = """
@@ -41,12 +46,32 @@ class Shape(NamedTuple):
     """In order, without those where anything goes."""
 
 
-def validate(message: Message) -> list[Flaw]:
-    """Everything that is wrong with a message, in its order, as far as MOST_FLAWS; an empty list if nothing is."""
-    return list(islice(_flaws(message), MOST_FLAWS))
+def validate(message: Message, level: Level = "strict") -> list[Flaw]:
+    """Everything that is wrong with a message, in its order, as far as MOST_FLAWS; an empty list if nothing is. On the
+    level `lenient`, what nobody could work with: see `clerkship.hl7.lenient`."""
+    return list(islice(_flaws(message, level), MOST_FLAWS))
 
 
-def _flaws(message: Message) -> Iterator[Flaw]:
+def validate_file(data: bytes | str, level: Level = "strict") -> list[Flaw]:
+    """Everything that is wrong with a file of one message, or of several: around them, and with each in turn."""
+    return list(islice(_file_flaws(data, level), MOST_FLAWS))
+
+
+def _file_flaws(data: bytes | str, level: Level) -> Iterator[Flaw]:
+    batch = split(data)
+    yield from batch.flaws
+    if not batch.messages and not batch.flaws:
+        yield Flaw("100", "there is no message: none begins with MSH")
+    for number, text in enumerate(batch.messages, 1):
+        which = f"message {number}: " if len(batch.messages) > 1 else ""
+        try:
+            found = validate(parse(text), level)
+        except BadMessage as bad:
+            found = [Flaw("102", str(bad), "MSH", 1, 2)]
+        yield from (flaw._replace(text=which + flaw.text) for flaw in found)
+
+
+def _flaws(message: Message, level: Level) -> Iterator[Flaw]:
     head = message.head
     stated = message.version
     version = known_version(stated)
@@ -54,8 +79,12 @@ def _flaws(message: Message) -> Iterator[Flaw]:
         yield _wrong_version(stated)
         return
     structure, wrong = _find(message, read_table(version))
-    if wrong is not None:
+    if wrong is not None and (level == "strict" or structure is None):
         yield wrong
+    if level == "lenient":
+        yield from unreadable(message)
+        return
+    yield from _processing_flaws(head)
     if structure is None:
         yield from _field_flaws(head, 1, version)
         return
@@ -63,7 +92,16 @@ def _flaws(message: Message) -> Iterator[Flaw]:
     for misplaced in find_structure(version, structure).misplaced(names, MOST_FLAWS):
         count = names[: misplaced.at + 1].count(misplaced.name)
         yield Flaw("100", misplaced.text, misplaced.name[:3], max(1, count))
+    if head.raw(18):
+        yield from _charset_flaws(head)
     yield from _segment_flaws(message, version)
+
+
+def _processing_flaws(head: Segment) -> Iterator[Flaw]:
+    """Table 0103: production, debugging, training."""
+    stated = head.text(11, 1)
+    if stated and stated not in ("P", "D", "T"):
+        yield Flaw("202", f"MSH-11: {shown(stated)} is none of P, D and T", "MSH", 1, 11, 1, 1)
 
 
 def _wrong_version(stated: str) -> Flaw:
@@ -100,6 +138,14 @@ def _wrong_structure(message: Message, structure: str) -> Flaw | None:
         return None
     text = f"MSH-9.3 says {shown(stated)}; {message.type}^{message.trigger} has the structure {structure}"
     return Flaw("103", text, "MSH", 1, 9, 1, 3)
+
+
+def _charset_flaws(head: Segment) -> Iterator[Flaw]:
+    """What is in a charset that is not known here has been read as something else."""
+    for repetition, name in enumerate(head.texts(18), 1):
+        if name and find_codec(name) is None:
+            text = f"MSH-18: the charset {shown(name)} cannot be read here; write it as table 0211 does"
+            yield Flaw("103", text, "MSH", 1, 18, repetition)
 
 
 def _segment_flaws(message: Message, version: str) -> Iterator[Flaw]:
@@ -180,11 +226,11 @@ def _value_flaws(segment: Segment, sequence: int, number: int, rule: FieldRule) 
         return
     for repetition, value in enumerate(found, 1):
         if value:
-            for component, text in unfit(value, rule.kind, delimiters):
+            for component, text, code in unfit(value, rule.kind, delimiters):
                 if _is_empty(value, delimiters):
                     break
                 place = f"{segment.name}-{number}" if component is None else f"{segment.name}-{number}.{component}"
-                yield Flaw("102", f"{place}: {text}", segment.name, sequence, number, repetition, component)
+                yield Flaw(code, f"{place}: {text}", segment.name, sequence, number, repetition, component)
 
 
 def _observation_flaws(segment: Segment, sequence: int, version: str) -> Iterator[Flaw]:

@@ -195,7 +195,7 @@ def test_a_message_of_fifty_megabytes_is_rejected_and_not_kept(feed: Feed, known
 
 
 def test_the_limit_is_each_sandboxs_own(feed: Feed) -> None:
-    small, large = feed.lab(max_message=2000), feed.lab(max_message=20_000_000, strict=False)
+    small, large = feed.lab(max_message=2000), feed.lab(max_message=20_000_000, validation="lenient")
     note = b"NTE|1||" + b"A" * 100_000 + b"\r"
     ack = small.ask(message(small.facility) + note)
     assert said(ack) == ("AR", "1")

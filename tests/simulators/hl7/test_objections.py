@@ -2,7 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from clerkship.hl7.message import parse
+from clerkship.sandbox.exchange import Refusal
+from clerkship.simulators.hl7.intake import objection
 from tests.workbench import Workbench
 
 PLACE = """
@@ -56,13 +60,32 @@ def test_a_message_about_nobody_is_answered_with_an_error(bench: Workbench) -> N
 
     run = bench.run_one(on_task)
     assert [told[which].value("MSA.1") for which in ("nobody", "again", "somebody")] == ["AE", "AE", "AA"]
-    assert told["nobody"].value("ERR.3.1") == "204"
+    assert (told["nobody"].value("ERR.3.1"), told["nobody"].value("ERR.2")) == ("204", "PID^1^3")
     assert "9999" in str(told["nobody"].first("ERR").render())
     assert [entry["ack"] for entry in told["sent"]] == ["AE", "AE"]
     kinds = bench.kinds(run)
     first = kinds.index("hl7.adt.sent")
     assert kinds[first : first + 3] == ["hl7.adt.sent", "sandbox.refused", "hl7.message.objected"]
     assert run.verdict == "pass"  # one was sent that counts
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "code", "place"),
+    [
+        (404, "nobody here has the number PAT-77", "204", ("PID", 3)),
+        (404, "nobody in this chart has the number `7` of PV1-7", "204", ("PV1", 7)),
+        (501, "ADT^A08 is not filed, nor is PV1-7", "201", ("MSH", 9)),
+        (409, "a visit is over already", "205", ("", None)),
+        (409, "PV1-19 is another patient's", "205", ("PV1", 19)),
+        (422, "PID-7: `x` is no date", "207", ("PID", 7)),
+        (500, "it is down", "207", ("", None)),
+    ],
+)
+def test_what_is_objected_has_its_code_and_place(
+    status: int, reason: str, code: str, place: tuple[str, int | None]
+) -> None:
+    found = objection(parse(update("1", "M1")), Refusal(status, "no", reason))
+    assert (found.code, (found.segment, found.field), found.text) == (code, place, reason)
 
 
 def test_in_enhanced_mode_it_is_accepted_first(bench: Workbench) -> None:

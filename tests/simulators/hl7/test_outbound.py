@@ -56,12 +56,46 @@ def test_what_is_wrong_is_told_by_code(message: str, ack: str, code: str, kind: 
     assert said.control_id == engine.last.payload.model_dump()["control_id"]
 
 
-def test_an_engine_that_is_not_strict_takes_what_it_can_read() -> None:
-    engine = Interface(strict=False)
-    assert engine.send(results("R1", version="1.9").replace("4711^^^CLINIC^MR", "")).code == "AA"
-    assert engine.send(head("R2", "ORU^R01")).code == "AA"
-    assert engine.send(head("", "ORU^R01")).code == "AR"
-    assert engine.send(head("R3", "QRY^A19")).code == "AR"
+APPOINTMENT = "SCH|1||||||R^Routine||||^^30^202603020900^202603020930"
+ROUND = results("R1", "<5").replace("O-1|L-1", "O-1|L-1~L-2")
+UPDATE = "\r".join((head("U1", "ADT^A08"), "EVN||20260302090000", "PID|1||4711||Okafor^Ada", ""))
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        (ROUND, ""),
+        (UPDATE, ""),
+        (head("S1", "SIU^S12") + f"\r{APPOINTMENT}\r", ""),
+        (head("R2", "ORU^R01"), ""),
+        (admission("A1").replace("|P|", "||"), ""),
+        (head("R3", "ORU^R01", version="1.9"), "203"),
+        (head("R3", "ORU^R01", version=""), "101"),
+        (head("", "ORU^R01"), "101"),
+        (head("R3", "ORU^R99"), "201"),
+        (head("R3", "ORU"), "201"),
+        (head("R3", "QRY^A19"), "200"),
+        (head("R3", "ADT^A01") + "\rgood morning\r", "100"),
+        (results("R1", "many"), "102"),
+        (f"BHS|^~\\&\r{admission('A1')}BTS|2\r", "102"),
+    ],
+)
+def test_a_lenient_engine_takes_what_daily_feeds_send_and_refuses_what_nobody_could_use(
+    message: str, code: str
+) -> None:
+    engine = Interface(validation="lenient")
+    said = read_ack(parse(split(engine.post(message).body).messages[0]))
+    assert [error.code for error in said.errors] == ([code] if code else [])
+    assert (said.code == "AA") == (not code)
+    if not code:
+        assert read_ack(parse(Interface().post(message).body)).code == "AE"
+
+
+def test_a_processing_id_is_of_its_table() -> None:
+    said = Interface().send(admission("A1").replace("|P|", "|X|"))
+    assert (said.code, said.errors[0].code, said.errors[0].field) == ("AR", "202", 11)
+    for good in ("P", "D", "T", "T^A"):
+        assert Interface().send(admission("A1").replace("|P|", f"|{good}|")).code == "AA"
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff\x00\xfe", b"hello", b"MSH", b"MSHabcdef", b"{}", "PID|1\r"])
@@ -209,9 +243,28 @@ def test_an_application_acknowledges_what_came_in_a_message_of_its_own() -> None
     ack = f"{head('X1', 'ACK^R01^ACK')}\rMSA|AA|IN-1\r"
     assert engine.post(ack).status == 204
     assert [said.code for said in engine.state.inbox["1"].said] == ["CA", "AA"]
-    said = engine.send(f"{head('X2', 'ACK^R01^ACK')}\rMSA|AA|IN-9\r")
-    assert (said.code, said.errors[0].code) == ("AR", "204")
-    assert engine.send(f"{head('X3', 'ACK^R01^ACK')}\r").code == "AR"
+
+
+@pytest.mark.parametrize(
+    "ack",
+    [
+        f"{head('X1', 'ACK^R01^ACK')}\rMSA|AA|IN-9\r",  # of nothing that is there
+        f"{head('X1', 'ACK^R01^ACK', accept='AL|AL')}\rMSA|AA|IN-9\r",
+        f"{head('X1', 'ACK^R01^ACK')}\rMSA|XX|IN-1\r",
+        f"{head('X1', 'ACK^R01^ACK')}\r",
+        f"{head('', 'ACK')}\rMSA|AA|IN-9\r",
+        f"{head('X1', 'ACK')}\rMSA|AA|IN-9|{'x' * 2000}\r",
+    ],
+)
+def test_an_acknowledgement_is_never_acknowledged_however_wrong_it_is(ack: str) -> None:
+    engine = Interface(max_message=1000)
+    engine.arrive(message=results("IN-1", accept="AL|AL"))
+    reply = engine.post(ack)
+    assert (reply.status, reply.body) == (204, b"")
+    refused = engine.last.payload.model_dump()
+    assert (engine.last.kind, refused["ack"]) == ("hl7.message.refused", "")
+    assert refused["reasons"]
+    assert len(engine.inbox()) == 1
 
 
 def test_what_was_sent_can_be_looked_at_and_leaves_no_trace() -> None:

@@ -53,11 +53,11 @@ def test_messages_come_before_the_agent_starts_and_while_it_works(bench: Workben
         "2.5.1",
         "4711",
     ]
-    assert first.value("MSH.7") == "20260302140000+0000"
+    assert first.value("MSH.7") == "20260302090000-0500"
     _, once, twice = (entry["message"] for entry in seen[1])
     assert once == twice
     assert parse(once).control_id.startswith("msg_")
-    assert parse(once).value("MSH.7") == "20260302141000+0000"
+    assert parse(once).value("MSH.7") == "20260302091000-0500"
     again = bench.run_one(looks)
     assert again.head == run.head
 

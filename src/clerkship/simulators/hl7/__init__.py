@@ -2,7 +2,7 @@
 
 from clerkship.simulators.hl7.assertions.hl7_acknowledged import Hl7Acknowledged
 from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
-from clerkship.simulators.hl7.config import Hl7Config
+from clerkship.simulators.hl7.config import Hl7Config, located
 from clerkship.simulators.hl7.events import EVENTS
 from clerkship.simulators.hl7.exercise import EXERCISE
 from clerkship.simulators.hl7.handle import Hl7
@@ -22,6 +22,7 @@ SPEC = Spec(
     exercise=EXERCISE,
     example="/hl7/inbox",
     config=Hl7Config,
+    configure=located,
     assertions=(Hl7Structural, Hl7Acknowledged),
     steps=(Send,),
     lines=(Mllp,),

@@ -5,7 +5,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from clerkship.hl7.validation import Level
 from clerkship.model.duration import Duration
+from clerkship.model.environment import Environment, minutes_ahead
 from clerkship.model.frozen import Flag, Frozen, Whole
 
 LARGEST_PORT = 65535
@@ -28,7 +30,10 @@ class Hl7Config(Frozen):
     facility: Annotated[Name, Field(description="its facility, MSH-4; what the log has for the one agents write")] = (
         "CLERKSHIP"
     )
-    strict: Annotated[Flag, Field(description="whether a message with flaws is refused (AE), or taken as it is")] = True
+    validation: Annotated[
+        Level,
+        Field(description="what a message is held against: all of the standard, or no more than daily feeds keep to"),
+    ] = "strict"
     max_message: Annotated[Whole, Field(ge=1000, le=20_000_000, description="bytes in one message")] = 5_000_000
     own_port: Annotated[Flag, Field(description="whether MLLP has a port for this sandbox alone")] = False
     listener: Annotated[
@@ -39,4 +44,13 @@ class Hl7Config(Frozen):
     resend: Annotated[Duration, Field(description="how long between attempts to deliver a message")] = timedelta(
         seconds=5
     )
+    zone: Annotated[
+        Whole | None,
+        Field(ge=-840, le=840, description="minutes ahead of UTC of the times it writes; as in the environment's now"),
+    ] = None
     attempts: Annotated[Whole, Field(ge=1, le=100, description="attempts to deliver a message")] = 3
+
+
+def located(config: Hl7Config, environment: Environment) -> Hl7Config:
+    """An engine that is where its environment is, unless it says otherwise."""
+    return config if config.zone is not None else config.model_copy(update={"zone": minutes_ahead(environment.now)})

@@ -101,7 +101,7 @@ class MessageRefused(Payload):
     type: str
     """`ORU^R01`: MSH-9 as far as it can be read."""
     ack: str
-    """AE, AR, CE or CR."""
+    """AE, AR, CE or CR; empty for an acknowledgement, which is not answered."""
     reasons: tuple[str, ...]
     message: str
 

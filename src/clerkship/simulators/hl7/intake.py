@@ -1,5 +1,6 @@
 """What an interface engine makes of a message before it takes it, and which acknowledgements that calls for."""
 
+import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -7,14 +8,21 @@ from clerkship.hl7.ack import mode, wants
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.message import Message
 from clerkship.hl7.validation import validate
+from clerkship.sandbox.exchange import Refusal
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import SENT
 
 MOST_FLAWS = 20
 """Told of one message: an acknowledgement is no report."""
-UNSUPPORTED = ("200", "201", "203")
-"""HL7 table 0357: a type, an event, a version that is not taken here. Such a message is rejected, not in error."""
+UNSUPPORTED = ("200", "201", "202", "203")
+"""HL7 table 0357: a type, an event, a processing id, a version that is not taken here. Such a message is rejected, not
+in error."""
 NEVER = "NE"
+ACK = "ACK"
+_OBJECTED = {404: "204", 501: "201", 409: "205"}
+"""What somebody who should have followed a message said, in codes of table 0357: who or what it is about is not known;
+such an event is not done; it contradicts what is there. All else is an internal error (207)."""
+_PLACE = re.compile(r"\b([A-Z][A-Z0-9]{2})-(\d{1,2})\b")
 
 Fate = Literal["A", "E", "R"]
 """Accepted, in error, rejected: the second letter of an acknowledgement's code (HL7 table 0008)."""
@@ -42,6 +50,17 @@ def flaw(code: str, text: str, field: int | None = None) -> Flaw:
     return Flaw(code, text, "MSH", 1, field)
 
 
+def objection(message: Message, refusal: Refusal) -> Flaw:
+    """What was said against a message that had been taken, as a flaw of it: at the field that is named, if one is."""
+    code, reason = _OBJECTED.get(refusal.status, "207"), refusal.reason
+    if code == "201":
+        return flaw(code, reason, 9)
+    for name, field in _PLACE.findall(reason):
+        if message.first(name) is not None:
+            return Flaw(code, reason, name, 1, int(field))
+    return Flaw(code, reason, "PID", 1, 3) if code == "204" else Flaw(code, reason)
+
+
 def weigh(message: Message, config: Hl7Config, around: Sequence[Flaw] = ()) -> Verdict:
     """What the engine says to a message, by the standard and by its config; of a batch that is broken `around` its
     messages nothing is taken."""
@@ -50,7 +69,7 @@ def weigh(message: Message, config: Hl7Config, around: Sequence[Flaw] = ()) -> V
     if message.type not in SENT:
         kinds = ", ".join(SENT)
         return Verdict("R", [flaw("200", f"messages of type {message.type or '(none)'} are not taken; {kinds} are", 9)])
-    flaws = [*around, *validate(message)][:MOST_FLAWS] if config.strict else []
+    flaws = [*around, *validate(message, config.validation)][:MOST_FLAWS]
     if any(each.code in UNSUPPORTED for each in flaws):
         return Verdict("R", [each for each in flaws if each.code in UNSUPPORTED])
     return Verdict("E" if flaws else "A", flaws)
@@ -80,8 +99,11 @@ def answers(message: Message, verdict: Verdict) -> Answers:
 
     Where no accept acknowledgement is asked for, the application's is the answer: the standard calls the original mode
     the same as `NE` in MSH-15 and `AL` in MSH-16. Syntax is looked at before a message is accepted, so an error that
-    the accept acknowledgement has told is not told again.
+    the accept acknowledgement has told is not told again. An acknowledgement is never acknowledged, however wrong it
+    is: two engines would go on for ever.
     """
+    if message.type == ACK:
+        return Answers("", now=False, later="")
     accept, application = (message.head.text(number) or NEVER for number in (15, 16))
     if mode(message) == "original":
         return Answers(f"A{verdict.fate}", now=True, later="")

@@ -29,11 +29,8 @@ from clerkship.simulators.hl7.events import (
     MessageTaken,
     Sent,
 )
-from clerkship.simulators.hl7.intake import Answers, Verdict, answers, answers_after_all, flaw, weigh
+from clerkship.simulators.hl7.intake import ACK, Answers, Verdict, answers, answers_after_all, flaw, objection, weigh
 
-ACK = "ACK"
-UNKNOWN, INTERNAL = "204", "207"
-"""HL7 table 0357: who or what a message is about is not known; it could not be done."""
 CODES = ("AA", "AE", "AR", "CA", "CE", "CR")
 """HL7 table 0008."""
 
@@ -163,8 +160,7 @@ class Hl7State(State):
 
     def _object(self, act: Act, message: Message, told: Answers, objections: Sequence[Refusal]) -> Message | None:
         """Whoever should have followed could not: the application's acknowledgement says so, not the engine's own."""
-        flaws = [flaw(UNKNOWN if each.status == 404 else INTERNAL, each.reason) for each in objections]
-        verdict = Verdict("E", flaws)
+        verdict = Verdict("E", [objection(message, each) for each in objections])
         act.emit(MessageObjected(control_id=message.control_id, ack="AE", reasons=verdict.reasons))
         told = answers_after_all(message, told)
         if told.later:
@@ -186,7 +182,8 @@ class Hl7State(State):
         return self._written(act, message, told.code, verdict) if told.now else None
 
     def _receive_ack(self, act: Act, message: Message) -> Message | None:
-        """In enhanced mode an application acknowledges in a message of its own; nobody acknowledges that in turn."""
+        """In enhanced mode an application acknowledges in a message of its own; nobody acknowledges that in turn, even
+        if nobody waits for it."""
         said = read_ack(message)
         meant = [entry for entry in self.inbox.values() if entry.control_id == said.control_id and said.control_id]
         entry = next((entry for entry in meant if not entry.said), next(iter(meant), None))

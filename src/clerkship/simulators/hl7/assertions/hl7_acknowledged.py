@@ -16,7 +16,8 @@ from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.hl7.assertions.meant import AboutMessages, listed, patient_of
-from clerkship.simulators.hl7.state import ACK, CODES, Hl7State, Incoming, Said
+from clerkship.simulators.hl7.intake import ACK
+from clerkship.simulators.hl7.state import CODES, Hl7State, Incoming, Said
 
 
 class Hl7Acknowledged(AboutMessages):

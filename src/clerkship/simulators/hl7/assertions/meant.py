@@ -7,13 +7,14 @@ from typing import Annotated, Any, Protocol, TypeVar
 from pydantic import AfterValidator, Field
 
 from clerkship.assertions.contract import Assertion
+from clerkship.assertions.text_value import fits
 from clerkship.events.evidence import Evidence
 from clerkship.hl7.message import Message
 from clerkship.model.matcher import describe
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
 from clerkship.model.scenario import Expected
-from clerkship.simulators.hl7.assertions.value import PathText, fits, values_at
+from clerkship.simulators.hl7.assertions.value import PathText, values_at
 from clerkship.simulators.hl7.events import ARRIVED
 
 _TYPE = re.compile(r"[A-Z]{3}(\^[A-Z0-9]{3})?")

@@ -1,7 +1,7 @@
 """`hl7.send`: a message comes for the agent."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -79,7 +79,7 @@ class Send(Step):
         """Do it."""
         state, act = stage.state(Hl7State, self.sandbox)
         own = state.settings
-        message = self._filled(own.application, own.facility, timestamp(act.now), act.ids.new("msg"))
+        message = self._filled(own.application, own.facility, timestamp(act.now, own.zone), act.ids.new("msg"))
         for _ in range(self.times):
             state.deliver(act, message)
 
@@ -105,6 +105,6 @@ class Send(Step):
         return parse(f"{write_segment('MSH', values).render()}\r{text}")
 
 
-def timestamp(at: datetime) -> str:
-    """As HL7 writes a time, with its zone."""
-    return at.strftime("%Y%m%d%H%M%S%z")
+def timestamp(at: datetime, zone: int | None) -> str:
+    """As HL7 writes a time, with its zone: so many minutes ahead of UTC."""
+    return at.astimezone(timezone(timedelta(minutes=zone or 0))).strftime("%Y%m%d%H%M%S%z")

@@ -1,0 +1,95 @@
+"""Charsets as MSH-18 names them (HL7 table 0211), and what Python calls them."""
+
+import re
+from functools import lru_cache
+
+JAPANESE = "iso2022_jp_ext"
+"""ISO IR14, IR87 and IR159 are sets that escape sequences change between (ISO 2022): one codec reads all of them."""
+_NAMED = {
+    "ASCII": "us-ascii",
+    "ISO IR6": "us-ascii",
+    "ISO IR13": JAPANESE,
+    "ISO IR14": JAPANESE,
+    "ISO IR87": JAPANESE,
+    "ISO IR159": JAPANESE,
+    "GB 18030-2000": "gb18030",
+    "KS X 1001": "cp949",  # with what Windows has beside it
+    "BIG-5": "cp950",  # the same
+    "UNICODE": "utf-8",  # whoever writes UCS-2 is seen by how its bytes begin
+    "UNICODE UTF-8": "utf-8",
+    "UNICODE UTF-16": "utf-16",
+    "UNICODE UTF-32": "utf-32",
+    "UTF-8": "utf-8",
+    "UTF8": "utf-8",
+    "UTF-16": "utf-16",
+    "WINDOWS-1252": "cp1252",
+    "CP1252": "cp1252",
+}
+"""Those of the table but for 8859 and CNS 11643-1992, which Python has no codec for; the last five are not in it, but
+seen. Where bytes are wide, this is not asked: see `wide`."""
+CALLED = {JAPANESE: "iso-2022-jp", "cp949": "ks_c_5601-1987", "cp950": "big5", "cp1252": "windows-1252"}
+"""By what name others know those that have a name of their own in Python."""
+_LATIN = re.compile(r"(?:ISO[ -]?)?8859[/-](1[0-6]|[1-9])")
+_NO_SUCH_PART = "12"
+_WIDE = (
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"M\x00\x00\x00", "utf-32-le"),
+    (b"\x00\x00\x00M", "utf-32-be"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+    (b"M\x00", "utf-16-le"),
+    (b"\x00M", "utf-16-be"),
+)
+"""How bytes begin that are in UTF-32 or UTF-16."""
+_NOT_BY_NAME = ("utf-16", "utf-32")
+"""What bytes are not in that could be read so far as to say it."""
+
+
+def wide(data: bytes) -> str | None:
+    """The codec of bytes in which a sign takes more than one, by how they begin; None for all others."""
+    if data.startswith(b"MSH"):  # as nearly always
+        return None
+    return next((codec for start, codec in _WIDE if data.startswith(start)), None)
+
+
+@lru_cache(maxsize=200)
+def find_codec(name: str) -> str | None:
+    """What Python calls a charset of MSH-18; None where it is not known here."""
+    plain = " ".join(name.upper().split())
+    part = _LATIN.fullmatch(plain)
+    if part is not None:
+        return f"iso-8859-{part[1]}" if part[1] != _NO_SUCH_PART else None
+    return _NAMED.get(plain)
+
+
+def read_codec(stated: str) -> str | None:
+    """The codec for MSH-18 as it stands: the first that is known; None where none is. The first repetition is often
+    empty (`~ISO IR87`): a message begins in ASCII, and goes on in the others by escape sequences."""
+    found = [find_codec(name.partition("^")[0]) for name in stated.split("~")] if stated else []
+    return JAPANESE if JAPANESE in found else next((codec for codec in found if codec), None)
+
+
+def decode_as(data: bytes, codec: str | None) -> str:
+    """Bytes of a message that says so, in the first charset that they can be in: that one, UTF-8, Windows-1252, which
+    is what a sender has that says nothing and is old, and Latin-1, in which any byte is something."""
+    for each in dict.fromkeys((None if codec in _NOT_BY_NAME else codec, "utf-8", "cp1252")):
+        if each:
+            try:
+                return data.decode(each)
+            except UnicodeDecodeError:
+                continue
+    return data.decode("latin-1")
+
+
+def in_signs_of(codec: str, text: str, other: str = "?") -> str:
+    """A text with another sign for each that a charset has not."""
+    return text if text.isascii() or _has(codec, text) else "".join(c if _has(codec, c) else other for c in text)
+
+
+def _has(codec: str, text: str) -> bool:
+    try:
+        text.encode(codec)
+    except UnicodeEncodeError:
+        return False
+    return True
