@@ -9,31 +9,19 @@ CULTURE = "600-7^Bacteria identified^LN"
 GLUCOSE = "2345-7^Glucose^LN"
 
 
-def obr(
-    code: str = GLUCOSE,
-    start: str = "20260302080000",
-    *,
-    set_id: int = 1,
-    placer: str = "",
-    filler: str = "L-1",
-    status: str = "F",
-    parent: str = "",
-    above: str = "",
-    at: str = "20260302110000",
-) -> str:
-    """One panel; `parent` is OBR-26, `above` OBR-29."""
-    fields = {1: str(set_id), 2: placer, 3: filler, 4: code, 7: start, 22: at, 24: "MB", 25: status}
-    fields |= {26: parent, 29: above}
-    return "|".join(["OBR", *(fields.get(number, "") for number in range(1, 30))]).rstrip("|")
+def obr(code: str = GLUCOSE, start: str = "20260302080000", *, status: str = "F", **more: str) -> str:
+    """One panel; `more` is what other fields have: `f26="…"`."""
+    fields = {"f1": "1", "f3": "L-1", "f4": code, "f7": start, "f22": "20260302110000", "f24": "MB", "f25": status}
+    fields |= more
+    return "|".join(["OBR", *(fields.get(f"f{number}", "") for number in range(1, 30))]).rstrip("|")
 
 
 def organisms(first: str = "R", second: str = "S", status: str = "F") -> tuple[str, ...]:
     """A blood culture with two organisms, and what each is susceptible to."""
 
     def panel(number: int, sub: str, found: str) -> tuple[str, str]:
-        asked = obr(
-            "18769-0^Susceptibility^LN", set_id=number, parent=f"600-7&Bacteria&LN^{sub}", above="^L-1", status=status
-        )
+        parent = f"600-7&Bacteria&LN^{sub}"
+        asked = obr("18769-0^Susceptibility^LN", f1=str(number), f26=parent, f29="^L-1", status=status)
         return asked, obx("ST", found, code="18862-3^Ampicillin^LN", more=f"||{found}|||{status}")
 
     return (
@@ -73,7 +61,7 @@ def series(*found: tuple[str, str], status: str = "F", at: str = "20260302110000
     """Glucoses of one number: when, and how much."""
     lines = [ORU, PID]
     for number, (start, value) in enumerate(found, 1):
-        lines += [obr(start=start, set_id=number, status=status, at=at), obx(value=value, code=GLUCOSE)]
+        lines += [obr(start=start, f1=str(number), status=status, f22=at), obx(value=value, code=GLUCOSE)]
     return tuple(lines)
 
 
@@ -123,10 +111,10 @@ def test_what_nobody_can_tell_apart_is_refused() -> None:
 
 def test_a_preliminary_report_that_had_no_filler_number_yet_is_the_same_one() -> None:
     clinic = Clinic()
-    early = obr(placer="P-1", filler="", status="P"), obx(code=GLUCOSE, more="|||||P")
+    early = obr(f2="P-1", f3="", status="P"), obx(code=GLUCOSE, more="|||||P")
     first = clinic.file(ORU, PID, *early)
-    assert clinic.file(ORU, PID, obr(placer="P-1"), obx(value="5", code=GLUCOSE, more="|||||F")) == first
+    assert clinic.file(ORU, PID, obr(f2="P-1"), obx(value="5", code=GLUCOSE, more="|||||F")) == first
     assert [each["value"] for each in clinic.one("DiagnosticReport")["identifier"]] == ["P-1", "L-1"]
     assert clinic.one("Observation")["valueQuantity"]["value"] == 5
-    clinic.file(ORU, PID, obr(placer="P-1", filler="L-2"), obx(code=GLUCOSE))
+    clinic.file(ORU, PID, obr(f2="P-1", f3="L-2"), obx(code=GLUCOSE))
     assert len(clinic.state.find("DiagnosticReport")) == 2
