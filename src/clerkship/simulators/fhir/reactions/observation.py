@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.hl7.message import Segment
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, coding, concept, mapped
+from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, coding, concept, hl7, mapped
 from clerkship.simulators.fhir.reactions.filing import Filing, trimmed
 from clerkship.simulators.fhir.reactions.numbers import Number, of_ei
 from clerkship.simulators.fhir.reactions.orders import Result, remarks
-from clerkship.simulators.fhir.reactions.parts import Part, part, parts, text
+from clerkship.simulators.fhir.reactions.parts import Part, is_null, part, parts, text
 from clerkship.simulators.fhir.reactions.people import organization, practitioners
 from clerkship.simulators.fhir.reactions.times import read_time
 from clerkship.simulators.fhir.reactions.values import TEXTS, ranges, value_of
@@ -123,6 +123,9 @@ def observation(
             filter(None, (value.get("valueString"), *value_of(line.obx, filing.zone).values()))
         )
     keeps = not value and code in _WITHOUT_VALUE
+    if held is not None and _has_value(held) and not value and not keeps and not is_null(obx, 5):
+        told = f"OBX-5 is empty, OBX-11 says {status}, and {key_of(held)} has a value"
+        raise refusal(422, "required", f'{told}: D, W and X leave it there, `""` takes it away')
     base = {name: item for name, item in (held or {}).items() if keeps or not _is_replaced(name)}
     at = read_time(part(obx, 14), filing.zone)
     numbers = numbers_of(filing, obx, context)
@@ -139,7 +142,13 @@ def observation(
         **value,
         **_judged(obx, [result, *more]),
     }
+    if status in SETTLED and not _has_value(made):  # R4: then it is said why
+        made["dataAbsentReason"] = hl7("data-absent-reason", "unknown", "Unknown")
     return trimmed(made)
+
+
+def _has_value(resource: Resource) -> bool:
+    return any(name.startswith("value") for name in resource)
 
 
 def _is_replaced(name: str) -> bool:

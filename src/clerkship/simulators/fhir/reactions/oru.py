@@ -40,6 +40,7 @@ _STATUSES = {
     "X": "cancelled",
 }
 """HL7 table 0123."""
+_AS_SAID = "http://hl7.org/fhir/StructureDefinition/originalText"
 _RANKS = {"registered": 0, "partial": 1, "preliminary": 1, "final": 2, "amended": 3, "corrected": 3}
 _LABORATORY = frozenset(
     ["BG", "BLB", "CG", "CH", "CP", "GE", "HM", "IMM", "LAB", "MB", "MCB", "MYC", "OSL", "SP", "SR", "TX", "VR"]
@@ -77,6 +78,8 @@ def _report(filing: Filing, order: Order, asked: Asked, made: Collection[str], *
             "issued": issued.text if issued is not None and issued.is_exact else "",
         }
     )
+    if issued is not None and not issued.is_exact:
+        common["issued"] = None  # what it was before is no more
     section = part(order.obr, 24)
     every = {**common, **_category(section), **_derived(filing, patient, order, asked)}
     observed = _observed(filing, order, report, Context(numbers, every, asked.when))
@@ -85,6 +88,7 @@ def _report(filing: Filing, order: Order, asked: Asked, made: Collection[str], *
     made_of_it = {
         **{name: value for name, value in report.items() if not name.startswith("effective")},
         **common,
+        "_issued": _day_of(issued) if issued is not None else report.get("_issued"),
         "identifier": with_numbers(report, [*asked.numbers, *numbers]),
         "status": status,
         "code": asked.code,
@@ -126,22 +130,42 @@ def _status(order: Order) -> str:
     return "unknown"
 
 
+def _day_of(issued: Time) -> dict[str, Any]:
+    """A day alone is no instant, which is what R4 has for `issued`: it stands beside it, as it was said."""
+    return {} if issued.is_exact else {"extension": [{"url": _AS_SAID, "valueString": issued.text}]}
+
+
 def _still_news(held: Resource, status: str, issued: Time | None) -> None:
     """A message that was overtaken changes nothing: a preliminary result never replaces a final one, nor one that was
-    reported before what the chart has."""
+    reported before what the chart has. A final one replaces a corrected one only if it was reported after that."""
     before = held.get("status", "")
-    late = status in _RANKS and before in SETTLED and _RANKS[status] < _RANKS[before]
-    if issued is not None and issued.is_exact and held.get("issued"):
-        if issued.at < moment(held["issued"]):
-            told = f"{key_of(held)} was reported at {held['issued']}, and OBR-22 is before that ({issued.text})"
-            raise refusal(409, "conflict", f"{told}: a result that came late changes nothing")
-        late = late and _RANKS[status] < _RANKS["final"]
-    if late:
+    said = _reported(held)
+    order = _compared(issued, said) if issued is not None and said else 0
+    if issued is not None and order < 0:
+        told = f"{key_of(held)} was reported at {said}, and OBR-22 is before that ({issued.text})"
+        raise refusal(409, "conflict", f"{told}: a result that came late changes nothing")
+    is_less = status in _RANKS and before in SETTLED and _RANKS[status] < _RANKS[before]
+    if is_less and (order <= 0 or _RANKS[status] < _RANKS["final"]):
         raise refusal(
             409,
             "conflict",
             f"{key_of(held)} is {before} already, and this is {status}: a result that came late changes nothing",
         )
+
+
+def _reported(held: Resource) -> str:
+    days = [each.get("valueString", "") for each in held.get("_issued", {}).get("extension", ())]
+    return str(held.get("issued") or next(iter(days), ""))
+
+
+def _compared(issued: Time, held: str) -> int:
+    """Below zero where it was reported before what is held, above where after; as precisely as both are said."""
+    if issued.is_exact and "T" in held:
+        at = moment(held)
+        return (issued.at > at) - (issued.at < at)
+    length = min(len(issued.date), len(held))
+    one, other = issued.date[:length], held[:length]
+    return (one > other) - (one < other)
 
 
 def _request(filing: Filing, patient: Resource, order: Order) -> Resource | None:
