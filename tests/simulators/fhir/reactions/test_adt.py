@@ -292,6 +292,23 @@ def test_another_hospitals_number_that_reads_the_same_is_somebody_elses() -> Non
     assert clinic.file(adt("A08", "A01"), EVN, f"{zhou}|||9 Oak^^Riverbend", "PV1|1|O") == [patient]
 
 
+@pytest.mark.parametrize(
+    ("trigger", "pid", "status", "code"),
+    [
+        ("A08", "PID|1||77^^^CLINIC^MR||Roe^Jane||19700101|F", 404, "not-found"),
+        ("A08", "PID|1||4711^^^OTHERHOSP^MR||Zhou^Bao||19800101|M", 404, "not-found"),
+        ("A08", "PID|1||4711^^^CLINIC^MR||Roe^Jane||19700101|F", 409, "conflict"),
+        ("A08", "PID|1||4711^^^CLINIC^MR~4712^^^CLINIC^MR||Silva^Ana||19650315", 409, "multiple-matches"),
+        ("A04", "PID|1||4711^^^CLINIC^AN||Silva^Ana||19650315", 409, "duplicate"),
+        ("A21", PID, 501, "not-supported"),
+        ("A08", "PID|1||||Silva^Ana||19650315", 422, "required"),
+    ],
+)
+def test_a_refusal_says_of_which_kind_it_is(trigger: str, pid: str, status: int, code: str) -> None:
+    found = Clinic().objection(adt(trigger, "A21" if trigger == "A21" else "A01"), EVN, pid, "PV1|1|O", checked=False)
+    assert (found.status, found.code) == (status, code)
+
+
 def test_what_an_unchecked_interface_lets_through_is_refused_and_nothing_is_half_done() -> None:
     clinic = Clinic()
     bad = clinic.refused(adt("A01"), EVN, NEW, visit(start="2026-03-02"), checked=False)
