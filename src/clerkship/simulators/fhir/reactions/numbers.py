@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.simulators.fhir.outcome import refusal
 from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY
-from clerkship.simulators.fhir.reactions.filing import Filing, escaped, trimmed
+from clerkship.simulators.fhir.reactions.filing import Filing, trimmed
 from clerkship.simulators.fhir.reactions.parts import Part
 
 TYPES = f"{TERMINOLOGY}v2-0203"
@@ -141,7 +141,7 @@ def numbered(filing: Filing, type: str, numbers: Iterable[Number]) -> Resource |
     found: dict[str, Resource] = {}
     asked = [number for number in numbers if number.value]
     for number in asked:
-        for resource in filing.find(type, ("identifier", escaped(number.value))):
+        for resource in filing.with_number(type, number.value):
             if number.is_in(resource):
                 found[key_of(resource)] = resource
     for number in asked if not found else ():

@@ -8,7 +8,7 @@ from clerkship.fhir.resource import Resource, key_of
 from clerkship.simulators.fhir.outcome import refusal
 from clerkship.simulators.fhir.reactions.attached import attachment
 from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, concept, hl7, mapped
-from clerkship.simulators.fhir.reactions.filing import File, Filing, escaped, trimmed
+from clerkship.simulators.fhir.reactions.filing import File, Filing, trimmed
 from clerkship.simulators.fhir.reactions.numbers import numbered, with_numbers
 from clerkship.simulators.fhir.reactions.observation import (
     SETTLED,
@@ -110,7 +110,8 @@ def _derived(filing: Filing, patient: Resource, order: Order, asked: Asked) -> d
     if parent is None or not number or not parent.text(1, 1):
         return {}
     value = "/".join((number, parent.text(1, 1), parent.text(2) or "1"))
-    found = filing.find("Observation", ("identifier", escaped(value)), ("patient", key_of(patient)))
+    found = filing.with_number("Observation", value)
+    found = [each for each in found if each.get("subject", {}).get("reference") == key_of(patient)]
     return {"derivedFrom": [{"reference": key_of(found[0])}]} if len(found) == 1 else {}
 
 
@@ -206,6 +207,8 @@ def _observed(filing: Filing, order: Order, report: Resource, context: Context) 
 def _same(filing: Filing, result: Result, held: list[Resource], context: Context) -> Resource | None:
     """The Observation that an OBX is about: by its own number, else by its place in the report. One that came another
     way has no number; its code will do, where it is the only one."""
+    if not held:
+        return None
     code = concept(part(result.obx, 3)) or {}
     for number in numbers_of(filing, result.obx, context):
         found = [each for each in held if number.is_in(each)]

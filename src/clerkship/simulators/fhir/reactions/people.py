@@ -62,7 +62,7 @@ def _numbers(filing: Filing, pid: Segment | None, field: int) -> list[Number]:
 
 def _holders(filing: Filing, number: Number, told: Told) -> list[Resource]:
     """Whoever has a number. One of an authority that nobody here knows is theirs only if all that is told fits."""
-    found = [each for each in filing.find("Patient", ("identifier", escaped(number.value))) if number.is_in(each)]
+    found = [each for each in filing.with_number("Patient", number.value) if number.is_in(each)]
     if not number.type:  # whoever does not say means a patient's number, where there is one
         found = [each for each in found if number._replace(type="MR").is_in(each)] or found
     if not found and number.type in ("", "PI"):  # the chart's own id, which is what a PI is
@@ -106,7 +106,7 @@ def must_be_new(filing: Filing, pid: Segment) -> None:
     """Before somebody is registered: nobody of that name, or born on that day, has a number that reads the same."""
     told = told_of(filing, pid)
     for number in _numbers(filing, pid, 3):
-        for each in filing.find("Patient", ("identifier", escaped(number.value))):
+        for each in filing.with_number("Patient", number.value):
             like = likeness(each, told)
             if like.name or like.is_day:
                 raise refusal(

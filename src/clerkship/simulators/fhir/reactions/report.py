@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.simulators.fhir.outcome import refusal
 from clerkship.simulators.fhir.reactions.codes import concept
-from clerkship.simulators.fhir.reactions.filing import Filing, escaped
+from clerkship.simulators.fhir.reactions.filing import Filing
 from clerkship.simulators.fhir.reactions.numbers import TYPES, Number
 from clerkship.simulators.fhir.reactions.orders import Order
 from clerkship.simulators.fhir.reactions.parts import part
@@ -102,7 +102,7 @@ def _candidates(filing: Filing, patient: Resource, asked: Asked) -> list[Resourc
 def _with_number(filing: Filing, asked: Asked) -> list[Resource]:
     """By the filler's number; by the placer's those that no filler had numbered yet; else by the chart's own id."""
     for number in asked.numbers:
-        found = filing.find("DiagnosticReport", ("identifier", escaped(number.value)))
+        found = filing.with_number("DiagnosticReport", number.value)
         found = [each for each in found if number.is_in(each) and is_same_code(each.get("code", {}), asked.code)]
         if number is not asked.numbers[0]:
             found = [each for each in found if not _has_filler(each)]
