@@ -18,7 +18,10 @@ MESSAGES: tuple[tuple[str, ...], ...] = (
     (
         head("ADT^A08^ADT_A01"),
         EVN,
-        f"{NEW}|||||Y|2||||20260301|Y".replace("5000", "4711").replace("Lee", "Silva").replace("Jo^Q", "Ana"),
+        f"{NEW}|||||Y|2||||20260301|Y".replace("5000", "4711")
+        .replace("Lee", "Silva")
+        .replace("Jo^Q", "Ana")
+        .replace("|M|||", "|F|||"),
         visit(),
     ),
     (head("ADT^A40^ADT_A39"), EVN, PID, "MRG|4799^^^CLINIC^MR"),

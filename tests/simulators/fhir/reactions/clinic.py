@@ -146,11 +146,15 @@ class Clinic:
 
     def refused(self, *segments: str, checked: bool = True) -> str:
         """The same of one that is refused: why; and that nothing has changed."""
+        return self.objection(*segments, checked=checked).reason
+
+    def objection(self, *segments: str, checked: bool = True) -> RequestRefused:
+        """All that is said then."""
         before, ids = self.state.dump(), self.playground.ids.mark()
         [event] = self.tell(*segments, checked=checked)
         assert isinstance(event.payload, RequestRefused), event
         assert (self.state.dump(), self.playground.ids.mark()) == (before, ids)
-        return event.payload.reason
+        return event.payload
 
     def one(self, type: str, *pairs: tuple[str, str]) -> Resource:
         """The one that a search finds."""

@@ -206,11 +206,24 @@ def test_that_somebody_died_is_said_and_taken_back() -> None:
         ),
         (
             "PID|1||4711^^^CLINIC^MR||Roe^Jane||19700101",
-            "who is Ana Maria Silva, born 1965-03-15; PID-5 and PID-7 say Jane Roe",
+            "who is Ana Maria Silva, born 1965-03-15, female; PID-5 and PID-7 say Jane Roe, born 19700101",
         ),
         ("PID|1||4712^^^CLINIC^MB||Brandt^Eva||19710701", "this is somebody else"),
         ("PID|1||ana^^^CLINIC^MR||Silva^Ana||19650315", "nobody in this chart"),
         ("PID|1||||Silva^Ana||19650315", "PID-3 has no number"),
+        ("PID|1||4711^^^CLINIC^MR||Zhou^Bao", "PID-5 and PID-7 say Bao Zhou: this is somebody else"),
+        ("PID|1||4711^^^CLINIC^MR||Zhou^Bao||196503", "this is somebody else"),
+        ("PID|1||4711^^^CLINIC^MR||||19700101", "this is somebody else"),
+        ("PID|1||4711^^^CLINIC^MR||Silva^Bruno||19650315|M", "say Bruno Silva, born 19650315, male: this is somebody"),
+        ("PID|1||4711^^^CLINIC^MR||Silva^Bruno", "this is somebody else"),
+        ("PID|1||4711^^^CLINIC^MR||Silva^Ana||19700101|M", "this is somebody else"),
+        (
+            "PID|1||4711^^^OTHERHOSP^MR||Zhou^Bao||19650315|M",
+            "nobody in this chart has the number `4711` (OTHERHOSP, MR)",
+        ),
+        ("PID|1||4711^^^OTHERHOSP^MR||Costa^Ana||19650315|F", "nobody in this chart"),
+        ("PID|1||4711^^^OTHERHOSP^MR||Silva^Ana||19650315|M", "nobody in this chart"),
+        ("PID|1||ana^^^OTHERHOSP^PI||Costa^Ana||19650315", "nobody in this chart"),
     ],
 )
 def test_whom_a_message_does_not_mean_is_left_alone(pid: str, why: str) -> None:
@@ -222,7 +235,15 @@ def test_whom_a_message_does_not_mean_is_left_alone(pid: str, why: str) -> None:
     [
         "PID|1||4711^^^CLINIC^MR||Souza^Ana||19700101",
         "PID|1||4711^^^CLINIC^MR||SILVA^A||19700101",
-        "PID|1||4711^^^CLINIC^MR||Roe^Jane||196503",
+        "PID|1||4711^^^CLINIC^MR||Roe^Jane||19650315",
+        "PID|1||4711^^^CLINIC^MR||Silva^Anna",
+        "PID|1||4711^^^CLINIC^MR||Silva^Maria",
+        "PID|1||4711^^^OTHERHOSP^MR||Silva^Ana||19650315",
+        "PID|1||4711^^^CLINIC^MRN||Silva^Ana||19650315",
+        "PID|1||4712^^^CLINIC^MRN||Brandt^Eva||19710701",
+        "PID|1||4711^^^CLINIC^MR||Silva-Costa^Ana",
+        "PID|1||4711^^^CLINIC^EPI||Silva^Ana||19650315",
+        "PID|1||4711^^^CLINIC^U||Silva^Ana||19650315",
         "PID|1||4711^^^CLINIC^MR||Costa^Ana||19650315",
         "PID|1||4711||Silva^Ana||19650315",
         "PID|1||ana^^^CLINIC^PI||Silva^Ana||19650315",
@@ -242,6 +263,50 @@ def test_a_number_of_several_is_nobodys_to_register_again() -> None:
     clinic = Clinic(*CHART, twin)
     reason = clinic.refused(adt("A04", "A01"), EVN, "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701", "PV1|1|O")
     assert "mean several patients" in reason
+
+
+@pytest.mark.parametrize("type", ["MRN", "AN", ""])
+def test_nobody_is_registered_twice_because_a_number_is_of_another_sort(type: str) -> None:
+    clinic = Clinic(EVA, authorities={"OTHER": "http://other.example/ids"})
+    pid = f"PID|1||4712^^^OTHER^{type}||Brandt^Eva||19710701|F"
+    reason = clinic.refused(adt("A04", "A01"), EVN, pid, "PV1|1|O", checked=False)
+    assert "Patient/eva, who is Eva Brandt, born 1971-07-01, has the number `4712`" in reason
+    stranger = pid.replace("Brandt^Eva||19710701", "Roe^Jane||19700101")
+    [patient, _] = clinic.file(adt("A04", "A01"), EVN, stranger, "PV1|1|O")
+    assert clinic.get(patient)["name"][0]["family"] == "Roe"
+
+
+def test_a_sort_that_hl7_has_not_is_kept_in_words() -> None:
+    clinic = Clinic()
+    patient = clinic.file(adt("A28", "A05"), EVN, "PID|1||5000^^^CLINIC^MRN||Roe^Jane||19700101", "PV1|1|N")[0]
+    assert clinic.get(patient)["identifier"][0]["type"] == {"text": "MRN"}
+    again = "PID|1||5000^^^CLINIC^MR||Roe^Jane||19700101"
+    assert clinic.file(adt("A04", "A01"), EVN, again, "PV1|1|O")[0].startswith("Encounter/")
+
+
+def test_another_hospitals_number_that_reads_the_same_is_somebody_elses() -> None:
+    clinic = Clinic()
+    zhou = "PID|1||4711^^^OTHERHOSP^MR||Zhou^Bao||19800101|M"
+    [patient, _] = clinic.file(adt("A04", "A01"), EVN, zhou, "PV1|1|O")
+    assert clinic.get(patient)["name"][0]["family"] == "Zhou"
+    assert clinic.file(adt("A08", "A01"), EVN, f"{zhou}|||9 Oak^^Riverbend", "PV1|1|O") == [patient]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "pid", "status", "code"),
+    [
+        ("A08", "PID|1||77^^^CLINIC^MR||Roe^Jane||19700101|F", 404, "not-found"),
+        ("A08", "PID|1||4711^^^OTHERHOSP^MR||Zhou^Bao||19800101|M", 404, "not-found"),
+        ("A08", "PID|1||4711^^^CLINIC^MR||Roe^Jane||19700101|F", 409, "conflict"),
+        ("A08", "PID|1||4711^^^CLINIC^MR~4712^^^CLINIC^MR||Silva^Ana||19650315", 409, "multiple-matches"),
+        ("A04", "PID|1||4711^^^CLINIC^AN||Silva^Ana||19650315", 409, "duplicate"),
+        ("A21", PID, 501, "not-supported"),
+        ("A08", "PID|1||||Silva^Ana||19650315", 422, "required"),
+    ],
+)
+def test_a_refusal_says_of_which_kind_it_is(trigger: str, pid: str, status: int, code: str) -> None:
+    found = Clinic().objection(adt(trigger, "A21" if trigger == "A21" else "A01"), EVN, pid, "PV1|1|O", checked=False)
+    assert (found.status, found.code) == (status, code)
 
 
 def test_what_an_unchecked_interface_lets_through_is_refused_and_nothing_is_half_done() -> None:

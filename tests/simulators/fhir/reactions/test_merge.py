@@ -74,8 +74,28 @@ def test_a_merge_said_again_changes_nothing_and_the_old_number_leads_to_who_stay
     [event] = clinic.tell(*MERGE)
     assert isinstance(event.payload, NothingChanged)
     late = "PID|1||4799^^^CLINIC^MR||Sylva^Anna||19650315|F"
-    [visit] = [key for key in clinic.file(head("ADT^A01^ADT_A01"), EVN, late, "PV1|1|O") if key.startswith("Encounter")]
+    [visit] = clinic.file(head("ADT^A01^ADT_A01"), EVN, late, "PV1|1|O")
     assert clinic.get(visit)["subject"]["reference"] == "Patient/ana"
+    assert clinic.get("Patient/ana")["name"] == ANA["name"]
+
+
+def test_who_was_merged_is_still_known_by_what_they_were_called() -> None:
+    clinic = Clinic(*CHART, {**OLD, "name": [{"family": "Doe", "given": ["Jane"]}], "birthDate": "1900-01-01"})
+    clinic.file(*MERGE)
+    late = "PID|1||4799^^^CLINIC^MR||Doe^Jane||19000101|F"
+    [visit] = clinic.file(head("ADT^A01^ADT_A01"), EVN, late, "PV1|1|O")
+    assert clinic.get(visit)["subject"]["reference"] == "Patient/ana"
+    assert clinic.get("Patient/ana")["name"] == ANA["name"]
+    stranger = late.replace("Doe^Jane||19000101", "Roe^Rita||19700101")
+    assert "this is somebody else" in clinic.refused(head("ADT^A01^ADT_A01"), EVN, stranger, "PV1|1|O")
+
+
+def test_a_merge_names_who_goes() -> None:
+    clinic = Clinic(*CHART, OLD)
+    other = "MRG|4799^^^CLINIC^MR||||||Zhou^Bao"
+    reason = clinic.refused(*MERGE[:3], other)
+    assert "MRG-1 names Patient/anna, who is Anna Sylva, born 1965-03-15, female; MRG-7 says Bao Zhou" in reason
+    assert clinic.file(*MERGE[:3], other.replace("Zhou^Bao", "SYLVA^A"))
 
 
 def test_who_is_not_there_is_not_merged() -> None:

@@ -203,6 +203,53 @@ def test_a_document_goes_with_the_report() -> None:
 
 
 @pytest.mark.parametrize(
+    ("pointer", "form"),
+    [
+        (
+            "https://pacs.example/a b?x=1\\T\\y=2^PACS^IM^jpeg",
+            {"contentType": "image/jpeg", "url": "https://pacs.example/a%20b?x=1&y=2", "title": "Report"},
+        ),
+        ("0815^PACS&1.2.3&ISO^application^pdf", {"contentType": "application/pdf", "title": "Report: PACS 0815"}),
+        ("urn:oid:1.2.3", {"url": "urn:oid:1.2.3", "title": "Report"}),
+    ],
+)
+def test_a_document_that_lies_elsewhere_is_pointed_at(pointer: str, form: dict[str, Any]) -> None:
+    clinic = Clinic()
+    clinic.file(ORU, PID, obr(), obx(), obx("RP", pointer, code="PDF^Report^L", more="|||||F"))
+    assert clinic.one("DiagnosticReport")["presentedForm"] == [form]
+    assert clinic.one("Observation")["valueQuantity"]["value"] == 6.1
+
+
+def test_a_result_without_a_value_says_so_and_takes_none_away() -> None:
+    clinic = Clinic()
+    clinic.file(ORU, PID, obr(), obx(value=""))
+    absent = {"system": "http://terminology.hl7.org/CodeSystem/data-absent-reason", "code": "unknown"}
+    assert clinic.one("Observation")["dataAbsentReason"]["coding"] == [{**absent, "display": "Unknown"}]
+    clinic.file(ORU, PID, obr(), obx())
+    assert "dataAbsentReason" not in clinic.one("Observation")
+    assert "OBX-5 is empty, OBX-11 says corrected" in clinic.refused(ORU, PID, obr("C"), obx(value="", more="|||||C"))
+    clinic.file(ORU, PID, obr("C"), obx(value='""', more="|||||C"))
+    now = clinic.one("Observation")
+    assert ("valueQuantity" in now, "dataAbsentReason" in now) == (False, True)
+
+
+def test_a_day_alone_tells_which_report_came_first() -> None:
+    clinic = Clinic()
+    clinic.file(ORU, PID, obr("C", at="20260303"), obx(value="4", more="|||||C"))
+    assert "issued" not in clinic.one("DiagnosticReport")
+    late = clinic.refused(ORU, PID, obr("C", at="20260302"), obx(value="9", more="|||||C"))
+    assert "was reported at 2026-03-03, and OBR-22 is before that (2026-03-02)" in late
+    assert "before that" in clinic.refused(ORU, PID, obr("C", at="20260302235900"), obx(value="9", more="|||||C"))
+    assert "is corrected already" in clinic.refused(ORU, PID, obr("F", at="20260303100000"), obx(value="9"))
+    clinic.file(ORU, PID, obr("C", at="20260303100000"), obx(value="5", more="|||||C"))
+    report = clinic.one("DiagnosticReport")
+    assert ("_issued" in report, report["issued"]) == (False, "2026-03-03T10:00:00-05:00")
+    clinic.file(ORU, PID, obr("F", at="20260304"), obx(value="6"))
+    assert "issued" not in clinic.one("DiagnosticReport")
+    assert "issued" not in clinic.one("Observation")
+
+
+@pytest.mark.parametrize(
     ("line", "why"),
     [
         (obx(value="see note"), "`see note` is no number"),

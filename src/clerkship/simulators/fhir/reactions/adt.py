@@ -10,7 +10,7 @@ from clerkship.simulators.fhir.reactions.filing import File, Filing
 from clerkship.simulators.fhir.reactions.merge import link, merge, unlink
 from clerkship.simulators.fhir.reactions.parts import part
 from clerkship.simulators.fhir.reactions.patient import revised
-from clerkship.simulators.fhir.reactions.people import find_patient, patient_of
+from clerkship.simulators.fhir.reactions.people import find_patient, goes_by, must_be_new, patient_of
 from clerkship.simulators.fhir.reactions.times import read_time
 
 
@@ -28,12 +28,21 @@ def _pv1(filing: Filing) -> Segment | None:
 def _registered(filing: Filing) -> Resource:
     """The patient as the message has them, new to the chart or not."""
     pid = _pid(filing)
-    return filing.write(revised(filing, pid, find_patient(filing, pid)))
+    found = find_patient(filing, pid)
+    if found is not None:
+        return _revised(filing, pid, found)
+    must_be_new(filing, pid)
+    return filing.write(revised(filing, pid, None))
 
 
 def _updated(filing: Filing) -> Resource:
     pid = _pid(filing)
-    return filing.write(revised(filing, pid, patient_of(filing, pid)))
+    return _revised(filing, pid, patient_of(filing, pid))
+
+
+def _revised(filing: Filing, pid: Segment, patient: Resource) -> Resource:
+    """What is told under a number of before a merge is what they were called then: it changes nothing of who stayed."""
+    return filing.write(revised(filing, pid, patient) if goes_by(filing, patient, pid) else patient)
 
 
 def add_person(filing: Filing) -> None:

@@ -4,7 +4,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import orjson
+
 from clerkship.events.event import Event
+from clerkship.fhir.chart import Chart
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import Resource, key_of, render
 from clerkship.fhir.search import find_keys
@@ -51,6 +54,15 @@ class Filing:
         found = (self.draft.resource(key) for key in keys)
         return [resource for resource in found if resource is not None]
 
+    def with_number(self, type: str, value: str) -> list[Resource]:
+        """All that have an identifier of a value. A search would index what has changed anew, for every message."""
+        chart, changed = self.draft.chart, self.draft.changed(type)
+        kept = chart.once(("numbers", type), lambda: _by_number(chart, type))
+        keys = [key for key in kept.get(value, ()) if key not in changed]
+        keys += [key for key, found in changed.items() if found is not None and _has_number(found, value)]
+        found = (self.draft.resource(key) for key in sorted(keys))
+        return [resource for resource in found if resource is not None]
+
     def there(self, type: str, id: str) -> Resource | None:
         """One by its id, if it can be one."""
         return self.draft.resource(f"{type}/{id}")
@@ -73,6 +85,26 @@ class Filing:
         if not self._has_written and self._last:
             type, id = self._last["resourceType"], self._last["id"]
             self.draft.note(NothingChanged(operation=self.operation, type=type, id=id))
+
+
+def _has_number(resource: Resource, value: str) -> bool:
+    for each in resource.get("identifier", ()):
+        if each.get("value") == value:
+            return True
+    return "masterIdentifier" in resource and bool(resource["masterIdentifier"].get("value") == value)
+
+
+def _numbers_in(resource: Resource) -> list[str]:
+    held = [*resource.get("identifier", ()), resource.get("masterIdentifier")]
+    return [each["value"] for each in held if each and "value" in each]
+
+
+def _by_number(chart: Chart, type: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for key in chart.of_type(type):
+        for value in dict.fromkeys(_numbers_in(orjson.loads(chart[key]))):
+            found.setdefault(value, []).append(key)
+    return found
 
 
 def _content(resource: Resource) -> bytes:

@@ -13,7 +13,7 @@ from clerkship.simulators.fhir.reactions.numbers import Number, numbered, of_ei
 from clerkship.simulators.fhir.reactions.parts import part, parts, text
 from clerkship.simulators.fhir.reactions.people import patient_of, practitioners, subject
 from clerkship.simulators.fhir.reactions.times import read_time
-from clerkship.simulators.fhir.reactions.values import TEXTS
+from clerkship.simulators.fhir.reactions.values import DOCUMENTS, TEXTS
 from clerkship.simulators.fhir.reactions.visit import visit_reference
 
 _STATES = {
@@ -153,10 +153,12 @@ def _content(filing: Filing, txa: Segment) -> list[dict[str, Any]]:
         kind = text(obx, 2).upper()
         if kind in TEXTS:
             lines.append("\n".join(each.whole for each in parts(obx, 5)))
-        elif kind == "ED":
+        elif kind in DOCUMENTS:
             found.append(attachment(obx))
         elif parts(obx, 5):
-            raise refusal(501, "not-supported", f"OBX-2 says `{kind[:10]}`: the text of a document is TX, FT, ST or ED")
+            raise refusal(
+                501, "not-supported", f"OBX-2 says `{kind[:10]}`: the text of a document is TX, FT, ST, ED or RP"
+            )
     said = "\n".join(lines)
     if said.strip():
         found.insert(0, {**plain(said), **trimmed({"title": _empty(txa)["title"]})})

@@ -1,12 +1,13 @@
 """Numbers that others gave things (CX, EI, XCN): as identifiers, and whose they are in the chart."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.simulators.fhir.outcome import refusal
 from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY
-from clerkship.simulators.fhir.reactions.filing import Filing, escaped, trimmed
+from clerkship.simulators.fhir.reactions.filing import Filing, trimmed
 from clerkship.simulators.fhir.reactions.parts import Part
 
 TYPES = f"{TERMINOLOGY}v2-0203"
@@ -27,6 +28,16 @@ _DISPLAYS = {
 }
 _OF_A_PATIENT = frozenset({"MR", "PI", "PT"})
 """Types that senders use for one and the same number."""
+_SORTS = frozenset(
+    """ACSN AM AMA AN ANC AND ANON ANT APRN ASID BA BC BCFN BCT BR BRN BSNR CAII CC CONM CY CZ DC DCFW DDS DEA DFN DI DL
+    DN DO DP DPM DR DS EI EN ESN FDR FDRFW FGN FI FILL GI GL GN HC IND JHN LACSN LANR LI LN LR MA MB MC MCD MCN MCR MCT
+    MD MI MR MRT MS NBSNR NCT NE NH NI NII NIIP NP NPI OBI OD PA PC PCN PE PEN PGN PHC PHE PHO PI PIN PLAC PN PNT PPIN
+    PPN PRC PRN PT QA RI RN RPH RR RRI RRP SAMN SB SID SL SN SNBSN SNO SP SR SRX SS STN TAX TN TPR TRL UDI UPIN USID VN
+    VP VS WC WCN WP XV XX""".split()  # noqa: SIM905  (a table of words)
+)
+"""HL7 table 0203, without its U (unspecified). What is not in it (`MRN`, `EPI`) does not say what a number is for."""
+_NATIONAL = re.compile(r"NN[A-Z]{2,3}")
+_WORD = re.compile(r"[^\W_]+")
 
 
 class Number(NamedTuple):
@@ -37,17 +48,19 @@ class Number(NamedTuple):
     namespace: str = ""
     type: str = ""
     where: str = ""
+    called: str = ""
+    """A type that is none of HL7's."""
 
     def __str__(self) -> str:
         """As a person names it: `8525024 (RIVERBEND, MR)`."""
-        told = ", ".join(filter(None, (self.namespace or self.system, self.type)))
+        told = ", ".join(filter(None, (self.namespace or self.system, self.type or self.called)))
         return f"`{self.value[:60]}`{f' ({told[:80]})' if told else ''}"
 
     def identifier(self, use: str = "") -> dict[str, Any]:
         """As FHIR has it. A namespace that nobody has a system for is told in words, as the assigner."""
         code = {"system": TYPES, "code": self.type, "display": _DISPLAYS.get(self.type, "")}
         assigner = {"display": self.namespace} if self.namespace and not self.system else {}
-        type = {"coding": [trimmed(code)]} if self.type else {}
+        type = {"coding": [trimmed(code)]} if self.type else trimmed({"text": self.called})
         return trimmed({"use": use, "type": type, "system": self.system, "value": self.value, "assigner": assigner})
 
     def is_in(self, resource: Resource) -> bool:
@@ -59,9 +72,8 @@ class Number(NamedTuple):
         """The same value; and, of who gave it out and what for, nothing that both say differs."""
         if identifier.get("value") != self.value:
             return False
-        types = {
-            code.get("code") for code in identifier.get("type", {}).get("coding", ()) if code.get("system") == TYPES
-        }
+        codings = identifier.get("type", {}).get("coding", ())
+        types = {_sort(code.get("code", "")) for code in codings if code.get("system") == TYPES} - {""}
         if (
             self.type
             and types
@@ -74,11 +86,27 @@ class Number(NamedTuple):
         assigner = identifier.get("assigner", {}).get("display")
         return not (self.namespace and assigner and self.namespace.casefold() != assigner.casefold())
 
+    def is_strange_in(self, resource: Resource) -> bool:
+        """Whether it is one of a resource's only because nobody knows who gave it out: it names an authority, and that
+        is neither known here nor what the identifier has."""
+        return bool(self.namespace and not self.system) and all(
+            "system" in each
+            and "display" not in each.get("assigner", {})
+            and self.namespace.casefold() not in _WORD.findall(each["system"].casefold())
+            for each in resource.get("identifier", ())
+            if self.agrees(each)
+        )
+
 
 def of_cx(part: Part, authorities: Mapping[str, str], type: str = "") -> Number:
     """`8525024^^^RIVERBEND^MR`."""
     authority = tuple(part.text(4, number) for number in (1, 2, 3))
-    return _number(part, authority, authorities, part.text(5).upper() or type)
+    known = _sort(part.text(5).upper())
+    return _number(part, authority, authorities, known or type)._replace(called="" if known else part.text(5))
+
+
+def _sort(type: str) -> str:
+    return type if type in _SORTS or _NATIONAL.fullmatch(type) else ""
 
 
 def of_ei(part: Part, authorities: Mapping[str, str], type: str = "") -> Number:
@@ -113,7 +141,7 @@ def numbered(filing: Filing, type: str, numbers: Iterable[Number]) -> Resource |
     found: dict[str, Resource] = {}
     asked = [number for number in numbers if number.value]
     for number in asked:
-        for resource in filing.find(type, ("identifier", escaped(number.value))):
+        for resource in filing.with_number(type, number.value):
             if number.is_in(resource):
                 found[key_of(resource)] = resource
     for number in asked if not found else ():
@@ -122,7 +150,7 @@ def numbered(filing: Filing, type: str, numbers: Iterable[Number]) -> Resource |
             found[key_of(own)] = own
     if len(found) > 1:
         told = " and ".join(str(number) for number in asked)
-        raise refusal(412, "multiple-matches", f"{told} mean several: {', '.join(sorted(found))}")
+        raise refusal(409, "multiple-matches", f"{told} mean several: {', '.join(sorted(found))}")
     return next(iter(found.values()), None)
 
 

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.hl7.message import Segment
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, coding, concept, mapped
+from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, coding, concept, hl7, mapped
 from clerkship.simulators.fhir.reactions.filing import Filing, trimmed
 from clerkship.simulators.fhir.reactions.numbers import Number, of_ei
 from clerkship.simulators.fhir.reactions.orders import Result, remarks
-from clerkship.simulators.fhir.reactions.parts import Part, part, parts, text
+from clerkship.simulators.fhir.reactions.parts import Part, is_null, part, parts, text
 from clerkship.simulators.fhir.reactions.people import organization, practitioners
 from clerkship.simulators.fhir.reactions.times import read_time
 from clerkship.simulators.fhir.reactions.values import TEXTS, ranges, value_of
@@ -68,8 +68,8 @@ _REPLACED = frozenset({"dataAbsentReason", "interpretation", "note", "referenceR
 class Context(NamedTuple):
     """What an OBX takes from the report it is in."""
 
-    number: Number | None
-    """Of the report."""
+    numbers: tuple[Number, ...]
+    """Of the report: what is new goes by the first."""
     common: dict[str, Any]
     """Elements that all of its Observations have."""
     effective: str
@@ -99,16 +99,12 @@ def gathered(results: list[Result]) -> list[tuple[Result, list[Result]]]:
     return list(found.values())
 
 
-def number_of(filing: Filing, obx: Segment, context: Context) -> Number | None:
-    """What an Observation is found again by: OBX-21, else the report's number, the code and the sub-id."""
-    own = part(obx, 21)
-    if own is not None and own.text():
-        return of_ei(own, filing.authorities, "FILL")
-    code = part(obx, 3)
-    if context.number is None or code is None:
-        return None
-    parts_of_it = (context.number.value, code.text(1) or code.text(2), text(obx, 4) or "1")
-    return context.number._replace(value="/".join(parts_of_it), type="FILL")
+def numbers_of(filing: Filing, obx: Segment, context: Context) -> list[Number]:
+    """What an Observation is found again by: OBX-21, else a number of the report, the code and the sub-id."""
+    own, code = part(obx, 21), part(obx, 3)
+    found = [of_ei(own, filing.authorities, "FILL")] if own is not None and own.text() else []
+    rest = f"{code.text(1) or code.text(2)}/{text(obx, 4) or '1'}" if code is not None else ""
+    return [*found, *(each._replace(value=f"{each.value}/{rest}", type="FILL") for each in context.numbers)]
 
 
 def observation(
@@ -127,15 +123,18 @@ def observation(
             filter(None, (value.get("valueString"), *value_of(line.obx, filing.zone).values()))
         )
     keeps = not value and code in _WITHOUT_VALUE
+    if held is not None and _has_value(held) and not value and not keeps and not is_null(obx, 5):
+        told = f"OBX-5 is empty, OBX-11 says {status}, and {key_of(held)} has a value"
+        raise refusal(422, "required", f'{told}: D, W and X leave it there, `""` takes it away')
     base = {name: item for name, item in (held or {}).items() if keeps or not _is_replaced(name)}
     at = read_time(part(obx, 14), filing.zone)
-    number = number_of(filing, obx, context)
+    numbers = numbers_of(filing, obx, context)
     made = {
         **base,
         **context.common,
         "resourceType": "Observation",
         "id": held["id"] if held is not None else filing.new_id("Observation"),
-        "identifier": base.get("identifier") or ([number.identifier()] if number is not None else []),
+        "identifier": base.get("identifier") or [number.identifier() for number in numbers[:1]],
         "status": status,
         "code": concept(part(obx, 3)),
         "effectiveDateTime": at.text if at is not None else context.effective or base.get("effectiveDateTime"),
@@ -143,7 +142,13 @@ def observation(
         **value,
         **_judged(obx, [result, *more]),
     }
+    if status in SETTLED and not _has_value(made):  # R4: then it is said why
+        made["dataAbsentReason"] = hl7("data-absent-reason", "unknown", "Unknown")
     return trimmed(made)
+
+
+def _has_value(resource: Resource) -> bool:
+    return any(name.startswith("value") for name in resource)
 
 
 def _is_replaced(name: str) -> bool:

@@ -1,25 +1,27 @@
 """ORU: for each OBR a DiagnosticReport, for each OBX an Observation; a later message about one changes that one."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.simulators.fhir.outcome import refusal
 from clerkship.simulators.fhir.reactions.attached import attachment
 from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, concept, hl7, mapped
-from clerkship.simulators.fhir.reactions.filing import File, Filing, escaped, trimmed
-from clerkship.simulators.fhir.reactions.numbers import Number, numbered, with_numbers
+from clerkship.simulators.fhir.reactions.filing import File, Filing, trimmed
+from clerkship.simulators.fhir.reactions.numbers import numbered, with_numbers
 from clerkship.simulators.fhir.reactions.observation import (
     SETTLED,
     STATUSES,
     Context,
     gathered,
-    number_of,
+    numbers_of,
     observation,
 )
 from clerkship.simulators.fhir.reactions.orders import Order, Result, orders_of, remarks
 from clerkship.simulators.fhir.reactions.parts import part, text
 from clerkship.simulators.fhir.reactions.people import patient_of, practitioners, subject
+from clerkship.simulators.fhir.reactions.report import Asked, asked_of, find_report, is_same_code, parent_number
 from clerkship.simulators.fhir.reactions.times import Time, moment, read_time
 from clerkship.simulators.fhir.reactions.values import DOCUMENTS
 from clerkship.simulators.fhir.reactions.visit import visit_reference
@@ -38,6 +40,7 @@ _STATUSES = {
     "X": "cancelled",
 }
 """HL7 table 0123."""
+_AS_SAID = "http://hl7.org/fhir/StructureDefinition/originalText"
 _RANKS = {"registered": 0, "partial": 1, "preliminary": 1, "final": 2, "amended": 3, "corrected": 3}
 _LABORATORY = frozenset(
     ["BG", "BLB", "CG", "CH", "CP", "GE", "HM", "IMM", "LAB", "MB", "MCB", "MYC", "OSL", "SP", "SR", "TX", "VR"]
@@ -51,21 +54,19 @@ def results(filing: Filing) -> None:
     found = [order for order in orders_of(filing.message) if order.obr is not None]
     if not found:
         raise refusal(422, "required", "the message has no OBR: there is nothing to report")
-    for order in found:
-        _report(filing, order)
+    asked = [asked_of(filing, order) for order in found]
+    often = Counter(each.key for each in asked)
+    made: set[str] = set()
+    for order, each in zip(found, asked, strict=True):
+        made.add(key_of(_report(filing, order, each, made, alone=often[each.key] == 1)))
 
 
-def _report(filing: Filing, order: Order) -> None:
+def _report(filing: Filing, order: Order, asked: Asked, made: Collection[str], *, alone: bool) -> Resource:
     patient = patient_of(filing, order.pid)
-    code = concept(part(order.obr, 4))
-    if code is None:
-        raise refusal(422, "required", "OBR-4 is empty: nobody can know what was asked for")
-    numbers = [number for number in (order.filler(filing), order.placer(filing)) if number is not None]
-    start = read_time(part(order.obr, 7), filing.zone)
-    held = _held(filing, patient, numbers, code, start)
+    status = _status(order)
+    held, numbers = find_report(filing, patient, asked, status, made, alone=alone)
     report = held or {"resourceType": "DiagnosticReport", "id": filing.new_id("DiagnosticReport")}
     issued = read_time(part(order.obr, 22), filing.zone)
-    status = _status(order)
     if held is not None:
         _still_news(held, status, issued)
     request = _request(filing, patient, order)
@@ -77,64 +78,45 @@ def _report(filing: Filing, order: Order) -> None:
             "issued": issued.text if issued is not None and issued.is_exact else "",
         }
     )
+    if issued is not None and not issued.is_exact:
+        common["issued"] = None  # what it was before is no more
     section = part(order.obr, 24)
-    context = Context(numbers[0] if numbers else None, {**common, **_category(section)}, start.text if start else "")
-    observed = _observed(filing, order, report, context)
+    every = {**common, **_category(section), **_derived(filing, patient, order, asked)}
+    observed = _observed(filing, order, report, Context(numbers, every, asked.when))
     section_of_it = concept(section, f"{TERMINOLOGY}v2-0074")
     forms = [attachment(each.obx) for each in order.results if _is_document(each)]
-    made = {
+    made_of_it = {
         **{name: value for name, value in report.items() if not name.startswith("effective")},
         **common,
-        "identifier": with_numbers(report, numbers),
+        "_issued": _day_of(issued) if issued is not None else report.get("_issued"),
+        "identifier": with_numbers(report, [*asked.numbers, *numbers]),
         "status": status,
-        "code": code,
+        "code": asked.code,
         "category": [section_of_it] if section_of_it is not None else report.get("category"),
-        **_effective(order, start, filing, report),
+        **_effective(order, asked.start, filing, report),
         "performer": _performers(observed) or report.get("performer"),
         "resultsInterpreter": practitioners(filing, order.obr, 32) or report.get("resultsInterpreter"),
         "result": _with(report.get("result", []), observed),
         "conclusion": remarks(order.notes) or report.get("conclusion"),
         "presentedForm": forms or report.get("presentedForm"),
     }
-    filing.write(trimmed(made))
+    return filing.write(trimmed(made_of_it))
+
+
+def _derived(filing: Filing, patient: Resource, order: Order, asked: Asked) -> dict[str, Any]:
+    """The result that OBR-26 names, if the chart has it: which of a culture's organisms a panel is about."""
+    parent = part(order.obr, 26)
+    number = parent_number(order, asked.numbers[0].value if asked.numbers else "")
+    if parent is None or not number or not parent.text(1, 1):
+        return {}
+    value = "/".join((number, parent.text(1, 1), parent.text(2) or "1"))
+    found = filing.with_number("Observation", value)
+    found = [each for each in found if each.get("subject", {}).get("reference") == key_of(patient)]
+    return {"derivedFrom": [{"reference": key_of(found[0])}]} if len(found) == 1 else {}
 
 
 def _is_document(result: Result) -> bool:
     return text(result.obx, 2).upper() in DOCUMENTS
-
-
-def _held(
-    filing: Filing, patient: Resource, numbers: list[Number], code: dict[str, Any], start: Time | None
-) -> Resource | None:
-    """The report that a message is about: by the filler's number, else the placer's, and what was asked for. One number
-    may stand for several reports, each with a code of its own. Without a number: by when the specimen was taken."""
-    if not numbers:
-        mine = filing.find("DiagnosticReport", ("patient", key_of(patient)))
-        when = start.text if start is not None else None
-        same = [each for each in mine if when and _when(each) == when and not each.get("identifier")]
-        return next((each for each in same if _asked(each.get("code", {}), code)), None)
-    found = filing.find("DiagnosticReport", ("identifier", escaped(numbers[0].value)))
-    found = [each for each in found if numbers[0].is_in(each) and _asked(each.get("code", {}), code)]
-    own = filing.there("DiagnosticReport", numbers[0].value)
-    report = next(iter(found), own)
-    if report is not None and report.get("subject", {}).get("reference") != key_of(patient):
-        whose = report.get("subject", {}).get("reference", "nobody")
-        told = f"report {numbers[0]} is {whose}'s {key_of(report)}, and PID-3 names {key_of(patient)}"
-        raise refusal(409, "conflict", f"{told}: a result is not moved from one patient to another")
-    return report
-
-
-def _when(report: Resource) -> str | None:
-    found: str | None = report.get("effectiveDateTime") or report.get("effectivePeriod", {}).get("start")
-    return found
-
-
-def _asked(held: dict[str, Any], code: dict[str, Any]) -> bool:
-    """Whether two concepts have a code in common; without codes, their text."""
-    one, other = (
-        {(each.get("system"), each.get("code")) for each in concept.get("coding", ())} for concept in (held, code)
-    )
-    return bool(one & other) if one and other else held.get("text") == code.get("text")
 
 
 def _status(order: Order) -> str:
@@ -149,22 +131,42 @@ def _status(order: Order) -> str:
     return "unknown"
 
 
+def _day_of(issued: Time) -> dict[str, Any]:
+    """A day alone is no instant, which is what R4 has for `issued`: it stands beside it, as it was said."""
+    return {} if issued.is_exact else {"extension": [{"url": _AS_SAID, "valueString": issued.text}]}
+
+
 def _still_news(held: Resource, status: str, issued: Time | None) -> None:
     """A message that was overtaken changes nothing: a preliminary result never replaces a final one, nor one that was
-    reported before what the chart has."""
+    reported before what the chart has. A final one replaces a corrected one only if it was reported after that."""
     before = held.get("status", "")
-    late = status in _RANKS and before in SETTLED and _RANKS[status] < _RANKS[before]
-    if issued is not None and issued.is_exact and held.get("issued"):
-        if issued.at < moment(held["issued"]):
-            told = f"{key_of(held)} was reported at {held['issued']}, and OBR-22 is before that ({issued.text})"
-            raise refusal(409, "conflict", f"{told}: a result that came late changes nothing")
-        late = late and _RANKS[status] < _RANKS["final"]
-    if late:
+    said = _reported(held)
+    order = _compared(issued, said) if issued is not None and said else 0
+    if issued is not None and order < 0:
+        told = f"{key_of(held)} was reported at {said}, and OBR-22 is before that ({issued.text})"
+        raise refusal(409, "conflict", f"{told}: a result that came late changes nothing")
+    is_less = status in _RANKS and before in SETTLED and _RANKS[status] < _RANKS[before]
+    if is_less and (order <= 0 or _RANKS[status] < _RANKS["final"]):
         raise refusal(
             409,
             "conflict",
             f"{key_of(held)} is {before} already, and this is {status}: a result that came late changes nothing",
         )
+
+
+def _reported(held: Resource) -> str:
+    days = [each.get("valueString", "") for each in held.get("_issued", {}).get("extension", ())]
+    return str(held.get("issued") or next(iter(days), ""))
+
+
+def _compared(issued: Time, held: str) -> int:
+    """Below zero where it was reported before what is held, above where after; as precisely as both are said."""
+    if issued.is_exact and "T" in held:
+        at = moment(held)
+        return (issued.at > at) - (issued.at < at)
+    length = min(len(issued.date), len(held))
+    one, other = issued.date[:length], held[:length]
+    return (one > other) - (one < other)
 
 
 def _request(filing: Filing, patient: Resource, order: Order) -> Resource | None:
@@ -193,16 +195,28 @@ def _observed(filing: Filing, order: Order, report: Resource, context: Context) 
     keys = [each.get("reference", "") for each in report.get("result", ())]
     held = [found for key in keys if (found := filing.draft.resource(key)) is not None]
     wanted = [each for each in order.results if not _is_document(each) and text(each.obx, 11).upper() != "N"]
-    made = []
+    made: list[Resource] = []
     for result, more in gathered(wanted):
-        number = number_of(filing, result.obx, context)
-        same = [each for each in held if number is not None and number.is_in(each)]
-        if not same:  # one that came another way has no such number; its code will do, where it is the only one
-            code = concept(part(result.obx, 3)) or {}
-            same = [each for each in held if not each.get("identifier") and _asked(each.get("code", {}), code)]
-            same = same if len(same) == 1 else []
-        made.append(filing.write(observation(filing, result, more, same[0] if same else None, context)))
+        same = _same(filing, result, held, context)
+        if same is not None:
+            held.remove(same)  # no other of this message is that one too
+        made.append(filing.write(observation(filing, result, more, same, context)))
     return made
+
+
+def _same(filing: Filing, result: Result, held: list[Resource], context: Context) -> Resource | None:
+    """The Observation that an OBX is about: by its own number, else by its place in the report. One that came another
+    way has no number; its code will do, where it is the only one."""
+    if not held:
+        return None
+    code = concept(part(result.obx, 3)) or {}
+    for number in numbers_of(filing, result.obx, context):
+        found = [each for each in held if number.is_in(each)]
+        alike = [each for each in found if is_same_code(each.get("code", {}), code)]
+        if found:
+            return (alike or found)[0]
+    found = [each for each in held if not each.get("identifier") and is_same_code(each.get("code", {}), code)]
+    return found[0] if len(found) == 1 else None
 
 
 def _effective(order: Order, start: Time | None, filing: Filing, report: Resource) -> dict[str, Any]:

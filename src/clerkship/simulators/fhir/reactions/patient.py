@@ -12,7 +12,7 @@ from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, concept, hl7,
 from clerkship.simulators.fhir.reactions.filing import Filing, trimmed
 from clerkship.simulators.fhir.reactions.numbers import SSN, Number, of_cx, with_numbers
 from clerkship.simulators.fhir.reactions.parts import Part, is_null, part, parts, text
-from clerkship.simulators.fhir.reactions.people import human
+from clerkship.simulators.fhir.reactions.recognition import human
 from clerkship.simulators.fhir.reactions.times import read_time
 
 _SEXES = {

@@ -1,7 +1,5 @@
 """Who a message is about, and who else it names: in the chart, or as they are called."""
 
-import re
-import unicodedata
 from typing import Any
 
 from clerkship.fhir.resource import Resource, key_of
@@ -10,21 +8,10 @@ from clerkship.hl7.message import Segment
 from clerkship.simulators.fhir.outcome import refusal
 from clerkship.simulators.fhir.reactions.filing import Filing, escaped, trimmed
 from clerkship.simulators.fhir.reactions.numbers import Number, numbered, of_cx, of_xcn
-from clerkship.simulators.fhir.reactions.parts import Part, part, parts
-from clerkship.simulators.fhir.reactions.times import read_time
+from clerkship.simulators.fhir.reactions.parts import Part, parts
+from clerkship.simulators.fhir.reactions.recognition import Told, described, likeness, told_of
 
 _MOST_LINKS = 20
-_USES = {
-    "L": "official",
-    "D": "usual",
-    "M": "maiden",
-    "N": "nickname",
-    "S": "anonymous",
-    "BAD": "old",
-    "T": "temp",
-    "B": "maiden",
-}
-"""HL7 table 0200, as far as FHIR has a use for it."""
 
 
 def patient_of(filing: Filing, pid: Segment | None) -> Resource:
@@ -38,23 +25,30 @@ def patient_of(filing: Filing, pid: Segment | None) -> Resource:
 def unknown(filing: Filing, pid: Segment | None, field: int = 3) -> Exception:
     """That nobody in the chart is meant."""
     told = " or ".join(str(number) for number in _numbers(filing, pid, field))
-    who = f": {_called(pid)}" if pid is not None and field == 3 and _called(pid) else ""
+    who = str(told_of(filing, pid))
     name = pid.name if pid is not None else "PID"
-    return refusal(404, "not-found", f"nobody in this chart has the number {told} of {name}-{field}{who}")
+    return refusal(
+        404, "not-found", f"nobody in this chart has the number {told} of {name}-{field}{f': {who}' if who else ''}"
+    )
 
 
 def find_patient(filing: Filing, pid: Segment | None, field: int = 3) -> Resource | None:
     """Whose number PID-3 (or MRG-1) has; None for nobody. Whoever it cannot be is refused."""
-    numbers = _numbers(filing, pid, field)
-    found = {key_of(each): each for number in numbers for each in _holders(filing, number)}
-    found = {key_of(each): each for each in (_surviving(filing, one) for one in found.values())}
+    numbers, told = _numbers(filing, pid, field), told_of(filing, pid)
+    found: dict[str, list[Resource]] = {}
+    for number in numbers:
+        for each in _holders(filing, number, told):
+            line = _line(filing, each)
+            found.setdefault(key_of(line[-1]), []).extend(line)
     if len(found) > 1:
-        told = " and ".join(str(number) for number in numbers)
-        raise refusal(412, "multiple-matches", f"{told} mean several patients: {', '.join(sorted(found))}")
-    resource = next(iter(found.values()), None)
-    if resource is not None and pid is not None and field == 3:
-        _recognised(filing, resource, pid)
-    return resource
+        said = " and ".join(str(number) for number in numbers)
+        raise refusal(409, "multiple-matches", f"{said} mean several patients: {', '.join(sorted(found))}")
+    records = next(iter(found.values()), None)
+    if records is None:
+        return None
+    if not any(likeness(each, told).is_possible for each in records):
+        raise _mistaken(records[-1], told, f"{pid.name if pid is not None else 'PID'}-{field}")
+    return records[-1]
 
 
 def _numbers(filing: Filing, pid: Segment | None, field: int) -> list[Number]:
@@ -66,76 +60,61 @@ def _numbers(filing: Filing, pid: Segment | None, field: int) -> list[Number]:
     return numbers
 
 
-def _holders(filing: Filing, number: Number) -> list[Resource]:
-    found = [each for each in filing.find("Patient", ("identifier", escaped(number.value))) if number.is_in(each)]
+def _holders(filing: Filing, number: Number, told: Told) -> list[Resource]:
+    """Whoever has a number. One of an authority that nobody here knows is theirs only if all that is told fits."""
+    found = [each for each in filing.with_number("Patient", number.value) if number.is_in(each)]
+    if not number.type:  # whoever does not say means a patient's number, where there is one
+        found = [each for each in found if number._replace(type="MR").is_in(each)] or found
     if not found and number.type in ("", "PI"):  # the chart's own id, which is what a PI is
         own = filing.there("Patient", number.value)
-        found = [own] if own is not None else []
-    return found
+        is_ours = own is not None and (not (number.namespace or number.system) or likeness(own, told).is_certain)
+        return [own] if own is not None and is_ours else []
+    return [each for each in found if not number.is_strange_in(each) or likeness(each, told).is_certain]
 
 
-def _surviving(filing: Filing, patient: Resource) -> Resource:
-    """Who a patient that was merged into another is now."""
+def _line(filing: Filing, patient: Resource) -> list[Resource]:
+    """A patient, and whom they were merged into, one after the other: the last is who they are now."""
+    found = [patient]
     for _ in range(_MOST_LINKS):
-        link = next((each for each in patient.get("link", ()) if each.get("type") == "replaced-by"), None)
+        link = next((each for each in found[-1].get("link", ()) if each.get("type") == "replaced-by"), None)
         key = link.get("other", {}).get("reference", "") if link is not None else ""
         other = filing.draft.resource(key) if key.startswith("Patient/") else None
         if other is None:
-            return patient
-        patient = other
-    return patient
+            break
+        found.append(other)
+    return found
 
 
-def _recognised(filing: Filing, patient: Resource, pid: Segment) -> None:
-    """A number that leads to somebody of another name, born on another day, was mistyped: that is not their message."""
-    born = read_time(part(pid, 7), filing.zone)
-    held = patient.get("birthDate")
-    names = [name for each in parts(pid, 5) if (name := human(each)).get("family")]
-    if born is None or not held or not names or not patient.get("name"):
-        return
-    length = min(len(born.date), len(held))
-    if born.date[:length] == held[:length] or any(_alike(new, old) for new in names for old in patient["name"]):
-        return
-    raise refusal(
+def _mistaken(patient: Resource, told: Told, where: str) -> Exception:
+    """That a number which leads to somebody else was mistyped."""
+    return refusal(
         409,
         "conflict",
-        f"PID-3 names {key_of(patient)}, who is {words(patient['name'])}, born {held}; PID-5 and PID-7 say "
-        f"{_called(pid)}: this is somebody else, and nothing was filed",
+        f"{where} names {key_of(patient)}, who is {described(patient)}; {told.where} {told}"
+        f"{f', {told.sex}' if told.sex else ''}: this is somebody else, and nothing was filed",
     )
 
 
-def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """The same family name, and the same first name as far as both have one (an initial will do)."""
-    if _folded(one.get("family", "")) != _folded(other.get("family", "")):
-        return False
-    mine, theirs = (_folded(next(iter(name.get("given", ())), "")) for name in (one, other))
-    return not mine or not theirs or mine.startswith(theirs) or theirs.startswith(mine)
+def goes_by(filing: Filing, patient: Resource, pid: Segment) -> bool:
+    """Whether a PID has a number that a patient has now, and not only one of before a merge."""
+    now = {**patient, "identifier": [each for each in patient.get("identifier", ()) if each.get("use") != "old"]}
+    numbers = _numbers(filing, pid, 3)
+    return any(number.value == patient["id"] or number.is_in(now) for number in numbers)
 
 
-def _folded(name: str) -> str:
-    plain = unicodedata.normalize("NFKD", name).casefold()
-    return re.sub(r"[\W_]", "", "".join(sign for sign in plain if not unicodedata.combining(sign)))
-
-
-def _called(pid: Segment) -> str:
-    name = part(pid, 5)
-    told = human_name(human(name)) if name is not None else ""
-    born = part(pid, 7)
-    when = born.text(1, 1) if born is not None else ""
-    return ", ".join(filter(None, (told[:100], f"born {when[:20]}" if when else "")))
-
-
-def human(found: Part) -> dict[str, Any]:
-    """An XPN as a HumanName."""
-    given = [found.text(2), *found.text(3).split()]
-    name = {
-        "use": _USES.get(found.text(7).upper(), ""),
-        "family": found.text(1, 1),
-        "given": [each for each in given if each],
-        "prefix": [found.text(5)] if found.text(5) else [],
-        "suffix": [each for each in (found.text(4), found.text(6)) if each],
-    }
-    return trimmed(name)
+def must_be_new(filing: Filing, pid: Segment) -> None:
+    """Before somebody is registered: nobody of that name, or born on that day, has a number that reads the same."""
+    told = told_of(filing, pid)
+    for number in _numbers(filing, pid, 3):
+        for each in filing.with_number("Patient", number.value):
+            like = likeness(each, told)
+            if like.name or like.is_day:
+                raise refusal(
+                    409,
+                    "duplicate",
+                    f"{key_of(each)}, who is {described(each)}, has the number `{number.value[:60]}` of another sort, "
+                    f"and PID-3 has it as {number} of {told}: a second chart of one person is not begun",
+                )
 
 
 def subject(patient: Resource) -> dict[str, Any]:

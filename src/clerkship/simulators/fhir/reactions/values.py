@@ -13,7 +13,7 @@ from clerkship.simulators.fhir.reactions.parts import Part, part, parts, text
 from clerkship.simulators.fhir.reactions.times import read_clock, read_time
 
 TEXTS = frozenset({"ST", "TX", "FT", "SI"})
-DOCUMENTS = frozenset({"ED"})
+DOCUMENTS = frozenset({"ED", "RP"})
 _DIGITS = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 _NUMBER = re.compile(rf"\s*(<=|>=|<|>)?\s*({_DIGITS})\s*")
 _BETWEEN = re.compile(rf"\s*({_DIGITS})\s*(?:-|to|–)\s*({_DIGITS})\s*")

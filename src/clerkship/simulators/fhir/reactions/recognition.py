@@ -1,0 +1,151 @@
+"""Whether somebody in the chart can be whom a message tells of: by name, birth date and sex."""
+
+import re
+import unicodedata
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+
+from clerkship.fhir.resource import Resource
+from clerkship.fhir.wording import human_name, words
+from clerkship.hl7.message import Segment
+from clerkship.simulators.fhir.reactions.filing import Filing, trimmed
+from clerkship.simulators.fhir.reactions.parts import Part, part, parts, text
+from clerkship.simulators.fhir.reactions.times import read_time
+
+_USES = {
+    "L": "official",
+    "D": "usual",
+    "M": "maiden",
+    "N": "nickname",
+    "S": "anonymous",
+    "BAD": "old",
+    "T": "temp",
+    "B": "maiden",
+}
+"""HL7 table 0200, as far as FHIR has a use for it."""
+_SEXES = {"M": "male", "F": "female"}
+"""Those that contradict each other; any other may be a way of saying that nobody asked."""
+_NEARLY = 0.8
+"""How much of two given names must be the same for one of them to be a way of spelling the other: Ana and Anna."""
+_DAY = len("1965-03-15")
+
+
+class Told(NamedTuple):
+    """What a PID, or an MRG, says of who somebody is."""
+
+    names: list[dict[str, Any]]
+    born: str
+    """A day, or the part of it that is said; empty where nothing is."""
+    sex: str
+    where: str
+    """The fields that say it: `MRG-7 says`."""
+
+    def __str__(self) -> str:
+        """As a person tells it: `Jane Roe, born 19700101`."""
+        told = human_name(self.names[0])[:100] if self.names else ""
+        born = f"born {self.born.replace('-', '')}" if self.born else ""
+        return ", ".join(filter(None, (told, born)))
+
+
+def told_of(filing: Filing, segment: Segment | None) -> Told:
+    """What a segment says."""
+    field = 7 if segment is not None and segment.name == "MRG" else 5
+    names = [human(each) for each in parts(segment, field)]
+    names = [name for name in names if name.get("family") or name.get("given")]
+    if segment is None or segment.name != "PID":
+        return Told(names, "", "", "MRG-7 says")
+    born = read_time(part(segment, 7), filing.zone)
+    sex = _SEXES.get(text(segment, 8).upper(), "")
+    return Told(
+        names,
+        born.date if born is not None else "",
+        sex,
+        "PID-5, PID-7 and PID-8 say" if sex else "PID-5 and PID-7 say",
+    )
+
+
+class Likeness(NamedTuple):
+    """What a patient of the chart and a message both say, and whether it is the same; None where one says nothing."""
+
+    name: bool | None
+    given: bool | None
+    born: bool | None
+    is_day: bool
+    """Whether it is the same to the day."""
+    sex: bool | None
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether they can be one. Another name needs the same birth date, another birth date the same name; and where
+        the sex is another, both the given name and the birth date must not be: twins have one birth date."""
+        if self.name is False and not self.is_day:
+            return False
+        if self.born is False and not self.name:
+            return False
+        return self.sex is not False or (self.given is not False and self.born is not False)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether nothing is against it, and something for it."""
+        return False not in (self.name, self.born, self.sex) and bool(self.name or self.born)
+
+
+def likeness(patient: Resource, told: Told) -> Likeness:
+    """How like a patient is to what is told."""
+    pairs = [(new, old) for new in told.names for old in patient.get("name", ()) if isinstance(old, dict)]
+    pairs = [pair for pair in pairs if pair[1].get("family") or pair[1].get("given")]
+    held, length = patient.get("birthDate", ""), min(len(told.born), len(patient.get("birthDate", "")))
+    is_same = told.born[:length] == held[:length]
+    sex = patient.get("gender") if patient.get("gender") in _SEXES.values() else None
+    return Likeness(
+        any(_is_alike(*pair) for pair in pairs) if pairs else None,
+        any(_is_given_alike(*pair) for pair in pairs) if pairs else None,
+        is_same if length else None,
+        is_same and length == _DAY,
+        told.sex == sex if told.sex and sex else None,
+    )
+
+
+def described(patient: Resource) -> str:
+    """A patient as a person tells of them: `Ana Silva, born 1965-03-15, female`."""
+    born = f"born {patient['birthDate']}" if "birthDate" in patient else ""
+    return ", ".join(filter(None, (words(patient.get("name")), born, patient.get("gender", ""))))
+
+
+def _is_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """The same family name, and the same first name as far as both have one, or one spelled nearly so."""
+    return _is_family_alike(one.get("family", ""), other.get("family", "")) and _is_given_alike(one, other, _NEARLY)
+
+
+def _is_family_alike(one: str, other: str) -> bool:
+    """All of the shorter is in the longer: `Silva` and `Silva-Costa`."""
+    mine, theirs = ({_folded(each) for each in re.split(r"[\W_]+", name)} - {""} for name in (one, other))
+    return mine <= theirs or theirs <= mine or _folded(one) == _folded(other)
+
+
+def _is_given_alike(one: dict[str, Any], other: dict[str, Any], nearly: float = 1.0) -> bool:
+    """An initial will do, and where somebody goes by their second name, that."""
+    mine, theirs = ([_folded(each) for each in name.get("given", ())] for name in (one, other))
+    firsts = [(mine[0], each) for each in theirs] + [(each, theirs[0]) for each in mine] if mine and theirs else []
+    return not firsts or any(
+        one.startswith(other) or other.startswith(one) or SequenceMatcher(None, one, other).ratio() >= nearly
+        for one, other in firsts
+    )
+
+
+def _folded(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name).casefold()
+    return re.sub(r"[\W_]", "", "".join(sign for sign in plain if not unicodedata.combining(sign)))
+
+
+def human(found: Part) -> dict[str, Any]:
+    """An XPN as a HumanName."""
+    given = [found.text(2), *found.text(3).split()]
+    name = {
+        "use": _USES.get(found.text(7).upper(), ""),
+        "family": found.text(1, 1),
+        "given": [each for each in given if each],
+        "prefix": [found.text(5)] if found.text(5) else [],
+        "suffix": [each for each in (found.text(4), found.text(6)) if each],
+    }
+    return trimmed(name)

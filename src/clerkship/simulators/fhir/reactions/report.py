@@ -1,0 +1,173 @@
+"""Which report of the chart an OBR is about: by its number, what was asked for, what it follows from, and when."""
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from clerkship.fhir.resource import Resource, key_of
+from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.reactions.codes import concept
+from clerkship.simulators.fhir.reactions.filing import Filing
+from clerkship.simulators.fhir.reactions.numbers import TYPES, Number
+from clerkship.simulators.fhir.reactions.orders import Order
+from clerkship.simulators.fhir.reactions.parts import part
+from clerkship.simulators.fhir.reactions.times import Time, moment, read_time
+
+_CORRECTIONS = ("corrected", "amended", "cancelled")
+"""What may say another time of the specimen that there is."""
+
+
+class Asked(NamedTuple):
+    """What an OBR is known by."""
+
+    numbers: tuple[Number, ...]
+    """The filler's, then the placer's."""
+    code: dict[str, Any]
+    parent: str
+    """The result it follows from (OBR-26), and that one's report where it is another (OBR-29): a culture's organisms
+    have a susceptibility panel each, all with one number and one code."""
+    start: Time | None
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What two OBR of one message may have in common."""
+        return (*(number.value for number in self.numbers[:1]), _named(self.code), self.parent)
+
+    @property
+    def when(self) -> str:
+        """When the specimen was taken."""
+        return self.start.text if self.start is not None else ""
+
+
+def asked_of(filing: Filing, order: Order) -> Asked:
+    """What a message says of one."""
+    code = concept(part(order.obr, 4))
+    if code is None:
+        raise refusal(422, "required", "OBR-4 is empty: nobody can know what was asked for")
+    numbers = tuple(number for number in (order.filler(filing), order.placer(filing)) if number is not None)
+    return Asked(numbers, code, _parent(order, numbers), read_time(part(order.obr, 7), filing.zone))
+
+
+def parent_number(order: Order, own: str) -> str:
+    """The filler's number of the report that an OBR follows from (OBR-29), else the placer's; else its own."""
+    found = part(order.obr, 29)
+    return (found.text(2, 1) or found.text(1, 1) if found is not None else "") or own
+
+
+def _parent(order: Order, numbers: tuple[Number, ...]) -> str:
+    result = part(order.obr, 26)
+    above = parent_number(order, "")
+    said = [above if above not in {number.value for number in numbers} else ""]
+    if result is not None:
+        said += [result.text(1, 1) or result.text(1, 2), result.text(2) or result.text(3)]
+    return "/".join(filter(None, said)).replace("@", " ")
+
+
+def find_report(
+    filing: Filing, patient: Resource, asked: Asked, status: str, made: Collection[str], *, alone: bool
+) -> tuple[Resource | None, tuple[Number, ...]]:
+    """The report there is, and the numbers that its results go by: the first is for those that are new.
+
+    `made` are those that this message has written, `alone` is whether it has but one OBR of this key."""
+    mine = _of_parent(_candidates(filing, patient, asked), asked)
+    same = [each for each in mine if _is_then(_when(each), asked.start)]
+    if not same:
+        same = [each for each in mine if _may_be(each, asked, status, key_of(each) not in made and alone)]
+    keys = ", ".join(key_of(each) for each in same)
+    told = f"{' or '.join(map(str, asked.numbers)) or 'no number'}, `{_named(asked.code)[:60]}`"
+    if len(same) > 1:
+        raise refusal(409, "multiple-matches", f"{told} means several reports: {keys}; OBR-7 or OBR-26 tells which")
+    if same and keys in made:
+        raise refusal(422, "duplicate", f"two OBR have {told} and no OBR-7 or OBR-26 that tells them apart")
+    if same:
+        return same[0], tuple(_known(same[0], number, asked.code) for number in asked.numbers)
+    mark = f"{asked.parent}@{asked.when}" if mine else asked.parent
+    return None, tuple(_marked(number, asked.code, mark) for number in asked.numbers[:1])
+
+
+def _candidates(filing: Filing, patient: Resource, asked: Asked) -> list[Resource]:
+    """All that have its number and are of what was asked for. Without a number: of the patient, at that time."""
+    if not asked.numbers:
+        found = filing.find("DiagnosticReport", ("patient", key_of(patient))) if asked.start is not None else []
+        found = [each for each in found if not each.get("identifier") and _is_then(_when(each), asked.start)]
+        return [each for each in found if is_same_code(each.get("code", {}), asked.code)]
+    found = _with_number(filing, asked)
+    for each in found:
+        whose = each.get("subject", {}).get("reference", "nobody")
+        if whose != key_of(patient):
+            told = f"report {asked.numbers[0]} is {whose}'s {key_of(each)}, and PID-3 names {key_of(patient)}"
+            raise refusal(409, "conflict", f"{told}: a result is not moved from one patient to another")
+    return found
+
+
+def _with_number(filing: Filing, asked: Asked) -> list[Resource]:
+    """By the filler's number; by the placer's those that no filler had numbered yet; else by the chart's own id."""
+    for number in asked.numbers:
+        found = filing.with_number("DiagnosticReport", number.value)
+        found = [each for each in found if number.is_in(each) and is_same_code(each.get("code", {}), asked.code)]
+        if number is not asked.numbers[0]:
+            found = [each for each in found if not _has_filler(each)]
+        if found:
+            return found
+    own = filing.there("DiagnosticReport", asked.numbers[0].value)
+    return [own] if own is not None else []
+
+
+def _has_filler(report: Resource) -> bool:
+    codes = (code for each in report.get("identifier", ()) for code in each.get("type", {}).get("coding", ()))
+    return any((code.get("system"), code.get("code")) == (TYPES, "FILL") for code in codes)
+
+
+def _of_parent(found: list[Resource], asked: Asked) -> list[Resource]:
+    """Those that follow from the same result; whoever does not say from which may mean any."""
+    same = [each for each in found if _mark(each, asked).partition("@")[0] == asked.parent]
+    return same if same or asked.parent else found
+
+
+def _may_be(report: Resource, asked: Asked, status: str, has_moved: bool) -> bool:
+    """Whether a report that is not of the same time can be meant: where one does not say its time, or not as
+    precisely; and where it may have moved, if nothing was reported yet, or the message corrects it."""
+    one, other = _when(report), asked.when
+    if one.startswith(other) or other.startswith(one):
+        return True
+    return has_moved and (status in _CORRECTIONS or report.get("status") == "registered")
+
+
+def _is_then(when: str, start: Time | None) -> bool:
+    if start is None or not start.is_exact or "T" not in when:
+        return when == (start.text if start is not None else "")
+    return moment(when) == start.at
+
+
+def _when(report: Resource) -> str:
+    return str(report.get("effectiveDateTime") or report.get("effectivePeriod", {}).get("start", ""))
+
+
+def _named(code: dict[str, Any]) -> str:
+    return str(next((each["code"] for each in code.get("coding", ()) if each.get("code")), code.get("text", "")))
+
+
+def _marked(number: Number, code: dict[str, Any], mark: str) -> Number:
+    return number._replace(value=f"{number.value}/{_named(code)}/{mark}") if mark else number
+
+
+def _known(report: Resource, number: Number, code: dict[str, Any]) -> Number:
+    """A number with the mark that a report has."""
+    start = _marked(number, code, " ").value.rstrip(" ")
+    values = [str(each.get("value", "")) for each in report.get("identifier", ())]
+    return number._replace(value=next((value for value in values if value.startswith(start)), number.value))
+
+
+def _mark(report: Resource, asked: Asked) -> str:
+    for number in asked.numbers:
+        known = _known(report, number, asked.code).value
+        if known != number.value:
+            return known.removeprefix(_marked(number, asked.code, " ").value.rstrip(" "))
+    return ""
+
+
+def is_same_code(held: dict[str, Any], code: dict[str, Any]) -> bool:
+    """Whether two concepts have a code in common; without codes, their text."""
+    one, other = (
+        {(each.get("system"), each.get("code")) for each in concept.get("coding", ())} for concept in (held, code)
+    )
+    return bool(one & other) if one and other else held.get("text") == code.get("text")
