@@ -22,7 +22,6 @@ def test_a_message_that_is_taken_is_answered_with_its_control_id() -> None:
     assert engine.last.payload.model_dump() == {
         "control_id": "A1",
         "trigger": "A01",
-        "ack": "AA",
         "message": admission("A1"),
     }
 

@@ -6,14 +6,12 @@ from clerkship.events.event import Payload
 
 
 class Sent(Payload):
-    """The agent sent a message, and it was taken."""
+    """The agent sent a message, and it was taken; what it was answered with, where others objected to it, is said in
+    `hl7.message.objected`."""
 
     control_id: str
     trigger: str
     """`R01`: MSH-9.2."""
-    ack: str
-    """What it is answered with, unless those who follow it object: AA, or CA in enhanced mode; empty where no answer
-    was asked for."""
     message: str
 
 

@@ -136,14 +136,8 @@ class Hl7State(State):
     def _settle(self, act: Act, message: Message, verdict: Verdict) -> Message | None:
         told = answers(message, verdict)
         if verdict.good:
-            event = act.emit(
-                SENT[message.type](
-                    control_id=message.control_id,
-                    trigger=message.trigger,
-                    ack=told.code if told.now else "",
-                    message=message.render,
-                )
-            )
+            sent = SENT[message.type]
+            event = act.emit(sent(control_id=message.control_id, trigger=message.trigger, message=message.render))
             if objections := act.objections(event):
                 return self._object(act, message, told, objections)
         else:
@@ -282,13 +276,17 @@ class Hl7State(State):
 
     def _keep(self, event: Event, sent: Sent) -> None:
         type = f"{event.kind.split('.')[1].upper()}^{sent.trigger}".removesuffix("^")
-        kept = Outgoing(event.seq, event.at, sent.control_id, type, sent.ack, (), sent.message)
+        head = read_head(sent.message)
+        told = answers(Message([head]), Verdict("A"))
+        ack = told.code if told.now else ""
+        kept = Outgoing(event.seq, event.at, sent.control_id, type, ack, (), sent.message)
         self.sent.append(kept)
-        self._known[_key(read_head(sent.message))] = kept
+        self._known[_key(head)] = kept
 
     def _let_go(self, objected: MessageObjected) -> None:
         """It counts as not taken, and may be sent again."""
-        place = max(n for n, each in enumerate(self.sent) if each.control_id == objected.control_id and each.taken)
+        backwards = range(len(self.sent) - 1, -1, -1)
+        place = next(n for n in backwards if self.sent[n].control_id == objected.control_id and self.sent[n].taken)
         kept = self.sent[place]
         self._known.pop(_key(kept.message.head), None)
         self.sent[place] = kept._replace(ack=objected.ack, reasons=objected.reasons)

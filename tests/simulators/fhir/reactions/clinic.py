@@ -126,7 +126,7 @@ class Clinic:
             assert flaws(message) == []
         common = {"control_id": message.control_id, "trigger": message.trigger, "message": text}
         if way == "sent":
-            payload: Any = SENT[message.type](ack="AA", **common)
+            payload: Any = SENT[message.type](**common)
         else:
             payload = ARRIVED[message.type](id="1", **common)
         event = self.playground.emit("lab", payload, "agent")
