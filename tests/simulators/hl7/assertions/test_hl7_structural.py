@@ -139,6 +139,7 @@ def test_a_sandbox_that_is_not_there_is_an_error() -> None:
     ("args", "said"),
     [
         ("ORX", "no message is of type ORX; did you mean"),
+        ("ORU^R99", "no version has an event R99 of ORU; known: R01"),
         ("ORU-R01", "write ORU or ORU^R01"),
         ({"fields": [{"path": "PID.x", "expected": 1}]}, "`PID.x` is not a path into a message"),
         ({"correlate_by": {"pid.3": "1"}}, "`pid.3` is not a path into a message"),

@@ -10,6 +10,7 @@ from clerkship.assertions.contract import Assertion
 from clerkship.assertions.text_value import fits
 from clerkship.events.evidence import Evidence
 from clerkship.hl7.message import Message
+from clerkship.hl7.tables import VERSIONS, read_table
 from clerkship.model.matcher import describe
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
@@ -48,12 +49,19 @@ K = TypeVar("K", bound=Kept)
 
 
 def _type(text: str) -> str:
-    kind = text.partition("^")[0]
+    kind, _, event = text.partition("^")
     if _TYPE.fullmatch(text) is None:
         raise ValueError(f"`{text[:40]}` is no type of message; write ORU or ORU^R01")
     if kind not in ARRIVED:
         raise ValueError(f"no message is of type {kind}; {did_you_mean(kind, ARRIVED)}")
+    if event and kind != "ACK" and event not in (known := _events(kind)):
+        raise ValueError(f"no version has an event {event} of {kind}; {did_you_mean(event, known)}".removesuffix("; "))
     return text
+
+
+def _events(kind: str) -> set[str]:
+    """Of a type of message, in any version."""
+    return {event for version in VERSIONS for event in read_table(version)["events"].get(kind, ())}
 
 
 class Patient:
