@@ -10,6 +10,7 @@ from tests.simulators.fhir.reactions.test_mdm import mdm
 from tests.simulators.fhir.reactions.test_mdm import obx as line
 from tests.simulators.fhir.reactions.test_merge import OLD
 from tests.simulators.fhir.reactions.test_oru import obr, obx
+from tests.simulators.fhir.reactions.test_reports import organisms, series
 from tests.simulators.fhir.reactions.test_siu import booked
 
 EVN = "EVN||20260302090000"
@@ -33,6 +34,8 @@ MESSAGES: tuple[tuple[str, ...], ...] = (
         obx("CWE", "1^Detected^SCT"),
         obx("ED", "L^AP^pdf^Base64^JVBERi0=", code="P"),
     ),
+    organisms(),
+    series(("20260302080000", "90"), ("20260302100000", "210")),
     (
         head("ORM^O01^ORM_O01"),
         PID,

@@ -109,6 +109,15 @@ def test_what_nobody_can_tell_apart_is_refused() -> None:
     assert "means several reports" in clinic.refused(*series(("", "90")), checked=False)
 
 
+def test_results_of_a_report_without_a_number_are_the_same_ones_again() -> None:
+    clinic = Clinic()
+    found = [obx("ST", name, code=CULTURE, sub=sub, more="|||||F") for name, sub in (("a", "1"), ("b", "2"))]
+    for _ in range(2):
+        clinic.tell(ORU, PID, obr(CULTURE, f3=""), *found, checked=False)
+        assert {each["valueString"] for each in clinic.state.find("Observation")} == {"a", "b"}
+        assert len(clinic.state.find("Observation")) == 2
+
+
 def test_a_preliminary_report_that_had_no_filler_number_yet_is_the_same_one() -> None:
     clinic = Clinic()
     early = obr(f2="P-1", f3="", status="P"), obx(code=GLUCOSE, more="|||||P")

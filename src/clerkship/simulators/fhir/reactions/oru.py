@@ -196,17 +196,25 @@ def _observed(filing: Filing, order: Order, report: Resource, context: Context) 
     held = [found for key in keys if (found := filing.draft.resource(key)) is not None]
     wanted = [each for each in order.results if not _is_document(each) and text(each.obx, 11).upper() != "N"]
     made: list[Resource] = []
-    for result, more in gathered(wanted):
-        same = _same(filing, result, held, context)
+    rest = gathered(wanted)
+    ahead = Counter(_named(result) for result, _ in rest)
+    for result, more in rest:
+        same = _same(filing, result, held, context, ahead[_named(result)])
+        ahead[_named(result)] -= 1
         if same is not None:
             held.remove(same)  # no other of this message is that one too
         made.append(filing.write(observation(filing, result, more, same, context)))
     return made
 
 
-def _same(filing: Filing, result: Result, held: list[Resource], context: Context) -> Resource | None:
+def _named(result: Result) -> str:
+    return text(result.obx, 3)
+
+
+def _same(filing: Filing, result: Result, held: list[Resource], context: Context, ahead: int) -> Resource | None:
     """The Observation that an OBX is about: by its own number, else by its place in the report. One that came another
-    way has no number; its code will do, where it is the only one."""
+    way, or in a report without a number, has none; its code will do, where it is the only one, or where there are as
+    many as are still to come."""
     if not held:
         return None
     code = concept(part(result.obx, 3)) or {}
@@ -216,7 +224,7 @@ def _same(filing: Filing, result: Result, held: list[Resource], context: Context
         if found:
             return (alike or found)[0]
     found = [each for each in held if not each.get("identifier") and is_same_code(each.get("code", {}), code)]
-    return found[0] if len(found) == 1 else None
+    return found[0] if len(found) in (1, ahead) and found else None
 
 
 def _effective(order: Order, start: Time | None, filing: Filing, report: Resource) -> dict[str, Any]:

@@ -118,7 +118,10 @@ def _has_filler(report: Resource) -> bool:
 
 
 def _of_parent(found: list[Resource], asked: Asked) -> list[Resource]:
-    """Those that follow from the same result; whoever does not say from which may mean any."""
+    """Those that follow from the same result; whoever does not say from which may mean any. It is kept in a number, so
+    what has none cannot be told apart by it."""
+    if not asked.numbers:
+        return found
     same = [each for each in found if _mark(each, asked).partition("@")[0] == asked.parent]
     return same if same or asked.parent else found
 
