@@ -1,5 +1,6 @@
 """One SFTP session: packets in, packets out, one after the other, in order."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -317,13 +318,17 @@ class Session:
         return render_path(number, "/" + parse_path(path[1:] if path[:1] == b"~" else path))
 
     async def _copy_data(self, number: int, fields: Fields) -> bytes:
-        """From one open file to another (draft-ietf-secsh-filexfer-extensions-00 §7); 0 is all there is."""
+        """From one open file to another (draft-ietf-secsh-filexfer-extensions-00 §7); 0 is all there is. As OpenSSH
+        has it, never from a file to itself."""
         source, start, length = self._handle(fields), fields.long(), fields.long()
         target, at = self._upload(fields), fields.long()
+        if source.path == target.path:
+            raise Refused(Code.FAILURE, "a file is not copied onto itself")
         end = start + length if length else 1 << 63
         while start < end and (data := self._bytes_of(source, start, min(COPIED_AT_ONCE, end - start))):
             await self.drop.write(target, at, memoryview(data))
             start, at = start + len(data), at + len(data)
+            await asyncio.sleep(0)  # others have their turn
         return render_status(number, Code.OK)
 
     async def _extended(self, number: int, fields: Fields) -> Answer:
