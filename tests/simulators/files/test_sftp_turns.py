@@ -2,9 +2,19 @@
 
 import struct
 
+import asyncssh
+import pytest
+
+from clerkship.events.lifecycle import RequestRefused
+from clerkship.playground.lines import Lines
+from clerkship.simulators.files.events import FileWritten
+from clerkship.simulators.files.sftp import session as session_module
+from clerkship.simulators.files.sftp.session import Session
 from clerkship.simulators.files.sftp.wire import Code, Flag, Kind, string
 from tests.simulators.files.conftest import Serve
-from tests.simulators.files.test_sftp_bad_input import Raw, raw, within
+from tests.simulators.files.served import Served
+from tests.simulators.files.test_sftp import look, use
+from tests.simulators.files.test_sftp_bad_input import Raw, held, raw, within
 
 ANEW = Flag.READ | Flag.WRITE | Flag.CREAT | Flag.TRUNC
 BOTH = Flag.READ | Flag.WRITE
@@ -43,3 +53,102 @@ def test_no_file_is_copied_onto_itself(serve: Serve) -> None:
 
     within(5, raw(drop, work))
     assert drop.state.records["inbox/x"] == b"z"
+
+
+def reasons(drop: Served) -> list[str]:
+    """What the drop has said no with, as the log has it."""
+    return [event.reason for event in drop.events("sandbox.refused") if isinstance(event, RequestRefused)]
+
+
+def test_a_file_too_large_to_be_changed_is_refused(serve: Serve) -> None:
+    """A dataset's file may be larger than what an agent may write."""
+    drop = serve({"inbox/big": bytes(500)}, max_file=100)
+
+    async def work(session: Raw) -> None:
+        assert await session.code(Kind.OPEN, string(b"inbox/big"), struct.pack(">II", BOTH, 0)) is Code.FAILURE
+        assert await session.code(Kind.STAT, string(b"nowhere")) is Code.NO_SUCH_FILE
+
+    within(10, raw(drop, work))
+    assert reasons(drop) == ["a file may have 100 bytes, not 500"]
+
+
+def test_a_file_open_twice_for_both_counts_twice(serve: Serve, lines: Lines) -> None:
+    drop = serve(quota=1000)
+    drop.handle.write("inbox/a", bytes(600))
+
+    async def work(session: Raw) -> None:
+        await opened(session, b"inbox/a", BOTH)
+        assert await session.code(Kind.OPEN, string(b"inbox/a"), struct.pack(">II", BOTH, 0)) is Code.FAILURE
+        assert held(lines) == 600
+
+    within(10, raw(drop, work))
+    assert reasons(drop) == [
+        "the drop may hold 1000 bytes, and 0 are used and 600 on their way; there is no room for 600"
+    ]
+
+
+@pytest.mark.parametrize("kind", [Kind.REALPATH, Kind.READ])
+def test_a_bug_breaks_the_connection_and_nobody_waits(
+    monkeypatch: pytest.MonkeyPatch, serve: Serve, kind: Kind
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setitem(session_module._ANSWERS, Kind.REALPATH, broken)
+    monkeypatch.setattr(Session, "_read_at_once", broken)
+    drop = serve()
+
+    async def work(session: Raw) -> None:
+        session.stdin.write(string(bytes([kind]) + bytes(30)))
+        with pytest.raises(asyncssh.ConnectionLost):
+            await session.answer()
+
+    within(10, raw(drop, work))
+    assert use(drop, look) == []
+
+
+def test_what_came_before_a_write_was_refused_is_kept_as_a_part(serve: Serve, lines: Lines) -> None:
+    """As on a disk that is full: the write fails, closing does not, and who does not look believes that all is there.
+    The log knows better."""
+    drop = serve(quota=1000, max_file=900)
+
+    async def work(session: Raw) -> None:
+        handle = await opened(session, b"inbox/x", ANEW)
+        assert await written(session, handle, bytes(400)) is Code.OK
+        assert await written(session, handle, bytes(700), 400) is Code.FAILURE
+        assert await written(session, handle, b"late", 400) is Code.FAILURE
+        assert await session.code(Kind.CLOSE, handle) is Code.OK
+        other = await opened(session, b"inbox/y", ANEW)
+        assert await written(session, other, bytes(200)) is Code.OK
+        last = await opened(session, b"inbox/z", ANEW)
+        assert await written(session, last, bytes(500)) is Code.FAILURE
+        assert await session.code(Kind.CLOSE, other) is Code.OK
+        assert await session.code(Kind.CLOSE, last) is Code.OK
+
+    within(10, raw(drop, work))
+    kept = [event for event in drop.events("files.file.written") if isinstance(event, FileWritten)]
+    assert [(event.path, event.size, event.complete) for event in kept] == [
+        ("inbox/x", 400, False),
+        ("inbox/y", 200, True),
+        ("inbox/z", 0, False),
+    ]
+    assert reasons(drop) == [
+        "a file may have 900 bytes, not 1100",
+        "the drop may hold 1000 bytes, and 400 are used and 200 on their way; there is no room for 500",
+    ]
+    assert held(lines) == 0
+
+
+def test_a_file_that_cannot_be_made_longer_stays_as_it_is(serve: Serve) -> None:
+    drop = serve(max_file=900)
+
+    async def work(session: Raw) -> None:
+        handle = await opened(session, b"inbox/x", ANEW)
+        assert await written(session, handle, b"abc") is Code.OK
+        assert await session.code(Kind.FSETSTAT, handle, struct.pack(">IQ", 1, 2**63)) is Code.FAILURE
+        assert await written(session, handle, b"d", 3) is Code.OK
+        assert await session.code(Kind.CLOSE, handle) is Code.OK
+
+    within(10, raw(drop, work))
+    assert drop.state.records["inbox/x"] == b"abcd"
+    assert not drop.state.incomplete

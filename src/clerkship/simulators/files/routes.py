@@ -100,8 +100,9 @@ def space(call: Call) -> Reply:
 
 def space_for(call: Call) -> Reply:
     """What may be written at a path, before it is: `{"size", "most", "room", "now"}`; refused if `?size=` may not."""
-    size = wire.parse_size(call.request.query.get("size", "0"))
-    found = call.state.space_for(call.act, wire.parse_path(call.params["path"]), size)
+    query = call.request.query
+    size, coming = wire.parse_size(query.get("size", "0")), wire.parse_size(query.get("coming", "0"))
+    found = call.state.space_for(call.act, wire.parse_path(call.params["path"]), size, coming)
     return json_reply(200, found._asdict() | {"now": call.act.now})
 
 
@@ -139,7 +140,7 @@ ROUTES = (
         "/space/{path*}",
         "space_for",
         space_for,
-        query={"size": "bytes that the file would have"},
+        query={"size": "bytes that the file would have", "coming": "bytes of other files that are on their way"},
         about=_PATH,
         tool=False,
     ),

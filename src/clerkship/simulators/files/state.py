@@ -130,13 +130,14 @@ class FilesState(State):
         kept = self.records.get(path, b"")[: patch.kept]
         return self.write(act, path, patch.lay(kept, data), complete=complete)
 
-    def space_for(self, act: Act, path: str, size: int = 0) -> Space:
-        """What somebody may write at a path, asked before they do; refused as the writing would be."""
+    def space_for(self, act: Act, path: str, size: int = 0, coming: int = 0) -> Space:
+        """What somebody may write at a path, asked before they do; refused as the writing would be, or as it would be
+        once all else is there that is coming."""
         self._may_change(act)
         self._folder(split(path)[0])
         if path in self.tree:
             raise Refusal(409, "is_a_folder", f"{path} is a folder")
-        self._refuse_size(path, size)
+        self._refuse_size(path, size, coming)
         there = len(self.records[path]) if path in self.records else None
         room = self.limits.quota - self.used + self.written.get(path, 0)
         return Space(there, min(room, self.limits.max_file), room)
@@ -308,12 +309,14 @@ class FilesState(State):
         if self.limits.read_only and act.actor == "agent":
             raise Refusal(403, "read_only", "this drop is read-only")
 
-    def _refuse_size(self, path: str, size: int) -> None:
+    def _refuse_size(self, path: str, size: int, coming: int = 0) -> None:
         if size > self.limits.max_file:
             raise Refusal(413, "too_large", f"a file may have {self.limits.max_file} bytes, not {size}")
         used = self.used - self.written.get(path, 0)
-        if used + size > self.limits.quota:
-            raise Refusal(507, "quota", f"the drop may hold {self.limits.quota} bytes, and {used} are used")
+        if used + coming + size > self.limits.quota:
+            taken = f"{used} are used" + (f" and {coming} on their way" if coming else "")
+            reason = f"the drop may hold {self.limits.quota} bytes, and {taken}; there is no room for {size}"
+            raise Refusal(507, "quota", reason)
 
     def _refuse_full(self, folder: str) -> None:
         count = len(self.tree.names(folder))

@@ -15,6 +15,8 @@ LONGEST_NAME = 255
 LONGEST_PATH = 1024
 """Bytes in UTF-8, as file systems count."""
 MOST_ENTRIES = 1_000_000
+LONGEST_NUMBER = 20
+"""Digits of 64 bits: somebody may try to write there."""
 INCOMPLETE = "x-clerkship-incomplete"
 """A header that says that what comes is as far as an upload came."""
 _UNFIT = {"Cc", "Cs", "Zl", "Zp"}
@@ -74,8 +76,8 @@ def parse_count(text: str | None) -> int:
 
 def parse_size(text: str) -> int:
     """How many bytes somebody would write."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 12):
-        raise Refusal(400, "bad_size", "`size` is a number of bytes")
+    if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER):
+        raise Refusal(400, "bad_size", "`size` and `coming` are numbers of bytes")
     return int(text)
 
 

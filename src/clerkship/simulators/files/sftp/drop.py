@@ -100,33 +100,43 @@ class Drop:
         return Upload(path, space["most"], room, self.uploads, there, base, append, _seconds(space["now"]))
 
     async def write(self, upload: Upload, offset: int, data: memoryview) -> None:
-        """Some more of a file; the sandbox is asked only once it is too much, so that its no is in the log."""
-        await self._bounded(upload, lambda: upload.write(offset, data))
+        """Some more of a file. Once some is refused, no more is taken: a file with a hole in it helps nobody."""
+        if upload.failed:
+            raise Refused(Code.FAILURE, "some of the file was refused already")
+        try:
+            await self._bounded(upload, lambda: upload.write(offset, data))
+        except Refused:
+            upload.failed = True
+            raise
+
+    async def lay_under(self, upload: Upload) -> None:
+        """Have the file that is there read and written both."""
+        reading = await self.read(upload.path)
+        await self._bounded(upload, lambda: upload.lay_under(reading.data))
 
     async def cut(self, upload: Upload, size: int) -> None:
         """Make a file shorter, or longer with zeros."""
         await self._bounded(upload, lambda: upload.truncate(size))
 
     async def _bounded(self, upload: Upload, change: Callable[[], None]) -> None:
-        if upload.failed:
-            raise Refused(Code.FAILURE, "the file has passed what it may have")
+        """The sandbox is asked only once it is too much, so that its no is in the log."""
         try:
             change()
-        except TooLarge:
-            await self._ask("GET", _at("/space", upload.path), query={"size": str(upload.most + 1)})
-            raise Refused(Code.FAILURE, "quota exceeded: other files are on their way") from None
+        except TooLarge as large:
+            asked = {"size": str(large.size), "coming": str(upload.among.held - upload.held)}
+            await self._ask("GET", _at("/space", upload.path), query=asked)
+            raise Refused(Code.FAILURE, "too much is on its way at once") from None
         except TooScattered:
-            upload.discard()
             raise Refused(Code.FAILURE, "the file comes in too many pieces") from None
 
     async def finish(self, upload: Upload, *, incomplete: bool = False) -> None:
-        """Keep what has come."""
+        """Keep what has come; where some was refused that is a part, as on a disk that is full."""
         try:
-            if upload.touched and not upload.failed:
-                await self._keep(upload, {"x-clerkship-incomplete": "true"} if incomplete else {})
+            if upload.touched:
+                await self._keep(upload, {"x-clerkship-incomplete": "true"} if incomplete or upload.failed else {})
         finally:
             upload.release()
-        if upload.modified is not None and not upload.failed:
+        if upload.modified is not None:
             await self.touch(upload.path, upload.modified)
 
     async def _keep(self, upload: Upload, headers: dict[str, str]) -> None:

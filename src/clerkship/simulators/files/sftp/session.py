@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
@@ -96,13 +97,15 @@ class Session:
 
     async def end(self) -> None:
         """The client is gone: what it was writing is kept as far as it came."""
-        for handle in self._handles.values():
-            if isinstance(handle, Upload):
-                try:
-                    await self.drop.finish(handle, incomplete=True)
-                except (Refused, Broken):
-                    handle.release()
+        uploads = [handle for handle in self._handles.values() if isinstance(handle, Upload)]
         self._handles.clear()
+        try:
+            for upload in uploads:
+                with suppress(Refused, Broken):
+                    await self.drop.finish(upload, incomplete=True)
+        finally:
+            for upload in uploads:
+                upload.release()
 
     def _begin(self, kind: int, fields: Fields) -> bytes:
         if kind != Kind.INIT or fields.number() < 3:
@@ -177,9 +180,8 @@ class Session:
             if not upload.there and not flags & Flag.CREAT:
                 raise Refused(Code.NO_SUCH_FILE, f"there is no file {path}")
             if flags & Flag.READ and upload.base is not None:
-                reading = await self.drop.read(path)
-                upload.lay_under(reading.data)
-        except (Refused, Broken):
+                await self.drop.lay_under(upload)
+        except BaseException:
             upload.release()
             raise
         return upload
@@ -232,8 +234,11 @@ class Session:
         await self.drop.stat(path)
         if attrs.size is not None:
             upload = await self.drop.begin(path, anew=False)
-            await self.drop.cut(upload, attrs.size)
-            await self.drop.finish(upload)
+            try:
+                await self.drop.cut(upload, attrs.size)
+                await self.drop.finish(upload)
+            finally:
+                upload.release()
         if attrs.modified is not None:
             await self.drop.touch(path, attrs.modified)
         return render_status(number, Code.OK)
