@@ -19,6 +19,7 @@ LONGEST_NUMBER = 20
 """Digits of 64 bits: somebody may try to write there."""
 INCOMPLETE = "x-clerkship-incomplete"
 """A header that says that what comes is as far as an upload came."""
+CONTROL = "a path has no control characters, and none that end a line"
 _UNFIT = {"Cc", "Cs", "Zl", "Zp"}
 """Control characters, halves of characters, and what ends a line."""
 
@@ -46,7 +47,7 @@ def _flaw(text: str) -> str:
     if any(part in ("", ".", "..") for part in parts):
         return "a path is relative, without empty, `.` or `..` parts"
     if not text.isprintable() and any(category(char) in _UNFIT for char in text):
-        return "a path has no control characters, and none that end a line"
+        return CONTROL
     long = len(text) * 4 > LONGEST_NAME  # only then can it be too long
     if long and (len(text.encode()) > LONGEST_PATH or any(len(part.encode()) > LONGEST_NAME for part in parts)):
         return f"a name has at most {LONGEST_NAME} bytes, and a path {LONGEST_PATH}"

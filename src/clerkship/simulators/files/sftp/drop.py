@@ -12,6 +12,7 @@ from clerkship.sandbox.exchange import STRAIGHT, Reply, Request
 from clerkship.sandbox.line import Post
 from clerkship.simulators.files.sftp.upload import TooLarge, TooScattered, Upload, Uploads
 from clerkship.simulators.files.sftp.wire import Code, Entry
+from clerkship.simulators.files.wire import CONTROL
 
 _CODES = {404: Code.NO_SUCH_FILE, 403: Code.PERMISSION_DENIED, 501: Code.OP_UNSUPPORTED}
 MOST_HELD = 1_000_000_000
@@ -53,6 +54,8 @@ def parse_path(data: bytes) -> str:
             del parts[-1:]
         elif part not in ("", "."):
             parts.append(part)
+    if "\n" in text:  # a route would not even see it
+        raise Refused(Code.FAILURE, CONTROL)
     return "/".join(parts)
 
 
