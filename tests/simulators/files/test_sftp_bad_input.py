@@ -18,7 +18,7 @@ from clerkship.events.lifecycle import RequestRefused
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.lines import Lines, Running
 from clerkship.simulators.files.sftp.drop import Broken, Drop
-from clerkship.simulators.files.sftp.line import MOST_GUESTS, SETTINGS, Sftp
+from clerkship.simulators.files.sftp.line import MOST_GUESTS, SETTINGS, Sftp, _most_guests
 from clerkship.simulators.files.sftp.session import MOST_HANDLES, Session
 from clerkship.simulators.files.sftp.upload import Uploads
 from clerkship.simulators.files.sftp.wire import BadPacket, Code, Kind, string
@@ -312,11 +312,43 @@ def test_five_hundred_who_only_knock_do_not_keep_others_out(serve: Serve) -> Non
         assert use(drop, look) == ["a"]
         assert time.monotonic() - began < 20
         strangers += [socket.create_connection(("127.0.0.1", drop.port), 10) for _ in range(MOST_GUESTS - 450)]
-        assert wait_until(lambda: _is_closed(strangers[-1]), 20), "there are too many: it is closed"
+        began = time.monotonic()
+        assert use(drop, look) == ["a"], "there are too many, and still"
+        assert time.monotonic() - began < 20
+        assert wait_until(lambda: _is_closed(strangers[500]), 20), "of those who say nothing, the first has to go"
     finally:
         for stranger in strangers:
             stranger.close()
+
+
+def test_who_comes_when_all_are_in_is_sent_away(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
+    for name in ("MOST_GUESTS", "FEWEST_GUESTS", "MOST_OF_ONE"):
+        monkeypatch.setattr(f"clerkship.simulators.files.sftp.line.{name}", 2)
+    drop, other = serve({"inbox/a": b"a"}), serve()
+
+    async def third(_: asyncssh.SFTPClient) -> None:
+        with pytest.raises((asyncssh.Error, OSError)):
+            await connected(other, look)
+
+    async def second(_: asyncssh.SFTPClient) -> None:
+        await connected(other, third)
+
+    use(drop, second)
     assert wait_until(lambda: _comes_in(drop), 20)
+
+
+def test_who_says_nothing_is_hung_up_on_soon(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
+    monkeypatch.setattr("clerkship.simulators.files.sftp.line.SILENT", 0.3)
+    with socket.create_connection(("127.0.0.1", serve().port), 10) as silent:
+        silent.settimeout(10)
+        while silent.recv(65_536):
+            pass
+
+
+def test_as_many_come_in_as_files_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    for files, most in ((100_000, 600), (700, 444), (100, 32), (resource.RLIM_INFINITY, 600)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
+        assert _most_guests() == most
 
 
 @pytest.mark.usefixtures("many_files")
