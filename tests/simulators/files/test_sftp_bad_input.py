@@ -518,16 +518,6 @@ def test_a_hundred_thousand_files_in_a_folder(serve: Serve) -> None:
     assert time.monotonic() - began < 40
 
 
-def test_many_large_folders_at_once_are_too_many(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
-    monkeypatch.setattr("clerkship.simulators.files.sftp.session.MOST_NAMES", 400)
-    drop = serve({f"inbox/{number}": b"" for number in range(100)})
-
-    async def work(session: Raw) -> list[int]:
-        return [(await session.ask(Kind.OPENDIR, struct.pack(">I", 1) + string(b"inbox")))[0] for _ in range(6)]
-
-    assert within(60, raw(drop, work)) == [Kind.HANDLE] * 4 + [Kind.STATUS] * 2
-
-
 SCP = [
     b"C0644 5 ../out\nhello\0",
     b"C0644 5 a/b\nhello\0",

@@ -1,13 +1,15 @@
 """Nobody is kept waiting by what another client does, and nobody is left without an answer."""
 
+import asyncio
 import struct
 
 import asyncssh
 import pytest
 
 from clerkship.events.lifecycle import RequestRefused
+from clerkship.kit.wall import perf_counter
 from clerkship.playground.lines import Lines
-from clerkship.simulators.files.events import FileWritten
+from clerkship.simulators.files.events import FileWritten, FolderListed
 from clerkship.simulators.files.sftp import session as session_module
 from clerkship.simulators.files.sftp.session import Session
 from clerkship.simulators.files.sftp.wire import Code, Flag, Kind, string
@@ -152,3 +154,74 @@ def test_a_file_that_cannot_be_made_longer_stays_as_it_is(serve: Serve) -> None:
     within(10, raw(drop, work))
     assert drop.state.records["inbox/x"] == b"abcd"
     assert not drop.state.incomplete
+
+
+LONG = {f"inbox/{number:06}.hl7": b"x" for number in range(100_000)}
+
+
+def test_a_long_folder_keeps_nobody_waiting(serve: Serve) -> None:
+    """To list it or to give it another name: whoever asks something else meanwhile is answered in between."""
+    drop, other = serve(LONG), serve()
+    waits: list[float] = []
+    looks = asyncio.Event()
+
+    async def look_on(session: Raw, over: asyncio.Event) -> None:
+        while not over.is_set():
+            began = perf_counter()
+            await session.ask(Kind.REALPATH, struct.pack(">I", 1) + string(b"."))
+            waits.append(perf_counter() - began)
+            looks.set()
+            await asyncio.sleep(0)
+
+    async def work(session: Raw) -> None:
+        await session.ask(Kind.OPENDIR, struct.pack(">I", 1) + string(b"inbox"))  # the first finds out what is where
+        over = asyncio.Event()
+        looking = asyncio.create_task(raw(other, lambda looker: look_on(looker, over)))
+        await looks.wait()
+        for _ in range(3):
+            kind, handle = await session.ask(Kind.OPENDIR, struct.pack(">I", 1) + string(b"inbox"))
+            assert kind == Kind.HANDLE
+            await session.ask(Kind.READDIR, struct.pack(">I", 1) + handle)
+        assert await session.code(Kind.RENAME, string(b"inbox"), string(b"moved")) is Code.OK
+        over.set()
+        await looking
+
+    within(40, raw(drop, work))
+    assert max(waits) < 0.4
+    listed = [event for event in drop.events("files.folder.listed") if isinstance(event, FolderListed)]
+    assert [(event.prefix, event.count) for event in listed] == [("inbox/", 100_000)] * 4
+
+
+def test_a_listing_has_each_name_once_whatever_comes_and_goes(serve: Serve) -> None:
+    drop = serve({f"inbox/{number:04}": b"x" for number in range(1000)})
+
+    async def work(sftp: asyncssh.SFTPClient) -> list[str]:
+        coming = [await sftp.open(f"inbox/{name}", "wb") for name in ("0001", "0700x", "new")]
+        names: list[str] = []
+        async for entry in sftp.scandir("inbox"):
+            names.append(str(entry.filename))
+            if len(names) == 100:
+                for file in coming:
+                    await file.close()
+                drop.handle.delete("inbox/0005")
+                drop.handle.delete("inbox/0900")
+        return names
+
+    names = use(drop, work)
+    assert len(names) == len(set(names))
+    assert {".", "..", "0001", "0700x", "new"} < set(names)
+    assert "0900" not in names
+    assert len(names) == 2 + 1000 + 2 - 1
+
+
+def test_a_folder_that_goes_while_it_is_read_ends_there(serve: Serve) -> None:
+    drop = serve({f"inbox/{number:04}": b"x" for number in range(1000)})
+
+    async def work(session: Raw) -> None:
+        _, handle = await session.ask(Kind.OPENDIR, struct.pack(">I", 1) + string(b"inbox"))
+        assert (await session.ask(Kind.READDIR, struct.pack(">I", 1) + handle))[0] == Kind.NAME
+        assert await session.code(Kind.RENAME, string(b"inbox"), string(b"moved")) is Code.OK
+        assert await session.code(Kind.READDIR, handle) is Code.EOF
+        assert await session.code(Kind.CLOSE, handle) is Code.OK
+
+    within(20, raw(drop, work))

@@ -66,6 +66,9 @@ def list_folder(call: Call) -> Reply:
     query = call.request.query
     count = wire.parse_count(query.get("count"))
     folder, after = wire.parse_folder(call.params.get("path", "")), wire.parse_after(query.get("after", ""))
+    if call.request.headers.get(wire.PAGED) == "true":
+        told = {"path": folder, "count": call.state.count(call.act, folder)}
+        return json_reply(200, told | {"modified": call.state.modified(folder), "now": call.act.now})
     found = call.state.entries(call.act, folder, after, count)
     last = found[-1] if len(found) == count else None
     return json_reply(200, wire.render_entries(found, last.name + "/" * last.folder if last is not None else ""))

@@ -19,6 +19,8 @@ LONGEST_NUMBER = 20
 """Digits of 64 bits: somebody may try to write there."""
 INCOMPLETE = "x-clerkship-incomplete"
 """A header that says that what comes is as far as an upload came."""
+PAGED = "x-clerkship-paged"
+"""A header of a line that takes a folder's entries page by page: it is told how many there are."""
 CONTROL = "a path has no control characters, and none that end a line"
 _UNFIT = {"Cc", "Cs", "Zl", "Zp"}
 """Control characters, halves of characters, and what ends a line."""

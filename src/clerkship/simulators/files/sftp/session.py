@@ -1,12 +1,11 @@
 """One SFTP session: packets in, packets out, one after the other, in order."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from itertools import islice
-from typing import NamedTuple
 
-from clerkship.simulators.files.sftp.drop import Broken, Drop, Reading, Refused, parse_path
+from clerkship.simulators.files.sftp.drop import NAMES_AT_ONCE, Broken, Drop, Reading, Refused, parse_path
+from clerkship.simulators.files.sftp.listing import Listing
 from clerkship.simulators.files.sftp.upload import TooScattered, Upload
 from clerkship.simulators.files.sftp.wire import (
     GROUP,
@@ -32,9 +31,6 @@ from clerkship.simulators.files.sftp.wire import (
 
 MOST_HANDLES = 256
 """Files and folders one session may have open."""
-MOST_NAMES = 400_000
-"""Names in all the folders that one session has open."""
-NAMES_AT_ONCE = 400
 COPIED_AT_ONCE = 4 * 1024 * 1024
 EXTENSIONS = (
     (b"posix-rename@openssh.com", b"1"),
@@ -46,15 +42,6 @@ EXTENSIONS = (
     (b"expand-path@openssh.com", b"1"),
     (b"copy-data", b"1"),
 )
-
-
-class Listing(NamedTuple):
-    """A folder that is being read."""
-
-    path: str
-    entries: Iterator[Entry]
-    held: int
-    newest: int
 
 
 Handle = Reading | Upload | Listing
@@ -70,7 +57,6 @@ class Session:
         self.drop = drop
         self._handles: dict[bytes, Handle] = {}
         self._count = 0
-        self._names = 0
         self._begun = False
 
     async def answer(self, packet: memoryview) -> Pieces:
@@ -192,8 +178,6 @@ class Session:
             raise Refused(Code.FAILURE, "no such handle")
         if isinstance(handle, Upload):
             await self.drop.finish(handle)
-        elif isinstance(handle, Listing):
-            self._names -= handle.held
         return render_status(number, Code.OK)
 
     async def _read(self, number: int, fields: Fields) -> Answer:
@@ -261,22 +245,17 @@ class Session:
     async def _opendir(self, number: int, fields: Fields) -> bytes:
         path = parse_path(fields.string())
         self._refuse_more()
-        found = await self.drop.list(path)
-        if self._names + len(found) > MOST_NAMES:
-            raise Refused(Code.FAILURE, "too many names in the folders that are open; close some")
-        newest = max((entry.modified for entry in found), default=0)
-        dots = [Entry(".", True, 0, newest), Entry("..", True, 0, newest)]
-        self._names += len(found)
-        return render_handle(number, self._open_handle(Listing(path, iter(dots + found), len(found), newest)))
+        return render_handle(number, self._open_handle(await self.drop.open_folder(path)))
 
     async def _readdir(self, number: int, fields: Fields) -> bytes:
         handle = self._handle(fields)
         if not isinstance(handle, Listing):
             raise Refused(Code.FAILURE, "it is not a folder")
-        some = list(islice(handle.entries, NAMES_AT_ONCE))
+        dots = [] if handle.begun else [Entry(name, True, 0, handle.modified) for name in (".", "..")]
+        some = dots + await handle.page(NAMES_AT_ONCE)
         if not some:
             raise Refused(Code.EOF, "End of file")
-        return render_names(number, some, handle.newest)
+        return render_names(number, some, handle.now)
 
     async def _remove(self, number: int, fields: Fields) -> bytes:
         await self.drop.remove(parse_path(fields.string()))

@@ -1,8 +1,10 @@
 """A file on its way in: what of it has come, where, and how much it may be."""
 
+import asyncio
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from io import BytesIO
+from typing import Any
 
 from clerkship.simulators.files.sftp.wire import Entry
 
@@ -59,6 +61,8 @@ class Uploads:
     by_path: dict[str, "Upload"] = field(default_factory=dict)
     held: int = 0
     """Bytes in memory."""
+    busy: "asyncio.Future[Any] | None" = None
+    """What takes the sandbox a while: whoever asks it something else has to wait, but nobody of another sandbox."""
 
 
 @dataclass(eq=False)
