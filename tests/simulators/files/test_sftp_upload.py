@@ -63,13 +63,19 @@ def test_what_is_appended_goes_to_the_end(parts: list[bytes], base: int) -> None
     assert all(start >= base for start, _ in upload.parts())
 
 
-def test_too_much_gives_everything_back() -> None:
+def test_of_too_much_nothing_is_taken() -> None:
     upload = opened(most=100)
     upload.write(0, memoryview(bytes(90)))
-    with pytest.raises(TooLarge):
+    with pytest.raises(TooLarge) as large:
         upload.write(90, memoryview(bytes(11)))
-    assert (upload.failed, upload.among.held, upload.among.by_path, upload.pieces) == (True, 0, {}, [])
+    assert (large.value.size, upload.size, upload.among.held) == (101, 90, 90)
+    with pytest.raises(TooLarge):
+        upload.truncate(101)
+    assert (upload.size, upload.among.held) == (90, 90)
+    upload.failed = True
     assert not upload.takes(0, 1)
+    upload.release()
+    assert (upload.among.held, upload.among.by_path, upload.pieces) == (0, {}, [])
 
 
 def test_all_on_their_way_share_the_room() -> None:

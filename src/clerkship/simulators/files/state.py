@@ -1,6 +1,6 @@
 """The rules of a file drop: those of a file system, but that writing a file makes the folders above it."""
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, NoReturn, cast
@@ -24,6 +24,7 @@ from clerkship.simulators.files.events import (
 from clerkship.simulators.files.patch import Patch, Space
 from clerkship.simulators.files.tree import Shelf, Tree, folders_above, folders_of, inside, split
 
+LONG = 1000
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 """When a dataset's files were modified, where nobody says."""
 
@@ -72,6 +73,10 @@ class FilesState(State):
         """Whether there is a file or a folder."""
         return path in self.tree or path in self.records
 
+    def is_long(self, path: str) -> bool:
+        """Whether it is a folder with so much in it, at any depth, that it takes a while to be moved."""
+        return next(islice(self.tree.walk(path), LONG, None), None) is not None
+
     def stat(self, path: str) -> Entry:
         """What is at a path; nothing happens because of it."""
         if not self.is_there(path):
@@ -89,14 +94,26 @@ class FilesState(State):
     def entries(self, act: Act, folder: str, after: str = "", count: int | None = None) -> Sequence[Entry]:
         """Somebody looks into a folder."""
         self._folder(folder)
+        found = self.page(folder, after, count)
+        act.emit(FolderListed(prefix=f"{folder}/" if folder else "", count=len(found)))
+        return found
+
+    def count(self, act: Act, folder: str) -> int:
+        """Somebody looks into a folder, and takes what is there page by page."""
+        self._folder(folder)
+        count = len(self.tree.names(folder))
+        act.emit(FolderListed(prefix=f"{folder}/" if folder else "", count=count))
+        return count
+
+    def page(self, folder: str, after: str = "", count: int | None = None) -> Sequence[Entry]:
+        """Some of what is in a folder; nothing happens because of it, and in one that is gone there is nothing."""
+        if folder not in self.tree:
+            return []
         if after and inside(folder, after) in self.tree:
             after += "/"
-        start = f"{folder}/" if folder else ""
+        start, since = f"{folder}/" if folder else "", self._since
         names = islice(self.tree.names(folder).after(after), count)
-        since = self._since
-        found = [self._entry(start, name, since) for name in names]
-        act.emit(FolderListed(prefix=start, count=len(found)))
-        return found
+        return [self._entry(start, name, since) for name in names]
 
     def _entry(self, start: str, name: str, since: datetime) -> Entry:
         """One of a hundred thousand, perhaps: what it is, its name says."""
@@ -130,13 +147,14 @@ class FilesState(State):
         kept = self.records.get(path, b"")[: patch.kept]
         return self.write(act, path, patch.lay(kept, data), complete=complete)
 
-    def space_for(self, act: Act, path: str, size: int = 0) -> Space:
-        """What somebody may write at a path, asked before they do; refused as the writing would be."""
+    def space_for(self, act: Act, path: str, size: int = 0, coming: int = 0) -> Space:
+        """What somebody may write at a path, asked before they do; refused as the writing would be, or as it would be
+        once all else is there that is coming."""
         self._may_change(act)
         self._folder(split(path)[0])
         if path in self.tree:
             raise Refusal(409, "is_a_folder", f"{path} is a folder")
-        self._refuse_size(path, size)
+        self._refuse_size(path, size, coming)
         there = len(self.records[path]) if path in self.records else None
         room = self.limits.quota - self.used + self.written.get(path, 0)
         return Space(there, min(room, self.limits.max_file), room)
@@ -254,18 +272,20 @@ class FilesState(State):
 
     def _move_folder(self, path: str, to: str, at: datetime) -> None:
         """A folder with everything in it, elsewhere."""
-        below = [path, *(item.removesuffix("/") for item in self.tree.walk(path))]
-        known: tuple[MutableMapping[str, Any], ...] = (self.records, self._modified, self.written)
+        files, records, cut = self.tree.files_below(path), self.records, len(path)
         self._drop(to, at)  # an empty one, which this takes the place of
         self.tree.move(path, to)
-        for old in below:
-            new = to + old[len(path) :]
-            for kept in known:
-                if old in kept:
-                    kept[new] = kept.pop(old)
-            if old in self.incomplete:
-                self.incomplete.remove(old)
-                self.incomplete.add(new)
+        for old in files:  # perhaps a hundred thousand
+            data = records[old]
+            del records[old]
+            records[to + old[cut:]] = data
+        known: tuple[dict[str, Any], ...] = (self._modified, self.written)
+        for kept in known:
+            for old in [key for key in kept if key == path or key.startswith(f"{path}/")]:
+                kept[to + old[cut:]] = kept.pop(old)
+        for old in [key for key in self.incomplete if key.startswith(f"{path}/")]:
+            self.incomplete.remove(old)
+            self.incomplete.add(to + old[cut:])
         self._touch(split(path)[0], at)
         self._touch(split(to)[0], at)
 
@@ -308,12 +328,14 @@ class FilesState(State):
         if self.limits.read_only and act.actor == "agent":
             raise Refusal(403, "read_only", "this drop is read-only")
 
-    def _refuse_size(self, path: str, size: int) -> None:
+    def _refuse_size(self, path: str, size: int, coming: int = 0) -> None:
         if size > self.limits.max_file:
             raise Refusal(413, "too_large", f"a file may have {self.limits.max_file} bytes, not {size}")
         used = self.used - self.written.get(path, 0)
-        if used + size > self.limits.quota:
-            raise Refusal(507, "quota", f"the drop may hold {self.limits.quota} bytes, and {used} are used")
+        if used + coming + size > self.limits.quota:
+            taken = f"{used} are used" + (f" and {coming} on their way" if coming else "")
+            reason = f"the drop may hold {self.limits.quota} bytes, and {taken}; there is no room for {size}"
+            raise Refusal(507, "quota", reason)
 
     def _refuse_full(self, folder: str) -> None:
         count = len(self.tree.names(folder))

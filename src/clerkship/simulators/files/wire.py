@@ -15,8 +15,13 @@ LONGEST_NAME = 255
 LONGEST_PATH = 1024
 """Bytes in UTF-8, as file systems count."""
 MOST_ENTRIES = 1_000_000
+LONGEST_NUMBER = 20
+"""Digits of 64 bits: somebody may try to write there."""
 INCOMPLETE = "x-clerkship-incomplete"
 """A header that says that what comes is as far as an upload came."""
+PAGED = "x-clerkship-paged"
+"""A header of a line that takes a folder's entries page by page: it is told how many there are."""
+CONTROL = "a path has no control characters, and none that end a line"
 _UNFIT = {"Cc", "Cs", "Zl", "Zp"}
 """Control characters, halves of characters, and what ends a line."""
 
@@ -44,7 +49,7 @@ def _flaw(text: str) -> str:
     if any(part in ("", ".", "..") for part in parts):
         return "a path is relative, without empty, `.` or `..` parts"
     if not text.isprintable() and any(category(char) in _UNFIT for char in text):
-        return "a path has no control characters, and none that end a line"
+        return CONTROL
     long = len(text) * 4 > LONGEST_NAME  # only then can it be too long
     if long and (len(text.encode()) > LONGEST_PATH or any(len(part.encode()) > LONGEST_NAME for part in parts)):
         return f"a name has at most {LONGEST_NAME} bytes, and a path {LONGEST_PATH}"
@@ -74,8 +79,8 @@ def parse_count(text: str | None) -> int:
 
 def parse_size(text: str) -> int:
     """How many bytes somebody would write."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 12):
-        raise Refusal(400, "bad_size", "`size` is a number of bytes")
+    if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER):
+        raise Refusal(400, "bad_size", "`size` and `coming` are numbers of bytes")
     return int(text)
 
 

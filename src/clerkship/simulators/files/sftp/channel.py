@@ -6,8 +6,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from clerkship.model.problem import PlatformError
-from clerkship.simulators.files.sftp.drop import Broken, Drop
+from clerkship.simulators.files.sftp.drop import Drop
 from clerkship.simulators.files.sftp.scp import Command, Scp, parse_command
 from clerkship.simulators.files.sftp.session import Session
 from clerkship.simulators.files.sftp.wire import BadPacket, Splitter
@@ -80,7 +79,7 @@ class Pump:
         self._waiting.clear()
         if self._asking is not None:
             await asyncio.wait([self._asking])
-        with suppress(PlatformError):
+        with suppress(Exception):  # nobody is there to be told; what it held is given back
             await self._session.end()
 
     def _go_on(self) -> None:
@@ -89,7 +88,11 @@ class Pump:
         while self._waiting and not self._full and self._asking is None:
             packet = self._waiting.popleft()
             self._held -= len(packet)
-            answer = self._session.answer_at_once(packet)
+            try:
+                answer = self._session.answer_at_once(packet)
+            except Exception:
+                self._break()
+                return
             if answer is None:
                 self._asking = asyncio.get_running_loop().create_task(self._ask(packet))
                 break
@@ -112,14 +115,17 @@ class Pump:
             self._waiting.clear()
             self._chan.exit(NOT_SFTP)
             return
-        except (Broken, PlatformError):  # a simulator's bug is in the run already
-            self._waiting.clear()
-            self._give_up()
+        except Exception:  # Broken, or a bug: a simulator's is in the run already, and nobody waits for an answer
+            self._break()
             return
         finally:
             self._asking = None
         self._send(answer)
         self._go_on()
+
+    def _break(self) -> None:
+        self._waiting.clear()
+        self._give_up()
 
     def _send(self, pieces: list[bytes | memoryview]) -> None:
         if pieces:
@@ -165,10 +171,10 @@ class Transfer:
     async def _run(self, scp: Scp) -> None:
         try:
             self._chan.exit(await scp.run())
-        except (Broken, PlatformError):
-            self._give_up()
         except BrokenPipeError:
             return
+        except Exception:  # likewise
+            self._give_up()
 
     async def _write(self, data: bytes) -> None:
         self._chan.write(data)

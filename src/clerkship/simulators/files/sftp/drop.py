@@ -4,18 +4,22 @@ import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from clerkship.sandbox.exchange import STRAIGHT, Reply, Request
 from clerkship.sandbox.line import Post
+from clerkship.simulators.files.sftp.listing import Listing
 from clerkship.simulators.files.sftp.upload import TooLarge, TooScattered, Upload, Uploads
 from clerkship.simulators.files.sftp.wire import Code, Entry
+from clerkship.simulators.files.wire import CONTROL, PAGED
 
 _CODES = {404: Code.NO_SUCH_FILE, 403: Code.PERMISSION_DENIED, 501: Code.OP_UNSUPPORTED}
+NAMES_AT_ONCE = 400
 MOST_HELD = 1_000_000_000
 """Bytes on their way into one sandbox, however much it may hold."""
+T = TypeVar("T")
 OVER = 401
 """What is answered once the run is over."""
 
@@ -73,16 +77,24 @@ class Drop:
             raise Refused(Code.NO_SUCH_FILE, f"there is no file or folder {path}")
         return _parse_entry(found)
 
-    async def list(self, path: str) -> list[Entry]:
-        """A folder, with what is on its way into it."""
-        found = await self._json("GET", _at("/folders", path))
-        entries = [_parse_entry(entry) for entry in found["entries"]]
+    async def open_folder(self, path: str) -> Listing:
+        """A folder, with what is on its way into it; that it is looked at is one event, however long it is."""
+        found = await self._json("GET", _at("/folders", path), headers={PAGED: "true"})
         coming = {
-            upload.path.rpartition("/")[2]: upload.entry
+            upload.path.rpartition("/")[2]: upload
             for upload in self.uploads.by_path.values()
             if upload.path.rpartition("/")[0] == path
         }
-        return [coming.pop(entry.name, entry) for entry in entries] + list(coming.values()) if coming else entries
+        return Listing(self._look, found["path"], _seconds(found["modified"]), _seconds(found["now"]), coming)
+
+    async def list(self, path: str) -> list[Entry]:
+        """All that is in a folder."""
+        listing = await self.open_folder(path)
+        found: list[Entry] = []
+        while some := await listing.page(NAMES_AT_ONCE):
+            found += some
+            await asyncio.sleep(0)  # others have their turn
+        return found
 
     async def read(self, path: str) -> Reading:
         """A file's bytes."""
@@ -100,33 +112,43 @@ class Drop:
         return Upload(path, space["most"], room, self.uploads, there, base, append, _seconds(space["now"]))
 
     async def write(self, upload: Upload, offset: int, data: memoryview) -> None:
-        """Some more of a file; the sandbox is asked only once it is too much, so that its no is in the log."""
-        await self._bounded(upload, lambda: upload.write(offset, data))
+        """Some more of a file. Once some is refused, no more is taken: a file with a hole in it helps nobody."""
+        if upload.failed:
+            raise Refused(Code.FAILURE, "some of the file was refused already")
+        try:
+            await self._bounded(upload, lambda: upload.write(offset, data))
+        except Refused:
+            upload.failed = True
+            raise
+
+    async def lay_under(self, upload: Upload) -> None:
+        """Have the file that is there read and written both."""
+        reading = await self.read(upload.path)
+        await self._bounded(upload, lambda: upload.lay_under(reading.data))
 
     async def cut(self, upload: Upload, size: int) -> None:
         """Make a file shorter, or longer with zeros."""
         await self._bounded(upload, lambda: upload.truncate(size))
 
     async def _bounded(self, upload: Upload, change: Callable[[], None]) -> None:
-        if upload.failed:
-            raise Refused(Code.FAILURE, "the file has passed what it may have")
+        """The sandbox is asked only once it is too much, so that its no is in the log."""
         try:
             change()
-        except TooLarge:
-            await self._ask("GET", _at("/space", upload.path), query={"size": str(upload.most + 1)})
-            raise Refused(Code.FAILURE, "quota exceeded: other files are on their way") from None
+        except TooLarge as large:
+            asked = {"size": str(large.size), "coming": str(upload.among.held - upload.held)}
+            await self._ask("GET", _at("/space", upload.path), query=asked)
+            raise Refused(Code.FAILURE, "too much is on its way at once") from None
         except TooScattered:
-            upload.discard()
             raise Refused(Code.FAILURE, "the file comes in too many pieces") from None
 
     async def finish(self, upload: Upload, *, incomplete: bool = False) -> None:
-        """Keep what has come."""
+        """Keep what has come; where some was refused that is a part, as on a disk that is full."""
         try:
-            if upload.touched and not upload.failed:
-                await self._keep(upload, {"x-clerkship-incomplete": "true"} if incomplete else {})
+            if upload.touched:
+                await self._keep(upload, {"x-clerkship-incomplete": "true"} if incomplete or upload.failed else {})
         finally:
             upload.release()
-        if upload.modified is not None and not upload.failed:
+        if upload.modified is not None:
             await self.touch(upload.path, upload.modified)
 
     async def _keep(self, upload: Upload, headers: dict[str, str]) -> None:
@@ -148,7 +170,7 @@ class Drop:
     async def rename(self, old: str, new: str, *, replace: bool) -> None:
         """Give it another name."""
         body = orjson.dumps({"from": old, "to": new, "replace": replace})
-        await self._ask("POST", "/rename", body=body)
+        await self._ask("POST", "/rename", body=body, apart=await self._look(lambda state: state.is_long(old)))
 
     async def remove(self, path: str) -> None:
         """Delete a file."""
@@ -167,11 +189,35 @@ class Drop:
         found = await self._json("GET", "/space")
         return found["quota"], max(0, found["free"] - self.uploads.held)
 
-    async def _json(self, method: str, path: str, query: dict[str, str] | None = None) -> Any:
-        reply = await self._ask(method, path, query=query)
+    async def _json(
+        self,
+        method: str,
+        path: str,
+        query: dict[str, str] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Any:
+        reply = await self._ask(method, path, query=query, headers=headers)
         if reply.way.promised is not None:
             raise Broken
         return orjson.loads(reply.body)
+
+    async def _look(self, read: Callable[[Any], T]) -> T:
+        await self._turn()
+        return await self.post.look(read)
+
+    async def _turn(self) -> None:
+        """Wait until the sandbox has time: whoever asked it sooner would hold up everybody's loop."""
+        while self.uploads.busy is not None:
+            await asyncio.wait([self.uploads.busy])
+
+    async def _send_apart(self, request: Request) -> Reply:
+        """In a thread, because it takes a while and others want to be answered."""
+        self.uploads.busy = asyncio.ensure_future(asyncio.to_thread(self.post.ask, request))
+        try:
+            reply = await self.uploads.busy
+        finally:
+            self.uploads.busy = None
+        return reply if isinstance(reply, Reply) else await reply
 
     async def _ask(
         self,
@@ -181,8 +227,11 @@ class Drop:
         query: dict[str, str] | None = None,
         body: bytes = b"",
         headers: dict[str, str] | None = None,
+        apart: bool = False,
     ) -> Reply:
-        reply = await self.post.send(Request(method, path, query or {}, headers or {}, body))
+        request = Request(method, path, query or {}, headers or {}, body)
+        await self._turn()
+        reply = await (self._send_apart(request) if apart else self.post.send(request))
         if reply.lost or reply.status == OVER:
             raise Broken
         if reply.way is not STRAIGHT and reply.way.over:
@@ -193,6 +242,8 @@ class Drop:
 
 
 def _at(place: str, path: str) -> str:
+    if "\n" in path:  # no route has it: the answer would be about routes
+        raise Refused(Code.FAILURE, CONTROL)
     return f"{place}/{path}" if path else place
 
 
@@ -209,7 +260,7 @@ def _reason(reply: Reply) -> str:
         return f"the drop answered {reply.status}"
 
 
-@lru_cache(maxsize=4096)  # in a long listing, most have come at one time
+@lru_cache(maxsize=4096)  # much is looked at again and again
 def _seconds(at: str) -> int:
     return int(datetime.fromisoformat(at).timestamp())
 

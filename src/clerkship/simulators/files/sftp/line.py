@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 MOST_GUESTS = 600
 MOST_OF_ONE = 500
 """Connections at once: of all agents, and of one, so that it does not keep the others out."""
+FEWEST_GUESTS = 32
+RESERVE = 256
+"""Open files of this process that are left for all else: its limit less these is how many may come."""
+SILENT = 5.0
+"""Seconds in which somebody has to say anything; every client does so at once."""
+HANDSHAKE = 20.0
+"""Seconds in which keys have to be agreed on; five hundred at once take some."""
 USUAL_PORT = 22
 MOST_CHANNELS = 10
 MOST_TRIES = 6
@@ -74,6 +81,16 @@ SETTINGS: dict[str, Any] = {
 """Nothing that is broken, and nothing but files."""
 
 
+def _most_guests() -> int:
+    """As many as this process may have files open for."""
+    try:
+        import resource  # noqa: PLC0415  (not on every system)
+    except ImportError:
+        return MOST_GUESTS
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_GUESTS if files == resource.RLIM_INFINITY else max(FEWEST_GUESTS, min(MOST_GUESTS, files - RESERVE))
+
+
 @dataclass
 class Entrance:
     """What one sandbox's agent comes in with, and what is on its way into it."""
@@ -89,9 +106,16 @@ class Guest:
     def __init__(self, line: "Sftp") -> None:
         self._line = line
         self._connection: SSHServerConnection | None = None
+        self._agreed = False
         self._tries = self._channels = 0
         self.entrance: Entrance | None = None
-        self.last_seen = 0.0
+        self.came = self.last_seen = 0.0
+
+    @property
+    def stage(self) -> int:
+        """How far a stranger has come: 0 has said nothing, 1 has spoken, 2 has agreed on keys."""
+        spoke = self._connection is not None and self._connection.get_extra_info("client_version")
+        return 2 if self._agreed else 1 if spoke else 0
 
     def connection_made(self, conn: "SSHServerConnection") -> None:
         """Somebody is at the door."""
@@ -100,6 +124,7 @@ class Guest:
         if isinstance(transport, asyncio.Transport):
             conn._transport = cast(asyncio.Transport, Gathered(transport))
         self.seen()
+        self.came = self.last_seen
         if not self._line.enter(self):
             conn.abort()
 
@@ -109,6 +134,7 @@ class Guest:
 
     def begin_auth(self, _: str) -> bool:
         """Nobody comes in without."""
+        self._agreed = True
         return True
 
     def password_auth_supported(self) -> bool:
@@ -182,6 +208,7 @@ class Sftp(Line):
     def __init__(self, board: Board) -> None:
         super().__init__(board)
         self._host, self._port = "", 0
+        self._most = MOST_GUESTS
         self._key: Key | None = None
         self._nobody = new_token("nobody")
         """What is compared with where there is no such user, so that it takes the same time."""
@@ -205,6 +232,7 @@ class Sftp(Line):
         class Inner(Channel, asyncssh.SSHServerSession):  # type: ignore[type-arg]
             """Likewise."""
 
+        self._most = _most_guests()
         self._make = Inner
         self._key = new_key()
         self._acceptor = await asyncssh.listen(
@@ -266,9 +294,18 @@ class Sftp(Line):
         return None if post is None or not post.open else self._let_in(post)
 
     def enter(self, guest: Guest) -> bool:
-        """Count somebody who has come; false if there are too many."""
+        """Count somebody who has come; false if there are too many, all of whom have come in. A stranger makes room,
+        whoever has done least first: so nobody is kept out by those who only knock."""
         self._guests.add(guest)
-        return len(self._guests) <= MOST_GUESTS
+        if len(self._guests) <= self._most:
+            return True
+        strangers = (other for other in self._guests if other.entrance is None and other is not guest)
+        least = min(strangers, key=lambda other: (other.stage, other.came), default=None)
+        if least is None:
+            return False
+        self.leave(least)
+        least.give_up()
+        return True
 
     def leave(self, guest: Guest) -> None:
         """They are gone."""
@@ -276,7 +313,8 @@ class Sftp(Line):
 
     def crowded(self, entrance: Entrance) -> bool:
         """Whether there are too many of one sandbox's."""
-        return sum(guest.entrance is entrance for guest in self._guests) > MOST_OF_ONE
+        most = min(MOST_OF_ONE, self._most * 5 // 6)
+        return sum(guest.entrance is entrance for guest in self._guests) > most
 
     def make_channel(self, drop: Drop, guest: Guest) -> Channel:
         """As asyncssh wants it."""
@@ -296,7 +334,7 @@ class Sftp(Line):
             return found
 
     async def _sweep(self) -> None:
-        """Those whose run is over have to go, and those from whom nothing comes; so do the keys."""
+        """Those whose run is over have to go, and those from whom nothing comes, strangers soon; so do the keys."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(SWEEP)
@@ -305,6 +343,8 @@ class Sftp(Line):
                     guest.dismiss("the run is over")
                 elif loop.time() - guest.last_seen > IDLE:
                     guest.dismiss("nothing has come for too long")
+                elif guest.stage < 2 and loop.time() - guest.came > (HANDSHAKE if guest.stage else SILENT):
+                    guest.give_up()
             with self._lock:
                 for address in [name for name, entrance in self._entrances.items() if not entrance.post.open]:
                     del self._entrances[address]

@@ -227,7 +227,7 @@ class Scp:
         await self._write(_DONE)
 
     async def _fill(self, upload: Upload, size: int) -> None:
-        """As many bytes as were said; where they are too many after all, they come all the same."""
+        """As many bytes as were said; where they are too many after all, they come all the same, and a part is kept."""
         trouble: Refused | None = None
         while size > 0:
             data = await self._reader.read(min(size, CHUNK))
@@ -242,6 +242,7 @@ class Scp:
                     trouble = refused
         if trouble is not None:
             await self._acknowledged()
+            await self._drop.finish(upload)
             raise trouble
 
 

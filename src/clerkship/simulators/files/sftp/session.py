@@ -1,10 +1,11 @@
 """One SFTP session: packets in, packets out, one after the other, in order."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from itertools import islice
-from typing import NamedTuple
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
-from clerkship.simulators.files.sftp.drop import Broken, Drop, Reading, Refused, parse_path
+from clerkship.simulators.files.sftp.drop import NAMES_AT_ONCE, Broken, Drop, Reading, Refused, parse_path
+from clerkship.simulators.files.sftp.listing import Listing
 from clerkship.simulators.files.sftp.upload import TooScattered, Upload
 from clerkship.simulators.files.sftp.wire import (
     GROUP,
@@ -30,9 +31,6 @@ from clerkship.simulators.files.sftp.wire import (
 
 MOST_HANDLES = 256
 """Files and folders one session may have open."""
-MOST_NAMES = 400_000
-"""Names in all the folders that one session has open."""
-NAMES_AT_ONCE = 400
 COPIED_AT_ONCE = 4 * 1024 * 1024
 EXTENSIONS = (
     (b"posix-rename@openssh.com", b"1"),
@@ -44,15 +42,6 @@ EXTENSIONS = (
     (b"expand-path@openssh.com", b"1"),
     (b"copy-data", b"1"),
 )
-
-
-class Listing(NamedTuple):
-    """A folder that is being read."""
-
-    path: str
-    entries: Iterator[Entry]
-    held: int
-    newest: int
 
 
 Handle = Reading | Upload | Listing
@@ -68,7 +57,6 @@ class Session:
         self.drop = drop
         self._handles: dict[bytes, Handle] = {}
         self._count = 0
-        self._names = 0
         self._begun = False
 
     async def answer(self, packet: memoryview) -> Pieces:
@@ -95,13 +83,15 @@ class Session:
 
     async def end(self) -> None:
         """The client is gone: what it was writing is kept as far as it came."""
-        for handle in self._handles.values():
-            if isinstance(handle, Upload):
-                try:
-                    await self.drop.finish(handle, incomplete=True)
-                except (Refused, Broken):
-                    handle.release()
+        uploads = [handle for handle in self._handles.values() if isinstance(handle, Upload)]
         self._handles.clear()
+        try:
+            for upload in uploads:
+                with suppress(Refused, Broken):
+                    await self.drop.finish(upload, incomplete=True)
+        finally:
+            for upload in uploads:
+                upload.release()
 
     def _begin(self, kind: int, fields: Fields) -> bytes:
         if kind != Kind.INIT or fields.number() < 3:
@@ -176,9 +166,8 @@ class Session:
             if not upload.there and not flags & Flag.CREAT:
                 raise Refused(Code.NO_SUCH_FILE, f"there is no file {path}")
             if flags & Flag.READ and upload.base is not None:
-                reading = await self.drop.read(path)
-                upload.lay_under(reading.data)
-        except (Refused, Broken):
+                await self.drop.lay_under(upload)
+        except BaseException:
             upload.release()
             raise
         return upload
@@ -189,8 +178,6 @@ class Session:
             raise Refused(Code.FAILURE, "no such handle")
         if isinstance(handle, Upload):
             await self.drop.finish(handle)
-        elif isinstance(handle, Listing):
-            self._names -= handle.held
         return render_status(number, Code.OK)
 
     async def _read(self, number: int, fields: Fields) -> Answer:
@@ -231,8 +218,11 @@ class Session:
         await self.drop.stat(path)
         if attrs.size is not None:
             upload = await self.drop.begin(path, anew=False)
-            await self.drop.cut(upload, attrs.size)
-            await self.drop.finish(upload)
+            try:
+                await self.drop.cut(upload, attrs.size)
+                await self.drop.finish(upload)
+            finally:
+                upload.release()
         if attrs.modified is not None:
             await self.drop.touch(path, attrs.modified)
         return render_status(number, Code.OK)
@@ -255,22 +245,17 @@ class Session:
     async def _opendir(self, number: int, fields: Fields) -> bytes:
         path = parse_path(fields.string())
         self._refuse_more()
-        found = await self.drop.list(path)
-        if self._names + len(found) > MOST_NAMES:
-            raise Refused(Code.FAILURE, "too many names in the folders that are open; close some")
-        newest = max((entry.modified for entry in found), default=0)
-        dots = [Entry(".", True, 0, newest), Entry("..", True, 0, newest)]
-        self._names += len(found)
-        return render_handle(number, self._open_handle(Listing(path, iter(dots + found), len(found), newest)))
+        return render_handle(number, self._open_handle(await self.drop.open_folder(path)))
 
     async def _readdir(self, number: int, fields: Fields) -> bytes:
         handle = self._handle(fields)
         if not isinstance(handle, Listing):
             raise Refused(Code.FAILURE, "it is not a folder")
-        some = list(islice(handle.entries, NAMES_AT_ONCE))
+        dots = [] if handle.begun else [Entry(name, True, 0, handle.modified) for name in (".", "..")]
+        some = dots + await handle.page(NAMES_AT_ONCE)
         if not some:
             raise Refused(Code.EOF, "End of file")
-        return render_names(number, some, handle.newest)
+        return render_names(number, some, handle.now)
 
     async def _remove(self, number: int, fields: Fields) -> bytes:
         await self.drop.remove(parse_path(fields.string()))
@@ -317,13 +302,17 @@ class Session:
         return render_path(number, "/" + parse_path(path[1:] if path[:1] == b"~" else path))
 
     async def _copy_data(self, number: int, fields: Fields) -> bytes:
-        """From one open file to another (draft-ietf-secsh-filexfer-extensions-00 §7); 0 is all there is."""
+        """From one open file to another (draft-ietf-secsh-filexfer-extensions-00 §7); 0 is all there is. As OpenSSH
+        has it, never from a file to itself."""
         source, start, length = self._handle(fields), fields.long(), fields.long()
         target, at = self._upload(fields), fields.long()
+        if source.path == target.path:
+            raise Refused(Code.FAILURE, "a file is not copied onto itself")
         end = start + length if length else 1 << 63
         while start < end and (data := self._bytes_of(source, start, min(COPIED_AT_ONCE, end - start))):
             await self.drop.write(target, at, memoryview(data))
             start, at = start + len(data), at + len(data)
+            await asyncio.sleep(0)  # others have their turn
         return render_status(number, Code.OK)
 
     async def _extended(self, number: int, fields: Fields) -> Answer:

@@ -1,8 +1,10 @@
 """A file on its way in: what of it has come, where, and how much it may be."""
 
+import asyncio
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from io import BytesIO
+from typing import Any
 
 from clerkship.simulators.files.sftp.wire import Entry
 
@@ -12,6 +14,11 @@ MOST_PIECES = 1000
 
 class TooLarge(Exception):
     """More than the file, or the drop, may have."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
+        """Bytes that the file would have."""
 
 
 class TooScattered(Exception):
@@ -54,6 +61,8 @@ class Uploads:
     by_path: dict[str, "Upload"] = field(default_factory=dict)
     held: int = 0
     """Bytes in memory."""
+    busy: "asyncio.Future[Any] | None" = None
+    """What takes the sandbox a while: whoever asks it something else has to wait, but nobody of another sandbox."""
 
 
 @dataclass(eq=False)
@@ -80,7 +89,7 @@ class Upload:
     touched: bool = False
     """Whether anything about it is new."""
     failed: bool = False
-    """Whether it has passed what it may be; then nothing of it is kept."""
+    """Whether some of it was refused; then nothing more is taken, and what came is kept as a part."""
     starts: list[int] = field(default_factory=list)
     pieces: list["Piece"] = field(default_factory=list)
 
@@ -97,6 +106,11 @@ class Upload:
         return max(end, self.kept)
 
     @property
+    def held(self) -> int:
+        """Bytes of it in memory."""
+        return sum(piece.length for piece in self.pieces)
+
+    @property
     def entry(self) -> Entry:
         """As it is seen meanwhile."""
         at = self.began if self.modified is None else self.modified
@@ -104,15 +118,15 @@ class Upload:
 
     def takes(self, offset: int, length: int) -> bool:
         """Whether there is room for some more."""
-        size = self.size
-        end = (size if self.append else offset) + length
-        return not self.failed and end <= self.most and self.among.held + max(0, end - size) <= self.room
+        return not self.failed and self._fits((self.size if self.append else offset) + length)
+
+    def _fits(self, size: int) -> bool:
+        return size <= self.most and self.among.held + max(0, size - self.size) <= self.room
 
     def write(self, offset: int, data: memoryview) -> None:
-        """Some more. If it is too much, nothing of it is kept, nor of what came before."""
+        """Some more; if it is too much, nothing of that."""
         if not self.takes(offset, len(data)):
-            self.discard()
-            raise TooLarge
+            raise TooLarge((self.size if self.append else offset) + len(data))
         if not data:
             return
         if self.append:
@@ -145,7 +159,9 @@ class Upload:
         self.touched = touched
 
     def truncate(self, size: int) -> None:
-        """Make it shorter, or longer with zeros."""
+        """Make it shorter, or longer with zeros; if that is too much, it stays as it is."""
+        if size > self.size and not self._fits(size):
+            raise TooLarge(size)
         self.touched = True
         self.kept = min(self.kept, size)
         while self.pieces and self.starts[-1] >= size:
@@ -159,14 +175,9 @@ class Upload:
             self.write(size - 1, memoryview(b"\0"))
             self.append = append
 
-    def discard(self) -> None:
-        """Give the memory back: nothing of it will be kept."""
-        self.failed = True
-        self.release()
-
     def release(self) -> None:
         """It is over: the memory is given back, and nobody sees it any more."""
-        self.among.held -= sum(piece.length for piece in self.pieces)
+        self.among.held -= self.held
         self.starts, self.pieces = [], []
         if self.among.by_path.get(self.path) is self:
             del self.among.by_path[self.path]

@@ -234,10 +234,10 @@ def render_attrs(number: int, entry: Entry) -> bytes:
     return _packet(Kind.ATTRS, number, _encode_attrs(entry))
 
 
-def render_names(number: int, entries: Sequence[Entry], newest: int) -> bytes:
+def render_names(number: int, entries: Sequence[Entry], now: int) -> bytes:
     """A part of a folder's listing."""
     names = b"".join(
-        string(name) + string(_long_name(entry, newest) + name) + _encode_attrs(entry)
+        string(name) + string(_long_name(entry, now) + name) + _encode_attrs(entry)
         for entry in entries
         for name in [entry.name.encode()]
     )
@@ -261,10 +261,10 @@ def render_limits(number: int, handles: int) -> bytes:
     return _LIMITS.pack(_LIMITS.size - 4, Kind.EXTENDED_REPLY, number, LONGEST, MOST_DATA, MOST_DATA, handles)
 
 
-def _long_name(entry: Entry, newest: int) -> bytes:
-    """As `ls -l` has it, up to the name. What is half a year older than the newest has its year for the hour."""
+def _long_name(entry: Entry, now: int) -> bytes:
+    """As `ls -l` has it, up to the name. What is half a year old has its year for the hour."""
     at = time.gmtime(entry.modified)
-    hour = f"{at.tm_hour:02}:{at.tm_min:02}" if newest - entry.modified < _HALF_YEAR else f"{at.tm_year:5}"
+    hour = f"{at.tm_hour:02}:{at.tm_min:02}" if now - entry.modified < _HALF_YEAR else f"{at.tm_year:5}"
     mode, links = ("drwxr-xr-x", 2) if entry.folder else ("-rw-r--r--", 1)
     when = f"{_MONTHS[at.tm_mon - 1]} {at.tm_mday:2} {hour}"
     return f"{mode} {links:4} {'drop':8} {'drop':8} {entry.size:8} {when} ".encode()

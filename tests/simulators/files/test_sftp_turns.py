@@ -1,0 +1,227 @@
+"""Nobody is kept waiting by what another client does, and nobody is left without an answer."""
+
+import asyncio
+import struct
+
+import asyncssh
+import pytest
+
+from clerkship.events.lifecycle import RequestRefused
+from clerkship.kit.wall import perf_counter
+from clerkship.playground.lines import Lines
+from clerkship.simulators.files.events import FileWritten, FolderListed
+from clerkship.simulators.files.sftp import session as session_module
+from clerkship.simulators.files.sftp.session import Session
+from clerkship.simulators.files.sftp.wire import Code, Flag, Kind, string
+from tests.simulators.files.conftest import Serve
+from tests.simulators.files.served import Served
+from tests.simulators.files.test_sftp import look, use
+from tests.simulators.files.test_sftp_bad_input import Raw, held, raw, within
+
+ANEW = Flag.READ | Flag.WRITE | Flag.CREAT | Flag.TRUNC
+BOTH = Flag.READ | Flag.WRITE
+
+
+async def opened(session: Raw, path: bytes, flags: int) -> bytes:
+    """The handle of a file, as it goes into a packet."""
+    kind, handle = await session.ask(Kind.OPEN, struct.pack(">I", 1) + string(path) + struct.pack(">II", flags, 0))
+    assert kind == Kind.HANDLE, handle
+    return handle
+
+
+async def written(session: Raw, handle: bytes, data: bytes, offset: int = 0) -> Code:
+    """How a write went."""
+    return await session.code(Kind.WRITE, handle, struct.pack(">Q", offset), string(data))
+
+
+async def copied(session: Raw, source: bytes, start: int, length: int, target: bytes, at: int) -> Code:
+    """How a copy went."""
+    there, here = struct.pack(">QQ", start, length), struct.pack(">Q", at)
+    return await session.code(Kind.EXTENDED, string(b"copy-data"), source, there, target, here)
+
+
+def test_no_file_is_copied_onto_itself(serve: Serve) -> None:
+    """It would grow ahead of the copy, byte by byte, up to all that the drop may hold. OpenSSH refuses it too."""
+    drop = serve()
+
+    async def work(session: Raw) -> None:
+        handle = await opened(session, b"inbox/x", ANEW)
+        assert await written(session, handle, b"z") is Code.OK
+        assert await copied(session, handle, 0, 0, handle, 1) is Code.FAILURE
+        again = await opened(session, b"inbox/x", ANEW)
+        assert await copied(session, handle, 0, 0, again, 1) is Code.FAILURE
+        assert await session.code(Kind.CLOSE, again) is Code.OK
+        assert await session.code(Kind.CLOSE, handle) is Code.OK
+
+    within(5, raw(drop, work))
+    assert drop.state.records["inbox/x"] == b"z"
+
+
+def reasons(drop: Served) -> list[str]:
+    """What the drop has said no with, as the log has it."""
+    return [event.reason for event in drop.events("sandbox.refused") if isinstance(event, RequestRefused)]
+
+
+def test_a_file_too_large_to_be_changed_is_refused(serve: Serve) -> None:
+    """A dataset's file may be larger than what an agent may write."""
+    drop = serve({"inbox/big": bytes(500)}, max_file=100)
+
+    async def work(session: Raw) -> None:
+        assert await session.code(Kind.OPEN, string(b"inbox/big"), struct.pack(">II", BOTH, 0)) is Code.FAILURE
+        assert await session.code(Kind.STAT, string(b"nowhere")) is Code.NO_SUCH_FILE
+
+    within(10, raw(drop, work))
+    assert reasons(drop) == ["a file may have 100 bytes, not 500"]
+
+
+def test_a_file_open_twice_for_both_counts_twice(serve: Serve, lines: Lines) -> None:
+    drop = serve(quota=1000)
+    drop.handle.write("inbox/a", bytes(600))
+
+    async def work(session: Raw) -> None:
+        await opened(session, b"inbox/a", BOTH)
+        assert await session.code(Kind.OPEN, string(b"inbox/a"), struct.pack(">II", BOTH, 0)) is Code.FAILURE
+        assert held(lines) == 600
+
+    within(10, raw(drop, work))
+    assert reasons(drop) == [
+        "the drop may hold 1000 bytes, and 0 are used and 600 on their way; there is no room for 600"
+    ]
+
+
+@pytest.mark.parametrize("kind", [Kind.REALPATH, Kind.READ])
+def test_a_bug_breaks_the_connection_and_nobody_waits(
+    monkeypatch: pytest.MonkeyPatch, serve: Serve, kind: Kind
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setitem(session_module._ANSWERS, Kind.REALPATH, broken)
+    monkeypatch.setattr(Session, "_read_at_once", broken)
+    drop = serve()
+
+    async def work(session: Raw) -> None:
+        session.stdin.write(string(bytes([kind]) + bytes(30)))
+        with pytest.raises(asyncssh.ConnectionLost):
+            await session.answer()
+
+    within(10, raw(drop, work))
+    assert use(drop, look) == []
+
+
+def test_what_came_before_a_write_was_refused_is_kept_as_a_part(serve: Serve, lines: Lines) -> None:
+    """As on a disk that is full: the write fails, closing does not, and who does not look believes that all is there.
+    The log knows better."""
+    drop = serve(quota=1000, max_file=900)
+
+    async def work(session: Raw) -> None:
+        handle = await opened(session, b"inbox/x", ANEW)
+        assert await written(session, handle, bytes(400)) is Code.OK
+        assert await written(session, handle, bytes(700), 400) is Code.FAILURE
+        assert await written(session, handle, b"late", 400) is Code.FAILURE
+        assert await session.code(Kind.CLOSE, handle) is Code.OK
+        other = await opened(session, b"inbox/y", ANEW)
+        assert await written(session, other, bytes(200)) is Code.OK
+        last = await opened(session, b"inbox/z", ANEW)
+        assert await written(session, last, bytes(500)) is Code.FAILURE
+        assert await session.code(Kind.CLOSE, other) is Code.OK
+        assert await session.code(Kind.CLOSE, last) is Code.OK
+
+    within(10, raw(drop, work))
+    kept = [event for event in drop.events("files.file.written") if isinstance(event, FileWritten)]
+    assert [(event.path, event.size, event.complete) for event in kept] == [
+        ("inbox/x", 400, False),
+        ("inbox/y", 200, True),
+        ("inbox/z", 0, False),
+    ]
+    assert reasons(drop) == [
+        "a file may have 900 bytes, not 1100",
+        "the drop may hold 1000 bytes, and 400 are used and 200 on their way; there is no room for 500",
+    ]
+    assert held(lines) == 0
+
+
+def test_a_file_that_cannot_be_made_longer_stays_as_it_is(serve: Serve) -> None:
+    drop = serve(max_file=900)
+
+    async def work(session: Raw) -> None:
+        handle = await opened(session, b"inbox/x", ANEW)
+        assert await written(session, handle, b"abc") is Code.OK
+        assert await session.code(Kind.FSETSTAT, handle, struct.pack(">IQ", 1, 2**63)) is Code.FAILURE
+        assert await written(session, handle, b"d", 3) is Code.OK
+        assert await session.code(Kind.CLOSE, handle) is Code.OK
+
+    within(10, raw(drop, work))
+    assert drop.state.records["inbox/x"] == b"abcd"
+    assert not drop.state.incomplete
+
+
+LONG = {f"inbox/{number:06}.hl7": b"x" for number in range(100_000)}
+
+
+def test_a_long_folder_keeps_nobody_waiting(serve: Serve) -> None:
+    """To list it or to give it another name: whoever asks something else meanwhile is answered in between."""
+    drop, other = serve(LONG), serve()
+    waits: list[float] = []
+    looks = asyncio.Event()
+
+    async def look_on(session: Raw, over: asyncio.Event) -> None:
+        while not over.is_set():
+            began = perf_counter()
+            await session.ask(Kind.REALPATH, struct.pack(">I", 1) + string(b"."))
+            waits.append(perf_counter() - began)
+            looks.set()
+            await asyncio.sleep(0)
+
+    async def work(session: Raw) -> None:
+        await session.ask(Kind.OPENDIR, struct.pack(">I", 1) + string(b"inbox"))  # the first finds out what is where
+        over = asyncio.Event()
+        looking = asyncio.create_task(raw(other, lambda looker: look_on(looker, over)))
+        await looks.wait()
+        for _ in range(3):
+            kind, handle = await session.ask(Kind.OPENDIR, struct.pack(">I", 1) + string(b"inbox"))
+            assert kind == Kind.HANDLE
+            await session.ask(Kind.READDIR, struct.pack(">I", 1) + handle)
+        assert await session.code(Kind.RENAME, string(b"inbox"), string(b"moved")) is Code.OK
+        over.set()
+        await looking
+
+    within(40, raw(drop, work))
+    assert max(waits) < 0.4
+    listed = [event for event in drop.events("files.folder.listed") if isinstance(event, FolderListed)]
+    assert [(event.prefix, event.count) for event in listed] == [("inbox/", 100_000)] * 4
+
+
+def test_a_listing_has_each_name_once_whatever_comes_and_goes(serve: Serve) -> None:
+    drop = serve({f"inbox/{number:04}": b"x" for number in range(1000)})
+
+    async def work(sftp: asyncssh.SFTPClient) -> list[str]:
+        coming = [await sftp.open(f"inbox/{name}", "wb") for name in ("0001", "0700x", "new")]
+        names: list[str] = []
+        async for entry in sftp.scandir("inbox"):
+            names.append(str(entry.filename))
+            if len(names) == 100:
+                for file in coming:
+                    await file.close()
+                drop.handle.delete("inbox/0005")
+                drop.handle.delete("inbox/0900")
+        return names
+
+    names = use(drop, work)
+    assert len(names) == len(set(names))
+    assert {".", "..", "0001", "0700x", "new"} < set(names)
+    assert "0900" not in names
+    assert len(names) == 2 + 1000 + 2 - 1
+
+
+def test_a_folder_that_goes_while_it_is_read_ends_there(serve: Serve) -> None:
+    drop = serve({f"inbox/{number:04}": b"x" for number in range(1000)})
+
+    async def work(session: Raw) -> None:
+        _, handle = await session.ask(Kind.OPENDIR, struct.pack(">I", 1) + string(b"inbox"))
+        assert (await session.ask(Kind.READDIR, struct.pack(">I", 1) + handle))[0] == Kind.NAME
+        assert await session.code(Kind.RENAME, string(b"inbox"), string(b"moved")) is Code.OK
+        assert await session.code(Kind.READDIR, handle) is Code.EOF
+        assert await session.code(Kind.CLOSE, handle) is Code.OK
+
+    within(20, raw(drop, work))
