@@ -320,3 +320,16 @@ def test_what_could_only_fail_is_refused_at_load(args: Any) -> None:
 def test_arguments_that_mean_nothing_are_refused(args: Any) -> None:
     with pytest.raises(ValidationError):
         FilePresent.model_validate(args)
+
+
+@pytest.mark.parametrize("path", ["/outbound/a.csv", "outbound//a.csv", "../a.csv", "./*"])
+def test_a_path_that_nothing_can_have_is_a_mistake(path: str) -> None:
+    with pytest.raises(ValidationError, match="a path is relative"):
+        FilePresent.model_validate({"path": path, "none": True})
+
+
+@pytest.mark.parametrize(("path", "form"), [("a.csv", "csv"), ("*.HL7", "hl7"), ("a.json", "json"), ("a", "json")])
+def test_what_a_file_is_its_name_says(path: str, form: str) -> None:
+    field = {"path": "PID.3" if form == "hl7" else "rows[0].mrn", "expected": "1"}
+    assert FilePresent.model_validate({"path": path, "fields": [field]}).form == form
+    assert FilePresent.model_validate({"path": path}).form is None

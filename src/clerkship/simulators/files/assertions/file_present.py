@@ -18,8 +18,11 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.files.content import Content, Form, Table, Unfit, check_encoding, check_path, decode, read
 from clerkship.simulators.files.state import FilesState
+from clerkship.simulators.files.wire import check_path as check_glob
 
 Rows = tuple[FieldCheck, ...]
+_BY_NAME: dict[str, Form] = {"csv": "csv", "hl7": "hl7"}
+"""What a file is whose name says it; others are JSON."""
 _CONTENT = "content"
 _MOST_NAMES = 10
 _MOST_REASONS = 3
@@ -34,12 +37,17 @@ class FilePresent(Assertion):
     simulator: ClassVar[str | None] = "files"
     shorthand: ClassVar[str | None] = "path"
     path: Annotated[
-        str, Field(min_length=1, description="path in the drop; `*` is any run of signs, slashes too, `?` any one")
+        str,
+        AfterValidator(check_glob),
+        Field(min_length=1, description="path in the drop; `*` is any run of signs, slashes too, `?` any one"),
     ]
     sandbox: Annotated[str | None, Field(description="which drop; the only one if not given")] = None
     parse: Annotated[
         Form | None,
-        Field(description="what it must be; JSON where `fields` are given, CSV where `row` is, if not said"),
+        Field(
+            description="what it must be; if not said, where `fields` or `row` are given: CSV for `row` and by a name "
+            "that ends in .csv, HL7 in .hl7, else JSON"
+        ),
     ] = None
     text: Annotated[Expected | None, Field(description="what its text must be: literal or matcher")] = None
     fields: Annotated[
@@ -71,7 +79,9 @@ class FilePresent(Assertion):
     @property
     def form(self) -> Form | None:
         """What it is read as, if it is."""
-        return self.parse or ("csv" if self.row else "json" if self.fields else None)
+        if self.parse is not None or not (self.fields or self.row):
+            return self.parse
+        return "csv" if self.row else _BY_NAME.get(self.path.rpartition(".")[2].lower(), "json")
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:

@@ -3,7 +3,7 @@
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.occurrence import HowMany, times
@@ -12,6 +12,7 @@ from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe, holds
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.files.events import FileRead
+from clerkship.simulators.files.wire import check_path as check_glob
 
 _MOST_NAMES = 10
 
@@ -22,7 +23,9 @@ class FileWasRead(Assertion):
     name: ClassVar[str] = "file_was_read"
     shorthand: ClassVar[str | None] = "path"
     path: Annotated[
-        str, Field(min_length=1, description="path in the drop; `*` is any run of signs, slashes too, `?` any one")
+        str,
+        AfterValidator(check_glob),
+        Field(min_length=1, description="path in the drop; `*` is any run of signs, slashes too, `?` any one"),
     ]
     sandbox: Annotated[str | None, Field(description="which drop; any if not given")] = None
     count: Annotated[HowMany | None, Field(description="how often; at least once if not given")] = None
