@@ -182,6 +182,16 @@ def test_a_new_name_takes_the_place_of_the_one_of_its_kind_and_null_takes_away()
     assert "telecom" not in found
 
 
+def test_two_numbers_of_one_kind_are_both_kept() -> None:
+    clinic = Clinic()
+    both = f"{PID}|||||(518) 555-0111{'|' * 27}^PRN^PH^^^518^5550122~^PRN^PH^^^518^5550133"
+    message = head("ADT^A08^ADT_A01", version="2.7"), "EVN||20260302090000", both, "PV1|1|O"
+    for _ in range(2):
+        clinic.tell(*message, checked=False)
+        phones = [each["value"] for each in clinic.get("Patient/ana")["telecom"] if each["system"] == "phone"]
+        assert phones == ["(518) 555-0111", "(518) 5550122", "(518) 5550133"]
+
+
 def test_that_somebody_died_is_said_and_taken_back() -> None:
     clinic = Clinic()
 

@@ -92,10 +92,14 @@ class Number(NamedTuple):
         return bool(self.namespace and not self.system) and all(
             "system" in each
             and "display" not in each.get("assigner", {})
-            and self.namespace.casefold() not in _WORD.findall(each["system"].casefold())
+            and not _words(self.namespace) <= _words(each["system"])
             for each in resource.get("identifier", ())
             if self.agrees(each)
         )
+
+
+def _words(name: str) -> set[str]:
+    return set(_WORD.findall(name.casefold()))
 
 
 def of_cx(part: Part, authorities: Mapping[str, str], type: str = "") -> Number:

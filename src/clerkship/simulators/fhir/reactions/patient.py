@@ -105,14 +105,12 @@ def _address(found: Part) -> dict[str, Any]:
     return {**address, "text": words(address)} if len(address) > 1 else {}
 
 
-def _contacts(field: int, use: str) -> Callable[[Filing, Segment, Resource], Resource]:
-    def contacts(filing: Filing, pid: Segment, resource: Resource) -> Resource:
-        said = [contact for each in parts(pid, field) if (contact := _contact(each, use))]
-        place = ("system", "use")
-        held = resource.get("telecom", [])
-        return {"telecom": _laid_over(held, said, lambda each: tuple(each.get(name) for name in place), _same_contact)}
-
-    return contacts
+def _contacts(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    """Of all three fields at once: of two home numbers, neither takes the other's place."""
+    fields = ((13, "home"), (14, "work"), (40, "home"))
+    said = [contact for field, use in fields for each in parts(pid, field) if (contact := _contact(each, use))]
+    held = resource.get("telecom", [])
+    return {"telecom": _laid_over(held, said, lambda each: (each.get("system"), each.get("use")), _same_contact)}
 
 
 def _contact(found: Part, use: str) -> dict[str, Any]:
@@ -142,9 +140,10 @@ def _begins(old: Any, new: Any) -> bool:
 
 def _same_contact(old: dict[str, Any], new: dict[str, Any]) -> bool:
     """A telephone number is its digits, however they are grouped."""
-    if new["system"] == "email":
+    digits = re.sub(r"\D", "", new["value"])
+    if new["system"] == "email" or not digits:
         return bool(old.get("value") == new["value"])
-    return re.sub(r"\D", "", str(old.get("value"))) == re.sub(r"\D", "", new["value"])
+    return re.sub(r"\D", "", str(old.get("value"))) == digits
 
 
 def _laid_over(
@@ -230,9 +229,9 @@ _FIELDS: dict[int, tuple[tuple[str, ...], Callable[[Filing, Segment, Resource], 
     7: (("birthDate",), _born),
     8: (("gender",), _sex),
     11: (("address",), _addresses),
-    13: ((), _contacts(13, "home")),
-    14: ((), _contacts(14, "work")),
-    40: ((), _contacts(40, "home")),
+    13: ((), _contacts),
+    14: ((), _contacts),
+    40: ((), _contacts),
     15: (("communication",), _language),
     16: (("maritalStatus",), _married),
     24: (("multipleBirthBoolean", "multipleBirthInteger"), _multiple),
