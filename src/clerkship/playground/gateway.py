@@ -292,8 +292,9 @@ def route(exchange: Exchange) -> None:
     assert sandbox is not None
     assert exchange.route is not None
     act = playground.act(sandbox.name, "agent", exchange.cause)
+    room = MOST_EVENTS - len(playground.log.events)
     call = Call(
-        exchange.request, exchange.params, sandbox.state, act, exchange.base, sandbox.address, exchange.keep_link
+        exchange.request, exchange.params, sandbox.state, act, exchange.base, sandbox.address, exchange.keep_link, room
     )
     exchange.reply = exchange.route.handler(call)
 
