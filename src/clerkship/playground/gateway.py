@@ -24,6 +24,8 @@ BODY_LIMIT = 20_000_000
 MOST_EVENTS = 50_000
 MOST_BYTES = 500_000_000
 """What one trial may leave in its log: a runaway agent must not take the machine with it."""
+MUCH = 32_768
+"""Bytes of a body that may take longer than a loop should stand still: it is answered in a thread of its own."""
 MOST_REMEMBERED = 4096
 """Playgrounds that are over: later ones push the earliest out, and then nobody knows what was spoken there."""
 CLOCK = "clock"
@@ -153,9 +155,10 @@ class Gateway:
             hear(exchange.sandbox_name, exchange.request)
 
     def takes_time(self, exchange: Exchange) -> bool:
-        """Whether somebody may have to think before it is answered, or is thinking while all else has to wait."""
+        """Whether somebody may have to think before it is answered, or is thinking while all else has to wait; or
+        whether there is so much to read that others should not wait for it."""
         playground = self.playgrounds.get(exchange.playground_id)
-        return playground is not None and playground.thinks
+        return playground is not None and (playground.thinks or len(exchange.request.body) > MUCH)
 
     def handle(self, exchange: Exchange) -> Reply:
         """One request, through the whole list."""

@@ -74,13 +74,17 @@ class Seat:
     def ask(self, request: Request) -> Reply | Awaitable[Reply]:
         """The same; the reply, where it is there at once."""
         exchange = Exchange(self.playground.id, self.sandbox.name, request, self.sandbox.token)
-        if self.gateway.takes_time(exchange):
+        lock = self.playground.lock
+        if self.gateway.takes_time(exchange) or not lock.acquire(blocking=False):  # or all others would wait for it too
             return self._in_time(exchange)
-        reply = self._handle(exchange)
+        try:
+            reply = self._handle(exchange)
+        finally:
+            lock.release()
         return reply if reply.way is STRAIGHT or not reply.way.delay else _late(reply)
 
     async def _in_time(self, exchange: Exchange) -> Reply:
-        """Somebody has to think first."""
+        """Somebody has to think first, or is at work there."""
         return await _late(await self.apart.do(self.playground.id, partial(self._handle, exchange)))
 
     def _handle(self, exchange: Exchange) -> Reply:
@@ -92,9 +96,13 @@ class Seat:
 
     async def look(self, read: Callable[[Any], T]) -> T:
         """Read its state."""
-        if self.playground.thinks:  # whoever does, holds the lock meanwhile
+        lock = self.playground.lock
+        if self.playground.thinks or not lock.acquire(blocking=False):
             return await self.apart.do(self.playground.id, partial(self._look, read))
-        return self._look(read)
+        try:
+            return read(self.sandbox.state)
+        finally:
+            lock.release()
 
     def _look(self, read: Callable[[Any], T]) -> T:
         with self.playground.lock:
