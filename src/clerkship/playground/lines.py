@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from clerkship.events.event import Event
+from clerkship.kit.descriptors import Hush, raise_limit
 from clerkship.model.frozen import Frozen
 from clerkship.model.problem import PlatformError
 from clerkship.playground.apart import Apart
@@ -175,6 +176,7 @@ class Running:
 
     async def _serve(self, opened: "Future[None]") -> None:
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
+        self._loop.set_exception_handler(Hush(self.make.name))
         try:
             await asyncio.wait_for(self.line.open(HOST, self.port), START_LIMIT)
         except Exception as error:
@@ -253,6 +255,7 @@ class Lines:
                 raise LineFailed("the run is over; there is no line any more")
             found = self._running.get((kind, make.name))
             if found is None:
+                raise_limit()
                 found = Running(self._gateway, kind, make, self._ports.get(make.name, 0))
                 found.start()
                 self._running[kind, make.name] = found
