@@ -227,11 +227,13 @@ class Lines:
 
     def of(self, playground: Playground, sandbox: Sandbox) -> dict[str, tuple[Line, Told]]:
         """Every line to a sandbox, with what its agent is told; opens those that are not open."""
-        return {
+        found = {
             make.name: (running.line, running.line.told(running.seat(playground, sandbox)))
             for make in sandbox.spec.lines
             if (running := self._run(sandbox.spec.kind, make)) is not None
         }
+        sandbox.told = {name: told for name, (_, told) in found.items()}
+        return found
 
     def prepare(self, playground: Playground) -> None:
         """Open what has to call an agent before that asks for anything."""
