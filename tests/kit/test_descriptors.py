@@ -6,7 +6,6 @@ import resource
 import socket
 import subprocess
 import sys
-from contextlib import suppress
 
 import pytest
 
@@ -55,9 +54,10 @@ def test_a_loop_without_files_says_so_once_and_goes_on(caplog: pytest.LogCapture
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         reader, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", port), 10)
         assert await asyncio.wait_for(reader.read(), 10) == b""
-        for each in (*clients, writer, server):
-            with suppress(OSError):
-                each.close()
+        for client in clients:
+            client.close()
+        writer.close()
+        server.close()
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(run())

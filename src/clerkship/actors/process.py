@@ -339,5 +339,5 @@ def _end_of(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     end = text[-limit:]
-    _, *rest = end.split(maxsplit=1)
+    rest = end.split(maxsplit=1)[1:]
     return rest[0] if rest else end

@@ -224,6 +224,7 @@ class Lines:
         self._lock = threading.Lock()
         self._closed = False
         gateway.on_link, gateway.on_leave = self._linked, self._left
+        gateway.line_ports = self._open_ports
 
     def of(self, playground: Playground, sandbox: Sandbox) -> dict[str, tuple[Line, Told]]:
         """Every line to a sandbox, with what its agent is told; opens those that are not open."""
@@ -268,6 +269,10 @@ class Lines:
             running = self._run(sandbox.spec.kind, make)
             if running is not None:
                 running.tell_linked(running.seat(playground, sandbox))
+
+    def _open_ports(self) -> list[int]:
+        """Where lines listen that have told nobody yet."""
+        return [port for running in list(self._running.values()) for port in running.line.ports()]
 
     def _left(self, address: str) -> None:
         with self._lock:

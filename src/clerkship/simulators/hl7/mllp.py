@@ -4,7 +4,7 @@ import asyncio
 import shlex
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, cast
@@ -85,6 +85,11 @@ class Mllp(Line):
         """Host, port, and what to write in MSH-6."""
         port = self._own_port(post) if cast(Hl7Config, post.config).own_port else self._port
         return {"host": self._host, "port": port, "facility": post.address}
+
+    def ports(self) -> Sequence[int]:
+        """The one of all, and those of some."""
+        with self._lock:
+            return [self._port, *[own.number for own in self._own.values()]]
 
     def example(self, told: Told) -> str:
         """A message that can be pasted: Python is there wherever this is."""

@@ -82,8 +82,8 @@ def acknowledge_message(call: Call) -> Reply:
 def name_listener(call: Call) -> Reply:
     """Say where you listen for MLLP, on this machine: from then on what is in the inbox is delivered there."""
     found = wire.parse_listener(call.request.body)
+    call.link("listener", f"{found.host}:{found.port}")  # it may be refused
     call.state.name_listener(call.act)
-    call.link("listener", f"{found.host}:{found.port}")
     return Reply(204)
 
 
