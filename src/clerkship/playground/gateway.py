@@ -73,8 +73,7 @@ class Exchange:
         if self.playground is None or self.sandbox is None:
             return
         if value and self.is_ours(value):
-            reason = f"{value} is one of the simulators' own; name a port where you listen"
-            raise Refusal(400, "not_yours", reason)
+            raise Refusal(400, "not_yours", "that port is one of the simulators' own; name one where you listen")
         self.sandbox.links[name] = value  # nothing, where it can be reached no more, whatever its config says
         if self.on_link is not None:
             self.on_link(self.playground, self.sandbox)

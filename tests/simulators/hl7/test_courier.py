@@ -282,6 +282,7 @@ def test_our_own_ports_are_no_place_for_an_agent_to_listen(feed: Feed) -> None:
     for port in (int(lab.told["port"]), int(own.told["port"]), door):
         with pytest.raises(Refused, match="simulators' own"):
             lab.handle.listen("127.0.0.1", port)
+        assert str(port) not in lab.playground.log.data().decode()
     assert set(lab.kinds()) == {"sandbox.refused"}
     assert feed.line.couriers == {}
     own_port = int(own.told["port"])
