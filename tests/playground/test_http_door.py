@@ -275,6 +275,16 @@ def test_a_header_said_twice_is_one_list(hall: Hall) -> None:
     assert HEARD[0].headers["if-match"] == 'W/"3"'
 
 
+def test_what_only_a_line_says_is_not_let_through_from_an_agent_by_either_door(hall: Hall) -> None:
+    hall.talk(hall.head("/x", "X-Clerkship-Over: mllp", "x-clerkship-size: 1", "X-Mine: 1", "Connection: close"))
+    hall.echo.request("GET", "/x", headers={"X-Clerkship-Over": "mllp", "x-mine": "1"})
+    hall.echo.send_as_is(Request("GET", "/x", headers={"x-clerkship-size": "1", "x-mine": "1"}))
+    assert len(HEARD) == 3
+    for request in HEARD:
+        assert request.headers["x-mine"] == "1"
+        assert not [name for name in request.headers if "clerkship" in name.lower()]
+
+
 def test_queries_are_the_same_if_all_of_them_is() -> None:
     one, other = Query((("a", "1"), ("a", "2"))), Query((("a", "0"), ("a", "2")))
     assert one != other

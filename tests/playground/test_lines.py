@@ -286,12 +286,13 @@ def test_a_simulator_that_breaks_is_refused_and_breaks_the_run_not_the_line(hous
     assert ask(house.told(other))[0] == 200
 
 
-def test_what_waits_in_one_playground_holds_up_no_other(house: House) -> None:
+@pytest.mark.parametrize("thinks", [True, False])
+def test_what_waits_in_one_playground_holds_up_no_other(house: House, thinks: bool) -> None:
     slow, quick = house.play(), house.play()
     slow.environment = slow.environment.model_copy(update={"time": "paced"})
-    slow.thinks = True
+    slow.thinks = thinks
     told, others = house.told(slow), house.told(quick)
-    slow.lock.acquire()  # somebody thinks
+    slow.lock.acquire()  # somebody thinks, or is at work
     try:
         waiting = threading.Thread(target=ask, args=(told,))
         waiting.start()

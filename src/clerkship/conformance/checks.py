@@ -20,7 +20,7 @@ from clerkship.faults.expired import Expired
 from clerkship.faults.latency import Latency
 from clerkship.faults.truncated import Truncated
 from clerkship.playground.playground import replay
-from clerkship.sandbox.exchange import Refusal, Reply, Request
+from clerkship.sandbox.exchange import Refusal, Reply, Request, from_agent
 from clerkship.sandbox.route import find_route
 from clerkship.sandbox.tools import Tool, table, tools_of
 from clerkship.simulators.spec import Spec
@@ -59,7 +59,7 @@ def both_doors_lead_to_the_same_log(spec: Spec) -> None:
     """HTTP and in-process differ in nothing, replies included, where they are said to be at the same address."""
     with Rig(spec) as inside, Rig(spec) as outside:
         for request in spec.exercise:
-            near, far = inside.send(request, base=outside.url()), outside.send_http(request)
+            near, far = inside.send(from_agent(request), base=outside.url()), outside.send_http(request)
             _must(
                 (near.status, near.body) == (far.status, far.body),
                 f"{request.method} {request.path}: in process {near.status}, over HTTP {far.status}",
@@ -74,7 +74,7 @@ def faults_strike_both_doors_alike(spec: Spec) -> None:
             for rig in (inside, outside):
                 rig.playground.inject(fault)
             for request in spec.exercise:
-                near, far = inside.send(request, base=outside.url()), outside.send_http(request)
+                near, far = inside.send(from_agent(request), base=outside.url()), outside.send_http(request)
                 _must(
                     (near.status, near.body) == (far.status, far.body),
                     f"{fault.name} on {request.method} {request.path}: in process {near.status}, HTTP {far.status}",

@@ -61,6 +61,17 @@ class Deframer:
         """Whether a frame has begun and not ended."""
         return self._inside
 
+    @property
+    def held(self) -> int:
+        """Bytes that are kept of it so far."""
+        return len(self._held)
+
+    def let_go(self) -> None:
+        """Keep no more of it than its head: there is no room for it."""
+        if len(self._held) > KEPT:
+            self._large = True
+            self._held = self._held[:KEPT]
+
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that these bytes complete. A frame ends at FS; the carriage return after it may be missing."""
         if not self._inside and len(data) <= self.limit and data[:1] == START and _is_whole(data):

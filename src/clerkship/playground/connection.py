@@ -14,7 +14,7 @@ import httptools
 from clerkship.playground.apart import Apart
 from clerkship.playground.gateway import BODY_LIMIT, Exchange, SimulatorBroken
 from clerkship.playground.http_wire import body_of, parse_exchange, parse_place, render_head
-from clerkship.sandbox.exchange import STRAIGHT, Refusal, Reply
+from clerkship.sandbox.exchange import INWARD, STRAIGHT, Refusal, Reply
 
 URL_LIMIT = 1_000_000
 """Ten thousand values to search for fit, with forty bytes each to spare."""
@@ -164,6 +164,8 @@ class Connection(asyncio.Protocol):
         if not self._in_head:
             return
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        if key.startswith(INWARD):
+            return
         before = self._headers.get(key)
         self._headers[key] = text if before is None else f"{before}, {text}"
 

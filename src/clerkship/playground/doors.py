@@ -9,7 +9,7 @@ from clerkship.playground.gateway import Exchange, Gateway
 from clerkship.playground.lines import Lines
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.door import Dropped, Sandboxes
-from clerkship.sandbox.exchange import STRAIGHT, Reply, Request
+from clerkship.sandbox.exchange import STRAIGHT, Reply, Request, from_agent
 from clerkship.sandbox.line import Told
 from clerkship.sandbox.route import Route
 
@@ -61,9 +61,8 @@ class InProcessDoor:
 
     def send(self, request: Request) -> Reply:
         """Ask, and be answered. What takes wall time over HTTP moves a paced clock on here."""
-        reply = self._gateway.handle(
-            Exchange(self._gateway.admit(self._playground), self._sandbox, request, self.token, base=self._base)
-        )
+        playground, asked = self._gateway.admit(self._playground), from_agent(request)
+        reply = self._gateway.handle(Exchange(playground, self._sandbox, asked, self.token, base=self._base))
         if reply.way is not STRAIGHT:
             self._playground.advance(timedelta(seconds=reply.way.delay + reply.way.over))
         if reply.lost:

@@ -5,7 +5,7 @@ that close an exchange look at every one.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
@@ -24,6 +24,8 @@ BODY_LIMIT = 20_000_000
 MOST_EVENTS = 50_000
 MOST_BYTES = 500_000_000
 """What one trial may leave in its log: a runaway agent must not take the machine with it."""
+MUCH = 32_768
+"""Bytes of a body that may take longer than a loop should stand still: it is answered in a thread of its own."""
 MOST_REMEMBERED = 4096
 """Playgrounds that are over: later ones push the earliest out, and then nobody knows what was spoken there."""
 CLOCK = "clock"
@@ -58,6 +60,8 @@ class Exchange:
     """Where the sandbox is, as whoever asks has it: what absolute links begin with."""
     on_link: Callable[[Playground, Sandbox], None] | None = None
     """Told when an agent says where it can be reached."""
+    is_ours: Callable[[str], bool] = lambda _: False
+    """Whether it is we who listen at a host and port: a sandbox does not call itself, or another."""
 
     @property
     def operation(self) -> str:
@@ -68,10 +72,9 @@ class Exchange:
         """Keep where its agent can be reached, and tell whoever would call there."""
         if self.playground is None or self.sandbox is None:
             return
-        if value:
-            self.sandbox.links[name] = value
-        else:
-            self.sandbox.links.pop(name, None)
+        if value and self.is_ours(value):
+            raise Refusal(400, "not_yours", "that port is one of the simulators' own; name one where you listen")
+        self.sandbox.links[name] = value  # nothing, where it can be reached no more, whatever its config says
         if self.on_link is not None:
             self.on_link(self.playground, self.sandbox)
 
@@ -100,6 +103,8 @@ class Gateway:
         """Told when an agent has said where it can be reached."""
         self.on_leave: Callable[[str], None] | None = None
         """Told the address of each sandbox that had one, when its run is over."""
+        self.line_ports: Callable[[], Iterable[int]] = tuple
+        """Where lines listen."""
         self.handlers: tuple[Handler, ...] = (self.identify, authenticate, find_route_of, inject_faults, route)
         self.closing: tuple[Handler, ...] = (record_refusal, repeat, spoil_reply, record_touch)
 
@@ -125,6 +130,14 @@ class Gateway:
     def at(self, address: str) -> tuple[Playground, Sandbox] | None:
         """Who has this name, if their run goes on."""
         return self._addresses.get(address.upper())
+
+    def is_ours(self, place: str) -> bool:
+        """Whether somebody was told that one of our doors or lines is at this port, or one is there untold."""
+        port = place.rpartition(":")[2]
+        doors = {playground.address.rpartition(":")[2] for playground in list(self.playgrounds.values())}
+        boxes = [sandbox for _, sandbox in list(self._addresses.values())]
+        lines = {str(told.get("port")) for box in boxes for told in box.told.values()}
+        return port in doors | lines | {str(number) for number in self.line_ports()}
 
     def dismiss(self, playground: Playground) -> None:
         """Let none in any more; who still comes is told so in the words of the protocol they speak."""
@@ -153,9 +166,10 @@ class Gateway:
             hear(exchange.sandbox_name, exchange.request)
 
     def takes_time(self, exchange: Exchange) -> bool:
-        """Whether somebody may have to think before it is answered, or is thinking while all else has to wait."""
+        """Whether somebody may have to think before it is answered, or is thinking while all else has to wait; or
+        whether there is so much to read that others should not wait for it."""
         playground = self.playgrounds.get(exchange.playground_id)
-        return playground is not None and playground.thinks
+        return playground is not None and (playground.thinks or len(exchange.request.body) > MUCH)
 
     def handle(self, exchange: Exchange) -> Reply:
         """One request, through the whole list."""
@@ -210,7 +224,7 @@ class Gateway:
     def identify(self, exchange: Exchange) -> None:
         """Which run, and which of its sandboxes."""
         exchange.playground = self.playgrounds[exchange.playground_id]
-        exchange.on_link = self.on_link
+        exchange.on_link, exchange.is_ours = self.on_link, self.is_ours
         if exchange.sandbox_name != CLOCK:
             exchange.sandbox = exchange.playground.sandboxes.get(exchange.sandbox_name)
             if exchange.sandbox is None:
@@ -292,8 +306,9 @@ def route(exchange: Exchange) -> None:
     assert sandbox is not None
     assert exchange.route is not None
     act = playground.act(sandbox.name, "agent", exchange.cause)
+    room = MOST_EVENTS - len(playground.log.events)
     call = Call(
-        exchange.request, exchange.params, sandbox.state, act, exchange.base, sandbox.address, exchange.keep_link
+        exchange.request, exchange.params, sandbox.state, act, exchange.base, sandbox.address, exchange.keep_link, room
     )
     exchange.reply = exchange.route.handler(call)
 

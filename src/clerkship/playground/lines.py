@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from clerkship.events.event import Event
+from clerkship.kit.descriptors import Hush, raise_limit
 from clerkship.model.frozen import Frozen
 from clerkship.model.problem import PlatformError
 from clerkship.playground.apart import Apart
@@ -74,13 +75,17 @@ class Seat:
     def ask(self, request: Request) -> Reply | Awaitable[Reply]:
         """The same; the reply, where it is there at once."""
         exchange = Exchange(self.playground.id, self.sandbox.name, request, self.sandbox.token)
-        if self.gateway.takes_time(exchange):
+        lock = self.playground.lock
+        if self.gateway.takes_time(exchange) or not lock.acquire(blocking=False):  # or all others would wait for it too
             return self._in_time(exchange)
-        reply = self._handle(exchange)
+        try:
+            reply = self._handle(exchange)
+        finally:
+            lock.release()
         return reply if reply.way is STRAIGHT or not reply.way.delay else _late(reply)
 
     async def _in_time(self, exchange: Exchange) -> Reply:
-        """Somebody has to think first."""
+        """Somebody has to think first, or is at work there."""
         return await _late(await self.apart.do(self.playground.id, partial(self._handle, exchange)))
 
     def _handle(self, exchange: Exchange) -> Reply:
@@ -92,9 +97,13 @@ class Seat:
 
     async def look(self, read: Callable[[Any], T]) -> T:
         """Read its state."""
-        if self.playground.thinks:  # whoever does, holds the lock meanwhile
+        lock = self.playground.lock
+        if self.playground.thinks or not lock.acquire(blocking=False):
             return await self.apart.do(self.playground.id, partial(self._look, read))
-        return self._look(read)
+        try:
+            return read(self.sandbox.state)
+        finally:
+            lock.release()
 
     def _look(self, read: Callable[[Any], T]) -> T:
         with self.playground.lock:
@@ -167,6 +176,7 @@ class Running:
 
     async def _serve(self, opened: "Future[None]") -> None:
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
+        self._loop.set_exception_handler(Hush(self.make.name))
         try:
             await asyncio.wait_for(self.line.open(HOST, self.port), START_LIMIT)
         except Exception as error:
@@ -214,14 +224,17 @@ class Lines:
         self._lock = threading.Lock()
         self._closed = False
         gateway.on_link, gateway.on_leave = self._linked, self._left
+        gateway.line_ports = self._open_ports
 
     def of(self, playground: Playground, sandbox: Sandbox) -> dict[str, tuple[Line, Told]]:
         """Every line to a sandbox, with what its agent is told; opens those that are not open."""
-        return {
+        found = {
             make.name: (running.line, running.line.told(running.seat(playground, sandbox)))
             for make in sandbox.spec.lines
             if (running := self._run(sandbox.spec.kind, make)) is not None
         }
+        sandbox.told = {name: told for name, (_, told) in found.items()}
+        return found
 
     def prepare(self, playground: Playground) -> None:
         """Open what has to call an agent before that asks for anything."""
@@ -245,6 +258,7 @@ class Lines:
                 raise LineFailed("the run is over; there is no line any more")
             found = self._running.get((kind, make.name))
             if found is None:
+                raise_limit()
                 found = Running(self._gateway, kind, make, self._ports.get(make.name, 0))
                 found.start()
                 self._running[kind, make.name] = found
@@ -255,6 +269,10 @@ class Lines:
             running = self._run(sandbox.spec.kind, make)
             if running is not None:
                 running.tell_linked(running.seat(playground, sandbox))
+
+    def _open_ports(self) -> list[int]:
+        """Where lines listen that have told nobody yet."""
+        return [port for running in list(self._running.values()) for port in running.line.ports()]
 
     def _left(self, address: str) -> None:
         with self._lock:

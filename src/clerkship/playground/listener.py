@@ -6,6 +6,7 @@ import socket
 import threading
 from dataclasses import dataclass, field
 
+from clerkship.kit.descriptors import Hush, raise_limit
 from clerkship.kit.wall import monotonic
 from clerkship.model.problem import PlatformError
 from clerkship.playground.apart import Apart
@@ -49,6 +50,7 @@ class Listener:
             return self._url
 
     def _open(self) -> None:
+        raise_limit()
         listening = _bind(self._port)
         # asyncio does not set it on connections of a socket it did not make; without it each reply waits 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -95,6 +97,7 @@ class _Serving:
     async def serve(self) -> None:
         """Until somebody says stop."""
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
+        self._loop.set_exception_handler(Hush("http"))
         server = await self._loop.create_server(
             lambda: Connection(self.gateway, self.apart, self.connections, monotonic), sock=self.listening
         )

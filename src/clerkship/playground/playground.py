@@ -32,8 +32,10 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import Ending
 from clerkship.playground.overlay import Overlay
+from clerkship.playground.redaction import hide, ports_of, secrets_of
 from clerkship.playground.rehearsal import AGENT, Rehearsal
 from clerkship.sandbox.exchange import Refusal
+from clerkship.sandbox.line import Told
 from clerkship.sandbox.state import Act, Conversation, State
 from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
@@ -60,7 +62,7 @@ class Room:
 class Sandbox:
     """One running simulator."""
 
-    __slots__ = ("_links", "_room", "_token", "address", "name", "spec", "state")
+    __slots__ = ("_links", "_room", "_token", "address", "name", "spec", "state", "told")
 
     def __init__(self, name: str, room: Room) -> None:
         self.name = name
@@ -71,6 +73,8 @@ class Sandbox:
         self._links: dict[str, str] | None = None
         self.address = ""
         """Its name on every line, once anybody has asked."""
+        self.told: Mapping[str, Told] = {}
+        """What its agent was told of each line: all of it opens something."""
 
     @property
     def links(self) -> dict[str, str]:
@@ -521,13 +525,15 @@ class Playground:
 
     def redacted(self, text: str) -> str:
         """An agent's words without what opens this playground, or differs between machines: neither is for the log."""
+        hidden = {self.id: "[playground]", self.address: "[address]"}
+        ports: dict[int, str] = {}
         for name, sandbox in self.sandboxes.items():
-            if sandbox.opened:
-                text = text.replace(sandbox.token, f"[token of {name}]")
-            if sandbox.address:
-                text = text.replace(sandbox.address, f"[address of {name}]")
-        text = text.replace(self.id, "[playground]") if self.id else text
-        return text.replace(self.address, "[address]") if self.address else text
+            hidden |= secrets_of(name, sandbox.told)
+            ports |= ports_of(name, sandbox.told)
+            hidden[sandbox.address] = f"[address of {name}]"
+            hidden[sandbox.token if sandbox.opened else ""] = f"[token of {name}]"
+        hidden.pop("", None)
+        return hide(text, hidden, ports)
 
     def advance(self, by: timedelta) -> None:
         """Let simulated time pass."""

@@ -1,12 +1,14 @@
 """A request and its reply, whichever door they come through."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
 JSON = "application/json"
+INWARD = "x-clerkship-"
+"""How headers begin that a line says to a simulator; from an agent they are not let through."""
 
 
 class Query(Mapping[str, str]):
@@ -66,6 +68,14 @@ class Request:
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The query in order, with names that are said more than once."""
         return self.query.pairs if isinstance(self.query, Query) else tuple(self.query.items())
+
+
+def from_agent(request: Request) -> Request:
+    """The request as it may come from an agent: without what only a line says."""
+    if not any(name.lower().startswith(INWARD) for name in request.headers):
+        return request
+    kept = {name: value for name, value in request.headers.items() if not name.lower().startswith(INWARD)}
+    return replace(request, headers=kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ the log, the faults and the limits are the same whichever way an agent takes.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from clerkship.model.frozen import Frozen
@@ -99,6 +99,10 @@ class Line(ABC):
     @abstractmethod
     def example(self, told: Told) -> str:
         """A command to try it with."""
+
+    def ports(self) -> Sequence[int]:
+        """Where it listens, told or not; from any thread."""
+        return ()
 
     async def linked(self, post: Post) -> None:  # noqa: B027  (most lines never call anybody)
         """Its agent has said, through one of its routes, where it can be reached; see `post.links`."""

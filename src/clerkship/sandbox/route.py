@@ -1,6 +1,7 @@
 """Routes: which request is which operation of a simulator."""
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -35,6 +36,8 @@ class Call:
     sends, it must not get into the log."""
     link: Callable[[str, str], None] = _unlinked
     """Keep where the agent says it can be reached (a name, and `host:port` or nothing), outside the log."""
+    room: int = sys.maxsize
+    """Events that the run's log has room for: one request may be much to do."""
 
 
 Body = type[BaseModel] | Literal["text", "bytes"]

@@ -17,7 +17,7 @@ from clerkship.sandbox.line import Board
 from clerkship.simulators import hl7
 from clerkship.simulators.hl7.handle import Hl7
 from clerkship.simulators.hl7.mllp import Mllp
-from clerkship.simulators.hl7.mllp_connection import Limits
+from clerkship.simulators.hl7.mllp_guests import Limits
 
 START, END = b"\x0b", b"\x1c\r"
 BODIES = {

@@ -10,13 +10,14 @@ from contextlib import suppress
 import hl7
 import pytest
 from hl7.mllp import HL7StreamReader, HL7StreamWriter, start_hl7_server
+from pydantic import ValidationError
 
 from clerkship.faults.drop import Drop
 from clerkship.faults.error import Error
 from clerkship.hl7.message import Message, parse
 from clerkship.sandbox.door import Refused
 from clerkship.simulators.hl7 import courier as module
-from clerkship.simulators.hl7.courier import is_here
+from clerkship.simulators.hl7.config import Hl7Config, is_here
 from tests.simulators.hl7.feed import END, START, Feed, Lab, until
 
 QUICK = {"resend": "50ms", "attempts": 3}
@@ -255,9 +256,63 @@ def test_a_sandbox_calls_this_machine_and_no_other(feed: Feed, host: str) -> Non
     with pytest.raises(Refused):
         lab.handle.listen(host, 6661)
     assert not is_here(host)
+    with pytest.raises(ValidationError, match="on this machine"):
+        Hl7Config(listener=f"{host}:6661")
     assert is_here("127.0.0.1")
     assert is_here("[::1]")
     assert is_here("localhost")
+
+
+def test_who_listens_no_more_is_not_called_where_the_config_has_them(feed: Feed, listen: Listen) -> None:
+    agent = listen()
+    lab = feed.lab(listener=f"127.0.0.1:{agent.port}", **QUICK)
+    lab.arrive("C1")
+    until(lambda: acks(lab) == [("1", "AA")])
+    lab.handle.listen_no_more()
+    lab.arrive("C2")
+    until(lambda: feed.line.couriers[lab.facility]._writer is None)
+    assert agent.heard == ["C1"]
+    lab.handle.listen("127.0.0.1", agent.port)
+    until(lambda: agent.heard == ["C1", "C2"])
+
+
+def test_our_own_ports_are_no_place_for_an_agent_to_listen(feed: Feed) -> None:
+    lab, own = feed.lab(), feed.lab(own_port=True)
+    door = int(lab.handle.url.split(":")[2].split("/")[0])
+    for port in (int(lab.told["port"]), int(own.told["port"]), door):
+        with pytest.raises(Refused, match="simulators' own"):
+            lab.handle.listen("127.0.0.1", port)
+        assert str(port) not in lab.playground.log.data().decode()
+    assert set(lab.kinds()) == {"sandbox.refused"}
+    assert feed.line.couriers == {}
+    own_port = int(own.told["port"])
+    own.end()  # and then it is anybody's
+    until(lambda: own_port not in feed.line.ports())
+    lab.handle.listen("127.0.0.1", own_port)
+
+
+def test_an_agent_that_sends_and_never_reads_is_not_read_from(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TAKE_LIMIT", 1.0)
+    lab = feed.lab()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        lab.handle.listen("127.0.0.1", server.getsockname()[1])
+        lab.arrive("C1")
+        connection, _ = server.accept()
+        with connection:
+            sent = parse(connection.recv(65536).strip(START + END))
+            connection.sendall(START + ack_of(sent, "AA") + END)
+            until(lambda: acks(lab) == [("1", "AA")])
+            writer = feed.line.couriers[lab.facility]._writer
+            assert writer is not None
+            flood = START + rf"MSH|^~\&|{'A' * 200_000}|B|C|D|20260302||XXX^Y|1|P|2.5.1".encode() + END
+            connection.settimeout(10)
+            most = 0
+            with suppress(OSError):
+                for _ in range(200):
+                    connection.sendall(flood)
+                    most = max(most, writer.transport.get_write_buffer_size())
+            assert most < 1_000_000
+            until(writer.is_closing)
 
 
 def test_with_the_run_its_courier_ends(feed: Feed, listen: Listen) -> None:
@@ -270,7 +325,9 @@ def test_with_the_run_its_courier_ends(feed: Feed, listen: Listen) -> None:
         lab.end()
         agent.close()
     until(lambda: feed.line.couriers == {})
-    until(lambda: threading.active_count() <= before + 1)
+    pooled = [each for each in threading.enumerate() if each.name.startswith("clerkship-apart")]
+    assert len(pooled) < 10  # kept for whoever comes next, not one for each
+    until(lambda: threading.active_count() - len(pooled) <= before + 1)
 
 
 def test_the_server_of_the_hl7_library_is_served(feed: Feed) -> None:

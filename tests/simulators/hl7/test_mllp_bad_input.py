@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.simulators.hl7.mllp_connection import MOST_NOISE, Limits
+from clerkship.simulators.hl7.mllp_connection import MOST_NOISE
+from clerkship.simulators.hl7.mllp_guests import Limits
 from tests.simulators.hl7.feed import END, START, Feed, Lab, Wire, framed, message, said, until
 
 PIECE = b"A" * 1_000_000
@@ -232,19 +233,109 @@ def test_who_says_nothing_for_long_is_let_go(strict: Feed) -> None:
         assert 0.5 < time.monotonic() - began < 3
 
 
-def test_one_connection_too_many_is_told_so(strict: Feed) -> None:
-    lab = strict.lab()
+def test_where_all_places_are_taken_who_was_silent_for_longest_goes() -> None:
+    feed = Feed(Limits(connections=20))
+    greedy, other = feed.lab(), feed.lab()
     with ExitStack() as stack:
-        wires = [stack.enter_context(lab.connect()) for _ in range(20)]
+        first = stack.enter_context(other.connect())
+        assert said(first.ask(message(other.facility)))[0] == "AA"
+        silent = [stack.enter_context(greedy.connect()) for _ in range(19)]
+        until(lambda: len(feed.line.guests) == 20)
+        extra = stack.enter_context(other.connect())
+        assert said(extra.ask(message(other.facility, control_id="2"))) == ("AA", "2")
+        assert silent[0].frame() is None
+        for number, wire in enumerate(silent[1:]):
+            assert said(wire.ask(message(greedy.facility, control_id=str(number))))[0] == "AA"
+        third = stack.enter_context(other.connect())  # now it is the ones of whom there are most
+        assert said(third.ask(message(other.facility, control_id="3"))) == ("AA", "3")
+        assert silent[1].frame() is None
+        assert said(first.ask(message(other.facility, control_id="4"))) == ("AA", "4")
+    until(lambda: len(feed.line.guests) == 0)
+    feed.close()
+
+
+def test_one_connection_too_many_is_told_so_where_nobody_can_go() -> None:
+    feed = Feed(Limits(connections=5))
+    lab = feed.lab(time="paced")
+    with ExitStack() as stack:
+        lab.playground.lock.acquire()
+        wires = [stack.enter_context(lab.connect()) for _ in range(5)]
+        for number, wire in enumerate(wires):
+            wire.send(framed(message(lab.facility, control_id=str(number))))
+        until(lambda: len(feed.line.guests._owner) == 5)
+        extra = stack.enter_context(lab.connect())
+        assert "5 connections" in (extra.answer().value("ERR.8") or "")
+        assert extra.frame() is None
+        lab.playground.lock.release()
+        assert [said(wire.answer())[0] for wire in wires] == ["AA"] * 5
+    feed.close()
+
+
+def test_one_sandbox_has_so_many_connections_and_no_more() -> None:
+    feed = Feed(Limits(of_one=3))
+    lab, other = feed.lab(), feed.lab()
+    with ExitStack() as stack:
+        wires = [stack.enter_context(lab.connect()) for _ in range(4)]
         for number, wire in enumerate(wires):
             assert said(wire.ask(message(lab.facility, control_id=str(number))))[0] == "AA"
+        assert wires[0].frame() is None
+        lab.playground.lock.acquire()
+        for wire in wires[1:]:
+            wire.send(framed(message(lab.facility, control_id="x")))
+        until(lambda: not any(guest.idle for guest in feed.line.guests._owner))
         extra = stack.enter_context(lab.connect())
-        extra.send(framed(message(lab.facility, control_id="extra")))
-        assert "20 connections" in (extra.answer().value("ERR.8") or "")
-        assert extra.frame() is None
-        assert said(wires[0].ask(message(lab.facility, control_id="0")))[0] == "AA"
-    until(lambda: not strict.line.connections[""])
-    still_serves(lab)
+        ack = extra.ask(message(lab.facility, control_id="y"))
+        assert (said(ack), "3 connections" in (ack.value("ERR.8") or "")) == (("AR", "y"), True)
+        still_serves(other)
+        lab.playground.lock.release()
+    feed.close()
+
+
+def test_who_does_not_begin_while_places_are_few_is_let_go() -> None:
+    feed = Feed(Limits(first=0.2, connections=10))
+    lab = feed.lab()
+    with ExitStack() as stack:
+        few = [stack.enter_context(lab.connect()) for _ in range(5)]
+        until(lambda: len(feed.line.guests) == 5)
+        time.sleep(0.3)  # longer than they may take, were there more of them
+        assert len(feed.line.guests) == 5
+        more = [stack.enter_context(lab.connect()) for _ in range(2)]
+        speaker = stack.enter_context(lab.connect())
+        assert said(speaker.ask(message(lab.facility))) == ("AA", "1")
+        assert few[0].frame() is None
+        until(lambda: len(feed.line.guests) <= 5)
+        assert said(speaker.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
+        assert more
+    feed.close()
+
+
+def test_what_is_held_of_messages_has_an_end() -> None:
+    feed = Feed(Limits(held=30_000_000, held_of_one=20_000_000))
+    greedy, other = feed.lab(), feed.lab()
+    half = START + message(greedy.facility) + b"ZZZ|" + b"x" * 4_900_000
+    still_serves(other)
+    before = memory()
+    with ExitStack() as stack:
+        wires = [stack.enter_context(greedy.connect()) for _ in range(30)]
+        for wire in wires:
+            wire.send(half)
+        until(lambda: feed.line.guests.held > 15_000_000)
+        assert memory() - before < 70_000_000  # and not 150
+        whole = message(other.facility) + b"ZZZ|" + b"x" * 4_900_000 + b"\r"
+        assert said(other.ask(whole)) == ("AA", "1")  # it is not the others' share
+        for wire in wires:
+            wire.send(b"\r" + END)
+        codes = [wire.answer() for wire in wires]
+    assert {said(ack)[0] for ack in codes} == {"AA", "AR"}
+    refused = next(ack for ack in codes if said(ack)[0] == "AR")
+    assert "send it again later" in (refused.value("ERR.8") or "")
+    until(lambda: feed.line.guests.held == 0)
+    assert said(greedy.ask(message(greedy.facility, control_id="after") + b"ZZZ|" + b"x" * 4_900_000)) == (
+        "AA",
+        "after",
+    )
+    until(lambda: not feed.line.guests._held and not feed.line.guests._holding)
+    feed.close()
 
 
 def test_five_hundred_connections_at_once_each_get_their_answer(feed: Feed) -> None:
@@ -297,6 +388,25 @@ def test_others_are_served_while_one_playground_is_flooded(feed: Feed) -> None:
         thread.join(10)
     assert slowest < 1.0
     assert len(other.kinds()) == 50
+
+
+@pytest.mark.parametrize("segments", [19_000, 1_200_000])
+def test_others_are_served_while_one_long_message_is_weighed(feed: Feed, segments: int) -> None:
+    heavy, other = feed.lab(), feed.lab()
+    still_serves(other)
+    with heavy.connect() as long, other.connect() as wire:
+        long.send(framed(message(heavy.facility) + b"ZZZ\r" * segments))
+        slowest, number = 0.0, 0
+        until(lambda: bool(feed.line.connections[""]))
+        while not heavy.kinds():
+            began = time.monotonic()
+            number += 1
+            assert said(wire.ask(message(other.facility, control_id=str(number))))[0] == "AA"
+            slowest = max(slowest, time.monotonic() - began)
+        ack = long.answer()
+    assert slowest < 0.5
+    assert ack.value("MSA.1") == ("AA" if segments < 20_000 else "AR")
+    assert ack.value("MSA.1") == "AA" or "100000 lines" in (ack.value("ERR.8") or "")
 
 
 def test_garbage_on_many_connections_at_once_leaves_the_line_as_it_was(feed: Feed) -> None:

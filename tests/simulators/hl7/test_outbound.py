@@ -8,6 +8,8 @@ import pytest
 from clerkship.hl7.ack import read_ack
 from clerkship.hl7.message import parse
 from clerkship.hl7.stream import split
+from clerkship.playground import gateway
+from clerkship.sandbox.exchange import Request
 from tests.simulators.hl7.interface import Interface, admission, head, results
 
 
@@ -295,3 +297,59 @@ def test_a_charset_is_what_the_request_says_else_what_the_message_says() -> None
     handle = engine.handle()
     assert "Köln" in handle.send(latin.replace("|A1|", "|A2|"))
     assert "Müller" in handle.take("1")
+
+
+@pytest.mark.parametrize("path", ["/hl7/outbound", "/hl7/inbox/1/ack"])
+@pytest.mark.parametrize(
+    "charset",
+    ["punycode", "undefined", "utf-7", "unicode_escape", "idna", "rot13", "base64", "utf-8-sig", "x", "ütf-8"],
+)
+def test_a_charset_that_is_no_text_is_refused_in_words(path: str, charset: str) -> None:
+    engine = Interface()
+    engine.arrive(message=results("IN-1"))
+    media = {"content-type": f"application/hl7-v2; charset={charset}"}
+    body = admission("A1").encode() + b"\\ud800 +2AA- \xff"
+    reply = engine.rig.send(Request("POST", path, {}, media, body))
+    assert (reply.status, orjson.loads(reply.body)["error"]["code"]) == (415, "unsupported_charset")
+    assert engine.rig.playground.broken is None
+
+
+@pytest.mark.parametrize(
+    "charset",
+    ["utf-8", "UTF8", "us-ascii", "iso-8859-15", "ISO_8859-1", "windows-1252", "gb18030", "euc-kr", "shift_jis"],
+)
+@pytest.mark.parametrize("tail", [b"", b"ZZZ|\xff\xfe\x80\xed\xa0\x80\r"])
+def test_a_charset_that_is_text_is_read_and_what_does_not_fit_it_breaks_nothing(charset: str, tail: bytes) -> None:
+    engine = Interface()
+    media = {"content-type": f'application/hl7-v2; charset="{charset}"'}
+    reply = engine.post(admission("A1").encode("ascii") + tail, media)
+    assert (reply.status, read_ack(parse(reply.body)).code) == (200, "AA")
+    engine.state.sent[0].text.encode()
+
+
+def test_a_batch_of_too_many_is_refused_before_any_of_it_is_done() -> None:
+    engine = Interface()
+    batch = head("B1", "ADT").replace("MSH", "BHS") + "\r" + "".join(admission(f"A{n}") for n in range(1001))
+    reply = engine.post(batch)
+    error = orjson.loads(reply.body)["error"]
+    assert (reply.status, error["code"]) == (413, "too_many_messages")
+    assert "1000 messages" in error["message"]
+    assert engine.kinds == ["sandbox.refused"]
+
+
+def test_a_batch_does_not_go_beyond_what_the_log_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway, "MOST_EVENTS", 100)
+    engine = Interface()
+    batch = "".join(admission(f"A{n}") for n in range(21))
+    assert engine.post(batch).status == 200
+    reply = engine.post(batch.replace("|A", "|B"))
+    assert (reply.status, engine.kinds[21:]) == (429, ["sandbox.refused"])
+
+
+@pytest.mark.parametrize("count", [20_001, 300_000])
+def test_a_message_of_too_many_segments_is_refused_before_it_is_read(count: int) -> None:
+    engine = Interface()
+    reply = engine.post(admission("A1") + "ZZZ\r" * count)
+    assert (reply.status, orjson.loads(reply.body)["error"]["code"]) == (413, "too_many_segments")
+    assert engine.kinds == ["sandbox.refused"]
+    assert engine.send(admission("A1") + "ZZZ\r" * 19_000).code == "AA"

@@ -1,5 +1,6 @@
 """What an interface engine can be told."""
 
+import ipaddress
 from datetime import timedelta
 from typing import Annotated
 
@@ -13,10 +14,21 @@ from clerkship.model.frozen import Flag, Frozen, Whole
 LARGEST_PORT = 65535
 
 
+def is_here(host: str) -> bool:
+    """Whether it is this machine: a sandbox calls nobody else."""
+    bare = host.strip("[]")
+    try:
+        return bare == "localhost" or ipaddress.ip_address(bare).is_loopback
+    except ValueError:
+        return False
+
+
 def _address(text: str | None) -> str | None:
     host, _, port = (text or "").rpartition(":")
     if text is not None and (not host or not port.isdecimal() or not 0 < int(port) <= LARGEST_PORT):
         raise ValueError(f"expected host and port, such as 127.0.0.1:6661, not {text[:60]!r}")
+    if text is not None and not is_here(host):
+        raise ValueError(f"a listener is on this machine: 127.0.0.1, [::1] or localhost, not {host[:60]}")
     return text
 
 
@@ -35,7 +47,10 @@ class Hl7Config(Frozen):
         Field(description="what a message is held against: all of the standard, or no more than daily feeds keep to"),
     ] = "strict"
     max_message: Annotated[Whole, Field(ge=1000, le=20_000_000, description="bytes in one message")] = 5_000_000
-    own_port: Annotated[Flag, Field(description="whether MLLP has a port for this sandbox alone")] = False
+    own_port: Annotated[
+        Flag,
+        Field(description="whether MLLP has a port for this sandbox alone: any program here may send to it"),
+    ] = False
     listener: Annotated[
         str | None,
         AfterValidator(_address),

@@ -1,7 +1,6 @@
 """The courier: carries what is in a sandbox's inbox to where its agent listens, one message after the other."""
 
 import asyncio
-import ipaddress
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import cast
@@ -11,7 +10,7 @@ from clerkship.hl7.framing import Deframer
 from clerkship.hl7.message import MEDIA, BadMessage, Message, parse
 from clerkship.sandbox.exchange import Reply, Request
 from clerkship.sandbox.line import Post
-from clerkship.simulators.hl7.config import Hl7Config
+from clerkship.simulators.hl7.config import Hl7Config, is_here
 from clerkship.simulators.hl7.mllp_connection import OUTBOUND, answer_of, carry
 from clerkship.simulators.hl7.nak import read_head
 
@@ -22,6 +21,8 @@ ER7 = {**OVER, "content-type": MEDIA}
 CONNECT_LIMIT = 5.0
 ACK_LIMIT = 60.0
 """Wall seconds that an agent has to acknowledge: it may ask a model what to make of it."""
+TAKE_LIMIT = 20.0
+"""Wall seconds that an agent has to take what it is sent."""
 LARGEST_ACK = 1_000_000
 
 
@@ -120,7 +121,7 @@ class Courier:
 
     def _target(self) -> str:
         """Where the agent listens, if that is on this machine; nothing if it does not."""
-        target = self.post.links.get(LISTENER) or self.config.listener or ""
+        target = self.post.links.get(LISTENER, self.config.listener) or ""  # who listens no more, listens nowhere
         return target if is_here(target.rpartition(":")[0]) else ""
 
     async def _deliver(self, id: str) -> None:
@@ -133,6 +134,8 @@ class Courier:
             await self._deliver_and_wait(id, head.control_id, writer, taken)
         elif not await carry(writer.transport, taken, taken.body):
             raise Undelivered(f"{id} broke off on its way")
+        else:
+            await _taken(writer)
         self._done.add(id)  # whatever was said, it is not sent again
 
     async def _deliver_and_wait(self, id: str, control_id: str, writer: asyncio.StreamWriter, taken: Reply) -> None:
@@ -163,7 +166,7 @@ class Courier:
     async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Until they hang up: acknowledgements, those of the application that come later among them."""
         deframer = Deframer(LARGEST_ACK)
-        with suppress(OSError):
+        with suppress(OSError, Undelivered):
             while data := await reader.read(65_536):
                 for arrived in deframer.feed(data):
                     await self._hear(arrived.data, writer)
@@ -184,6 +187,7 @@ class Courier:
         reply = await self.post.send(Request("POST", OUTBOUND, headers=ER7, body=data))
         if not late:
             await carry(writer.transport, reply, answer_of(reply, data))
+            await _taken(writer)  # who does not read is not read from either
 
     def _hang_up(self) -> None:
         if self._ear is not None:
@@ -193,6 +197,14 @@ class Courier:
         self._ear = self._writer = None
 
 
+async def _taken(writer: asyncio.StreamWriter) -> None:
+    """Wait until they have taken it, or nearly."""
+    try:
+        await asyncio.wait_for(writer.drain(), TAKE_LIMIT)
+    except TimeoutError:
+        raise Undelivered("they do not take what they are sent") from None
+
+
 def acknowledged_by(data: bytes) -> str:
     """The control id that an acknowledgement names; nothing if it is none."""
     try:
@@ -200,15 +212,6 @@ def acknowledged_by(data: bytes) -> str:
     except BadMessage:
         return ""
     return msa.text(2) if msa is not None else ""
-
-
-def is_here(host: str) -> bool:
-    """Whether it is this machine: a sandbox calls nobody else."""
-    bare = host.strip("[]")
-    try:
-        return bare == "localhost" or ipaddress.ip_address(bare).is_loopback
-    except ValueError:
-        return False
 
 
 def _is_answered(head: Message) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 import shlex
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, cast
@@ -14,9 +14,12 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.line import Board, Line, Post, Told
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.courier import Courier
-from clerkship.simulators.hl7.mllp_connection import Connection, Find, Limits
+from clerkship.simulators.hl7.mllp_connection import Connection, Find
+from clerkship.simulators.hl7.mllp_guests import Guests, Limits
 
 BACKLOG = 1024
+ACCEPTED = 64
+"""Connections that the loop takes in one go: each is a file that is open before anybody has looked at it."""
 SWEEPS = 8
 """Looks at each connection within the shortest time that one may take."""
 SAMPLE = (
@@ -48,6 +51,7 @@ class Mllp(Line):
     def __init__(self, board: Board, limits: Limits = Limits()) -> None:  # noqa: B008  (it is frozen)
         super().__init__(board)
         self.limits = limits
+        self.guests = Guests(limits)
         self.connections: dict[str, set[Connection]] = {"": set()}
         """By the address of the sandbox whose own port they came in by; nothing for the one of all."""
         self.couriers: dict[str, Courier] = {}
@@ -61,8 +65,9 @@ class Mllp(Line):
     async def open(self, host: str, port: int) -> None:
         """Listen."""
         self._loop = asyncio.get_running_loop()
-        self._server = await self._loop.create_server(self._door("", self.board.find), host, port, backlog=BACKLOG)
-        self._host, self._port = self._server.sockets[0].getsockname()[:2]
+        listening = socket.create_server((host, port), backlog=BACKLOG)
+        self._server = await _serve(listening, self._door("", self.board.find))
+        self._host, self._port = listening.getsockname()[:2]
         self._sweeping = self._loop.create_task(self._sweep())
 
     async def close(self) -> None:
@@ -80,6 +85,11 @@ class Mllp(Line):
         """Host, port, and what to write in MSH-6."""
         port = self._own_port(post) if cast(Hl7Config, post.config).own_port else self._port
         return {"host": self._host, "port": port, "facility": post.address}
+
+    def ports(self) -> Sequence[int]:
+        """The one of all, and those of some."""
+        with self._lock:
+            return [self._port, *[own.number for own in self._own.values()]]
 
     def example(self, told: Told) -> str:
         """A message that can be pasted: Python is there wherever this is."""
@@ -119,7 +129,7 @@ class Mllp(Line):
 
     def _door(self, address: str, find: Find) -> Callable[[], Connection]:
         open_ones = self.connections.setdefault(address, set())
-        return lambda: Connection(find, open_ones, self.limits)
+        return lambda: Connection(find, open_ones, self.guests)
 
     def _own_port(self, post: Post) -> int:
         """Bound here, in the thread of whoever asks; it is the loop that lets anybody in."""
@@ -132,15 +142,22 @@ class Mllp(Line):
 
     async def _let_in(self, post: Post, own: OwnPort) -> None:
         if post.address in self._own:  # or its run was over before anybody came
-            # asyncio does not set it on connections of a socket it did not make; without it each answer waits 40 ms.
-            own.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            door = self._door(post.address, lambda facility: post if post.open else None)
-            own.server = await asyncio.get_running_loop().create_server(door, sock=own.socket)
+            own.server = await _serve(
+                own.socket, self._door(post.address, lambda facility: post if post.open else None)
+            )
 
     async def _sweep(self) -> None:
         while True:
-            await asyncio.sleep(min(self.limits.idle, self.limits.frame) / SWEEPS)
+            await asyncio.sleep(min(self.limits.idle, self.limits.frame, self.limits.first) / SWEEPS)
             now = monotonic()
             for connection in [each for open_ones in self.connections.values() for each in open_ones]:
                 with suppress(OSError):
                     connection.sweep(now)
+
+
+async def _serve(listening: socket.socket, door: Callable[[], Connection]) -> asyncio.Server:
+    # asyncio does not set it on connections of a socket it did not make; without it each answer waits 40 ms.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    server = await asyncio.get_running_loop().create_server(door, sock=listening, backlog=ACCEPTED)
+    listening.listen(BACKLOG)
+    return server

@@ -12,6 +12,7 @@ from clerkship.kit.wall import monotonic
 from clerkship.sandbox.exchange import STRAIGHT, Reply, Request
 from clerkship.sandbox.line import Post
 from clerkship.simulators.hl7.config import Hl7Config
+from clerkship.simulators.hl7.mllp_guests import Guests
 from clerkship.simulators.hl7.nak import NO_SUCH_VALUE, facility_of, read_head, reason_of, reject, reject_unread
 from clerkship.simulators.hl7.wire import SIZE
 
@@ -29,24 +30,13 @@ Find = Callable[[str], Post | None]
 """Whose a message is, by the facility it is for."""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What connections may take. Seconds are the wall's."""
-
-    idle: float = 120.0
-    """A connection without a word, or that does not take its answers."""
-    frame: float = 60.0
-    """From a frame's first byte to its last."""
-    connections: int = 2000
-
-
 @dataclass(eq=False)
 class Connection(asyncio.Protocol):
     """Answers one frame at a time, in the order they come."""
 
     find: Find
     open_ones: "set[Connection]"
-    limits: Limits
+    guests: Guests
     _transport: asyncio.Transport = field(init=False)
     _deframer: Deframer = field(init=False)
     _waiting: deque[Frame] = field(default_factory=deque)
@@ -59,6 +49,10 @@ class Connection(asyncio.Protocol):
     _paused: bool = False
     _frame_since: float | None = None
     _quiet_since: float = field(default_factory=monotonic)
+    _since: float = field(default_factory=monotonic)
+    _whose: str = ""
+    """Who the last message, or the one that is coming in, is for."""
+    _counted: int = 0
 
     def __post_init__(self) -> None:
         """Of a long message no more is kept than whoever it is for takes."""
@@ -66,6 +60,7 @@ class Connection(asyncio.Protocol):
 
     def _limit_of(self, data: bytes) -> int:
         post = self.find(facility_of(data))
+        self._whose = "" if post is None else post.address
         return 0 if post is None else max_message(post)
 
     # What the loop tells.
@@ -73,13 +68,14 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Somebody is there."""
         self._transport = cast(asyncio.Transport, transport)
-        if len(self.open_ones) >= self.limits.connections:
-            self._hang_up(f"there are {self.limits.connections} connections already; close one, or try again later")
         self.open_ones.add(self)
+        if not self.guests.enter(self):
+            self._turn_away(f"there are {self.guests.most} connections already; close one, or try again later")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """They have gone; half a frame is no message, and who is not there cannot be answered."""
         self.open_ones.discard(self)
+        self.guests.leave(self)
         self._waiting.clear()
         if self._task is not None:
             self._task.cancel()
@@ -97,6 +93,18 @@ class Connection(asyncio.Protocol):
             self._frame_since = self._frame_since or self._quiet_since
         elif self._deframer.ignored > MOST_NOISE:
             self._hang_up("that is not MLLP: a frame begins with 0x0B and ends with 0x1C 0x0D")
+        self._count()
+
+    def _count(self) -> None:
+        """Small frames are not worth counting: each connection may have one."""
+        held = self._deframer.held + self._bytes_waiting
+        if held <= KEPT and not self._counted:
+            return
+        if not self.guests.hold(self, self._whose, held):
+            self._deframer.let_go()
+            held = self._deframer.held + self._bytes_waiting
+            self.guests.hold(self, self._whose, held)
+        self._counted = held
 
     def eof_received(self) -> bool:
         """They will send nothing more, which does not mean that they do not listen: who is owed an answer gets it."""
@@ -141,6 +149,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()  # whoever waits for an answer is not left waiting
             raise
         self._task = None
+        self._count()
         if self._transport.is_closing() or self._deaf:
             return
         if self._leaving:
@@ -155,10 +164,11 @@ class Connection(asyncio.Protocol):
             if self._room is not None:
                 await self._room.wait()
             arrived = self._waiting.popleft()
-            self._bytes_waiting -= len(arrived.data)
             answer = self._ask(arrived)
             if answer is not None:
                 await self._carry(arrived, answer)
+            else:
+                self._bytes_waiting -= len(arrived.data)
             self._quiet_since = monotonic()
             if self._waiting:
                 await asyncio.sleep(0)  # others come in between
@@ -172,6 +182,7 @@ class Connection(asyncio.Protocol):
             if body := answer_of(answer, arrived.data):
                 self._transport.write(frame(body))
         elif answer is not None:
+            self._bytes_waiting += len(arrived.data)
             self._task = asyncio.get_running_loop().create_task(self._answer_all(self._carry(arrived, answer)))
         return True
 
@@ -184,6 +195,14 @@ class Connection(asyncio.Protocol):
         if post is None or (not arrived.data.startswith(b"MSH") and read_head(arrived.data) is None):
             self._refuse_stranger(arrived.data)
             return None
+        self._whose = post.address
+        if not self.guests.speak(self, post.address):
+            text = f"this sandbox has {self.guests.limits.of_one} connections already; close one, or try again later"
+            self._hang_up(text, arrived.data)
+            return None
+        if arrived.flaw == "too_large" and arrived.size <= max_message(post):
+            self._refuse(arrived.data, "more comes in at once than there is room for; send it again later")
+            return None
         data, headers = arrived.data, HEADERS
         if arrived.size > max_message(post):  # the sandbox says no, from what it is and how long it was
             data, headers = data[:KEPT], {**HEADERS, SIZE: str(arrived.size)}
@@ -191,6 +210,7 @@ class Connection(asyncio.Protocol):
 
     async def _carry(self, arrived: Frame, answer: Reply | Awaitable[Reply]) -> None:
         reply = answer if isinstance(answer, Reply) else await answer
+        self._bytes_waiting -= len(arrived.data)
         if not await carry(self._transport, reply, answer_of(reply, arrived.data)):
             self._leaving = True
 
@@ -209,7 +229,29 @@ class Connection(asyncio.Protocol):
         if answer := reject(head, text, NO_SUCH_VALUE, 6):
             self._transport.write(frame(answer))
 
+    def _refuse(self, data: bytes, text: str) -> None:
+        head = read_head(data)
+        if head is not None and (answer := reject(head, text)):
+            self._transport.write(frame(answer))
+
     # Ending.
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing has begun that has not come to its end."""
+        return self._task is None and not self._deframer.open
+
+    def drop(self) -> None:
+        """Close it at once."""
+        self._transport.abort()
+
+    def _turn_away(self, text: str) -> None:
+        """Say why; where there are many of them already, not even that."""
+        if self.guests.turn_away(self):
+            self._hang_up(text)
+        else:
+            self._deaf = True
+            self._transport.abort()
 
     def _hang_up(self, text: str, data: bytes = b"") -> None:
         """Say why, and read nothing more; but let them finish, or they would never see the answer."""
@@ -223,10 +265,12 @@ class Connection(asyncio.Protocol):
 
     def sweep(self, now: float) -> None:
         """Let go of who has said nothing for long, who takes no answers, and who does not come to an end."""
-        quiet = now - self._quiet_since > self.limits.idle
+        limits = self.guests.limits
+        quiet = now - self._quiet_since > limits.idle
         stuck = self._room is not None and not self._room.is_set()
         reading = self._frame_since is not None and not self._paused
-        late = reading and now - cast(float, self._frame_since) > self.limits.frame
+        late = reading and now - cast(float, self._frame_since) > limits.frame
+        late = late or self.guests.is_late(self, now - self._since)
         if late or (quiet and (self._task is None or stuck)):
             self._transport.abort()
 

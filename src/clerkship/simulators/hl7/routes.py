@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.message import Message
-from clerkship.sandbox.exchange import Reply, json_reply
+from clerkship.sandbox.exchange import Refusal, Reply, json_reply
 from clerkship.sandbox.route import Call, Route
 from clerkship.simulators.hl7 import wire
 from clerkship.simulators.hl7.batch import render_answers
 from clerkship.simulators.hl7.state import Hl7State
 
+EVENTS_EACH = 4
+"""What a message of a batch may leave in the log: itself, its answer, and what follows from it elsewhere."""
 INBOX_ID = {"id": "which message of the inbox: 1, 2, …"}
 
 
@@ -27,6 +29,9 @@ def send_message(call: Call) -> Reply:
     """
     mask = _mask(call)
     batch, messages = wire.parse_sheet(call.request, mask)
+    if len(messages) > 1 and len(messages) * EVENTS_EACH > call.room:
+        reason = f"this run's log has no room for {len(messages)} messages any more; nothing of the batch was done"
+        raise Refusal(429, "too_many_requests", reason)
     told = [_receive(call, message, batch.flaws) for message in messages]
     acks = [ack for ack in told if ack is not None]
     return wire.render_er7(mask.show(render_answers(batch, acks, call.act)))
@@ -53,8 +58,6 @@ def list_inbox(call: Call) -> Reply:
     """
     state: Hl7State = call.state
     every = wire.parse_flag(call.request.query.get("all", ""))
-    if call.request.headers.get(wire.OVER):  # a line looks what there is to deliver: not the agent's doing
-        return json_reply(200, wire.render_inbox(state.inbox.values() if every else state.waiting()))
     return json_reply(200, wire.render_inbox(state.list(call.act, every=every)))
 
 
@@ -79,8 +82,8 @@ def acknowledge_message(call: Call) -> Reply:
 def name_listener(call: Call) -> Reply:
     """Say where you listen for MLLP, on this machine: from then on what is in the inbox is delivered there."""
     found = wire.parse_listener(call.request.body)
+    call.link("listener", f"{found.host}:{found.port}")  # it may be refused
     call.state.name_listener(call.act)
-    call.link("listener", f"{found.host}:{found.port}")
     return Reply(204)
 
 

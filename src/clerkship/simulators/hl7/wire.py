@@ -17,6 +17,17 @@ from clerkship.simulators.hl7.state import Incoming, Outgoing
 ER7 = f"{MEDIA}; charset=utf-8"
 """Text as HTTP brings it: what is said here goes before MSH-18 (HL7 over HTTP)."""
 _CHARSET = re.compile(r";\s*charset\s*=\s*\"?([\w.:-]{1,40})", re.IGNORECASE)
+_TEXT = re.compile(
+    r"utf-?8|utf-?16(-?[lb]e)?|(us-)?ascii|iso-?8859-([1-9]|1[013456])|latin-?1|(windows-|cp)125[0-8]|gb18030|gbk|gb2312"
+    r"|big5|euc-(kr|jp)|shift-jis|iso-2022-jp",
+    re.IGNORECASE,
+)
+"""Charsets that are text and no more: Python knows others, which unpack, escape or fail on purpose."""
+_LONE = re.compile("[\ud800-\udfff]")
+MOST_MESSAGES = 1000
+MOST_SEGMENTS = 20_000
+MOST_LINES = 100_000
+"""In one batch; in one message; in one body. Whatever it is weighed by, the weighing must come to an end."""
 OVER = "x-clerkship-over"
 """Said by a line of itself: what came over it, or goes over it, is `mllp`."""
 SIZE = "x-clerkship-size"
@@ -74,16 +85,38 @@ class Sheet(NamedTuple):
 
 def _read(request: Request) -> bytes | str:
     """The body as text, where the request says what its charset is; else each message says it for itself."""
+    body = request.body
+    if max(body.count(b"\r"), body.count(b"\n")) > MOST_LINES:
+        raise Refusal(413, "too_many_segments", f"a body may have {MOST_LINES} lines; send less at a time")
     stated = _CHARSET.search(request.headers.get("content-type", ""))
+    if stated is None:
+        return body
+    charset = stated[1].replace("_", "-")
+    if _TEXT.fullmatch(charset) is None:
+        raise Refusal(415, "unsupported_charset", f"the charset {charset!r} is not read here; utf-8 is")
     try:
-        return request.body.decode(stated[1]) if stated is not None else request.body
-    except (LookupError, UnicodeDecodeError):
-        return request.body
+        text = body.decode(charset)
+    except UnicodeError:
+        return body
+    return body if _LONE.search(text) else text
+
+
+def _split(data: bytes | str) -> Batch:
+    """The messages in it, not yet read; refused, all of it, before anything is done, where they are too many or too
+    long to be."""
+    batch = split(data)
+    if len(batch.messages) > MOST_MESSAGES:
+        reason = f"a batch may have {MOST_MESSAGES} messages, not {len(batch.messages)}; send several"
+        raise Refusal(413, "too_many_messages", reason)
+    longest = max((each.count("\r") for each in batch.messages), default=0)
+    if longest > MOST_SEGMENTS:
+        raise Refusal(413, "too_many_segments", f"a message may have {MOST_SEGMENTS} segments, not {longest}")
+    return batch
 
 
 def parse_sheet(request: Request, mask: Mask) -> Sheet:
     """The messages in it; what is no HL7 at all is refused, all of it."""
-    batch = split(_read(request))
+    batch = _split(_read(request))
     batch.flaws[:] = [each._replace(text=mask.hide(each.text)) for each in batch.flaws]
     batch.headers[:] = [read_segment(mask.hide(each.render()), each.delimiters) for each in batch.headers]
     try:

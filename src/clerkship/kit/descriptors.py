@@ -1,0 +1,61 @@
+"""How many files and sockets this process may have open: raised as far as it goes, and shared out."""
+
+import asyncio
+import logging
+from typing import Any
+
+try:
+    import resource
+except ImportError:  # not every system has such limits
+    resource = None  # type: ignore[assignment]
+
+WANTED = 16_384
+"""More than any run needs: what is beyond it would only be a longer list to go through."""
+RESERVED = 512
+"""For all that is no connection of an agent: stores, reports, programs that are started."""
+SHARES = 4
+"""HTTP, MLLP and SFTP have one each, and the agents in this process the last."""
+QUIET = 10.0
+"""Seconds between two words about the same thing."""
+
+logger = logging.getLogger("clerkship")
+
+
+def raise_limit() -> int:
+    """Raise it towards what the system allows; how many there may be."""
+    if resource is None:
+        return WANTED
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = WANTED if hard == resource.RLIM_INFINITY else min(WANTED, hard)
+    for wanted in (most, most // 2):  # some systems take less than they say
+        if soft == resource.RLIM_INFINITY or soft >= wanted:
+            break
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (OSError, ValueError):
+            continue
+        return wanted
+    return WANTED if soft == resource.RLIM_INFINITY else soft
+
+
+def share() -> int:
+    """How many connections one kind of door may let in, so that all of them together leave room for the rest."""
+    limit = raise_limit()
+    return max(limit - max(RESERVED, limit // 4), SHARES) // SHARES
+
+
+class Hush:
+    """A loop's exception handler: one line of warning and no trace, and not the same one over and over. A connection
+    that goes wrong is its agent's affair; who sees a thousand traces sees nothing else."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._said: dict[str, float] = {}
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Say it, unless it was said just now."""
+        error = context.get("exception")
+        what = f"{context.get('message', 'something went wrong')}" + (f": {type(error).__name__}" if error else "")
+        if loop.time() - self._said.get(what, -QUIET) >= QUIET:
+            self._said = {**self._said, what: loop.time()} if len(self._said) < WANTED else {}
+            logger.warning("%s: %s", self._name, what)

@@ -1,0 +1,53 @@
+"""What opens a playground, or differs between machines, taken out of an agent's words."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from clerkship.sandbox.line import Told
+
+SHORTEST = 6
+"""Signs that a secret has at least: what is shorter stands in many a text by chance."""
+LONG_WORD = 20
+_HERE = r"(?:127\.0\.0\.1|localhost|\[?::1\]?|port)"
+Hidden = dict[str, str]
+"""What may not be read, and what is to be read instead."""
+
+
+def hide(text: str, hidden: Mapping[str, str], ports: Mapping[int, str]) -> str:
+    """The text without any of it, upper or lower case; a port is known by the host, or the word, before it."""
+    for secret in sorted(hidden, key=len, reverse=True):
+        instead = hidden[secret]
+        text = re.sub(re.escape(secret), lambda _, instead=instead: instead, text, flags=re.IGNORECASE)  # type: ignore[misc]
+    for port, name in ports.items():
+        text = re.sub(rf"({_HERE}\W{{1,5}}){port}(?!\d)", rf"\g<1>[{name}]", text, flags=re.IGNORECASE)
+    return text
+
+
+def secrets_of(name: str, lines: Mapping[str, Told]) -> Iterator[tuple[str, str]]:
+    """All that was told of the ways into a sandbox, but for hosts and ports, in each form that it is quoted in."""
+    for told in lines.values():
+        for key, value in told.items():
+            if isinstance(value, str) and key != "host":
+                for form in _forms(value):
+                    yield form, f"[{key} of {name}]"
+
+
+def _forms(value: str) -> Iterator[str]:
+    """Whole; with its line ends escaped; line by line; and the long words of a line."""
+    whole = value.strip()
+    if len(whole) >= SHORTEST:
+        yield from {whole, whole.replace("\n", "\\n"), whole.replace("\n", "\\\\n")}
+    lines = whole.splitlines()
+    for line in lines if len(lines) > 1 else ():
+        if len(line) >= SHORTEST and not line.startswith("-----"):  # what every key begins and ends with
+            yield line
+    for word in whole.split():
+        if len(word) >= LONG_WORD:
+            yield word
+
+
+def ports_of(name: str, lines: Mapping[str, Told]) -> Iterator[tuple[int, str]]:
+    """Where they are."""
+    for line, told in lines.items():
+        if isinstance(port := told.get("port"), int) and port:
+            yield port, f"{line} port of {name}"

@@ -1,0 +1,66 @@
+"""The limit of open files is raised and shared out; a loop that goes wrong says so in a line."""
+
+import asyncio
+import logging
+import resource
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from clerkship.kit import descriptors
+from clerkship.kit.descriptors import Hush, raise_limit, share
+
+
+def test_the_limit_is_raised_towards_what_the_system_allows() -> None:
+    script = (
+        "import resource; from clerkship.kit.descriptors import raise_limit, share; "
+        "hard = min(4000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]); "
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard)); "
+        "print(raise_limit() == hard == resource.getrlimit(resource.RLIMIT_NOFILE)[0], raise_limit() == hard, share())"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    *raised, connections = done.stdout.split()
+    assert raised == ["True", "True"]
+    assert int(connections) * 4 < 4000 - 512
+
+
+def test_without_limits_there_is_a_share_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(descriptors, "resource", None)
+    assert raise_limit() == descriptors.WANTED
+    assert share() > 2000
+
+
+@pytest.mark.parametrize("limit", [100, 600, 1024, 4096, 16_384])
+def test_all_shares_together_leave_room_for_the_rest(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    monkeypatch.setattr(descriptors, "raise_limit", lambda: limit)
+    assert 1 <= share() * descriptors.SHARES <= max(limit - descriptors.RESERVED, 4)
+
+
+def test_a_loop_without_files_says_so_once_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(Hush("line"))
+        server = await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0, backlog=64)
+        port = server.sockets[0].getsockname()[1]
+        clients = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(5)]
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1, hard))
+        try:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0.01)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        reader, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", port), 10)
+        assert await asyncio.wait_for(reader.read(), 10) == b""
+        for client in clients:
+            client.close()
+        writer.close()
+        server.close()
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(run())
+    [record] = [each for each in caplog.records if each.name == "clerkship"]
+    assert record.getMessage() == "line: socket.accept() out of system resource: OSError"
+    assert record.exc_info is None

@@ -1,0 +1,79 @@
+"""An agent's words without what opens its sandboxes, whichever way it was told, however it is quoted."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.lines import Lines
+from tests.simulators.files.served import Served
+from tests.simulators.hl7.feed import Feed
+
+
+@pytest.fixture
+def drop() -> Iterator[Served]:
+    """Up over SFTP."""
+    gateway = Gateway()
+    lines = Lines(gateway)
+    served = Served(gateway, lines)
+    yield served
+    served.playground.close()
+    gateway.dismiss(served.playground)
+    lines.close()
+
+
+def secrets(told: Any) -> list[str]:
+    """What is in nobody's log."""
+    key = [line for line in told["private_key"].splitlines() if not line.startswith("-----")]
+    assert key
+    return [told["user"], told["password"], told["host_key"].split()[-1], *key]
+
+
+def leaks(words: str, told: Any) -> list[str]:
+    return [secret for secret in secrets(told) if secret.casefold() in words.casefold()]
+
+
+@pytest.mark.parametrize("change", [str, str.upper, str.lower, repr, lambda text: orjson.dumps(text).decode()])
+def test_nothing_that_was_told_of_a_line_is_left_of_any_text(drop: Served, change: Any) -> None:
+    told = dict(drop.told)
+    text = change("\n".join(f"{key} is <{value}>" for key, value in told.items()))
+    assert leaks(text, told)
+    words = drop.playground.redacted(text)
+    assert leaks(words, told) == []
+    for name in ("user", "private_key", "host_key"):
+        assert f"{name} of drop]" in words.lower() or "address of drop]" in words.lower()
+    assert "host is <127.0.0.1>" in words.lower()
+
+
+def test_the_lines_of_a_key_are_taken_out_one_by_one(drop: Served) -> None:
+    lines = str(drop.told["private_key"]).splitlines()
+    text = "\n".join(f"line {number}: {line}" for number, line in enumerate(reversed(lines)))
+    words = drop.playground.redacted(text)
+    assert leaks(words, drop.told) == []
+    assert "-----BEGIN OPENSSH PRIVATE KEY-----" in words
+
+
+def test_where_a_line_is_differs_between_machines_and_is_not_told(drop: Served) -> None:
+    port = drop.told["port"]
+    for place in (
+        f"127.0.0.1:{port}",
+        f"('127.0.0.1', {port})",
+        f"localhost:{port}",
+        f"port {port}",
+        f"'port': {port}",
+    ):
+        words = drop.playground.redacted(f"nobody at {place}, {port}0 files")
+        assert words.count(str(port)) == 1
+        assert "[sftp port of drop]" in words
+        assert f"{port}0 files" in words
+
+
+def test_the_facility_of_an_engine_is_not_told_in_any_case() -> None:
+    feed = Feed()
+    lab = feed.lab(own_port=True)
+    facility, port = lab.facility, lab.told["port"]
+    words = lab.playground.redacted(f"MSH-6 {facility} {facility.lower()} {facility.title()} at 127.0.0.1:{port}")
+    assert words == "MSH-6 {0} {0} {0} at 127.0.0.1:[mllp port of lab]".format("[address of lab]")
+    feed.close()
