@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from clerkship.events.event import Payload
 from clerkship.model.environment import Environment, Simulator
@@ -26,9 +26,10 @@ class Served:
         lines: Lines | None,
         dataset: dict[str, bytes] | None = None,
         seed: str = "sftp",
+        time: Literal["stepped", "paced"] = "stepped",
         **config: Any,
     ) -> None:
-        environment = Environment(name="desk", simulators={"drop": Simulator(kind="files")})
+        environment = Environment(name="desk", simulators={"drop": Simulator(kind="files")}, time=time)
         room = Room(files.SPEC, files.SPEC.config(**config), dataset or {})
         self.gateway = gateway
         self.playground = Playground(environment, {"drop": room}, seed)

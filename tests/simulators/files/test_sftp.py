@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from typing import Any
 
 import asyncssh
@@ -10,7 +11,9 @@ import pytest
 from clerkship.events.lifecycle import RequestRefused
 from clerkship.faults.drop import Drop
 from clerkship.faults.error import Error
+from clerkship.faults.latency import Latency
 from clerkship.faults.truncated import Truncated
+from clerkship.kit.wall import perf_counter
 from clerkship.playground.lines import Lines
 from clerkship.simulators.files.events import FileRead, FileWritten
 from clerkship.simulators.files.sftp.line import Sftp
@@ -352,6 +355,40 @@ def test_a_fault_answers_for_the_drop(serve: Serve) -> None:
 
     use(drop, work)
     assert list(drop.state.records) == ["inbox/b"]
+
+
+def test_a_fault_takes_its_time_on_the_simulated_clock(serve: Serve) -> None:
+    drop = serve({"inbox/a": b"a"})
+    drop.playground.inject(Latency(operation="read_file", by=timedelta(minutes=5)))
+    before = drop.playground.now
+
+    async def work(sftp: asyncssh.SFTPClient) -> None:
+        assert await look(sftp) == ["a"]
+        assert await get(sftp, "inbox/a") == b"a"
+
+    began = perf_counter()
+    use(drop, work)
+    assert perf_counter() - began < 30
+    assert timedelta(minutes=5) <= drop.playground.now - before < timedelta(minutes=6)
+    assert len(drop.events("fault.")) == 1
+
+
+def test_a_fault_takes_its_time_and_the_others_do_not_wait(serve: Serve) -> None:
+    drop, other = serve({"inbox/a": b"a"}, time="paced"), serve({"inbox/b": b"b"})
+    drop.playground.inject(Latency(operation="read_file", by=timedelta(seconds=1)))
+    ends: list[str] = []
+
+    async def slow(sftp: asyncssh.SFTPClient) -> None:
+        began = perf_counter()
+        reading = asyncio.create_task(get(sftp, "inbox/a"))
+        reading.add_done_callback(lambda _: ends.append("slow"))
+        assert await connected(other, look) == ["b"]
+        ends.append("other")
+        assert await reading == b"a"
+        assert perf_counter() - began >= 1
+
+    use(drop, slow)
+    assert ends == ["other", "slow"]
 
 
 def test_a_fault_cuts_a_file_short(serve: Serve) -> None:
