@@ -129,6 +129,17 @@ def test_where_the_agent_listens_may_be_in_the_config(feed: Feed, listen: Listen
     until(lambda: acks(lab) == [("1", "AA")])
 
 
+def test_the_same_message_twice_is_delivered_and_acknowledged_twice(feed: Feed, listen: Listen) -> None:
+    lab = feed.lab(**QUICK)
+    agent = listen(lambda message: "AA")
+    for control_id in ("C1", "C1", "C2"):
+        lab.arrive(control_id)
+    lab.handle.listen("127.0.0.1", agent.port)
+    until(lambda: not lab.handle.inbox())
+    assert agent.heard == ["C1", "C1", "C2"]
+    assert lab.kinds().count("hl7.message.acknowledged") == 3
+
+
 @pytest.mark.parametrize("code", ["AE", "AR"])
 def test_a_no_is_an_answer_and_nothing_is_sent_again(feed: Feed, listen: Listen, code: str) -> None:
     lab, agent = feed.lab(**QUICK), listen(lambda message: code if message.control_id == "C1" else "AA")

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import cast
 
-from clerkship.hl7.ack import mode, wants
+from clerkship.hl7.ack import Ack, mode, read_ack, wants
 from clerkship.hl7.framing import Deframer
 from clerkship.hl7.message import MEDIA, BadMessage, Message, parse
 from clerkship.sandbox.exchange import Reply, Request
@@ -24,6 +24,7 @@ ACK_LIMIT = 60.0
 TAKE_LIMIT = 20.0
 """Wall seconds that an agent has to take what it is sent."""
 LARGEST_ACK = 1_000_000
+NOTHING_SAID = Ack("", "", "", ())
 
 
 class Undelivered(Exception):
@@ -76,8 +77,11 @@ class Courier:
         self._task = loop.create_task(self._carry_on())
 
     def relink(self) -> None:
-        """The agent said where it listens, or that it does not: what was given up is tried again."""
+        """The agent said where it listens, or that it does not: what was given up is tried again; and it may be another
+        agent, in a run that began anew."""
         self._tried.clear()
+        self._done.clear()
+        self._accepted.clear()
         self._moved.set()
         self._news.set()
 
@@ -96,6 +100,7 @@ class Courier:
             self._news.clear()
             while (id := await self._next()) is not None:
                 self._tried[id] = self._tried.get(id, 0) + 1
+                self._moved.clear()  # before it is read where they are: news of that must not get lost
                 try:
                     await self._deliver(id)
                 except (OSError, Undelivered):
@@ -114,7 +119,6 @@ class Courier:
 
     async def _rest(self, id: str) -> None:
         """Before the next attempt; unless the agent says meanwhile that it listens elsewhere."""
-        self._moved.clear()
         if self._tried.get(id, 0) < self.config.attempts:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._moved.wait(), self.config.resend.total_seconds())
@@ -176,10 +180,13 @@ class Courier:
 
     async def _hear(self, data: bytes, writer: asyncio.StreamWriter) -> None:
         """The acknowledgement that is waited for; or one of the application, after that; or a message of theirs."""
-        awaited, late = self._awaited, acknowledged_by(data) in self._accepted
-        if awaited is not None and not awaited.taken_down.done() and not late:
+        said = acknowledgement(data)
+        awaited = self._awaited if self._awaited is not None and not self._awaited.taken_down.done() else None
+        meant = awaited is not None and awaited.control_id == said.control_id
+        late = said.control_id in self._accepted and not meant
+        if awaited is not None and not late:
             reply = await self.post.send(Request("POST", f"{INBOX}/{awaited.id}/ack", headers=ER7, body=data))
-            if reply.ok:
+            if reply.ok and said.code == "CA":
                 self._accepted.add(awaited.control_id)
             if not awaited.taken_down.done():
                 awaited.taken_down.set_result(reply.ok)
@@ -205,13 +212,12 @@ async def _taken(writer: asyncio.StreamWriter) -> None:
         raise Undelivered("they do not take what they are sent") from None
 
 
-def acknowledged_by(data: bytes) -> str:
-    """The control id that an acknowledgement names; nothing if it is none."""
+def acknowledgement(data: bytes) -> Ack:
+    """What an acknowledgement says; nothing if it is none."""
     try:
-        msa = parse(data).first("MSA")
+        return read_ack(parse(data))
     except BadMessage:
-        return ""
-    return msa.text(2) if msa is not None else ""
+        return NOTHING_SAID
 
 
 def _is_answered(head: Message) -> bool:

@@ -102,6 +102,8 @@ class Mllp(Line):
 
     async def linked(self, post: Post) -> None:
         """Begin to carry what is in the inbox to who listens, or look where they listen now."""
+        if not post.open:  # its run ended meanwhile, and nobody would come to stop the courier
+            return
         courier = self.couriers.get(post.address)
         if courier is None:
             courier = self.couriers[post.address] = Courier(post)
