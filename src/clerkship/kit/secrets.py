@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import secrets
+from itertools import count
 
 
 def new_token(prefix: str) -> str:
@@ -25,19 +26,20 @@ class Names:
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
-        self._count = 0
+        self._numbers = count(1)  # of which no two threads get the same
 
     def new(self, prefix: str) -> str:
         """The next name; who knows some cannot tell the others."""
-        self._count += 1
-        digest = hashlib.blake2b(self._count.to_bytes(8, "big"), key=self._key, digest_size=8)
-        return f"{prefix}-{digest.hexdigest()}"
+        digest = self._digest(8)
+        return f"{prefix}-{digest.hex()}"
 
     def address(self) -> str:
         """Twenty letters and digits: what fits a facility of HL7 v2 and the name of a user."""
-        self._count += 1
-        digest = hashlib.blake2b(self._count.to_bytes(8, "big"), key=self._key, digest_size=13)
-        return f"C{base64.b32encode(digest.digest()).decode()[:19]}"
+        return f"C{base64.b32encode(self._digest(13)).decode()[:19]}"
+
+    def _digest(self, size: int) -> bytes:
+        number = next(self._numbers).to_bytes(8, "big")
+        return hashlib.blake2b(number, key=self._key, digest_size=size).digest()
 
 
 def same(one: str, other: str) -> bool:

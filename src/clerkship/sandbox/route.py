@@ -70,7 +70,7 @@ class Route:
         self.open_query = open_query
         """Where any name may stand in the query: what to write there."""
         self.about = about
-        """What the parameters of its path are."""
+        """What the parameters of its path are, and its body."""
         self.less = less
         """How to ask for less, where an answer may be long."""
         self.tool = tool

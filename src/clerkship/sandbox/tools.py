@@ -114,7 +114,7 @@ def _parameters(route: Route) -> dict[str, Any]:
     required = list(route.params)
     defs: dict[str, Any] = {}
     if isinstance(route.body, str):
-        properties["body"] = {"type": "string", "description": "the body, as text"}
+        properties["body"] = {"type": "string", "description": route.about.get("body", "the body, as text")}
     elif route.body is not None:
         schema = route.body.model_json_schema()
         defs = schema.pop("$defs", {})  # `#/$defs/…` is looked up from the top

@@ -261,9 +261,9 @@ def _found(
 
 
 def _clock(url: str, ways: Mapping[str, Way]) -> Way:
-    clock_url = f"{url}/{CLOCK}/"
+    clock_url = f"{url}/{CLOCK}"
     token = next((way.token for way in ways.values()), "")  # any sandbox's opens it
-    return Way(CLOCK, clock_url, token, _curl(token, f"{clock_url}advance?by=10m", "-X", "POST"))
+    return Way(CLOCK, clock_url, token, _curl(token, f"{clock_url}/advance?by=10m", "-X", "POST"))
 
 
 def _ways(playground: Playground, url: str, lines: Lines) -> dict[str, Way]:

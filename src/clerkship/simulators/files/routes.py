@@ -8,6 +8,7 @@ from clerkship.simulators.files.patch import parse_patch
 
 LONGEST_UPLOAD = 1_000_000_000
 _PATH = {"path": "a path in the drop, such as inbox/referral.csv; upper and lower case differ"}
+_WRITTEN = {**_PATH, "body": "what the file says"}
 _FOLDER = {"path": "a folder, such as inbox"}
 _PAGE = {
     "after": "only what comes behind this: `next` of the page before",
@@ -132,7 +133,7 @@ ROUTES = (
         less="give a `prefix`, or a `count`",
     ),
     Route("GET", "/files/{path*}", "read_file", read_file, about=_PATH),
-    Route("PUT", "/files/{path*}", "write_file", write_file, body="bytes", about=_PATH, limit=LONGEST_UPLOAD),
+    Route("PUT", "/files/{path*}", "write_file", write_file, body="bytes", about=_WRITTEN, limit=LONGEST_UPLOAD),
     Route("PATCH", "/files/{path*}", "stamp_file", stamp_file, body=wire.Stamp, about=_PATH, tool=False),
     Route("DELETE", "/files/{path*}", "delete_file", delete_file, about=_PATH),
     Route("GET", "/folders", "list_outermost", list_folder, query=_PAGE, less="give a `count`", tool=False),

@@ -95,7 +95,15 @@ def forget_listener(call: Call) -> Reply:
 
 
 ROUTES = (
-    Route("POST", "/hl7/outbound", "send_message", send_message, body="text", media=wire.ER7),
+    Route(
+        "POST",
+        "/hl7/outbound",
+        "send_message",
+        send_message,
+        body="text",
+        media=wire.ER7,
+        about={"body": "the message: its segments, one a line, from MSH on"},
+    ),
     Route("GET", "/hl7/outbound", "list_sent", list_sent),
     Route("GET", "/hl7/inbox", "list_inbox", list_inbox, query={"all": "true: those acknowledged too"}),
     Route("GET", "/hl7/inbox/{id}", "read_message", read_message, about=INBOX_ID),
@@ -107,7 +115,7 @@ ROUTES = (
         query={"code": "AA (if not given), AE, AR; or CA, CE, CR", "text": "why; goes into MSA-3"},
         body="text",
         media=wire.ER7,
-        about=INBOX_ID,
+        about={**INBOX_ID, "body": "an ACK of your own, where `code` and `text` are not enough"},
     ),
     Route("PUT", "/hl7/listener", "name_listener", name_listener, body=wire.Listener, tool=False),
     Route("DELETE", "/hl7/listener", "forget_listener", forget_listener, tool=False),
