@@ -271,7 +271,7 @@ def test_what_broke_is_not_the_agents_fault(desk: Path, typed: Typed) -> None:
     )
     with Up(desk, "--from", "suite", "--task", "A") as up:
         assert typed("check").code == 0
-        ask("POST", f"{up.document['clock']['url']}skip", up.document["clock"]["token"])
+        ask("POST", f"{up.document['clock']['url']}/skip", up.document["clock"]["token"])
         done = typed("check")
         assert done.code == 2
         assert "! errored  A" in done.out
