@@ -68,9 +68,9 @@ class Segment:
         if self._is_encoding(field):
             return part if component is None else ""
         if component is not None:
-            part = _nth(part, delimiters.component, component)
+            part = nth(part, delimiters.component, component)
             if subcomponent is not None:
-                part = _nth(part, delimiters.subcomponent, subcomponent)
+                part = nth(part, delimiters.subcomponent, subcomponent)
         if delimiters.component in part or (delimiters.subcomponent and delimiters.subcomponent in part):
             return part
         return unescape(part, delimiters)
@@ -92,7 +92,8 @@ class Segment:
         return separator.join(self.fields)
 
 
-def _nth(text: str, delimiter: str, number: int) -> str:
+def nth(text: str, delimiter: str, number: int) -> str:
+    """A part, counted from one; empty if there is none."""
     parts = text.split(delimiter) if delimiter else [text]
     return parts[number - 1] if number <= len(parts) else ""
 

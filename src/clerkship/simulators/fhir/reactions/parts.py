@@ -3,10 +3,8 @@
 from typing import NamedTuple
 
 from clerkship.hl7.escape import USUAL, Delimiters, unescape
-from clerkship.hl7.message import Segment
-
-NULL = '""'
-"""HL7 v2 chapter 2, "null": whoever gets it deletes what they have; an empty field leaves it alone."""
+from clerkship.hl7.kinds import NULL
+from clerkship.hl7.message import Segment, nth
 
 
 class Part(NamedTuple):
@@ -19,20 +17,15 @@ class Part(NamedTuple):
 
     def text(self, component: int = 1, subcomponent: int | None = None) -> str:
         """One of its components, or a part of that; empty where there is none, or HL7's null."""
-        found = _nth(self.raw, self.delimiters.component, component)
+        found = nth(self.raw, self.delimiters.component, component)
         if subcomponent is not None:
-            found = _nth(found, self.delimiters.subcomponent, subcomponent)
+            found = nth(found, self.delimiters.subcomponent, subcomponent)
         return _meant(found, self.delimiters)
 
     @property
     def whole(self) -> str:
         """All of it as one text."""
         return _meant(self.raw, self.delimiters)
-
-
-def _nth(text: str, delimiter: str, number: int) -> str:
-    found = text.split(delimiter) if delimiter else [text]
-    return found[number - 1] if number <= len(found) else ""
 
 
 def _meant(text: str, delimiters: Delimiters) -> str:
