@@ -34,6 +34,7 @@ KNOWN = {
 }
 KNOWN["4"] = KNOWN["3"]  # what an answer in words says is read
 KNOWN["5"] = KNOWN["4"]  # what is not JSON, CSV or HL7 that was to be fails `exists: false` too
+KNOWN["6"] = KNOWN["5"]  # agent_acted, gate axes, crashes fail, slots by full history
 """The marks of the prompts, by grading version. A version that was released is never changed: a new one is added."""
 
 

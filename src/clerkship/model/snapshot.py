@@ -10,7 +10,7 @@ from clerkship.model.dataset import Record
 from clerkship.model.environment import Environment
 from clerkship.model.task import Task
 
-GRADING = "5"
+GRADING = "6"
 """Raised whenever the same evidence could get another verdict."""
 
 
