@@ -28,7 +28,7 @@ def one(folder: Shelf) -> tuple[Task, Scenario, Person]:
     return loaded.task, loaded.task.scenario, loaded.task.scenario.person
 
 
-def criteria(folder: Shelf) -> list[tuple[str, str, bool]]:
+def criteria(folder: Shelf) -> list[tuple[str, str, bool | None]]:
     """Name of the assertion, label, and whether it gates."""
     return [(c.assertion.name, c.label, c.gate) for c in one(folder)[0].criteria]
 

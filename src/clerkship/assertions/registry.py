@@ -2,6 +2,7 @@
 
 from clerkship.assertions.action_executed import ActionExecuted
 from clerkship.assertions.action_not_executed import ActionNotExecuted
+from clerkship.assertions.agent_acted import AgentActed
 from clerkship.assertions.answer_matches import AnswerMatches
 from clerkship.assertions.bot_did_not_utter import BotDidNotUtter
 from clerkship.assertions.bot_uttered import BotUttered
@@ -43,6 +44,7 @@ from clerkship.assertions.tools_within_one_turn import ToolsWithinOneTurn
 ASSERTIONS: tuple[type[Assertion], ...] = (
     ActionExecuted,
     ActionNotExecuted,
+    AgentActed,
     AnswerMatches,
     BotDidNotUtter,
     BotUttered,

@@ -6,7 +6,7 @@ from typing import Any
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.models import ALONE, Models
 from clerkship.engine.quality import rate
-from clerkship.engine.score import Score, fold, judge, status_of
+from clerkship.engine.score import Score, fold, implied_checks, judge, status_of
 from clerkship.events.event import Event, Payload, parse_event
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentAnswered
@@ -55,7 +55,8 @@ def grade(
         parameters=models.parameters,
         votes=models.asking.votes,
     )
-    criteria = judge(built.checks, evidence, skip_judged=models.skips_judged, variables=built.variables)
+    checks = (*built.checks, *implied_checks(evidence))
+    criteria = judge(checks, evidence, skip_judged=models.skips_judged, variables=built.variables)
     status = status_of(ending)
     rated = models.rates(built.task) and status == "completed"
     asker = models.asker("metrics", built.snapshot, trial, tally) if rated else None

@@ -4,11 +4,13 @@ can be done again."""
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from clerkship.assertions.agent_acted import AgentActed, had_a_turn
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
 from clerkship.kit.text import writable
 from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.llm.together import together
+from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.problem import ClerkshipError
 from clerkship.model.run import AxisScore, CriterionRun, CriterionStatus, Ending, Status, Verdict
@@ -17,6 +19,15 @@ from clerkship.model.variables import put_back
 PASS = 0.9
 NOTHING: Mapping[str, str] = {}
 DEFAULT_AXIS = "__default__"
+ACTED = (
+    Criterion(
+        label="The agent acted",
+        assertion=AssertionCall.model_validate({AgentActed.name: None}),
+        weight=0.0,
+        gate=True,
+    ),
+    AgentActed(),
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,15 @@ def judge(
     else:
         found = _judge_with_models(pairs, evidence)
     return tuple(_unexpanded(criterion, variables) for criterion in found) if variables else found
+
+
+def implied_checks(evidence: Evidence) -> tuple[tuple[Criterion, Assertion], ...]:
+    """Return the gate that every task has unless it allows inaction. It is left out under `compat: rasa`, which has no
+    such rule, and where the agent never had a turn."""
+    task = evidence.task
+    if task.allow_inaction or evidence.as_rasa or not had_a_turn(evidence):
+        return ()
+    return (ACTED,)
 
 
 def _judge_with_models(pairs: Sequence[tuple[Criterion, Assertion]], evidence: Evidence) -> tuple[CriterionRun, ...]:
@@ -83,7 +103,7 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
         weight=criterion.weight,
         axis=criterion.axis,
         input_entity_id=criterion.input_entity_id,
-        gate=criterion.gate,
+        gate=bool(criterion.gate),
     )
 
 

@@ -30,7 +30,7 @@ from clerkship.engine.person_check import Unchecked, check_person
 from clerkship.engine.prefix import Prefix
 from clerkship.engine.quality import rate
 from clerkship.engine.scene import open_conversation, set_scene
-from clerkship.engine.score import Score, fold, judge, status_of
+from clerkship.engine.score import Score, fold, implied_checks, judge, status_of
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import (
@@ -376,7 +376,8 @@ class Trial:
         status = status_of(ending)
         built, skips = self.job.built, self._setting.models.skips_judged
         evidence = self._evidence(ending)
-        criteria = judge(built.checks, evidence, skip_judged=skips, variables=built.variables)
+        checks = (*built.checks, *implied_checks(evidence))
+        criteria = judge(checks, evidence, skip_judged=skips, variables=built.variables)
         if self._setting.models.rates(built.task) and status == "completed":
             self._quality = rate(evidence, self._asker("metrics"), built.variables)
         return self._keep(ending, error, criteria, fold(criteria, status))

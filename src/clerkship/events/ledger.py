@@ -51,6 +51,7 @@ _ROUTINE_ACTIONS = frozenset(
     }
 )
 _ROUTINE_SLOTS = frozenset({"flow_hashes", "dialogue_stack", "session_started_metadata", "return_value"})
+_ROUTINE_NOTES = frozenset({"session_started", "session_ended", "routing_session_ended"})
 _NOTED = frozenset({"restart", "session_ended", "error", "action_execution_rejected", "unsupported_request_classified"})
 _STAGE: tuple[type[Payload], ...] = (RunStarted, StepRan, StepFailed, AgentStarted, RunEnded, FaultInjected)
 """What the test did, and not the agent."""
@@ -156,14 +157,23 @@ def _flow(verb: str) -> Callable[[Any], str | None]:
     return write
 
 
+def is_routine(payload: Payload) -> bool:
+    """Tell whether an engine reports this in every session, whatever the agent does."""
+    if isinstance(payload, ActionExecuted):
+        return payload.name in _ROUTINE_ACTIONS
+    if isinstance(payload, Noted):
+        return payload.what in _ROUTINE_NOTES
+    return isinstance(payload, SlotSet) and payload.name in _ROUTINE_SLOTS
+
+
 def _action(payload: ActionExecuted) -> str | None:
-    if payload.name in _ROUTINE_ACTIONS or payload.name.startswith(("pattern_", "utter_ask_")):
+    if is_routine(payload) or payload.name.startswith(("pattern_", "utter_ask_")):
         return None
     return f"action: {_word(payload.name)}" + (_call(payload.arguments) if payload.arguments else "")
 
 
 def _slot(payload: SlotSet) -> str | None:
-    if payload.name in _ROUTINE_SLOTS or payload.name.startswith("knowledge_base_"):
+    if is_routine(payload) or payload.name.startswith("knowledge_base_"):
         return None
     return f"slot_set: {_word(payload.name)} = {shown(payload.value)}"
 

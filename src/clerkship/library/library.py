@@ -97,10 +97,12 @@ class Library:
             raise InputError.of(f"no task `{pattern}`", hint=did_you_mean(pattern, self.tasks))
         return found
 
-    def snapshot(self, loaded: LoadedTask, timeout: float) -> Snapshot:
-        """One task frozen, with all it names."""
+    def snapshot(self, loaded: LoadedTask, timeout: float, gate_axes: tuple[str, ...] | None = None) -> Snapshot:
+        """Freeze one task with all it names. A benchmark may have gate axes of its own."""
+        axes = loaded.environment.gate_axes if gate_axes is None else gate_axes
         return Snapshot(
-            task=loaded.task,
+            task=loaded.task.gated_by(axes),
+            gate_axes=axes,
             environment=loaded.environment,
             datasets={name: self.datasets[name].hash for name in loaded.environment.datasets},
             entities=dict(loaded.entities),

@@ -17,5 +17,9 @@ class Benchmark(Frozen):
     environment: Annotated[str | None, Field(description="for tasks that name none")] = None
     tasks: Annotated[tuple[str, ...], Field(description="names, or patterns with *")] = ("*",)
     tags: Annotated[tuple[str, ...], Field(description="only tasks with one of these")] = ()
+    gate_axes: Annotated[
+        tuple[str, ...] | None,
+        Field(description="axes whose criteria gate unless they say `gate: false`; the environment's if not given"),
+    ] = None
     timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds per task")] = None
     concurrency: Annotated[Whole | None, Field(ge=1, le=1000)] = None

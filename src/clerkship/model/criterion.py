@@ -1,5 +1,6 @@
 """A criterion: a labelled, weighted, typed assertion on a task."""
 
+from collections.abc import Collection
 from typing import Annotated
 
 from pydantic import Field
@@ -18,4 +19,12 @@ class Criterion(Frozen):
     ] = 1.0
     axis: Annotated[str | None, Field(description="groups criteria in the score, such as safety")] = None
     input_entity_id: Annotated[str | None, Field(description="one of the task's entity ids")] = None
-    gate: Annotated[Flag, Field(description="if it fails, the run fails whatever the score")] = False
+    gate: Annotated[
+        Flag | None,
+        Field(description="if it fails, the run fails whatever the score; by default where `gate_axes` has its axis"),
+    ] = None
+
+    def gated_by(self, axes: Collection[str]) -> "Criterion":
+        """Return a copy whose `gate` is decided: as written, else by its axis."""
+        gate = self.axis in axes if self.gate is None else self.gate
+        return self if gate is self.gate else self.model_copy(update={"gate": gate})

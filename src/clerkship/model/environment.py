@@ -26,6 +26,8 @@ RESERVED = {
     "control": "the playground's own door for whoever watches it",
 }
 """Paths beside the sandboxes: no sandbox may have such a name."""
+GATE_AXES = ("safety", "privacy")
+"""Axes on which a failed criterion fails the run, unless the author says otherwise."""
 _ARROW = re.compile(r"^\s*([a-z][a-z0-9_-]*)\.([a-z0-9_.*]+)\s*->\s*([a-z][a-z0-9_-]*)\s*$")
 
 
@@ -98,6 +100,9 @@ class Environment(Frozen):
     tick: Annotated[Duration, Field(description="how far one touch moves a stepped clock")] = timedelta(seconds=1)
     datasets: tuple[str, ...] = ()
     simulators: Annotated[dict[SandboxName, Simulator], Field(description="name of the sandbox -> its simulator")] = {}
+    gate_axes: Annotated[
+        tuple[str, ...], Field(description="axes whose criteria gate unless they say `gate: false`")
+    ] = GATE_AXES
     reactions: Annotated[
         tuple[Reaction, ...],
         Field(description="what crosses sandboxes: `drop.file.written -> archive`; `drop.file.*` for all it takes in"),

@@ -27,6 +27,7 @@ class Setup(Frozen):
     steps: Annotated[tuple[StepCall, ...], Field(description="what else is set up, as in a task (ours)")] = ()
     max_turns: Annotated[Whole | None, Field(ge=1, le=10_000, description="turns before it ends (ours)")] = None
     turn_timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds per answer (ours)")] = None
+    allow_inaction: Annotated[Flag, Field(description="whether an agent that does nothing may pass (ours)")] = False
 
     @model_validator(mode="after")
     def _one_persona(self) -> "Setup":
@@ -170,6 +171,7 @@ class ScenarioFile(Frozen):
             tags=(*((self.type,) if self.type else ()), *self.tags),
             timeout=self.timeout,
             metrics=goals.metrics,
+            allow_inaction=setup.allow_inaction,
             environment=self.environment,
             solution=self.solution,
         )

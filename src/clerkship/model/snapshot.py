@@ -7,7 +7,7 @@ import orjson
 
 from clerkship.model.addressed import Addressed
 from clerkship.model.dataset import Record
-from clerkship.model.environment import Environment
+from clerkship.model.environment import GATE_AXES, Environment
 from clerkship.model.task import Task
 
 GRADING = "6"
@@ -23,6 +23,8 @@ class Snapshot(Addressed):
     entities: dict[str, Record] = {}
     solution: str | None = None
     timeout: float
+    gate_axes: tuple[str, ...] = GATE_AXES
+    """What decided the gates of criteria that do not say; in the task every criterion says."""
     source: str = ""
     template: str = ""
     """The name of the task as it is written, of one that is done for each of many records."""

@@ -1,11 +1,12 @@
 """A task: a situation, what the agent is told, and what counts as done."""
 
+from collections.abc import Collection
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
 from clerkship.model.criterion import Criterion
-from clerkship.model.frozen import Frozen, Number, Whole
+from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.quality import Metrics
 from clerkship.model.scenario import Expected, Scenario
 
@@ -49,8 +50,15 @@ class Task(Frozen):
     timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds")] = None
     criteria: Annotated[tuple[Criterion, ...], Field(description="typed assertions, checked after the run")] = ()
     metrics: Annotated[Metrics, Field(description="what else a model rates afterwards; never part of the verdict")] = ()
+    allow_inaction: Annotated[
+        Flag, Field(description="whether an agent that does nothing may pass: turns the gate `agent_acted` off")
+    ] = False
     environment: Annotated[str | None, Field(description="name of an environment in the same folder")] = None
     compat: Annotated[
         Literal["rasa"] | None, Field(description="whose reading of the assertions holds, where it differs from ours")
     ] = None
     solution: Annotated[str | None, Field(description="Python file beside the task that `oracle` runs")] = None
+
+    def gated_by(self, axes: Collection[str]) -> "Task":
+        """Return a copy in which every criterion says whether it gates."""
+        return self.model_copy(update={"criteria": tuple(criterion.gated_by(axes) for criterion in self.criteria)})

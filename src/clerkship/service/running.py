@@ -22,6 +22,7 @@ from clerkship.kit.wall import now
 from clerkship.library.calibration import beside, load_calibrations
 from clerkship.library.library import Library, LoadedTask
 from clerkship.llm.tape import Told
+from clerkship.model.benchmark import Benchmark
 from clerkship.model.calibration import Calibration, JudgeIdentity, nearest
 from clerkship.model.dataset import Dataset
 from clerkship.model.model_choice import NOBODY
@@ -162,11 +163,13 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     assert solver is not None  # there is an agent, and it could be built
     if case is not None:
         request = replace(request, path=path, tasks=(*request.tasks, library.case(path, case).task.name))
-    tasks, benchmark_timeout, benchmark_concurrency = _pick(library, request)
+    tasks, benchmark = _pick(library, request)
     _refuse_stubs(tasks, solver)
-    timeout = request.timeout or benchmark_timeout or settings.timeout
+    timeout = request.timeout or (benchmark and benchmark.timeout) or settings.timeout
+    concurrency = request.concurrency or (benchmark and benchmark.concurrency)
+    gate_axes = benchmark.gate_axes if benchmark is not None else None
     tasks = [_as_asked(loaded, request, settings) for loaded in tasks]
-    snapshots = tuple(library.snapshot(loaded, timeout) for loaded in tasks)
+    snapshots = tuple(library.snapshot(loaded, timeout, gate_axes) for loaded in tasks)
     wanted = {name for loaded in tasks for name in loaded.environment.datasets}
     needs = needs_of(snapshots, catalog)
     cast = choose(_wanted(request, library), settings, conftest=library.conftest, needs=needs)
@@ -189,7 +192,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         path=str(request.path),
         options=_options(request),
         plugins=plugins_used(snapshots, solver.name, catalog),
-        concurrency=request.concurrency or benchmark_concurrency,
+        concurrency=concurrency,
         calibration=_calibration(library, cast.judging(snapshots)),
         **cast.kept(snapshots),
     )
@@ -202,7 +205,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         snapshots,
         {name: library.datasets[name] for name in wanted},
         solver,
-        request.concurrency or benchmark_concurrency or settings.concurrency,
+        concurrency or settings.concurrency,
         cast.models,
         (
             *library.warnings_of(tasks),
@@ -339,11 +342,12 @@ def _options(request: RunRequest) -> tuple[str, ...]:
     return flags + tuple(str(part) for pair in pairs if pair[1] is not None for part in pair)
 
 
-def _pick(library: Library, request: RunRequest) -> tuple[list[LoadedTask], float | None, int | None]:
+def _pick(library: Library, request: RunRequest) -> tuple[list[LoadedTask], Benchmark | None]:
+    """Select the tasks that a request asks for, and the benchmark it names."""
+    benchmark = None
     file = request.path if request.path.is_file() else None
     if request.benchmark is None:
         tasks = library.select(names=request.tasks, tags=request.tags, file=file)
-        timeout = concurrency = None
     else:
         if request.benchmark not in library.benchmarks:
             hint = did_you_mean(request.benchmark, library.benchmarks)
@@ -352,11 +356,10 @@ def _pick(library: Library, request: RunRequest) -> tuple[list[LoadedTask], floa
         inside = {loaded.task.name for loaded in library.select(names=benchmark.tasks, tags=benchmark.tags)}
         chosen = library.select(names=request.tasks, tags=request.tags, file=file)
         tasks = [loaded for loaded in chosen if loaded.task.name in inside]
-        timeout, concurrency = benchmark.timeout, benchmark.concurrency
     if not tasks:
         tags = sorted({tag for loaded in library.tasks.values() for tag in loaded.task.tags})
         raise InputError.of("no task fits the selection", hint=f"tags here: {', '.join(tags) or 'none'}")
-    return tasks, timeout, concurrency
+    return tasks, benchmark
 
 
 def execute(plan: RunPlan, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:

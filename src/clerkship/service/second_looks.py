@@ -12,7 +12,7 @@ from clerkship.engine.schedule import Schedule
 from clerkship.engine.taping import Taping
 from clerkship.engine.trial import Finished, Job, stillborn
 from clerkship.kit.wall import now
-from clerkship.library.library import Library
+from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load, root_of
 from clerkship.llm.tape import Tapes
 from clerkship.model.model_choice import NOBODY
@@ -21,7 +21,6 @@ from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
 from clerkship.model.run import Asking, Attempt, BenchmarkRun, Outcome, Status, Tape
 from clerkship.model.snapshot import GRADING, Snapshot
-from clerkship.model.task import Task
 from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at, snapshots_of
 from clerkship.service.prefixes import prefix_of
@@ -216,7 +215,7 @@ def rescore(
     """
     run, watchers = store.run(reference), tuple(watch)
     library = load(path, catalog, cache=judging.settings.cache) if path is not None else None
-    criteria = {name: loaded.task for name, loaded in library.tasks.items()} if library is not None else None
+    criteria = library.tasks if library is not None else None
     ran = store.task_runs(run.id)
     trials = [task_run for task_run in ran if criteria is None or task_run.task in criteria]
     if trials and len(trials) < len(ran) and path is not None and path.is_dir():
@@ -291,11 +290,15 @@ def _open_rescored(
     return new
 
 
-def _with_criteria(snapshot: Snapshot, criteria: Mapping[str, Task] | None) -> Snapshot:
-    """Frozen again: what happened is as it was, what counts may be new."""
+def _with_criteria(snapshot: Snapshot, criteria: Mapping[str, LoadedTask] | None) -> Snapshot:
+    """Freeze a task again with the criteria of today's files; what happened stays as it was."""
     snapshot = graded_now(snapshot)
     if criteria is None:
         return snapshot
-    now_written = criteria[snapshot.task.name]
-    task = snapshot.task.model_copy(update={"criteria": now_written.criteria, "metrics": now_written.metrics})
-    return snapshot.model_copy(update={"task": task})
+    loaded = criteria[snapshot.task.name]
+    by_benchmark = snapshot.gate_axes != snapshot.environment.gate_axes
+    axes = snapshot.gate_axes if by_benchmark else loaded.environment.gate_axes
+    written = loaded.task.gated_by(axes)
+    graded_by = {name: getattr(written, name) for name in ("criteria", "metrics", "allow_inaction")}
+    task = snapshot.task.model_copy(update=graded_by)
+    return snapshot.model_copy(update={"task": task, "gate_axes": axes})

@@ -1,0 +1,166 @@
+"""The gate `agent_acted`: an agent that never did anything fails, whatever else holds."""
+
+from typing import Any
+
+import pytest
+
+from clerkship.events.agent import ActionExecuted, FlowStarted
+from clerkship.model.run import CriterionRun, TaskRun
+from clerkship.sandbox.door import Refused
+from clerkship.service.second_looks import rescore
+from tests.workbench import CATALOG, Workbench
+
+ENVIRONMENT = """
+    environment:
+      name: desk
+      simulators: {drop: {kind: files}}
+"""
+NO_WRITE = "{never: files.file.written}"
+NEGATIVE_TASKS = {
+    "never": NO_WRITE,
+    "event_count": "{event_count: {event: files.file.written, expected: 0}}",
+    "event_at_most": "{event_count: {event: files.*, expected: {lte: 3}}}",
+    "answer_is_null": "{answer_matches: {expected: null}}",
+}
+NEGATIVE_SCENARIOS = {
+    "bot_did_not_utter": "{bot_did_not_utter: {text_matches: sorry}}",
+    "slot_was_not_set": "{slot_was_not_set: [{name: transfer_amount}]}",
+    "flow_not_started": "{flow_not_started: {flow_ids: [transfer]}}",
+    "flow_not_completed": "{flow_not_completed: {flow_id: transfer}}",
+    "flow_not_cancelled": "{flow_not_cancelled: {flow_id: transfer}}",
+    "action_not_executed": "{action_not_executed: action_pay}",
+    "memory_was_not_set": "{memory_was_not_set: [{name: plan}]}",
+}
+
+
+def task(assertion: str, more: str = "") -> str:
+    """A task with one criterion."""
+    return f"""
+    task:
+      name: Leave everything as it is
+      task_item: {{instruction: look and change nothing}}
+      {more}
+      criteria: [{{label: nothing, assertion: {assertion}}}]
+    """
+
+
+def scenario(assertion: str, setup: str = "") -> str:
+    """A conversation with one assertion."""
+    return f"""
+    scenario:
+      name: Do not do it
+      simulation_context: You want it done.
+      setup: {{person: {{lines: ["Do it.", "Please."]}}{setup}}}
+      goals: {{assertions: [{assertion}]}}
+    """
+
+
+def gate(task_run: TaskRun) -> CriterionRun:
+    """The gate of a trial."""
+    [found] = [criterion for criterion in task_run.criteria if criterion.assertion == "agent_acted"]
+    return found
+
+
+@pytest.mark.parametrize("assertion", NEGATIVE_TASKS.values(), ids=NEGATIVE_TASKS)
+def test_nop_fails_a_task_whose_right_outcome_is_no_change(bench: Workbench, assertion: str) -> None:
+    bench.write("desk.yml", ENVIRONMENT)
+    bench.write("task.yml", task(assertion))
+    task_run = bench.run_one("nop")
+    assert (task_run.verdict, task_run.score, bench.exit_code()) == ("fail", 1.0, 1)
+    assert (gate(task_run).gate, gate(task_run).weight, gate(task_run).passed) == (True, 0.0, False)
+
+
+@pytest.mark.parametrize("assertion", NEGATIVE_SCENARIOS.values(), ids=NEGATIVE_SCENARIOS)
+def test_nop_fails_a_conversation_whose_assertions_are_all_negative(bench: Workbench, assertion: str) -> None:
+    bench.write("scenario.yml", scenario(assertion))
+    task_run = bench.run_one("nop")
+    assert (task_run.verdict, task_run.score) == ("fail", 1.0)
+    assert "never replied" in gate(task_run).detail
+
+
+def reads(task_item: Any, sandboxes: Any) -> None:
+    """Use a sandbox and answer nothing."""
+    sandboxes["drop"].list()
+
+
+def is_refused(task_item: Any, sandboxes: Any) -> None:
+    """Send a request that the sandbox refuses."""
+    with pytest.raises(Refused):
+        sandboxes["drop"].read("no/such/file")
+
+
+def answers(task_item: Any, sandboxes: Any) -> Any:
+    """Answer without a look."""
+    return []
+
+
+def reports(task_item: Any, sandboxes: Any) -> None:
+    """Report an event of its own."""
+    sandboxes.report(FlowStarted(flow_id="look"))
+
+
+@pytest.mark.parametrize("agent", [reads, is_refused, answers, reports])
+def test_one_request_answer_or_report_is_enough(bench: Workbench, agent: Any) -> None:
+    bench.write("desk.yml", ENVIRONMENT)
+    bench.write("task.yml", task(NO_WRITE))
+    task_run = bench.run_one(agent)
+    assert (task_run.verdict, gate(task_run).passed) == ("pass", True)
+    assert gate(task_run).evidence[0].seq is not None
+
+
+def waits(task_item: Any, sandboxes: Any) -> None:
+    """Let time pass, and nothing else."""
+    sandboxes.wait(60)
+
+
+def answers_nothing(task_item: Any, sandboxes: Any) -> Any:
+    """Answer with blank text."""
+    return "  "
+
+
+def listens(task_item: Any, sandboxes: Any) -> None:
+    """Report what an engine reports in every session."""
+    sandboxes.report(ActionExecuted(name="action_session_start"))
+    sandboxes.report(ActionExecuted(name="action_listen"))
+
+
+@pytest.mark.parametrize("agent", [waits, answers_nothing, listens])
+def test_waiting_blank_answers_and_session_routine_do_not_count(bench: Workbench, agent: Any) -> None:
+    bench.write("desk.yml", ENVIRONMENT)
+    bench.write("task.yml", task(NO_WRITE))
+    task_run = bench.run_one(agent)
+    assert (task_run.agent_error, task_run.verdict) == ("", "fail")
+
+
+def test_a_task_may_allow_inaction(bench: Workbench) -> None:
+    bench.write("desk.yml", ENVIRONMENT)
+    bench.write("task.yml", task(NO_WRITE, "allow_inaction: true"))
+    task_run = bench.run_one("nop")
+    assert (task_run.verdict, len(task_run.criteria)) == ("pass", 1)
+
+
+def test_a_scenario_file_may_allow_inaction_under_setup(bench: Workbench) -> None:
+    bench.write("scenario.yml", scenario(NEGATIVE_SCENARIOS["flow_not_started"], ", allow_inaction: true"))
+    assert bench.run_one("nop").verdict == "pass"
+
+
+def test_the_gate_is_not_applied_under_compat_rasa(bench: Workbench) -> None:
+    bench.write("scenario.yml", scenario(NEGATIVE_SCENARIOS["flow_not_started"]))
+    task_run = bench.run_one("nop", compat="rasa")
+    assert (task_run.verdict, len(task_run.criteria)) == ("pass", 1)
+
+
+def test_a_silent_agent_fails_a_task_without_criteria(bench: Workbench) -> None:
+    bench.write("desk.yml", ENVIRONMENT)
+    bench.write("task.yml", "task: {name: No criteria, task_item: {instruction: look}}")
+    assert bench.run_one("nop").verdict == "fail"
+    assert bench.run_one(reads).verdict == "ungraded"
+
+
+def test_a_rescored_run_has_the_gate_too(bench: Workbench) -> None:
+    bench.write("desk.yml", ENVIRONMENT)
+    bench.write("task.yml", task(NO_WRITE))
+    bench.run_one("nop")
+    rescored = rescore(bench.store, "latest", CATALOG)
+    [task_run] = bench.store.task_runs(rescored.run.id)
+    assert (task_run.verdict, gate(task_run).passed) == ("fail", False)
