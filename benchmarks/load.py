@@ -158,7 +158,7 @@ def write_log(count: int, path: Path) -> dict[str, float]:
         timeout=1,
     )
     plan = Plan(snapshots=(snapshot.hash,), seed=0, trials=1)
-    run = new_run(plan, "agent", name="long")
+    run = new_run(plan, [snapshot], "agent", name="long")
     task_run = TaskRun(
         run=run.id,
         task="Long",

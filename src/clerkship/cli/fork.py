@@ -6,6 +6,7 @@ import typer
 
 from clerkship.cli.catalog import registered
 from clerkship.cli.options import (
+    AllowUngraded,
     Concurrency,
     Json,
     Jsonl,
@@ -46,6 +47,7 @@ def fork(
     ] = False,
     judge: Judge = None,
     no_judge: NoJudge = False,
+    allow_ungraded: AllowUngraded = False,
     person: Person = None,
     trials: Trials = None,
     concurrency: Concurrency = None,
@@ -79,6 +81,7 @@ def fork(
         person=person,
         trials=trials or 1,
         warm_up=warm_up,
+        allow_ungraded=allow_ungraded,
     )
     with open_store(path) as kept:
         limits = limited(settings, concurrency or kept.run(run).concurrency)

@@ -42,7 +42,7 @@ def list_runs(
         what.truncate(room, overflow="ellipsis")
         agent = console.render_str(escape(run.solver))
         agent.truncate(agents, overflow="ellipsis")
-        table.add_row(run.id, _passed(counts), agent, what)
+        table.add_row(run.id, _passed(run, counts), agent, what)
     console.print(table)
     elsewhere = f" --store {shlex.quote(str(store))}" if store else ""
     for run, _, held in runs:
@@ -50,8 +50,8 @@ def list_runs(
             console.print(f"{run.id} {unfinished(run, held=held, elsewhere=elsewhere)}", soft_wrap=True)
 
 
-def _passed(counts: Counts) -> str:
-    style = "pass" if counts.exit_code() == 0 else "fail"
+def _passed(run: BenchmarkRun, counts: Counts) -> str:
+    style = "pass" if counts.exit_code() == 0 and not run.is_ungraded(counts) else "fail"
     return f"[{style}]{counts.passed}/{counts.graded}[/]"
 
 

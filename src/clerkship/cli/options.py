@@ -43,6 +43,12 @@ Judge = Annotated[
         rich_help_panel=_GRADED,
     ),
 ]
+AllowUngraded = Annotated[
+    bool,
+    typer.Option(
+        "--allow-ungraded", help="Exit 0 even if there are criteria and none was judged.", rich_help_panel=_GRADED
+    ),
+]
 NoJudge = Annotated[bool, typer.Option("--no-judge", help="Skip what a model must judge.", rich_help_panel=_GRADED)]
 RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start; `latest`, `latest~1`.")]
 Concurrency = Annotated[

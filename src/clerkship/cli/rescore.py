@@ -8,9 +8,10 @@ import typer
 from clerkship.cli.catalog import registered
 from clerkship.cli.comparison import print_comparison
 from clerkship.cli.console import out, print_json
-from clerkship.cli.options import Json, Judge, NoJudge, RunReference, StorePath, judge_of
+from clerkship.cli.options import AllowUngraded, Json, Judge, NoJudge, RunReference, StorePath, judge_of
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.run_options import HowManyVotes, Metrics, Record, Refresh, Replay, tape_of
+from clerkship.cli.shown import say_ungraded
 from clerkship.cli.taped import say_taped
 from clerkship.service.reading import compare_runs, open_store, show_run
 from clerkship.service.second_looks import Rejudging
@@ -26,6 +27,7 @@ def rescore(
     ] = None,
     judge: Judge = None,
     no_judge: NoJudge = False,
+    allow_ungraded: AllowUngraded = False,
     votes: HowManyVotes = None,
     metrics: Metrics = False,
     record: Record = False,
@@ -47,7 +49,7 @@ def rescore(
     """
     settings = load_settings()
     tape = tape_of(record=record, replay=replay, refresh=refresh)
-    judging = Rejudging(judge_of(judge, no_judge=no_judge), settings, votes, metrics, tape)
+    judging = Rejudging(judge_of(judge, no_judge=no_judge), settings, votes, metrics, tape, allow_ungraded or None)
     with open_store(store or settings.store) as kept:
         before = show_run(kept, run)
         with RunProgress(out(), before.counts.done, quiet=True) as progress:
@@ -58,5 +60,6 @@ def rescore(
         print_json(told | ({"tape": result.tape} if result.tape is not None else {}))
     else:
         print_comparison(out(), comparison)
+        say_ungraded(out(), result.run, result.counts)
         say_taped(out(), result.tape)
     raise typer.Exit(result.exit_code())

@@ -8,6 +8,7 @@ import typer
 from clerkship.cli.catalog import registered
 from clerkship.cli.options import (
     Agent,
+    AllowUngraded,
     DomainPath,
     Json,
     Jsonl,
@@ -77,6 +78,7 @@ def run(
     domain: DomainPath = None,
     judge: Judge = None,
     no_judge: NoJudge = False,
+    allow_ungraded: AllowUngraded = False,
     votes: HowManyVotes = None,
     metrics: Metrics = False,
     person: Person = None,
@@ -96,8 +98,8 @@ def run(
 ) -> None:
     """Run tasks with an agent, grade what it did, keep everything.
 
-    Exit code: 0 all passed · 1 a verdict is partial or fail, or the agent crashed · 2 something else broke
-    (errored, inconclusive, bad input) · 130 stopped.
+    Exit code: 0 all passed · 1 a verdict is partial or fail · 2 there is no verdict to rely on (errored, inconclusive,
+    bad input; or there are criteria, and none was judged: see --allow-ungraded) · 130 stopped.
 
     Examples:
 
@@ -133,6 +135,7 @@ def run(
         checks_person=check_person,
         tape=tape_of(record=record, replay=replay, refresh=refresh),
         tapes_agent=record_agent,
+        allow_ungraded=allow_ungraded,
     )
     result, _ = run_and_show(request, settings, store or settings.store, targets, json=json)
     raise typer.Exit(result.exit_code())

@@ -14,6 +14,7 @@ from clerkship.cli.progress import RunProgress
 from clerkship.cli.taped import say_taped
 from clerkship.cli.verdicts import print_run
 from clerkship.model.problem import InputError, Problem
+from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.report.outcome import standing
 from clerkship.service.exporting import ReportFailed, ResultsFolder, Targets, write_reports
 from clerkship.service.reading import RunView, show_run
@@ -89,6 +90,7 @@ class RunShown:
         view = show_run(self.store, result.run.id)
         if not self.json:
             print_run(console, view, self._elsewhere)
+            say_ungraded(console, view.run, view.counts)
             self._say_where(console, view)
             say_taped(console, result.tape)
         page = self.targets.html or self.path.parent / "reports" / f"{result.run.id}.html"
@@ -129,6 +131,13 @@ class RunShown:
         console.print(f"[quiet]look closer[/] {escape(look)}", soft_wrap=True)
         if view.run.status == "cancelled":
             console.print(f"[quiet]go on[/]  {program()} resume {view.run.id}{escape(self._elsewhere)}", soft_wrap=True)
+
+
+def say_ungraded(console: Console, run: BenchmarkRun, counts: Counts) -> None:
+    """Say why a run in which nothing was judged does not succeed, and what to do about it."""
+    if run.is_ungraded(counts):
+        mend = "" if run.allow_ungraded else ": name a judge with --judge, or accept it with --allow-ungraded"
+        console.print(f"[inconclusive]nothing was graded[/]: there are criteria, and none was judged{mend}")
 
 
 def say_written(console: Console, written: dict[str, Path]) -> None:

@@ -53,7 +53,7 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
         more = f"{len(unhappy) - len(shown)} more that did not pass"
         console.print(f"\n[quiet]… and {more}: {program()} show {run.id} --failed{escape(elsewhere)}[/]")
     console.print()
-    console.print(summary(run, counts))
+    console.print(summary(run, counts, _unjudged(task_runs) if whole else 0))
     templates = view.templates()
     if templates is not None and templates.rates():
         console.print()
@@ -282,8 +282,14 @@ def unfinished(run: BenchmarkRun, *, held: bool, elsewhere: str = "") -> str:
     return f"[fail]{how}:[/] {program()} {again}{escape(elsewhere)}"
 
 
-def summary(run: BenchmarkRun, counts: Counts) -> str:
-    """One line: how many of what, and the rate with its interval; what was not graded is said, not hidden."""
+def _unjudged(task_runs: Sequence[TaskRun]) -> int:
+    """Count the criteria that were skipped, or could not be judged, in trials that came to their end."""
+    graded = (task_run for task_run in task_runs if not undecided(task_run))
+    return sum(criterion.status != "judged" for task_run in graded for criterion in task_run.criteria)
+
+
+def summary(run: BenchmarkRun, counts: Counts, unjudged: int = 0) -> str:
+    """Return one line: how many trials came out how, the pass rate with its interval, and what was not graded."""
     told = "  ".join(f"{styled(name)} {count}" for name, count in tally(counts).items() if count)
     interval = wilson(counts.passed, counts.graded)
     rate = ""
@@ -293,4 +299,6 @@ def summary(run: BenchmarkRun, counts: Counts) -> str:
     missing = run.missing(counts)
     left = f"   [cancelled]{missing} not run[/]" if missing else ""
     crashed = f"   [fail]the agent crashed in {counts.agent_errors}[/]" if counts.agent_errors else ""
-    return f"{told}{crashed}{rate}{left}"
+    criteria = "criterion" if unjudged == 1 else "criteria"
+    skipped = f"   [inconclusive]{unjudged} {criteria} not judged[/]" if unjudged else ""
+    return f"{told}{crashed}{rate}{skipped}{left}"

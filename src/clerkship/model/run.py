@@ -178,6 +178,10 @@ class BenchmarkRun(Frozen):
     completed_at: str | None = None
     status: Literal["active", "completed", "cancelled"] = "active"
     total: int
+    criteria: int = 0
+    """Criteria of its tasks that decide a verdict: those with a weight, and gates."""
+    allow_ungraded: bool = False
+    """Whether it may exit 0 though none of them was judged."""
     grading: str
     clerkship: str
     judge: ModelChoice | None = None
@@ -211,7 +215,13 @@ class BenchmarkRun(Frozen):
         """The design's table for a whole run: stopped, broken off, or by its trials."""
         if self.status == "cancelled":
             return 130
-        return counts.exit_code() if self.status == "completed" else 2
+        if self.status != "completed" or (self.is_ungraded(counts) and not self.allow_ungraded):
+            return 2
+        return counts.exit_code()
+
+    def is_ungraded(self, counts: "Counts") -> bool:
+        """Tell whether there are criteria, and not one was judged in any trial."""
+        return self.criteria > 0 and counts.verdicts.get("ungraded", 0) > 0 and not counts.graded
 
 
 class Counts(Frozen):

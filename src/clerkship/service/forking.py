@@ -33,6 +33,8 @@ class ForkRequest:
     judge: str | None = None
     person: str | None = None
     trials: int = 1
+    allow_ungraded: bool = False
+    """Whether the run may succeed though none of its criteria was judged."""
     warm_up: bool = False
     """Whether the agent answers the earlier lines once more, though it could be told of them."""
 
@@ -59,7 +61,9 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
     cast = choose(Wanted(judge=request.judge, person=request.person), settings, kept=kept, needs=needs)
     new = new_run(
         plan,
+        [snapshot],
         solver.name,
+        allow_ungraded=run.allow_ungraded or request.allow_ungraded,
         made_by="fork",
         origin=run.id,
         fork=prefix.fork,
@@ -111,5 +115,6 @@ def _options(request: ForkRequest) -> tuple[str, ...]:
     """What else was asked for, as the command line says it; which turn of which trial stands in the run's `fork`."""
     pairs = [("--judge", request.judge if request.judge != NOBODY else None), ("--person", request.person)]
     flags: tuple[str, ...] = ("--no-judge",) if request.judge == NOBODY else ()
+    flags += ("--allow-ungraded",) if request.allow_ungraded else ()
     flags += ("--warm-up",) if request.warm_up else ()
     return tuple(str(part) for pair in pairs if pair[1] is not None for part in pair) + flags

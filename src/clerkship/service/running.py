@@ -90,6 +90,8 @@ class RunRequest:
     """Whether what models answer is taken down, or taken from what was."""
     tapes_agent: bool = False
     """Whether what the agent answers is taken down too."""
+    allow_ungraded: bool = False
+    """Whether the run may succeed though none of its criteria was judged."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,9 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     )
     run = new_run(
         plan,
+        snapshots,
         solver.name,
+        allow_ungraded=request.allow_ungraded,
         name=request.benchmark or request.path.resolve().name,
         path=str(request.path),
         options=_options(request),
@@ -289,8 +293,8 @@ def _cannot_stub(loaded: LoadedTask, solver: Solver) -> Problem:
     )
 
 
-def new_run(plan: Plan, solver: str, **about: Any) -> BenchmarkRun:
-    """The record of a run that begins now."""
+def new_run(plan: Plan, snapshots: Iterable[Snapshot], solver: str, **about: Any) -> BenchmarkRun:
+    """Make the record of a run that begins now."""
     started = now()
     return BenchmarkRun(
         id=new_name(f"run-{started:%Y%m%d-%H%M%S}")[:-10],
@@ -301,6 +305,7 @@ def new_run(plan: Plan, solver: str, **about: Any) -> BenchmarkRun:
         until_sure=plan.until_sure.threshold if plan.until_sure else None,
         started_at=started.isoformat(),
         total=len(plan.snapshots) * plan.trials,
+        criteria=sum(bool(one.weight or one.gate) for snapshot in snapshots for one in snapshot.task.criteria),
         grading=GRADING,
         clerkship=__version__,
         **about,
@@ -335,6 +340,7 @@ def _options(request: RunRequest) -> tuple[str, ...]:
     pairs += [("--person", request.person), ("--votes", request.votes if request.votes != 1 else None)]
     flags: tuple[str, ...] = ("--until-sure",) if request.until_sure is not None else ()
     flags += ("--no-judge",) if request.judge == NOBODY else ()
+    flags += ("--allow-ungraded",) if request.allow_ungraded else ()
     flags += ("--metrics",) if request.metrics else ()
     flags += ("--check-person",) if request.checks_person else ()
     flags += (f"--{request.tape}",) if request.tape else ()

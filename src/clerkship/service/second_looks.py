@@ -47,13 +47,13 @@ def plan_rerun(
     solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
     snapshots = tuple(graded_now(snapshot) for snapshot in snapshots_of(store, run))
     plan = plan_of(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
-    about = run.model_dump(include={"name", "path", "options", "concurrency", "fork"})
+    about = run.model_dump(include={"name", "path", "options", "concurrency", "fork", "allow_ungraded"})
     needs = needs_of(snapshots, catalog)
     cast = taped(choose(Wanted(), settings, kept=run, needs=needs), _deck(run, settings), snapshots, needs)
     solver = taped_agent(solver, cast.models, snapshots)
     about |= {"plugins": plugins_used(snapshots, solver.name, catalog), **cast.kept(snapshots)}
     about["calibration"] = run.calibration
-    new = new_run(plan, solver.name, made_by="rerun", origin=run.id, **about)
+    new = new_run(plan, snapshots, solver.name, made_by="rerun", origin=run.id, **about)
     if cast.models.tapes is not None and new.replayed:
         new = as_replayed(new, plan, snapshots, cast.models.tapes)
     prefix = prefix_of(store, run, catalog)
@@ -174,6 +174,8 @@ class Rejudging:
     """Whether conversations are rated now, if they were not."""
     tape: Tape | None = None
     """Whether what the judge answers is taken down, or taken from what was."""
+    allow_ungraded: bool | None = None
+    """Whether it may succeed though no criterion was judged; as the run says if not given."""
 
     def asked(self, run: BenchmarkRun) -> Asking:
         """What the run was told of models, with what is otherwise now. What was replayed is graded from cassettes
@@ -245,6 +247,7 @@ def rescore(
         "plugins": plugins,
         "options": judging.options(run.options, run.asking.tape),
         **cast.kept(snapshots.values()),
+        "allow_ungraded": run.allow_ungraded if judging.allow_ungraded is None else judging.allow_ungraded,
         "person": run.person,  # nobody is played anew, and a fork of this one goes on with the same
     }
     new = _open_rescored(store, run.model_copy(update=about), len(trials), snapshots.values(), cast.models.tapes)
@@ -281,9 +284,11 @@ def _open_rescored(
     store: Store, run: BenchmarkRun, total: int, snapshots: Collection[Snapshot], tapes: Tapes | None
 ) -> BenchmarkRun:
     plan = Plan(snapshots=tuple(snapshot.hash for snapshot in snapshots), seed=run.seed, trials=run.trials)
-    about = run.model_dump(include={"name", "path", "options", "plugins", "judge", "person", "asking", "fork"})
+    kept = {"name", "path", "options", "plugins", "judge", "person", "asking", "fork", "allow_ungraded"}
+    about = run.model_dump(include=kept)
     about |= {"judging": run.judging, "calibration": run.calibration}
-    new = new_run(plan, run.solver, made_by="rescore", origin=run.id, **about).model_copy(update={"total": total})
+    new = new_run(plan, snapshots, run.solver, made_by="rescore", origin=run.id, **about)
+    new = new.model_copy(update={"total": total})
     if tapes is not None and new.replayed:
         new = free_name(as_replayed(new, plan, tuple(snapshots), tapes), store)
     store.open_run(new, {part.hash: part.data for part in (plan, *snapshots)})

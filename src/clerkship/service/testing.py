@@ -40,7 +40,7 @@ class Result:
     @property
     def passed(self) -> bool:
         """Whether the command line would have exited with 0: nothing failed, broke or was stopped."""
-        return self.run.status == "completed" and self.counts.exit_code() == 0
+        return self.run.exit_code(self.counts) == 0
 
     @property
     def failed(self) -> list[TaskRun]:

@@ -1,0 +1,70 @@
+"""Runs in which nothing was graded: they do not pass for green."""
+
+from typing import Any
+
+import pytest
+
+from clerkship.service.second_looks import Rejudging, rescore
+from tests.workbench import CATALOG, Workbench
+
+JUDGED = """
+    scenario:
+      name: Polite
+      simulation_context: You ask for help.
+      setup: {person: {lines: ["Help me."]}}
+      goals: {criteria: [The agent is polite]}
+"""
+CHECKED = """
+    scenario:
+      name: Checked
+      simulation_context: You ask for help.
+      setup: {person: {lines: ["Help me."]}}
+      goals: {assertions: [{bot_uttered: {text_matches: help}}], criteria: [The agent is polite]}
+"""
+WITHOUT = """
+    scenario:
+      name: Transcript alone
+      simulation_context: You ask for help.
+      setup: {person: {lines: ["Help me."]}}
+"""
+
+
+class Helps:
+    """An agent that answers each line."""
+
+    def on_turn(self, message: Any, sandboxes: Any) -> str:
+        """Answer."""
+        return "I can help."
+
+
+def test_criteria_of_which_none_was_judged_exit_2(bench: Workbench) -> None:
+    bench.write("polite.yml", JUDGED)
+    assert bench.run_one(Helps, judge="none").verdict == "ungraded"
+    assert bench.exit_code() == 2
+
+
+def test_ungraded_runs_can_be_allowed(bench: Workbench) -> None:
+    bench.write("polite.yml", JUDGED)
+    bench.run_one(Helps, judge="none", allow_ungraded=True)
+    assert bench.exit_code() == 0
+
+
+def test_one_judged_criterion_in_the_batch_is_enough(bench: Workbench) -> None:
+    bench.write("polite.yml", JUDGED)
+    bench.write("checked.yml", CHECKED)
+    assert {t.verdict for t in bench.run(Helps, judge="none")} == {"ungraded", "pass"}
+    assert bench.exit_code() == 0
+
+
+def test_tasks_without_criteria_exit_0(bench: Workbench) -> None:
+    bench.write("alone.yml", WITHOUT)
+    assert bench.run_one(Helps).verdict == "ungraded"
+    assert bench.exit_code() == 0
+
+
+@pytest.mark.parametrize(("allow", "code"), [(None, 2), (True, 0)])
+def test_a_rescored_run_in_which_nothing_was_judged_exits_2(bench: Workbench, allow: bool | None, code: int) -> None:
+    bench.write("polite.yml", JUDGED)
+    bench.run_one(Helps, judge="none")
+    result = rescore(bench.store, "latest", CATALOG, judging=Rejudging("none", allow_ungraded=allow))
+    assert result.exit_code() == code
