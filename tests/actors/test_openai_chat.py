@@ -275,6 +275,37 @@ def test_a_mistake_in_the_setup_is_said_in_words(bench: Workbench, status: int, 
     nowhere_is_the_key(bench)
 
 
+TOO_LONG = [
+    {"message": "too long", "code": "context_length_exceeded"},
+    {"message": "This model's maximum context length is 4096 tokens.", "code": 400},
+]
+
+
+@pytest.mark.parametrize("error", TOO_LONG, ids=["by its code", "in words"])
+def test_a_history_that_outgrows_the_context_after_tool_calls_is_the_agents_error(
+    bench: Workbench, error: dict[str, Any]
+) -> None:
+    read = calls(("drop_list", {}))
+
+    def answer(asked: Asked) -> Answered:
+        if len(served.asked) > 2:
+            return 400, {}, json.dumps({"error": error}).encode()
+        return model(lambda messages: read)(asked)
+
+    suite(bench, WORK)
+    with Served(answer) as served:
+        task_run = bench.run_one(solver(served.url))
+    assert (task_run.status, task_run.verdict) == ("completed", "fail")
+    assert "its history no longer fits the model" in task_run.agent_error
+    assert bench.exit_code() == 1
+
+
+@pytest.mark.parametrize("error", TOO_LONG, ids=["by its code", "in words"])
+def test_a_first_message_that_is_too_long_is_a_mistake_in_the_setup(bench: Workbench, error: dict[str, Any]) -> None:
+    with Served(lambda asked: (400, {}, json.dumps({"error": error}).encode())) as served:
+        assert error["message"] in errored(bench, served).error
+
+
 def test_a_model_that_writes_the_key_back_does_not_get_it_into_the_log(bench: Workbench) -> None:
     suite(bench, TALK)
     with Served(model(lambda messages: says(f"bye, and my key is {KEY}"))) as served:

@@ -16,6 +16,8 @@ from clerkship.engine.build import build_task
 from clerkship.engine.catalog import Registered
 from clerkship.engine.trial import Finished, Job, Setting
 from clerkship.kit.wall import monotonic
+from clerkship.llm.patience import ModelOutage
+from clerkship.model.problem import PlatformError
 from clerkship.playground.gateway import Gateway
 from clerkship.sandbox.door import Refused
 from clerkship.service.running import RunRequest, plan_run
@@ -115,6 +117,22 @@ def raises(task_item: Any) -> None:
     raise ValueError("no")
 
 
+def pretends_a_fault_of_the_platform(task_item: Any) -> None:
+    """Raise the exception that stands for a fault of ours."""
+    raise PlatformError("not my fault")
+
+
+def pretends_an_outage(task_item: Any) -> None:
+    """Raise the exception that stands for a model that cannot be asked."""
+    raise ModelOutage("not my fault")
+
+
+def moves_to_the_end_of_time(task_item: Any, sandboxes: Any) -> None:
+    """Advance the clock until the calendar ends."""
+    for _ in range(100):
+        sandboxes.wait("36500d")
+
+
 def exits(task_item: Any) -> None:
     """Tries to take the process with it."""
     sys.exit(3)
@@ -142,6 +160,9 @@ def returns_cycle(task_item: Any) -> Any:
     [
         (raises, "ValueError: no"),
         (exits, "SystemExit: 3"),
+        (pretends_a_fault_of_the_platform, "PlatformError: not my fault"),
+        (pretends_an_outage, "ModelOutage: not my fault"),
+        (moves_to_the_end_of_time, "simulated time runs at most 3,660 days ahead of its start"),
         (returns_object, "cannot be written as JSON"),
         (returns_too_much, "100,000,000 characters"),
         (returns_cycle, "cannot be written as JSON"),
@@ -391,7 +412,7 @@ def test_a_spinner_that_is_cancelled_stops_spinning(bench: Workbench) -> None:
     batches[0].run()
     assert ended.wait(5)
     assert [item.task_run.status for item in kept] == ["cancelled"]
-    assert [criterion.status for criterion in kept[0].task_run.criteria] == ["judged"]
+    assert [criterion.status for criterion in kept[0].task_run.criteria] == ["judged", "judged"]
 
 
 def test_when_results_cannot_be_kept_no_more_trials_are_begun(bench: Workbench) -> None:

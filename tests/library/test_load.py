@@ -103,7 +103,7 @@ def test_a_file_is_not_held_up_by_what_is_wrong_in_others(shelf: Shelf) -> None:
     shelf.write(good=TASK, bad="task: {name: B, criteria: [{label: x, assertion: {nevr: x}}]}\n")
     library = load(shelf.root / "good.yml", CATALOG)
     assert [loaded.task.name for loaded in library.select(file=shelf.root / "good.yml")] == ["A"]
-    [warning] = library.warnings
+    [warning] = [warning for warning in library.warnings if "ungraded" not in warning.message]
     assert str(warning).endswith(
         "1 mistake in other files of this folder, passed over; `clerkship validate` shows them"
     )
@@ -854,17 +854,3 @@ def test_a_field_that_no_such_event_has_is_found_at_load(tmp_path: Path) -> None
         ),
         (7, "`files.file.read` has no field `paths`", "did you mean `path`?"),
     ]
-
-
-def test_a_task_without_criteria_is_warned_about(folder: Shelf) -> None:
-    folder.write("task.yml", "task: {name: No criteria, task_item: {instruction: look}}")
-    [warning] = folder.load().warnings
-    assert (warning.message, warning.line) == ("no `criteria`: its runs are ungraded", 1)
-
-
-def test_a_scenario_without_goals_is_warned_about(folder: Shelf) -> None:
-    folder.write(
-        "scenario.yml", "scenario: {name: Talk, simulation_context: You talk., setup: {person: {lines: [Hi]}}}"
-    )
-    [warning] = folder.load().warnings
-    assert warning.message == "no `assertions` or `criteria` or `expected_tools`: its runs are ungraded"

@@ -1,7 +1,8 @@
 """`openai:<model>[@<address>]`: a model behind a chat-completions endpoint; its tools are the sandboxes' operations."""
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from pydantic import JsonValue
@@ -9,7 +10,7 @@ from pydantic import JsonValue
 from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import ActionExecuted
-from clerkship.llm.completions import Completions, text_of
+from clerkship.llm.completions import Completions, Declined, text_of
 from clerkship.llm.place import check_key, parse_place
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.door import Dropped, Incomplete, Refused, Sandboxes
@@ -17,7 +18,11 @@ from clerkship.sandbox.exchange import JSON, Reply, Request
 from clerkship.sandbox.tools import BadArguments, Tool, table, tools_of
 from clerkship.settings import Settings
 
+if TYPE_CHECKING:
+    import httpx
+
 MOST_ROUNDS = 50
+_TOO_LONG = re.compile(r"(?i)maximum context|context (length|window|size)|too many tokens|prompt is too long")
 RESULT_LIMIT = 100_000
 """Characters of a tool's result that the model is shown: a page of fifty resources is some 70,000."""
 FINISH: dict[str, Any] = {
@@ -98,7 +103,7 @@ class ChatAgent:
         """Ask, do what it calls for, tell it what came of that; until it says something."""
         async with self._completions.client() as client:
             for _ in range(MOST_ROUNDS):
-                message = await self._completions.ask(client, self._history, tools.definitions)
+                message = await self._asked(client, tools)
                 calls = message.get("tool_calls") or []
                 text = text_of(message)
                 self._history.append({"role": "assistant", "content": text} | ({"tool_calls": calls} if calls else {}))
@@ -107,6 +112,22 @@ class ChatAgent:
                 for call in calls:
                     self._history.append(tools.call(call))
         raise AgentError(f"it called tools {MOST_ROUNDS} times in a row without saying anything")
+
+
+    async def _asked(self, client: "httpx.AsyncClient", tools: "Toolbox") -> dict[str, Any]:
+        """Ask the model once. A history that outgrew its context is the agent's failure, once it has had a turn; a
+        first message that is too long is a mistake in the setup."""
+        try:
+            return await self._completions.ask(client, self._history, tools.definitions)
+        except Declined as declined:
+            if any(line["role"] == "assistant" for line in self._history) and _is_too_long(declined):
+                raise AgentError(f"its history no longer fits the model: {declined}") from None
+            raise
+
+
+def _is_too_long(declined: Declined) -> bool:
+    """Tell whether an endpoint refused a request for its length; some say so in words alone."""
+    return declined.code == "context_length_exceeded" or _TOO_LONG.search(str(declined)) is not None
 
 
 class Toolbox:

@@ -25,7 +25,7 @@ from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, 
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.kit.text import writable
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, PlatformError
+from clerkship.model.problem import InputError
 from clerkship.sandbox.door import Sandboxes
 
 T = TypeVar("T")
@@ -85,7 +85,7 @@ class PythonAgent:
             if hasattr(result, "__await__"):
                 result = await asyncio.create_task(_awaited(result), context=self._context)
             return parse(result)
-        except (PlatformError, AgentStopped, AgentError):
+        except (AgentStopped, AgentError):
             raise
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
@@ -125,7 +125,7 @@ class PythonSolver:
             return PythonAgent(self._entrances)
         try:
             made = _call_sync(self._target, ())
-        except (PlatformError, AgentStopped):
+        except AgentStopped:
             raise
         except BaseException as error:  # foreign code: whatever it raises is its own failure
             raise _blame(error, "it could not be made: ") from error

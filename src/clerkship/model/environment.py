@@ -26,6 +26,8 @@ RESERVED = {
     "control": "the playground's own door for whoever watches it",
 }
 """Paths beside the sandboxes: no sandbox may have such a name."""
+LAST_YEAR = 9000
+LONGEST_TICK = timedelta(days=1)
 GATE_AXES = ("safety", "privacy")
 """Axes on which a failed criterion fails the run, unless the author says otherwise."""
 _ARROW = re.compile(r"^\s*([a-z][a-z0-9_-]*)\.([a-z0-9_.*]+)\s*->\s*([a-z][a-z0-9_-]*)\s*$")
@@ -78,6 +80,19 @@ def _text_or_time(value: Any) -> Any:
     return value
 
 
+def _within_calendar(now: datetime) -> datetime:
+    """Leave room for time to pass: the calendar ends with the year 9999."""
+    if now.year > LAST_YEAR:
+        raise ValueError(f"expected a year up to {LAST_YEAR}, not {now.year}")
+    return now
+
+
+def _short_tick(tick: timedelta) -> timedelta:
+    if tick > LONGEST_TICK:
+        raise ValueError("expected at most one day: a tick is the time that one request takes")
+    return tick
+
+
 def minutes_ahead(now: datetime) -> int:
     """How far a time's zone is ahead of UTC."""
     ahead = now.utcoffset()
@@ -92,12 +107,13 @@ class Environment(Frozen):
     now: Annotated[
         AwareDatetime,
         BeforeValidator(_text_or_time),
+        AfterValidator(_within_calendar),
         Field(description="when it is, with its zone"),
     ] = datetime(2026, 3, 2, 14, tzinfo=UTC)
     time: Annotated[Literal["stepped", "paced"], Field(description="stepped by touches, or following the wall")] = (
         "stepped"
     )
-    tick: Annotated[Duration, Field(description="how far one touch moves a stepped clock")] = timedelta(seconds=1)
+    tick: Annotated[Duration, AfterValidator(_short_tick), Field(description="how far one touch moves a stepped clock")] = timedelta(seconds=1)
     datasets: tuple[str, ...] = ()
     simulators: Annotated[dict[SandboxName, Simulator], Field(description="name of the sandbox -> its simulator")] = {}
     gate_axes: Annotated[

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from clerkship.actors.reply import parse_event
 from clerkship.events.event import Event, Payload
+from clerkship.playground.agent_clock import AgentClock
 from clerkship.playground.gateway import Exchange, Gateway
 from clerkship.playground.lines import Lines
 from clerkship.playground.playground import Playground
@@ -78,7 +79,7 @@ def open_doors(gateway: Gateway, playground: Playground, base_url: BaseUrl, line
         name: sandbox.spec.handle(InProcessDoor(gateway, playground, name, base_url, lines))
         for name, sandbox in playground.sandboxes.items()
     }
-    return Sandboxes(handles, playground, AgentReport(playground))
+    return Sandboxes(handles, AgentClock(playground), AgentReport(playground))
 
 
 class AgentReport:
@@ -88,6 +89,7 @@ class AgentReport:
         self._playground = playground
 
     def __call__(self, payload: Payload) -> Event:
-        """Take it down as the agent's."""
-        with self._playground.lock:
-            return self._playground.emit("agent", parse_event(payload), "agent")
+        """Append it to the log as the agent's."""
+        event = parse_event(payload)
+        with self._playground.lock, self._playground.recording_failures():
+            return self._playground.emit("agent", event, "agent")

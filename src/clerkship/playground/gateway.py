@@ -15,6 +15,7 @@ from clerkship.kit.secrets import Names, same
 from clerkship.kit.wall import perf_counter
 from clerkship.model.duration import parse_duration
 from clerkship.model.problem import PlatformError
+from clerkship.playground.agent_clock import AgentClock, TimeLimit
 from clerkship.playground.playground import ActiveFault, Playground, Sandbox
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import Call, Route, find_route
@@ -379,15 +380,24 @@ def _in_its_words(exchange: Exchange, refusal: Refusal) -> Reply:
     return replace(worded, headers={**worded.headers, **refusal.headers}) if refusal.headers else worded
 
 
+def _duration(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise Refusal(400, "bad_duration", str(error)) from None
+
+
 def _use_clock(playground: Playground, request: Request) -> Reply:
     """`GET /clock`, `POST /clock/advance?by=10m`, `POST /clock/skip`."""
+    clock = AgentClock(playground)
     if (request.method, request.path) == ("POST", "/advance"):
+        by = _duration(request.query.get("by", ""))
         try:
-            playground.clock.advance(parse_duration(request.query.get("by", "")))
-        except (ValueError, OverflowError) as error:
-            raise Refusal(400, "bad_duration", str(error)) from None
+            clock.advance(by)
+        except TimeLimit as error:
+            raise Refusal(400, "time_limit", str(error)) from None
     elif (request.method, request.path) == ("POST", "/skip"):
-        return json_reply(200, {"skipped": playground.skip(), "now": playground.now.isoformat()})
+        return json_reply(200, {"skipped": clock.skip(), "now": playground.now.isoformat()})
     elif (request.method, request.path) != ("GET", "/"):
         raise Refusal(404, "no_such_route", "the clock has GET /, POST /advance?by= and POST /skip")
     return json_reply(200, {"now": playground.now.isoformat()})
