@@ -55,9 +55,7 @@ def test_a_step_that_breaks_while_the_agent_waits_is_not_the_agents_fault(
     assert "a bug of ours" in task_run.error
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("now", "9999-12-31T23:00:00+00:00"), ("tick", timedelta(days=36_500))]
-)
+@pytest.mark.parametrize(("field", "value"), [("now", "9999-12-31T23:00:00+00:00"), ("tick", timedelta(days=36_500))])
 def test_an_environment_that_leaves_no_room_for_time_is_refused(field: str, value: Any) -> None:
     with pytest.raises(ValueError, match="expected"):
         Environment.model_validate({"name": "late", field: value})

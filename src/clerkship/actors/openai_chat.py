@@ -113,7 +113,6 @@ class ChatAgent:
                     self._history.append(tools.call(call))
         raise AgentError(f"it called tools {MOST_ROUNDS} times in a row without saying anything")
 
-
     async def _asked(self, client: "httpx.AsyncClient", tools: "Toolbox") -> dict[str, Any]:
         """Ask the model once. A history that outgrew its context is the agent's failure, once it has had a turn; a
         first message that is too long is a mistake in the setup."""

@@ -12,6 +12,7 @@ from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.llm.together import together
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
+from clerkship.model.pattern import PatternTooSlow
 from clerkship.model.problem import ClerkshipError
 from clerkship.model.run import AxisScore, CriterionRun, CriterionStatus, Ending, Status, Verdict
 from clerkship.model.variables import put_back
@@ -87,6 +88,8 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
         evidence = evidence.about(criterion.input_entity_id)
     try:
         check = Check.of(False, skip) if skip else assertion.check(evidence)
+    except PatternTooSlow as slow:  # patterns are probed at load: what is slow is the agent's text
+        check = Check.of(False, f"{slow}; a text that cannot be checked in time does not pass")
     except (NoModel, BadAnswer, ClerkshipError) as told:  # their words are meant for people
         status, check = "error", Check.of(False, str(told))
     except Exception as error:  # one criterion's error is data, and takes no other down

@@ -113,7 +113,9 @@ class Environment(Frozen):
     time: Annotated[Literal["stepped", "paced"], Field(description="stepped by touches, or following the wall")] = (
         "stepped"
     )
-    tick: Annotated[Duration, AfterValidator(_short_tick), Field(description="how far one touch moves a stepped clock")] = timedelta(seconds=1)
+    tick: Annotated[
+        Duration, AfterValidator(_short_tick), Field(description="how far one touch moves a stepped clock")
+    ] = timedelta(seconds=1)
     datasets: tuple[str, ...] = ()
     simulators: Annotated[dict[SandboxName, Simulator], Field(description="name of the sandbox -> its simulator")] = {}
     gate_axes: Annotated[

@@ -167,7 +167,7 @@ def _check_bound(argument: Any) -> None:
 def _check_pattern(argument: Any) -> None:
     if not isinstance(argument, str):
         raise ValueError(f"expected a regular expression, not {argument!r}")
-    pattern.compile_pattern(argument)
+    pattern.check_pattern(argument)
 
 
 def _check_list(argument: Any) -> None:

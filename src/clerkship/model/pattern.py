@@ -6,6 +6,8 @@ from typing import Annotated
 import regex
 from pydantic import AfterValidator
 
+from clerkship.model.slow_pattern import PROBE_LENGTH, PROBE_LIMIT, is_slow
+
 TIME_LIMIT = 1.0
 
 
@@ -32,10 +34,16 @@ def found(pattern: str, text: str) -> bool:
         raise PatternTooSlow(f"the pattern {pattern!r} took over {TIME_LIMIT:g} s on {len(text)} characters") from None
 
 
-def _check_pattern(pattern: str) -> str:
-    compile_pattern(pattern)
+@lru_cache(maxsize=1024)
+def check_pattern(pattern: str) -> str:
+    """Return the pattern; raises ValueError where it is none, or is slow even on a short text."""
+    if is_slow(compile_pattern(pattern)):
+        raise ValueError(
+            f"the pattern is too slow: a text of {PROBE_LENGTH} characters can keep it busy for over {PROBE_LIMIT:g} s;"
+            " leave out repeats inside repeats, such as (a+)+"
+        )
     return pattern
 
 
-Regex = Annotated[str, AfterValidator(_check_pattern)]
+Regex = Annotated[str, AfterValidator(check_pattern)]
 """A regular expression in a file."""

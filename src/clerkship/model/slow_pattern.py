@@ -1,0 +1,131 @@
+"""Probe a regular expression with texts made to slow it down: one that backtracks without end is refused at load."""
+
+import re
+import re._constants as sre  # type: ignore[import-not-found]  # it has no stubs
+import re._parser as parser  # type: ignore[import-not-found]
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, product
+from typing import Any
+
+import regex
+
+PROBE_LENGTH = 500
+"""Characters of a probe. On a longer text an ordinary pattern may be slow too; then the criterion fails."""
+PROBE_LIMIT = 0.25
+"""Seconds for one probe: a pattern that is fast takes about a thousandth of that."""
+MAX_PROBES = 32
+_MAX_VARIANTS = 6
+_UNBOUNDED = 16
+"""A repeat that may go on at least this often is probed."""
+_ALPHABET = "a0 _-.,!Az9"
+_REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
+_SAMPLES = {
+    sre.CATEGORY_DIGIT: "0",
+    sre.CATEGORY_SPACE: " ",
+    sre.CATEGORY_WORD: "a",
+    sre.CATEGORY_NOT_DIGIT: "a",
+    sre.CATEGORY_NOT_SPACE: "a",
+    sre.CATEGORY_NOT_WORD: " ",
+}
+
+Node = tuple[Any, Any]
+
+
+def is_slow(compiled: "regex.Pattern[str]") -> bool:
+    """Tell whether a short text exists on which the pattern takes longer than its limit, twice."""
+    return any(_times_out(compiled, text) and _times_out(compiled, text) for text in _probes(compiled.pattern))
+
+
+def _times_out(compiled: "regex.Pattern[str]", text: str) -> bool:
+    try:
+        compiled.search(text, timeout=PROBE_LIMIT)
+    except TimeoutError:
+        return True
+    return False
+
+
+def _probes(pattern: str) -> Iterator[str]:
+    if not any(sign in pattern for sign in "*+{"):
+        return
+    try:
+        nodes = list(parser.parse(pattern))
+    except (re.error, OverflowError, RecursionError):  # what only the `regex` module understands
+        yield from (char * PROBE_LENGTH + "\0" for char in _ALPHABET)
+        return
+    texts = (
+        prefix + pump * (PROBE_LENGTH // len(pump)) + suffix
+        for prefix, pump, tail in dict.fromkeys(_pumps(nodes, "", ""))
+        for suffix in dict.fromkeys(("\0", "\n", f"{tail}\0", f"\0{tail}"))
+    )
+    yield from islice(texts, MAX_PROBES)
+
+
+def _pumps(nodes: Sequence[Node], prefix: str, tail: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each repeat that has no end: what comes before it, what to repeat, and what comes after it."""
+    after = [*(next(iter(_variants(node)), "") for node in nodes), tail]
+    for place, (kind, value) in enumerate(nodes):
+        rest = "".join(after[place + 1 :])
+        if kind in _REPEATS:
+            _, high, body = value
+            if high == sre.MAXREPEAT or high >= _UNBOUNDED:
+                yield from ((prefix, pump, rest) for pump in _samples(body) if pump)
+            yield from _pumps(list(body), prefix, rest)
+        elif kind is sre.SUBPATTERN:
+            yield from _pumps(list(value[-1]), prefix, rest)
+        elif kind is sre.BRANCH:
+            for branch in value[1]:
+                yield from _pumps(list(branch), prefix, rest)
+        elif kind in (sre.ASSERT, sre.ASSERT_NOT):
+            yield from _pumps(list(value[1]), prefix, rest)
+        prefix += after[place]
+
+
+def _samples(nodes: Iterable[Node]) -> list[str]:
+    """Return a few different texts that a part of a pattern matches."""
+    choices = [_variants(node) for node in nodes]
+    return list(dict.fromkeys("".join(parts) for parts in islice(product(*choices), _MAX_VARIANTS)))
+
+
+def _variants(node: Node) -> list[str]:
+    kind, value = node
+    if kind is sre.LITERAL:
+        return [chr(value)]
+    if kind is sre.NOT_LITERAL:
+        return [next(char for char in _ALPHABET if ord(char) != value)]
+    if kind is sre.ANY:
+        return ["a"]
+    if kind is sre.IN:
+        return [_member(value)]
+    if kind in _REPEATS:
+        low, _, body = value
+        once = [sample * max(low, 1) for sample in _samples(body)]
+        return ["", *once] if low == 0 else once
+    if kind in (sre.SUBPATTERN, sre.ATOMIC_GROUP):
+        return _samples(value[-1] if kind is sre.SUBPATTERN else value)
+    if kind is sre.BRANCH:
+        return [sample for branch in value[1] for sample in _samples(branch)][:_MAX_VARIANTS]
+    return [""]  # an anchor, an assertion, a reference: nothing of its own
+
+
+def _member(items: list[Node]) -> str:
+    """Return one character of a class."""
+    kind, value = items[0]
+    if kind is sre.NEGATE:
+        return next((char for char in _ALPHABET if not any(_has(item, char) for item in items[1:])), "a")
+    if kind is sre.CATEGORY:
+        return _SAMPLES.get(value, "a")
+    return chr(value if kind is sre.LITERAL else value[0])
+
+
+def _has(item: Node, char: str) -> bool:
+    kind, value = item
+    if kind is sre.LITERAL:
+        return bool(ord(char) == value)
+    if kind is sre.RANGE:
+        return bool(value[0] <= ord(char) <= value[1])
+    matches = {
+        sre.CATEGORY_DIGIT: char.isdigit(),
+        sre.CATEGORY_SPACE: char.isspace(),
+        sre.CATEGORY_WORD: char.isalnum() or char == "_",
+    }
+    return matches.get(value, False)

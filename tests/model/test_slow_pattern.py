@@ -1,0 +1,54 @@
+"""Patterns that backtrack without end are refused when files are read; others are not."""
+
+import pytest
+import regex
+
+from clerkship.model.matcher import check_expected
+from clerkship.model.pattern import check_pattern
+from clerkship.model.slow_pattern import is_slow
+
+SLOW = [
+    r"(a+)+$",
+    r"(x+x+)+y",
+    r"^(a|a)*b$",
+    r"(a|ab|b)*c",
+    r"(\w+\s*)+:$",
+    r"^(([a-z])+.)+[A-Z]([a-z])+$",
+]
+FAST = [
+    r"\s+$",
+    r"order.*delayed",
+    r".*foo.*bar",
+    r"(?i)i don't know",
+    r"\b\d{3}-\d{4}\b",
+    r"[\w.+-]+@[\w-]+\.[\w.]+",
+    r"^\s*(.*?)\s*$",
+    r"(?s).*total.*\d+.*USD",
+    r"(?:sorry|apolog\w+).{0,80}delay",
+    r"\d+(\.\d+)? ?(mg|mL)",
+    r"^(?>a+)b",
+    r"\p{L}+ \p{N}+",
+    r"(?<!not )delayed",
+    r"[^\W\d_]{2,}",
+    r"",
+]
+
+
+@pytest.mark.parametrize("pattern", SLOW)
+def test_a_pattern_that_backtracks_without_end_is_slow(pattern: str) -> None:
+    assert is_slow(regex.compile(pattern))
+
+
+@pytest.mark.parametrize("pattern", FAST)
+def test_an_ordinary_pattern_is_not_slow(pattern: str) -> None:
+    assert not is_slow(regex.compile(pattern))
+
+
+def test_a_slow_pattern_is_refused_as_an_expectation() -> None:
+    with pytest.raises(ValueError, match="the pattern is too slow"):
+        check_expected({"not": {"matches": "(a+)+$"}})
+
+
+def test_the_refusal_says_what_to_do() -> None:
+    with pytest.raises(ValueError, match="leave out repeats inside repeats"):
+        check_pattern("(a+)+$")
