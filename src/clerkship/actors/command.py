@@ -87,6 +87,10 @@ class CommandAgent:
             raise self._with_last_words(error) from None
         return None
 
+    def program_seconds(self) -> float | None:
+        """Return the processor time of the program."""
+        return self._process.program_seconds()
+
     def close(self) -> Mapping[str, JsonValue]:
         """End the program and all it has started; its standard error is kept."""
         return self._process.close()

@@ -129,6 +129,15 @@ class Agent(Protocol):
         ...
 
 
+@runtime_checkable
+class RunsProgram(Protocol):
+    """An agent that is a program of its own on this machine."""
+
+    def program_seconds(self) -> float | None:
+        """Return the processor time it has used; None before it is started, or where the system does not say."""
+        ...
+
+
 class Starting(Protocol):
     """An agent with `on_start` among its entries: it is told when a conversation is about to begin."""
 

@@ -25,7 +25,7 @@ from clerkship.actors import offspring
 from clerkship.actors.contract import AgentError, AgentStopped
 from clerkship.actors.messages import REPLY_LIMIT
 from clerkship.kit.secrets import new_name
-from clerkship.kit.wall import monotonic
+from clerkship.kit.wall import monotonic, process_seconds
 from clerkship.model.problem import PlatformError
 
 STDERR_LIMIT = 65_536
@@ -59,6 +59,10 @@ class Process:
     def started(self) -> bool:
         """Whether it was."""
         return self._child is not None
+
+    def program_seconds(self) -> float | None:
+        """Return the processor time it has used; None before it is started."""
+        return process_seconds(self._child.pid) if self._child is not None else None
 
     def start(self, environ: Mapping[str, str], files: Mapping[str, bytes]) -> None:
         """Start it; each file is written where only we can read it, and its variable says where."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from clerkship.engine.seat import Done, NoMoreSeats, Seat, finish
 from clerkship.engine.trial import Finished, Job, Setting
+from clerkship.engine.watchdog import is_crowded
 from clerkship.kit.wall import monotonic
 
 WATCH_EVERY = 0.1
@@ -40,6 +41,8 @@ class Batch:
     _done: "queue.SimpleQueue[Done]" = field(default_factory=queue.SimpleQueue)
     _taken: threading.Event = field(default_factory=threading.Event)
     _seats: list[Seat] = field(default_factory=list)
+    _alone: list[Job] = field(default_factory=list)
+    """Trials to be repeated, each while nothing else runs."""
     _open: int = 0
     _watch_at: float = 0.0
 
@@ -53,6 +56,7 @@ class Batch:
             while self._open and not self._stopping:
                 self._take(self._next(self._patience()))
                 self._watch()
+                self._repeat_alone()
             if self._open:
                 self.cancelled = True
                 self._stop()
@@ -101,6 +105,7 @@ class Batch:
     def _next(self, wait: float) -> list[Done]:
         """What has finished, all that is there at once: one commit for them together."""
         found: list[Done] = []
+        self.setting.watchdog.beat()
         try:
             found.append(self._done.get(timeout=wait))
             while len(found) < MOST_WAITING:
@@ -134,15 +139,26 @@ class Batch:
         if not finished:
             return
         self.save(finished)
-        for job in self.more(finished) if not self._stopping else ():
+        if self._stopping:
+            return
+        for job in self.more(finished):
             self._open += 1
             self._waiting.put(job)
+        repeated = [item.again for item in finished if item.again is not None]
+        self._open += len(repeated)
+        self._alone += repeated
+
+    def _repeat_alone(self) -> None:
+        """Start the next repetition, once everything else is done."""
+        if self._alone and self._open == len(self._alone):
+            self._waiting.put(self._alone.pop(0))
 
     def _watch(self) -> None:
         """Now and then: to look at every seat for each result would cost more than the trials, where there are many."""
         if monotonic() < self._watch_at:
             return
         self._watch_at = monotonic() + WATCH_EVERY
+        self._note_crowding()
         for seat in list(self._seats):
             trial = seat.overdue()
             if trial is not None and trial.claim():
@@ -150,6 +166,13 @@ class Batch:
                 self._seats.remove(seat)
                 self._keep([finish(trial, trial.out_of_time("timed_out"))])
                 self._sit()
+
+    def _note_crowding(self) -> None:
+        """Tell every trial under way whether agents hold each other up now."""
+        trials = [(seat, trial) for seat in self._seats if (trial := seat.trial) is not None]
+        crowded = is_crowded([seat.load() for seat, _ in trials])
+        for _, trial in trials:
+            trial.crowding.note(crowded)
 
     def _stop(self) -> None:
         """Cancel what runs, wait a moment for it to end, give up the rest."""

@@ -16,6 +16,8 @@ from typing import Any
 
 from clerkship.actors.contract import AgentStopped
 from clerkship.engine.trial import Finished, Job, Setting, Trial, called_off, stillborn
+from clerkship.engine.watchdog import Load
+from clerkship.kit.wall import thread_seconds
 from clerkship.model.problem import ClerkshipError, PlatformError
 from clerkship.model.run import Ending, TaskRun
 
@@ -23,6 +25,10 @@ SEAT = "clerkship-seat"
 """The name of the threads that agents work in."""
 GRACE = 0.3
 """Seconds from cancelling an agent that is past its time to interrupting it, and again to giving it up."""
+
+
+COMPUTING = 0.002
+"""Processor seconds between two looks, a tenth of a second apart, by which a thread or a program is seen to compute."""
 
 
 class NoMoreSeats(PlatformError):
@@ -44,6 +50,8 @@ class Seat:
         """Tasks of this loop; asyncio itself only knows those of all loops together."""
         self.trial: Trial | None = None
         self._deadline = math.inf
+        self._used = (0.0, 0.0)
+        """Processor seconds of its thread, and of its agent's program, when last asked."""
         self._interrupted = False
         self.retired = self.stopped = False
         self.finishing = False
@@ -133,6 +141,15 @@ class Seat:
             await asyncio.sleep(0)
         if not all(task.done() for task in left):
             self.retired = True  # the next trial shall not share a loop with them
+
+    def load(self) -> Load:
+        """Tell what has computed since this was last asked: its thread, and the program of its agent if it has one.
+        Where the system does not say, a thread with a trial computes."""
+        thread = thread_seconds(self._thread.ident) if self._thread.ident is not None else None
+        program = self.trial.program_seconds() if self.trial is not None else None
+        before, self._used = self._used, (thread or 0.0, program or 0.0)
+        is_busy = self.trial is not None if thread is None else thread - before[0] >= COMPUTING
+        return Load(is_busy, program is not None and program - before[1] >= COMPUTING)
 
     def overdue(self) -> Trial | None:
         """Push a trial that is past its time, harder and harder; returns it once it can only be given up."""

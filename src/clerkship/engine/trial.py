@@ -4,7 +4,7 @@ import math
 import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast
@@ -18,6 +18,7 @@ from clerkship.actors.contract import (
     Entry,
     Message,
     OutOfRole,
+    RunsProgram,
     Say,
     SimulatedPerson,
     Solver,
@@ -31,6 +32,7 @@ from clerkship.engine.prefix import Prefix
 from clerkship.engine.quality import rate
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.engine.score import Score, fold, implied_checks, judge, status_of
+from clerkship.engine.watchdog import Crowding, Watchdog
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import (
@@ -43,7 +45,7 @@ from clerkship.events.lifecycle import (
 from clerkship.events.log import Log, Subscriber
 from clerkship.kit.rng import derive
 from clerkship.kit.text import writable
-from clerkship.kit.wall import monotonic, perf_counter
+from clerkship.kit.wall import perf_counter
 from clerkship.llm.asker import Asker, Tally
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.quality import Quality
@@ -60,6 +62,7 @@ from clerkship.sandbox.state import Conversation
 
 LOCK_LIMIT = 2.0
 T = TypeVar("T")
+CROWDED = "it timed out while more agents were computing than there are cores, and was repeated alone"
 WORDS = 200
 """Characters of what a person would have said, in a sentence about it; the log has all of it."""
 
@@ -73,6 +76,8 @@ class Job:
     seed: int
     trial: int = 1
     attempt: int = 1
+    alone: bool = False
+    """Whether nothing else runs beside it: an earlier attempt timed out while agents held each other up."""
 
     def key(self) -> Attempt:
         """Which it is, in its run."""
@@ -93,6 +98,7 @@ class Setting:
     """Who is asked what no rule decides."""
     lines: Lines | None = None
     """The ways in beside HTTP."""
+    watchdog: Watchdog = field(default_factory=Watchdog)
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,8 @@ class Finished:
     log: bytes
     blobs: dict[str, bytes]
     sidecar: bytes
+    again: Job | None = None
+    """What to do in its place, where it does not count."""
 
 
 class TurnTimedOut(Exception):
@@ -140,6 +148,7 @@ class Trial:
         self._gate = threading.Lock()
         self._agent: Agent | None = None
         self._over = False
+        self.crowding = Crowding()
         self.unchecked = False
         """Whether nobody could say how the person was played."""
         self.turn_deadline = math.inf
@@ -150,9 +159,14 @@ class Trial:
             self.playground.log.subscribe(subscriber)
 
     def time(self) -> float:
-        """Wall seconds as the agent has them: its clock stands still while a person thinks."""
-        playground = self.playground
-        return monotonic() - playground.thought.seconds if playground.thinks else monotonic()
+        """Return wall seconds as the agent has them, without those in which this process or a person held it up."""
+        time, playground = self._setting.watchdog.time(), self.playground
+        return time - playground.thought.seconds if playground.thinks else time
+
+    def program_seconds(self) -> float | None:
+        """Return the processor time of the agent's program, where it is one."""
+        agent = self._agent
+        return agent.program_seconds() if isinstance(agent, RunsProgram) else None
 
     def claim(self) -> bool:
         """True for the first who asks."""
@@ -271,7 +285,7 @@ class Trial:
         state = cast(Conversation, playground.sandboxes[place].state)
         slots, most, patience = orjson.loads(built.slots), *_limits(built.scenario)
         turns, heard, silent = stand
-        time = self.time if playground.thinks else monotonic
+        time = self.time
         while state.open:
             message, heard = _next_of_person(state, heard)
             if message is None:
@@ -415,9 +429,10 @@ class Trial:
             models=self._tally.used(),
             quality=self._quality,
         )
-        return Finished(
-            task_run, log.data(), log.blobs, orjson.dumps(playground.sidecar.data(timed=not models.replays))
-        )
+        sidecar = orjson.dumps(playground.sidecar.data(timed=not models.replays))
+        finished = Finished(task_run, log.data(), log.blobs, sidecar)
+        is_repeated = task_run.status == "timed_out" and self.crowding and not self.job.alone
+        return set_aside(finished, self.job) if is_repeated else finished
 
     def _evidence(self, ending: Ending) -> Evidence:
         snapshot = self.job.built.snapshot
@@ -434,6 +449,14 @@ class Trial:
             parameters=self._setting.models.parameters,
             votes=self._setting.models.asking.votes,
         )
+
+
+def set_aside(finished: Finished, job: Job) -> Finished:
+    """A trial that timed out while agents held each other up: kept with its log, and done again alone."""
+    again = replace(job, attempt=job.attempt + 1, alone=True)
+    cancelled = called_off(finished)
+    task_run = cancelled.task_run.model_copy(update={"error": CROWDED})
+    return replace(cancelled, task_run=task_run, again=again)
 
 
 def called_off(finished: Finished) -> Finished:

@@ -1,0 +1,66 @@
+"""The time that agents have: wall time, less what this process itself lost while it was paused or held up."""
+
+import os
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+from clerkship.kit.wall import monotonic
+
+MAX_GAP = 0.5
+"""Seconds between two beats that are no loss: a watch is due every tenth of a second."""
+CROWDED_SHARE = 1 / 3
+"""Of the looks at a trial, how many must have found it crowded for a timeout not to count."""
+
+
+class Watchdog:
+    """A clock that stands still while the process does: stopped by a signal, a laptop asleep, a machine that is
+    overloaded. Its owner calls `beat` many times a second; a longer gap is time that no agent had."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._last = (clock(), 0.0)
+        """When it beat last, and what was lost until then; one tuple, for other threads read both."""
+
+    def beat(self) -> None:
+        """Say that the process runs."""
+        now = self._clock()
+        self._last = (now, self._lost(now))
+
+    def time(self) -> float:
+        """Return seconds as agents have them."""
+        now = self._clock()
+        return now - self._lost(now)
+
+    def _lost(self, now: float) -> float:
+        beat, lost = self._last
+        return lost + max(0.0, now - beat - MAX_GAP)
+
+
+class Load(NamedTuple):
+    """Whether an agent has used the processor since it was last looked at: its thread here, and its program."""
+
+    thread: bool
+    program: bool
+
+
+def is_crowded(loads: Collection[Load]) -> bool:
+    """Tell whether agents hold each other up: more than one computes in this interpreter, which runs one thread at a
+    time, or more of them compute than there are cores."""
+    threads, programs = sum(load.thread for load in loads), sum(load.program for load in loads)
+    return threads > 1 or threads + programs > (os.cpu_count() or 1)
+
+
+class Crowding:
+    """How often a trial was looked at, and how often it was crowded then."""
+
+    def __init__(self) -> None:
+        self.looks = self.crowded = 0
+
+    def note(self, crowded: bool) -> None:
+        """Count one look."""
+        self.looks += 1
+        self.crowded += crowded
+
+    def __bool__(self) -> bool:
+        """Whether it was crowded for a good part of its time."""
+        return self.crowded > 0 and self.crowded >= self.looks * CROWDED_SHARE

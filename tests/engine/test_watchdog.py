@@ -1,0 +1,152 @@
+"""Time limits: wall time, less what this process lost; and agents that hold each other up are repeated alone."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.engine.trial import CROWDED
+from clerkship.engine.watchdog import MAX_GAP, Crowding, Load, Watchdog, is_crowded
+from tests.workbench import Workbench
+
+TASK = """
+    task:
+      name: Compute {number}
+      timeout: {timeout}
+      criteria: [{{label: answers, assertion: {{answer_matches: 42}}}}]
+"""
+NEEDED = 0.25
+"""Processor seconds that an agent needs."""
+
+
+class Time:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+def test_time_passes_while_the_process_runs() -> None:
+    clock = Time()
+    watchdog = Watchdog(clock)
+    for _ in range(100):
+        clock.now += 0.1
+        watchdog.beat()
+    assert watchdog.time() == pytest.approx(110)
+
+
+def test_a_pause_of_the_process_is_no_time_of_the_agents() -> None:
+    clock = Time()
+    watchdog = Watchdog(clock)
+    clock.now += 3600
+    assert watchdog.time() == pytest.approx(100 + MAX_GAP)  # before the watchdog has noticed
+    watchdog.beat()
+    assert watchdog.time() == pytest.approx(100 + MAX_GAP)
+    clock.now += 0.1
+    assert watchdog.time() == pytest.approx(100.1 + MAX_GAP)
+
+
+def test_more_agents_computing_than_one_interpreter_or_the_cores_can_serve_is_crowded() -> None:
+    cores = os.cpu_count() or 1
+    assert not is_crowded([Load(thread=True, program=False), *[Load(thread=False, program=False)] * 7])
+    assert is_crowded([Load(thread=True, program=False)] * 2)
+    assert not is_crowded([Load(thread=False, program=True)] * cores)
+    assert is_crowded([Load(thread=False, program=True)] * (cores + 1))
+
+
+def test_a_trial_is_crowded_if_a_good_part_of_its_looks_were() -> None:
+    crowding = Crowding()
+    assert not crowding
+    for crowded in (False, False, False, True):
+        crowding.note(crowded)
+    assert not crowding
+    crowding.note(True)
+    assert crowding
+
+
+def computes(task_item: Any) -> int:
+    """Use the processor for a while."""
+    until = time.thread_time() + NEEDED
+    while time.thread_time() < until:
+        pass
+    return 42
+
+
+def write_tasks(bench: Workbench, timeout: float) -> None:
+    """Write eight tasks with a limit."""
+    for number in range(8):
+        bench.write(f"task{number}.yml", TASK.format(number=number, timeout=timeout))
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_agents_that_compute_get_the_same_verdicts_at_any_concurrency(bench: Workbench, concurrency: int) -> None:
+    write_tasks(bench, NEEDED * 4)
+    assert {t.verdict for t in bench.run(computes, concurrency=concurrency)} == {"pass"}
+    assert bench.exit_code() == 0
+
+
+def test_a_timeout_while_agents_hold_each_other_up_is_kept_as_an_attempt_that_does_not_count(bench: Workbench) -> None:
+    write_tasks(bench, NEEDED * 3)
+    bench.run(computes, concurrency=8)
+    assert bench.result is not None
+    attempts = bench.store.task_runs(bench.result.run.id, attempts=True)
+    repeated = [t for t in attempts if t.attempt == 1 and t.error == CROWDED]
+    assert repeated
+    assert {(t.status, t.verdict) for t in repeated} == {("cancelled", None)}
+
+
+def test_an_agent_that_never_ends_fails_though_it_was_repeated(bench: Workbench) -> None:
+    def spins(task_item: Any) -> None:
+        while True:
+            pass
+
+    for number in range(2):
+        bench.write(f"task{number}.yml", TASK.format(number=number, timeout=0.5))
+    runs = bench.run(spins, concurrency=2)
+    assert {(t.status, t.verdict) for t in runs} == {("timed_out", "fail")}
+    assert bench.exit_code() == 1
+
+
+def test_agents_that_wait_are_not_repeated(bench: Workbench) -> None:
+    async def waits(task_item: Any) -> None:
+        await asyncio.Event().wait()
+
+    for number in range(4):
+        bench.write(f"task{number}.yml", TASK.format(number=number, timeout=0.5))
+    assert {t.attempt for t in bench.run(waits, concurrency=4)} == {1}
+
+
+AGENT = """
+import pathlib, threading
+
+def agent(task_item):
+    pathlib.Path("started").touch()
+    threading.Event().wait(1.0)
+    return 42
+"""
+
+
+def test_a_process_that_was_stopped_for_a_while_does_not_time_out(tmp_path: Path) -> None:
+    (tmp_path / "task.yml").write_text(TASK.format(number=1, timeout=3).replace("\n    ", "\n"), encoding="utf-8")
+    (tmp_path / "waits.py").write_text(AGENT, encoding="utf-8")
+    command = [sys.executable, "-m", "clerkship", "run", "task.yml", "--agent", "python:waits:agent", "--store", "s.db"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / "started").exists():
+            assert process.poll() is None
+            os.sched_yield()
+        process.send_signal(signal.SIGSTOP)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(5)
+        process.send_signal(signal.SIGCONT)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, output
