@@ -12,10 +12,15 @@ from clerkship.actors.python import PythonSolver
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.engine.catalog import Registered
 from clerkship.events.evidence import Evidence
-from clerkship.model.run import TaskRun
+from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.service.running import RunRequest, RunResult, execute, plan_run
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
+
+
+def written(task_run: TaskRun) -> list[CriterionRun]:
+    """Return the criteria that a task's file has, without the gate that every task has."""
+    return [criterion for criterion in task_run.criteria if not criterion.is_implied]
 
 
 class Breaks(Assertion):

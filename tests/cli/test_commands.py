@@ -226,7 +226,7 @@ def test_a_forged_body_is_found_though_the_lines_are_intact(capsys: pytest.Captu
         "environment: {name: d, simulators: {drop: {kind: files}}}\n"
         f"task: {{name: A, scenario: [{{files.drop: {{path: a.txt, text: {'x' * 9000}}}}}]}}\n"
     )
-    assert run(["run", "t.yml", "-a", "nop"]) == 0
+    assert run(["run", "t.yml", "-a", "nop"]) == 1
     capsys.readouterr()
     assert run(["show", "latest", "A"]) == 0
     assert "intact" in capsys.readouterr().out

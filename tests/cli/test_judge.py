@@ -54,7 +54,7 @@ def test_a_judge_is_named_on_the_command_line_or_in_the_settings(
 ) -> None:
     code, found = kept(capsys, *WITH, "--judge", "scripted:answers.yml")
     assert (code, found["run"]["judge"]["who"]) == (0, "scripted:answers.yml")
-    assert [criterion["status"] for criterion in found["tasks"][0]["criteria"]] == ["judged", "judged"]
+    assert [criterion["status"] for criterion in found["tasks"][0]["criteria"]] == ["judged", "judged", "judged"]
     monkeypatch.setenv("CLERKSHIP_JUDGE", "scripted:answers.yml")
     assert run(WITH) == 0
     assert "judge scripted:answers.yml" in capsys.readouterr().out
@@ -69,9 +69,12 @@ def test_without_one_it_is_inconclusive_and_says_what_to_do(capsys: pytest.Captu
 
 
 def test_what_is_skipped_is_said_and_can_be_judged_later(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*WITH, "--no-judge"]) == 0
+    assert run([*WITH, "--no-judge"]) == 2
     assert "ungraded  " in (text := capsys.readouterr().out)
-    assert "2 skipped" in text
+    assert "2 criteria not judged" in text
+    assert "nothing was graded: there are criteria, and none was judged: name a judge" in " ".join(text.split())
+    assert run([*WITH, "--no-judge", "--allow-ungraded"]) == 0
+    capsys.readouterr()
     code, found = kept(capsys, "rescore", "--judge", "scripted:answers.yml")
     assert (code, found["run"]["judge"]["who"]) == (0, "scripted:answers.yml")
     assert run(["show", "latest", "Late order"]) == 0

@@ -140,6 +140,7 @@ def test_an_agent_is_written_against_it_with_curl_and_checked_from_a_second_term
         found = json.loads(done.stdout)
         assert done.returncode == found["exit_code"] == 1
         assert {c["label"]: c["passed"] for c in found["criteria"]} == {
+            "The agent acted": True,
             "filed": True,
             "scanned": True,
             "said so": False,
@@ -270,7 +271,7 @@ def test_what_broke_is_not_the_agents_fault(desk: Path, typed: Typed) -> None:
         """,
     )
     with Up(desk, "--from", "suite", "--task", "A") as up:
-        assert typed("check").code == 0
+        assert typed("check").code == 1  # nobody has done anything yet
         ask("POST", f"{up.document['clock']['url']}/skip", up.document["clock"]["token"])
         done = typed("check")
         assert done.code == 2

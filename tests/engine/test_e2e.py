@@ -21,7 +21,7 @@ from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.settings import Settings
-from tests.workbench import CATALOG, Workbench
+from tests.workbench import CATALOG, Workbench, written
 
 MENU = ({"title": "Track", "payload": "/track"}, {"title": "Cancel", "payload": "/cancel"})
 
@@ -148,7 +148,7 @@ def shop(bench: Workbench) -> Workbench:
 
 def outcome(task_run: TaskRun) -> dict[str, bool]:
     """Each criterion, and whether it held."""
-    return {criterion.label: criterion.passed for criterion in task_run.criteria}
+    return {criterion.label: criterion.passed for criterion in written(task_run)}
 
 
 def test_a_file_of_cases_runs_and_passes(shop: Workbench) -> None:
@@ -156,7 +156,7 @@ def test_a_file_of_cases_runs_and_passes(shop: Workbench) -> None:
     found = {task_run.task: (task_run.verdict, task_run.ending) for task_run in task_runs}
     names = ["greeting", "premium order", "unclear", "lost order", "a bot that says nothing"]
     assert found == dict.fromkeys(names, ("pass", "person_done"))
-    assert {len(task_run.criteria) for task_run in task_runs} == {7, 9, 2, 5, 1}
+    assert {len(written(task_run)) for task_run in task_runs} == {7, 9, 2, 5, 1}
     assert shop.exit_code() == 0
 
 

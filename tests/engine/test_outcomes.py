@@ -7,7 +7,7 @@ import pytest
 
 from clerkship.engine.score import fold
 from clerkship.model.run import Counts, CriterionRun
-from tests.workbench import Workbench
+from tests.workbench import Workbench, written
 
 ENVIRONMENT = """
     environment:
@@ -74,7 +74,7 @@ def test_a_timeout_fails_with_score_zero_and_still_shows_every_criterion(bench: 
     bench.write("task.yml", task(f"[{GOOD}, {OTHER}]", timeout=0.2))
     task_run = bench.run_one(writes_and_waits)
     assert (task_run.status, task_run.verdict, task_run.score) == ("timed_out", "fail", 0.0)
-    assert [criterion.passed for criterion in task_run.criteria] == [True, False]
+    assert [criterion.passed for criterion in written(task_run)] == [True, False]
     assert bench.exit_code() == 1
 
 
@@ -131,7 +131,7 @@ def test_a_step_that_cannot_be_done_is_the_authors_mistake(bench: Workbench) -> 
     assert (task_run.status, task_run.verdict) == ("errored", None)
     assert "files.drop" in task_run.error
     assert "agent.started" not in bench.kinds(task_run)
-    assert [criterion.status for criterion in task_run.criteria] == ["judged"]
+    assert [criterion.status for criterion in written(task_run)] == ["judged"]
 
 
 def _criterion(**outcome: Any) -> CriterionRun:

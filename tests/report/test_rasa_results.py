@@ -15,6 +15,7 @@ from clerkship.model.task import Task
 from clerkship.report.rasa_results import Entry, Results, place_for, safe, slugs
 from clerkship.report.rasa_results import Kept as KeptResult
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
+from tests import workbench
 from tests.report.made_up import RUN
 from tests.workbench import Workbench
 
@@ -100,7 +101,7 @@ def test_a_run_s_text_has_every_section_and_says_what_the_store_says(written: Pa
     assert head["conversation_id"] == f"{bench.result.run.id}-where-2"
     assert "error" not in head
     [_, second] = bench.store.task_runs(bench.result.run.id, task="Where is my order?")
-    assert found["Assertion Results"] == [f"[PASS] {c.assertion} — {c.detail}" for c in second.criteria]
+    assert found["Assertion Results"] == [f"[PASS] {c.assertion} — {c.detail}" for c in workbench.written(second)]
     assert found["Quality Criteria Results"] == ["(none defined)"]
     assert found["Quality Metrics"] == ["(not evaluated)"]
     assert found["Raw Transcript"] == [
@@ -122,7 +123,7 @@ def test_a_run_s_json_has_the_keys_of_the_layout_and_everything_else_beside_them
     [first, _] = bench.store.task_runs(bench.result.run.id, task="A rude bot")
     assert (data["scenario_slug"], data["run_index"], data["eval_passed"]) == ("rude", 1, False)
     assert (data["task_completion"], data["criteria"]) == (None, [])
-    [criterion] = first.criteria
+    [criterion] = workbench.written(first)
     expected = {"index": 0, "assertion": criterion.assertion, "passed": False}
     assert expected.items() <= data["assertions"][0].items()
     assert data["assertions"][0]["detail"] == criterion.detail

@@ -19,7 +19,7 @@ from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, res
 from clerkship.settings import Settings
 from clerkship.store.contract import UnknownRun
 from tests.service.forks import fork
-from tests.workbench import CATALOG, Workbench
+from tests.workbench import CATALOG, Workbench, written
 
 DESK = """
     environment: {name: desk, now: 2026-03-02T09:00:00-05:00, simulators: {chat: {kind: chat}, drop: {kind: files}}}
@@ -112,7 +112,7 @@ def test_it_begins_too_late_to_help(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     bench.run_one(Forgetful)
     forked = fork(bench, Told, turn=4)
-    assert [criterion.passed for criterion in forked.criteria] == [False, True]
+    assert [criterion.passed for criterion in written(forked)] == [False, True]
     assert bench.exit_code() == 1
 
 
@@ -272,7 +272,7 @@ def test_what_repeats_and_what_does_not(bench: Workbench) -> None:
     deeper = fork(bench, Forgetful, run=forked.run, trial=2, turn=4)
     kinds = bench.kinds(deeper)
     assert kinds.count("run.forked") == 2
-    assert [c.passed for c in deeper.criteria] == [True, False]
+    assert [c.passed for c in written(deeper)] == [True, False]
     assert first.run == bench.store.run(forked.run).origin
 
 

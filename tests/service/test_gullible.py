@@ -11,7 +11,7 @@ from tests.actors.servers import Answered, Asked, Served
 from tests.assertions.sections import parted
 from tests.assertions.test_injection import HOSTILE, ORDER
 from tests.llm.endpoint import said
-from tests.workbench import Workbench
+from tests.workbench import Workbench, written
 
 ENVIRONMENT = """
 environment:
@@ -63,7 +63,7 @@ def run(bench: Workbench, text: str, statement: str) -> TaskRun:
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_no_order_of_an_agents_reaches_the_verdict_or_the_ratings(bench: Workbench, text: str) -> None:
     task_run = run(bench, text, "It says why")
-    [criterion] = task_run.criteria
+    [criterion] = written(task_run)
     assert (criterion.status, criterion.passed, task_run.verdict) == ("judged", False, "fail")
     assert task_run.quality is not None
     assert task_run.quality.ratings["tone"].score == 1

@@ -23,7 +23,7 @@ from clerkship.service.second_looks import Rejudging, plan_rerun, plan_resume, r
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, bodies, refused, said
-from tests.workbench import CATALOG, Workbench
+from tests.workbench import CATALOG, Workbench, written
 
 SCENARIO = """
 scenario:
@@ -187,7 +187,7 @@ def test_an_outage_is_the_criterions_error_and_never_a_pass(scenario: Workbench)
         task_run = run_with_key(scenario, served)
     assert (task_run.status, task_run.verdict, task_run.score) == ("completed", "inconclusive", None)
     assert scenario.exit_code() == 2
-    assert [criterion.status for criterion in task_run.criteria] == ["judged", "error", "error"]
+    assert [criterion.status for criterion in written(task_run)] == ["judged", "error", "error"]
     assert not any(criterion.passed for criterion in judged(task_run))
     assert judged(task_run)[0].detail.startswith("the model cannot be asked: status 500: down [key], in 4 attempts")
     nowhere_is_the_key(scenario, *(criterion.detail for criterion in task_run.criteria))
@@ -224,7 +224,7 @@ def test_with_nobody_to_ask_it_is_an_error_that_says_what_to_do(scenario: Workbe
 def test_what_is_skipped_is_shown_everywhere_and_counted_nowhere(scenario: Workbench, tmp_path: Path) -> None:
     task_run = scenario.run_one(agent, judge="none")
     assert (task_run.verdict, task_run.score, scenario.exit_code()) == ("pass", 1.0, 0)
-    assert [criterion.status for criterion in task_run.criteria] == ["judged", "skipped", "skipped"]
+    assert [criterion.status for criterion in written(task_run)] == ["judged", "skipped", "skipped"]
     run = scenario.store.run(task_run.run)
     assert (run.judge, run.options) == (ModelChoice(who="none"), ("--no-judge",))
     targets = Targets(html=tmp_path / "r.html", junit=tmp_path / "r.xml", markdown=tmp_path / "r.md")
@@ -245,7 +245,7 @@ def test_what_is_skipped_is_shown_everywhere_and_counted_nowhere(scenario: Workb
 def test_where_all_is_skipped_nothing_is_graded(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO.replace("    assertions: [{bot_uttered: {text_matches: snow}}]\n", ""))
     task_run = bench.run_one(agent, judge="none")
-    assert (task_run.verdict, task_run.score, bench.exit_code()) == ("ungraded", None, 0)
+    assert (task_run.verdict, task_run.score, bench.exit_code()) == ("ungraded", None, 2)
     run, counts = bench.store.run(task_run.run), bench.store.counts(task_run.run)
     assert "no trial was graded" in render_markdown(run, counts, lambda: [task_run])
 
@@ -269,7 +269,7 @@ def test_a_kept_run_is_judged_anew_without_running_it(scenario: Workbench) -> No
         again = rescore(scenario.store, first.run, CATALOG, judging=Rejudging(who(served)))
     [task_run] = scenario.store.task_runs(again.run.id)
     assert task_run.verdict == "pass"
-    assert [criterion.status for criterion in task_run.criteria] == ["judged"] * 3
+    assert [criterion.status for criterion in written(task_run)] == ["judged"] * 3
     assert again.run.judge is not None
     assert again.run.judge.who == who(served)
     assert again.run.options == ("--judge", who(served))
@@ -333,7 +333,7 @@ def test_what_is_asked_for_goes_before_the_settings_and_those_before_a_conftest(
     scenario: Workbench, served: Served
 ) -> None:
     scenario.write("conftest.yml", CONFTEST.replace("URL", f"{served.url}/v1"))
-    assert scenario.run_one(agent, judge="none").criteria[-1].status == "skipped"
+    assert scenario.run_one(agent, judge="none").criteria[-2].status == "skipped"
     request = RunRequest(path=scenario.folder, agent=PythonSolver("agent", agent))
     assert plan_run(request, Settings(judge="none"), CATALOG).run.judge == ModelChoice(who="none")
     assert served.asked == []

@@ -16,7 +16,7 @@ from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
 from tests.assertions.sections import parted
 from tests.llm.endpoint import bodies, said
-from tests.workbench import CATALOG, Workbench
+from tests.workbench import CATALOG, Workbench, written
 
 SCENARIO = """
 scenario:
@@ -74,7 +74,7 @@ def test_it_is_one_message_and_its_own_shape_is_taken(bench: Workbench) -> None:
     with Served(as_rasa) as served:
         conftest(bench, served, criteria_judge_prompt=CRITERIA)
         task_run = bench.run_one(agent)
-    [criterion] = task_run.criteria
+    [criterion] = written(task_run)
     assert (criterion.status, criterion.passed, criterion.detail, task_run.verdict) == ("judged", True, "Snow.", "pass")
     mark = Prompt("criterion", CRITERIA).mark
     assert mark != BUILT_IN["criterion"].mark

@@ -20,7 +20,7 @@ from tests.actors.servers import Served
 from tests.llm.endpoint import said
 from tests.service.forks import fork
 from tests.service.test_taping import CASSETTE, SCENARIO, agent, by_statement, go, go_all, lines, told, who
-from tests.workbench import CATALOG, Workbench
+from tests.workbench import CATALOG, Workbench, written
 
 
 @pytest.fixture
@@ -333,7 +333,7 @@ def test_refreshing_where_nothing_is_missing_needs_no_key(
     assert (told(scenario).replayed, told(scenario).written) == (2, 0)
     scenario.write("late.yml", SCENARIO.replace("It does not ask", "It never asks"))
     missing = go(scenario, tape="refresh")
-    assert [criterion.status for criterion in missing.criteria] == ["judged", "error"]
+    assert [criterion.status for criterion in written(missing)] == ["judged", "error"]
     assert "JUDGES_OWN_KEY is not set" in missing.criteria[1].detail
     assert (scenario.exit_code(), (scenario.folder / CASSETTE).read_bytes()) == (2, before)
     with pytest.raises(InputError, match="it is not a file"):

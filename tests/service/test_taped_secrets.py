@@ -11,7 +11,7 @@ from clerkship.settings import Settings, secrets
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, said
 from tests.service.test_taping import go, lines, passing, told, who
-from tests.workbench import Workbench
+from tests.workbench import Workbench, written
 
 CODE = "PLUM-4471-CUSTOMER"
 SERVICE = "svc-0123456789abcdef"
@@ -65,7 +65,7 @@ SETTINGS = Settings(timeout=20, openai_api_key=KEY, rasa_token=RASA)
 def test_no_secret_reaches_a_cassette(planted: Workbench) -> None:
     with Served(echo) as served:
         task_run = go(planted, chatty, SETTINGS, judge=who(served), tape="record", tapes_agent=True)
-    assert [criterion.status for criterion in task_run.criteria] == ["judged", "error"]
+    assert [criterion.status for criterion in written(task_run)] == ["judged", "error"]
     data = recorded(planted)
     for secret in (KEY, SERVICE, CODE, BEARER, RASA):
         assert secret.encode() not in data
@@ -93,7 +93,7 @@ def test_another_machine_with_other_values_hits(planted: Workbench, monkeypatch:
 
     again = go(planted, careful, Settings(timeout=20), judge=who(served), tape="replay")
     assert (again.error, told(planted).replayed) == ("", 2)
-    assert [criterion.status for criterion in again.criteria] == ["judged", "error"]
+    assert [criterion.status for criterion in written(again)] == ["judged", "error"]
     assert again.criteria[0].label == first.criteria[0].label == "It repeats the code ${CUSTOMER_CODE}"
     assert CODE not in again.model_dump_json()
     assert recorded(planted) == before

@@ -20,7 +20,7 @@ from clerkship.service.second_looks import Rejudging, plan_rerun, plan_resume, r
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, refused, said
-from tests.workbench import CATALOG, Workbench
+from tests.workbench import CATALOG, Workbench, written
 
 SCENARIO = """
 scenario:
@@ -129,10 +129,10 @@ def test_nobody_need_be_named_where_one_was_recorded(scenario: Workbench, counti
 
 def test_trials_have_answers_of_their_own(scenario: Workbench, counting: Served) -> None:
     first = go_all(scenario, judge=who(counting), tape="record", trials=3, concurrency=3)
-    reasons = [criterion.detail for task_run in first for criterion in task_run.criteria]
+    reasons = [criterion.detail for task_run in first for criterion in written(task_run)]
     assert len(set(reasons)) == len(reasons) == 6
     again = go_all(scenario, judge=who(counting), tape="replay", trials=3, concurrency=2)
-    assert [criterion.detail for task_run in again for criterion in task_run.criteria] == reasons
+    assert [criterion.detail for task_run in again for criterion in written(task_run)] == reasons
     assert {line["sample"] for line in lines(scenario)} >= {"trial 1", "trial 2", "trial 3"}
 
 
@@ -155,7 +155,7 @@ def test_an_answer_of_the_wrong_shape_is_the_same_error_again(scenario: Workbenc
     with Served(answer) as served:
         first = go(scenario, judge=who(served), tape="record")
     again = go(scenario, judge=who(served), tape="replay")
-    assert [criterion.status for criterion in again.criteria] == ["judged", "error"]
+    assert [criterion.status for criterion in written(again)] == ["judged", "error"]
     assert (again.criteria, again.models) == (first.criteria, first.models)
     assert "gave no answer of the right shape" in again.criteria[1].detail
     assert scenario.exit_code() == 2
@@ -198,7 +198,7 @@ def test_refreshing_asks_for_what_is_missing_alone(scenario: Workbench, counting
     scenario.write("late.yml", SCENARIO.replace("It does not ask for the number", "It is polite"))
     again = go(scenario, judge=who(counting), tape="refresh")
     assert len(counting.asked) == 3
-    assert [c.detail for c in again.criteria] == [first.criteria[0].detail, "answer 3"]
+    assert [c.detail for c in written(again)] == [first.criteria[0].detail, "answer 3"]
     assert (told(scenario).written, told(scenario).replayed, told(scenario).unused) == (1, 1, 1)
 
 
@@ -360,7 +360,7 @@ def test_a_conftests_judge_is_known_by_the_names_it_is_written_with(
     assert lines(scenario)[0]["parameters"] == {"temperature": 0}
     monkeypatch.setenv("JUDGE_PLACE", "http://elsewhere.example")
     again = go(scenario, tape="replay")
-    assert [c.detail for c in again.criteria] == [c.detail for c in first.criteria]
+    assert [c.detail for c in written(again)] == [c.detail for c in written(first)]
     monkeypatch.delenv("JUDGE_PLACE")
     unset = go(scenario, tape="replay")
     assert unset.verdict == "pass"

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from clerkship.service.checking import ValidationRequest, validate
 from clerkship.service.second_looks import Rejudging, rescore
+from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
 
 JUDGED = """
@@ -68,3 +70,13 @@ def test_a_rescored_run_in_which_nothing_was_judged_exits_2(bench: Workbench, al
     bench.run_one(Helps, judge="none")
     result = rescore(bench.store, "latest", CATALOG, judging=Rejudging("none", allow_ungraded=allow))
     assert result.exit_code() == code
+
+
+def test_validate_warns_about_a_task_without_criteria(bench: Workbench) -> None:
+    path = bench.write("alone.yml", WITHOUT)
+    bench.write("polite.yml", JUDGED)
+    checked = validate(ValidationRequest(path=bench.folder), Settings(), CATALOG)
+    assert [warning.message for warning in checked.warnings if warning.file == str(path)] == [
+        "'Transcript alone' has no criteria, so its runs are ungraded"
+    ]
+    assert checked.exit_code() == 0

@@ -91,7 +91,7 @@ def test_a_file_that_may_not_grow_ends_the_command_with_a_sentence(bench: Workbe
         text=True,
         check=False,
     )
-    assert again.returncode == 0, again.stderr
+    assert again.returncode == 1, again.stderr  # an agent that does nothing fails
     with SqliteStore(path) as store:
         assert len(whole(store)) == 2000
 

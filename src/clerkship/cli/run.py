@@ -98,8 +98,8 @@ def run(
 ) -> None:
     """Run tasks with an agent, grade what it did, keep everything.
 
-    Exit code: 0 all passed · 1 a verdict is partial or fail · 2 there is no verdict to rely on (errored, inconclusive,
-    bad input; or there are criteria, and none was judged: see --allow-ungraded) · 130 stopped.
+    Exit code: 0 all passed · 1 a verdict is partial or fail · 2 errored, inconclusive, bad input, or no criterion was
+    judged (see --allow-ungraded) · 130 stopped.
 
     Examples:
 
@@ -109,8 +109,7 @@ def run(
 
         clerkship run suites/clinic --agent oracle --tag scheduling -k 5
     """
-    settings = load_settings()
-    targets = reports(report, junit, jsonl, markdown, markdown_limit, results)
+    settings, targets = load_settings(), reports(report, junit, jsonl, markdown, markdown_limit, results)
     request = RunRequest(
         path=path,
         agent=agent,

@@ -154,10 +154,11 @@ def _print_criteria(view: TaskView, *, whole: bool) -> None:
     task_run = view.task_run
     if task_run.criteria and undecided(task_run):
         out().print(f"  [quiet]criteria {undecided(task_run)}[/]")
-    for number, criterion in enumerate(task_run.criteria):
+    written = iter(view.snapshot.task.criteria)
+    for criterion in task_run.criteria:
         print_criterion(out(), criterion, whole=whole, gates=some_gate(task_run))
-        if whole:
-            _print_written(view.snapshot.task.criteria[number])
+        if whole and not criterion.is_implied:
+            _print_written(next(written))
 
 
 def _print_written(criterion: Criterion) -> None:

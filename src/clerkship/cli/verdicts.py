@@ -164,9 +164,10 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
 
 def _count(criteria: Sequence[CriterionRun]) -> str:
     """How many passed of those that count; those that were skipped beside them."""
-    counted = [criterion for criterion in criteria if criterion.status != "skipped"]
+    shown = [criterion for criterion in criteria if not (criterion.is_implied and criterion.passed)]
+    counted = [criterion for criterion in shown if criterion.status != "skipped"]
     good = f"{sum(criterion.passed for criterion in counted)}/{len(counted)}" if counted else ""
-    left = len(criteria) - len(counted)
+    left = len(shown) - len(counted)
     return f"{good} [quiet]{left} skipped[/]".strip() if left else good
 
 

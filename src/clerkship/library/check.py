@@ -134,7 +134,6 @@ class Checker:
     def check_scenario(self, data: Mapping[str, Any], place: Surroundings | None) -> None:
         """A scenario file: its assertions, its person, and what else it sets up."""
         setup, goals = as_map(data.get("setup")), as_map(data.get("goals"))
-        self.check_graded(goals, "assertions", "criteria", "expected_tools")
         for number, written in enumerate(as_list(goals.get("assertions"))):
             call = _read(AssertionCall, written)
             if call is not None:
@@ -208,12 +207,6 @@ class Checker:
             if as_map(call.args).get(field) is not None:
                 message = f"`input_entity_id` and `{field}` do not go together: about {entity} alone it cannot fail"
                 self.note(path, message, "leave out `input_entity_id`")
-
-    def check_graded(self, written: Mapping[str, Any], *keys: str) -> None:
-        """Warn about a task with nothing to grade it by: its runs get no verdict, whatever the agent does."""
-        if not any(as_list(written.get(key)) for key in keys):
-            names = " or ".join(f"`{key}`" for key in keys)
-            self.warn([], f"no {names}: its runs are ungraded")
 
     def check_scopes(self, written: Mapping[str, Any]) -> None:
         """Of a task as it is written: an `input_entity_id` that narrows nothing, and whose record the assertion says

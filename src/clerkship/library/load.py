@@ -372,7 +372,6 @@ class Loader:
         name = self._environment_name(piece)
         environment = CONVERSATION if name is None else self.environments.get(name)
         solution = self._beside.solution(piece)
-        self._checker(piece).check_graded(piece.fields, "criteria")
         self._checker(piece).check_scopes(piece.fields)
         before = len(self.folder.report.problems)
         for bound in self._binder.bound(piece, (environment or CONVERSATION).now):

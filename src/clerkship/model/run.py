@@ -58,6 +58,11 @@ class CriterionRun(Frozen):
     input_entity_id: str | None = None
     gate: bool = False
 
+    @property
+    def is_implied(self) -> bool:
+        """Whether no author wrote it: the gate that every task has."""
+        return self.assertion == "agent_acted" and not self.weight
+
 
 class AxisScore(Frozen):
     """The weighted mean of one axis."""

@@ -1,5 +1,7 @@
 """The simulated clock as an agent uses it: it may wait, within a limit."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from clerkship.playground.playground import Playground
@@ -10,6 +12,16 @@ MAX_AHEAD = timedelta(days=3660)
 
 class TimeLimit(ValueError):
     """Simulated time would run too far ahead of its start."""
+
+
+@contextmanager
+def recording_failures(playground: Playground) -> Iterator[None]:
+    """Record an exception in here as the platform's failure, though the agent's code is what called."""
+    try:
+        yield
+    except Exception as error:
+        playground.broken = playground.broken or f"{type(error).__name__}: {error}"
+        raise
 
 
 class AgentClock:
@@ -29,10 +41,10 @@ class AgentClock:
         with playground.lock:
             if by > MAX_AHEAD - (playground.now - playground.started_at):
                 raise TimeLimit(f"simulated time runs at most {MAX_AHEAD.days:,} days ahead of its start")
-            with playground.recording_failures():
+            with recording_failures(playground):
                 playground.advance(by)
 
     def skip(self) -> bool:
         """Wait for the next thing due; false if there is none."""
-        with self._playground.recording_failures():
+        with recording_failures(self._playground):
             return self._playground.skip()

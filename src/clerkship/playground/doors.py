@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from clerkship.actors.reply import parse_event
 from clerkship.events.event import Event, Payload
-from clerkship.playground.agent_clock import AgentClock
+from clerkship.playground.agent_clock import AgentClock, recording_failures
 from clerkship.playground.gateway import Exchange, Gateway
 from clerkship.playground.lines import Lines
 from clerkship.playground.playground import Playground
@@ -91,5 +91,5 @@ class AgentReport:
     def __call__(self, payload: Payload) -> Event:
         """Append it to the log as the agent's."""
         event = parse_event(payload)
-        with self._playground.lock, self._playground.recording_failures():
+        with self._playground.lock, recording_failures(self._playground):
             return self._playground.emit("agent", event, "agent")

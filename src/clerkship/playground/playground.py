@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -535,15 +534,6 @@ class Playground:
             hidden[sandbox.token if sandbox.opened else ""] = f"[token of {name}]"
         hidden.pop("", None)
         return hide(text, hidden, ports)
-
-    @contextmanager
-    def recording_failures(self) -> Iterator[None]:
-        """Record an exception in here as a failure of the platform, in whose call stack it may be."""
-        try:
-            yield
-        except Exception as error:
-            self.broken = self.broken or f"{type(error).__name__}: {error}"
-            raise
 
     def advance(self, by: timedelta) -> None:
         """Let simulated time pass."""

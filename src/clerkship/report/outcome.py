@@ -130,7 +130,7 @@ def _why_failed(criteria: tuple[CriterionRun, ...]) -> str:
 
 
 def _passed(criteria: tuple[CriterionRun, ...]) -> str:
-    judged = [c for c in criteria if c.status == "judged"]
+    judged = [c for c in criteria if c.status == "judged" and not (c.is_implied and c.passed)]
     kept, skipped = sum(c.passed for c in judged), sum(c.status == "skipped" for c in criteria)
     told = f"{kept} of {len(judged)} criteria passed" if judged else "No criterion was judged"
     return f"{told}, {skipped} {'was' if skipped == 1 else 'were'} skipped" if skipped else told

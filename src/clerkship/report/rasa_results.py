@@ -105,15 +105,17 @@ class Results:
         """With the labels that this format has where we have made longer ones of our own. A trial that broke before it
         was graded has no criteria."""
         written = self.snapshots[kept.task_run.task].task.criteria
-        if len(kept.task_run.criteria) != len(written):
+        own = [criterion for criterion in kept.task_run.criteria if not criterion.is_implied]
+        implied = [criterion for criterion in kept.task_run.criteria if criterion.is_implied and not criterion.passed]
+        if len(own) != len(written):
             return kept
         criteria = tuple(
             graded.model_copy(update={"label": plain_label(criterion.assertion)})
             if criterion.label == label(criterion.assertion)
             else graded
-            for graded, criterion in zip(kept.task_run.criteria, written, strict=True)
+            for graded, criterion in zip(own, written, strict=True)
         )
-        return kept._replace(task_run=kept.task_run.model_copy(update={"criteria": criteria}))
+        return kept._replace(task_run=kept.task_run.model_copy(update={"criteria": (*criteria, *implied)}))
 
 
 def passes(task_run: TaskRun) -> bool:

@@ -1,6 +1,6 @@
 """Load a folder and check it: everything that can be known before a run, of the files and of the agent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -10,7 +10,7 @@ from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import Registered
 from clerkship.library.calibration import beside, load_calibrations
 from clerkship.library.domain import find_domain, read_domain
-from clerkship.library.library import Library
+from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
 from clerkship.model.domain import Abilities, Domain
 from clerkship.model.problem import InputError, Problem
@@ -55,7 +55,17 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
     except InputError as error:
         return Validation(None, error.problems)
     file = request.path if request.path.is_file() else None
-    return Validation(replace(library, warnings=library.warnings_of(library.select(file=file))), ())
+    tasks = library.select(file=file)
+    warnings = (*library.warnings_of(tasks), *_ungraded(tasks))
+    return Validation(replace(library, warnings=warnings), ())
+
+
+def _ungraded(tasks: Iterable[LoadedTask]) -> Iterator[Problem]:
+    """Warn about tasks with nothing to grade them by: their runs get no verdict, whatever the agent does."""
+    for loaded in tasks:
+        if not loaded.task.criteria:
+            message = f"{loaded.task.name!r} has no criteria, so its runs are ungraded"
+            yield Problem(file=loaded.file, line=loaded.line, column=loaded.column, message=message)
 
 
 def load_checked(
