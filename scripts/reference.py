@@ -689,8 +689,7 @@ nor the other reports. With `clerkship show`, `-` is standard output for a repor
 
 One `testsuite` per run, with the run's id, solver, seed, grading, version, pass rate and the command to do it again as
 properties; one `testcase` per trial, with the suite and the task's file as `classname`, the task as `name`, and the
-wall seconds. A trial whose agent crashed is a `failure` even if all its criteria held: the file agrees with the exit
-code. At most {JUNIT_BUDGET // 1_000_000} MB of explanations are written; where there are more, each is cut.
+wall seconds. At most {JUNIT_BUDGET // 1_000_000} MB of explanations are written; where there are more, each is cut.
 
 | outcome | element | |
 |---|---|---|

@@ -38,9 +38,9 @@ that was run (or whose `scenarios` were), else into `eval/results` of the workin
 Beside the keys of that layout the JSON has `detail` and `rationale`, `scenario_name`, `run`, `status`, `verdict`,
 `score`, `ending`, `error`, `transcript`, `events` (at most {MOST_EVENTS:,}) and `events_total`.
 
-The slug is the file's name, with the task's where a file has several. A run is `PASS` if its verdict is pass and the
-agent did not crash, or if it has no criteria at all and nothing broke; else `FAIL`. Counted as errored are errored,
-cancelled and inconclusive ones. Criteria that no model judged are left out, and said in `criteria_error`. Metrics are
+The slug is the file's name, with the task's where a file has several. A run is `PASS` if its verdict is pass,
+or if it has no criteria at all and nothing broke; else `FAIL`. Counted as errored are errored, cancelled and
+inconclusive ones. Criteria that no model judged are left out, and said in `criteria_error`. Metrics are
 there where they were asked for, in the JSON with their reasons under `quality`. Latencies per turn are not kept:
 `latency` is not there.
 """

@@ -78,7 +78,7 @@ def test_agents_of_every_sort_and_all_that_a_result_has(session: pytest.Pytester
 
         def test_nothing_graded_is_no_rate(clerkship, tmp_path):
             (tmp_path / "t.yml").write_text("task: {name: A}")
-            assert math.isnan(clerkship.run(tmp_path / "t.yml", agent=Agent).pass_rate)
+            assert math.isnan(clerkship.run(tmp_path / "t.yml", agent="nop").pass_rate)
         """
     )
     session.runpytest_inprocess().assert_outcomes(passed=6)

@@ -83,15 +83,30 @@ async def never() -> None:
     await asyncio.get_running_loop().create_future()
 
 
-def test_a_crashed_agent_is_graded_on_what_it_did_and_its_error_is_shown(bench: Workbench) -> None:
-    def writes_and_crashes(task_item: dict[str, Any], sandboxes: Any) -> None:
-        writes_one(task_item, sandboxes)
-        raise RuntimeError("out of ideas")
+def writes_and_crashes(task_item: dict[str, Any], sandboxes: Any) -> None:
+    """An agent that does part of the work and raises."""
+    writes_one(task_item, sandboxes)
+    raise RuntimeError("out of ideas")
 
+
+@pytest.mark.parametrize(
+    ("criteria", "score", "passed"),
+    [
+        (f"[{GOOD}]", 1.0, [True]),
+        (f"[{GOOD}, {OTHER}]", 0.5, [True, False]),
+        (f"[{GOOD}, {BROKEN}]", 1.0, [True, False]),
+        (f"[{BROKEN}]", None, [False]),
+        ("[]", None, []),
+    ],
+)
+def test_a_crashed_agent_fails_and_its_criteria_and_score_are_kept(
+    bench: Workbench, criteria: str, score: float | None, passed: list[bool]
+) -> None:
     bench.write("desk.yml", ENVIRONMENT)
-    bench.write("task.yml", task(f"[{GOOD}]"))
+    bench.write("task.yml", task(criteria))
     task_run = bench.run_one(writes_and_crashes)
-    assert (task_run.status, task_run.verdict) == ("completed", "pass")
+    assert (task_run.status, task_run.verdict, task_run.score) == ("completed", "fail", score)
+    assert [criterion.passed for criterion in task_run.criteria] == passed
     assert "RuntimeError: out of ideas (test_outcomes.py:" in task_run.agent_error
     assert bench.exit_code() == 1
     assert "agent.failed" in bench.kinds(task_run)
@@ -165,20 +180,19 @@ def test_skipped_criteria_count_nowhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "statuses", "agent_errors", "code"),
+    ("verdicts", "statuses", "code"),
     [
-        ({"pass": 2}, {"completed": 2}, 0, 0),
-        ({"pass": 1, "partial": 1}, {"completed": 2}, 0, 1),
-        ({"fail": 1}, {"timed_out": 1}, 0, 1),
-        ({"pass": 1}, {"completed": 1}, 1, 1),
-        ({"fail": 1}, {"completed": 1, "errored": 1}, 0, 2),
-        ({"inconclusive": 1}, {"completed": 1}, 0, 2),
-        ({"pass": 1}, {"completed": 1, "invalid_person": 1}, 0, 2),
-        ({"pass": 1}, {"completed": 1, "cancelled": 1}, 0, 130),
-        ({"ungraded": 1}, {"completed": 1}, 0, 0),
+        ({"pass": 2}, {"completed": 2}, 0),
+        ({"pass": 1, "partial": 1}, {"completed": 2}, 1),
+        ({"fail": 1}, {"timed_out": 1}, 1),
+        ({"fail": 1}, {"completed": 1, "errored": 1}, 2),
+        ({"inconclusive": 1}, {"completed": 1}, 2),
+        ({"pass": 1}, {"completed": 1, "invalid_person": 1}, 2),
+        ({"pass": 1}, {"completed": 1, "cancelled": 1}, 130),
+        ({"ungraded": 1}, {"completed": 1}, 0),
     ],
 )
 def test_a_batch_exits_with_the_worst_of_its_runs(
-    verdicts: dict[str, int], statuses: dict[str, int], agent_errors: int, code: int
+    verdicts: dict[str, int], statuses: dict[str, int], code: int
 ) -> None:
-    assert Counts(verdicts=verdicts, statuses=statuses, agent_errors=agent_errors).exit_code() == code
+    assert Counts(verdicts=verdicts, statuses=statuses).exit_code() == code

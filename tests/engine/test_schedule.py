@@ -8,6 +8,7 @@ import pytest
 
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
+from clerkship.report.repeats import beside, rates, repeats
 from tests.workbench import Workbench
 
 TASKS = """
@@ -53,6 +54,22 @@ def test_a_task_is_repeated_until_its_rate_is_clear_of_the_threshold(bench: Work
 def test_trials_that_cannot_be_graded_are_not_repeated_in_the_hope_of_better(bench: Workbench) -> None:
     bench.write("a.yml", "tasks: [{name: broken, criteria: [{label: a, assertion: breaks}]}]")
     assert len(bench.run("nop", trials=30, until_sure=0.5)) == 5
+
+
+def test_trials_that_crash_count_as_failures_in_rates_and_until_sure(bench: Workbench) -> None:
+    def writes_and_crashes(task_item: dict[str, Any], sandboxes: Any) -> None:
+        sandboxes["drop"].write("one.txt", "1")
+        raise RuntimeError("out of ideas")
+
+    criteria = "criteria: [{label: a, assertion: {file_present: one.txt}}]"
+    bench.write("desk.yml", "environment: {name: desk, simulators: {drop: {kind: files}}}")
+    bench.write("a.yml", f"tasks: [{{name: writes, {criteria}}}]")
+    found = bench.run(writes_and_crashes, trials=30, until_sure=0.5)
+    assert [criterion.passed for task_run in found for criterion in task_run.criteria] == [True] * 5
+    rate = rates(found)["writes"]
+    assert (rate.passed, rate.graded) == (0, 5)
+    assert repeats([rate]).pass_hat == {1: 0.0, 2: 0.0, 4: 0.0, 5: 0.0}
+    assert beside([rate], 0.5)["below"] == ["writes"]
 
 
 def test_a_threshold_lies_between_nothing_and_all(bench: Workbench) -> None:

@@ -103,7 +103,9 @@ def every_outcome() -> list[TaskDetail]:
         task_run("it errs", status="errored", ending="errored", error="StepFailed: no such file", **none),
         task_run("its person errs", status="invalid_person", ending="errored", error="the person went off", **none),
         task_run("it is cancelled", status="cancelled", ending="cancelled", criteria=(), **none),
-        task_run("its agent crashes", ending="agent_failed", agent_error="KeyError: 'mrn'\n  in on_turn"),
+        task_run(
+            "its agent crashes", verdict="fail", ending="agent_failed", agent_error="KeyError: 'mrn'\n  in on_turn"
+        ),
     ]
     return [detail(run) for run in runs]
 

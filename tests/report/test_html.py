@@ -164,9 +164,9 @@ def test_the_script_never_parses_text_as_html() -> None:
 def test_outcomes_are_kept_apart() -> None:
     page = page_of(made_up.every_outcome())
     text = " ".join(re.sub(r"<[^>]+>", " ", page.partition("</header>")[0]).split())
-    for tally in ("2 pass", "1 partial", "2 fail", "1 ungraded", "1 inconclusive", "1 errored", "1 cancelled"):
+    for tally in ("1 pass", "1 partial", "3 fail", "1 ungraded", "1 inconclusive", "1 errored", "1 cancelled"):
         assert tally in text
-    assert "2 of 5 graded trials passed" in text
+    assert "1 of 5 graded trials passed" in text
     assert "Left out of the rate: 1 ungraded, 1 cancelled, 1 inconclusive, 1 invalid person, 1 errored." in text
     assert "1 failed trial ran out of time." in text
     assert "In 1 trial the agent crashed." in text

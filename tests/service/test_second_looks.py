@@ -105,6 +105,17 @@ def test_rescoring_by_the_runs_own_criteria_changes_nothing(bench: Workbench) ->
     assert show_task(bench.store, "latest", "Copy").intact
 
 
+def test_rescoring_a_crashed_trial_keeps_the_verdict_fail(bench: Workbench) -> None:
+    def copies_and_crashes(task_item: dict[str, Any], sandboxes: Any) -> None:
+        copies(task_item, sandboxes)
+        raise RuntimeError("out of ideas")
+
+    bench.write("a.yml", SUITE)
+    first = bench.run(copies_and_crashes)
+    result = rescore(bench.store, "latest", CATALOG)
+    assert {t.verdict for t in first} == {t.verdict for t in bench.store.task_runs(result.run.id)} == {"fail"}
+
+
 def test_a_new_grading_version_is_written_down(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copies)

@@ -43,9 +43,7 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
         _print_rates(console, list(found.values()))
     elif task_runs:
         _print_table(console, task_runs)
-    unhappy = [
-        task_run for task_run in task_runs if outcome(task_run) not in ("pass", "ungraded") or task_run.agent_error
-    ]
+    unhappy = [task_run for task_run in task_runs if outcome(task_run) not in ("pass", "ungraded")]
     shown = _first_of_each(unhappy)[:MOST_FAILURES] if whole else unhappy[:MOST_FAILURES]
     for task_run in shown:
         print_failure(console, task_run)

@@ -15,7 +15,7 @@ MARKS = {
 }
 
 
-_BESIDE = {"turn_limit": "turn limit", "agent_silent": "no reply"}
+_BESIDE = {"turn_limit": "turn limit", "agent_silent": "no reply", "agent_failed": "crashed"}
 _CHANGED_BY = {
     "turn_limit": "`max_turns` in the file, or --max-turns,",
     "turn_timed_out": "`turn_timeout` in the file, or --turn-timeout,",

@@ -6,7 +6,7 @@ from typing import Any
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.models import ALONE, Models
 from clerkship.engine.quality import rate
-from clerkship.engine.score import Score, fold, implied_checks, judge, status_of
+from clerkship.engine.score import Score, fold, implied_checks, is_crash, judge, status_of
 from clerkship.events.event import Event, Payload, parse_event
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentAnswered
@@ -61,7 +61,7 @@ def grade(
     rated = models.rates(built.task) and status == "completed"
     asker = models.asker("metrics", built.snapshot, trial, tally) if rated else None
     quality = rate(evidence, asker, built.variables) if rated else None
-    return criteria, fold(criteria, status), quality
+    return criteria, fold(criteria, status, crashed=is_crash(ending)), quality
 
 
 def regrade(

@@ -118,8 +118,8 @@ def _unexpanded(criterion: CriterionRun, values: Mapping[str, str]) -> Criterion
     return criterion.model_copy(update={"detail": put_back(criterion.detail, values), "evidence": rows})
 
 
-def fold(criteria: Sequence[CriterionRun], status: Status) -> Score:
-    """The design's table of outcomes."""
+def fold(criteria: Sequence[CriterionRun], status: Status, *, crashed: bool = False) -> Score:
+    """Compute verdict, score and axes. A crash of the agent fails the run; score and axes stay as computed."""
     judged = [criterion for criterion in criteria if criterion.status == "judged"]
     counted = [criterion for criterion in judged if criterion.weight > 0]
     axes = _axes(counted)
@@ -127,11 +127,11 @@ def fold(criteria: Sequence[CriterionRun], status: Status) -> Score:
         return Score("fail", 0.0, axes)
     if status != "completed":
         return Score(None, None, {})
+    score = _mean(judged)
+    if crashed or [criterion for criterion in judged if criterion.gate and not criterion.passed]:
+        return Score("fail", score, axes)
     if not criteria:
         return Score("ungraded", None, {})
-    score = _mean(judged)
-    if [criterion for criterion in judged if criterion.gate and not criterion.passed]:
-        return Score("fail", score, axes)
     if [criterion for criterion in criteria if criterion.status == "error" and (criterion.gate or criterion.weight)]:
         if counted and score == 0:
             return Score("fail", score, axes)
@@ -158,6 +158,11 @@ def _axes(judged: Sequence[CriterionRun]) -> dict[str, AxisScore]:
 
 def _axis(criteria: Sequence[CriterionRun]) -> AxisScore:
     return AxisScore(score=_mean(criteria) or 0.0, weight=sum(criterion.weight for criterion in criteria))
+
+
+def is_crash(ending: Ending) -> bool:
+    """Whether the agent raised an error or returned an invalid answer."""
+    return ending == "agent_failed"
 
 
 def status_of(ending: Ending) -> Status:

@@ -31,7 +31,7 @@ from clerkship.engine.person_check import Unchecked, check_person
 from clerkship.engine.prefix import Prefix
 from clerkship.engine.quality import rate
 from clerkship.engine.scene import open_conversation, set_scene
-from clerkship.engine.score import Score, fold, implied_checks, judge, status_of
+from clerkship.engine.score import Score, fold, implied_checks, is_crash, judge, status_of
 from clerkship.engine.watchdog import Crowding, Watchdog
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.evidence import Evidence
@@ -394,7 +394,7 @@ class Trial:
         criteria = judge(checks, evidence, skip_judged=skips, variables=built.variables)
         if self._setting.models.rates(built.task) and status == "completed":
             self._quality = rate(evidence, self._asker("metrics"), built.variables)
-        return self._keep(ending, error, criteria, fold(criteria, status))
+        return self._keep(ending, error, criteria, fold(criteria, status, crashed=is_crash(ending)))
 
     def _keep(self, ending: Ending, error: str, criteria: tuple[CriterionRun, ...], folded: Score) -> Finished:
         self._setting.gateway.dismiss(self.playground)

@@ -235,6 +235,7 @@ class Counts(Frozen):
     verdicts: dict[str, int]
     statuses: dict[str, int]
     agent_errors: int = 0
+    """Trials in which the agent crashed; their verdict is fail, so `verdicts` counts them too."""
 
     @property
     def done(self) -> int:
@@ -258,4 +259,4 @@ class Counts(Frozen):
             return 130
         if statuses.get("errored") or statuses.get("invalid_person") or verdicts.get("inconclusive"):
             return 2
-        return 1 if verdicts.get("partial") or verdicts.get("fail") or self.agent_errors else 0
+        return 1 if verdicts.get("partial") or verdicts.get("fail") else 0

@@ -36,7 +36,7 @@ class _Seen:
 
     passed: dict[str, int] = field(default_factory=dict)
     failed: dict[str, int] = field(default_factory=dict)
-    urgent: list[tuple[tuple[int, bool], int]] = field(default_factory=list)
+    urgent: list[tuple[int, int]] = field(default_factory=list)
     """How urgent, and the how-manieth: those that did not pass."""
     rates: dict[str, TaskRate] = field(default_factory=dict)
     templates: Templates = field(default_factory=Templates)

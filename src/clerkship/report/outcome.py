@@ -5,7 +5,7 @@ from typing import Literal
 from clerkship.model.run import Counts, CriterionRun, Ending, TaskRun
 
 OUTCOMES: dict[str, tuple[str, str]] = {
-    "fail": ("Fail", "a gate failed, nothing was right, or time ran out"),
+    "fail": ("Fail", "a gate failed, nothing was right, the agent crashed, or time ran out"),
     "errored": ("Errored", "the platform or the task was at fault, not the agent; no verdict"),
     "invalid_person": ("Invalid person", "the simulated person broke its own contract; no verdict"),
     "partial": ("Partial", "some of it was right"),
@@ -26,7 +26,7 @@ ENDINGS: dict[Ending, str] = {
     "turn_limit": "The limit of turns was reached",
     "invalid_person": "The person was not played as their contract says: no verdict on the agent",
     "turn_timed_out": "The agent took too long over one answer",
-    "agent_failed": "The agent crashed, or answered what is no answer",
+    "agent_failed": "The agent crashed, or returned an invalid answer",
     "timed_out": "The time limit passed",
     "cancelled": "It was stopped",
     "errored": "The platform or the task failed",
@@ -77,16 +77,14 @@ _STANDINGS: dict[str, Standing] = {
 
 def standing(task_run: TaskRun) -> Standing:
     """What a machine that knows four words makes of it; it agrees with the exit code (`Counts.exit_code`)."""
-    found = _STANDINGS.get(outcome(task_run), "errored")
-    crashed = task_run.agent_error and outcome(task_run) in ("pass", "ungraded")
-    return "failed" if crashed else found
+    return _STANDINGS.get(outcome(task_run), "errored")
 
 
-def urgency(task_run: TaskRun) -> tuple[int, bool]:
-    """Sorts failures first, and a pass with a crashed agent before the others."""
+def urgency(task_run: TaskRun) -> int:
+    """Sort key that puts failures first."""
     order = list(OUTCOMES)
     found = outcome(task_run)
-    return order.index(found) if found in order else len(order), not task_run.agent_error
+    return order.index(found) if found in order else len(order)
 
 
 def tally(counts: Counts) -> dict[str, int]:
@@ -106,6 +104,8 @@ def reason(task_run: TaskRun) -> str:
         case "fail" if task_run.status == "timed_out":
             limit = "" if task_run.timeout is None else f" of {task_run.timeout:g} s"
             return f"The time limit{limit} passed, so the verdict is fail. The criteria are shown as they stood."
+        case "fail" if task_run.ending == "agent_failed":
+            return "The agent crashed, so the verdict is fail. The criteria are shown as they stood."
         case "fail":
             return _why_failed(task_run.criteria)
         case "partial":

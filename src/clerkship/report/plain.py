@@ -28,7 +28,7 @@ def headline(task_run: TaskRun) -> str:
     if task_run.error:
         return f"{word(task_run)}: {on_one_line(_first(task_run))}"
     if task_run.agent_error:
-        return f"{word(task_run)}, and the agent crashed: {on_one_line(task_run.agent_error)}"
+        return f"{word(task_run)}: the agent crashed: {on_one_line(task_run.agent_error)}"
     return f"{word(task_run)}: {on_one_line(reason(task_run))}"
 
 

@@ -121,7 +121,7 @@ class Results:
 def passes(task_run: TaskRun) -> bool:
     """Whether all held and nothing broke. One that has nothing to be graded by passes if nothing broke."""
     ungraded = task_run.verdict == "ungraded" and not any(criterion.gate for criterion in task_run.criteria)
-    return (task_run.verdict == "pass" or ungraded) and not task_run.agent_error
+    return task_run.verdict == "pass" or ungraded
 
 
 def is_errored(task_run: TaskRun) -> bool:

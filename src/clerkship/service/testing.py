@@ -44,7 +44,7 @@ class Result:
 
     @property
     def failed(self) -> list[TaskRun]:
-        """The trials that keep it from passing: partial and fail, errored and inconclusive, and crashes."""
+        """The trials that keep it from passing: partial and fail, errored and inconclusive."""
         return [task_run for task_run in self.task_runs if standing(task_run) in ("failed", "errored")]
 
     @property

@@ -254,7 +254,7 @@ class SqliteStore:
         if not attempts:
             where.append(_LAST)
         if failed:
-            where.append("(verdict IS NULL OR verdict NOT IN ('pass', 'ungraded') OR agent_error)")
+            where.append("(verdict IS NULL OR verdict NOT IN ('pass', 'ungraded'))")
         if task is not None:
             where.append("task = ?")
             values.append(task)
