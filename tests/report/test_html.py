@@ -13,7 +13,7 @@ import pytest
 from clerkship import suites
 from clerkship.engine.catalog import Registered
 from clerkship.events.event import INLINE_LIMIT
-from clerkship.model.run import BenchmarkRun, Counts, Ending, FieldCheck, Status, Verdict
+from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, Ending, FieldCheck, Status, Verdict
 from clerkship.report.budget import BUDGET, fit
 from clerkship.report.detail import BODY_LIMIT, TaskDetail, parse_detail
 from clerkship.report.header import ROWS_WITHOUT_SCRIPT
@@ -25,6 +25,7 @@ from clerkship.settings import load_settings
 from clerkship.store.sqlite import SqliteStore
 from tests.report import made_up
 
+CRASHED = made_up.task_run("t", verdict="fail", score=0.67, ending="agent_failed", agent_error="KeyError: 'mrn'")
 DEMO = Path(suites.__path__[0]) / "demo"
 
 
@@ -181,6 +182,37 @@ def test_errors_are_shown_where_they_belong() -> None:
     assert trials["its agent crashes"]["crashed"]
     assert trials["it times out"]["timed_out"]
     assert "time limit" in trials["it times out"]["body"]["reason"]
+
+
+def marks_of(*criteria: CriterionRun) -> list[tuple[int, bool, str]]:
+    """What the page marks on the events of a failed trial: event, whether its evidence holds, words."""
+    run = made_up.task_run("t", verdict="fail", score=0.0, criteria=criteria)
+    [trial] = data_of(page_of([made_up.detail(run)]))["trials"]
+    return [(mark["seq"], mark["passed"], mark["text"]) for mark in trial["body"]["marks"]]
+
+
+def test_an_event_that_satisfied_a_step_of_a_failed_sequence_is_not_marked_as_failed() -> None:
+    rows = [("step 1", True, 2), ("step 2", True, 3), ("step 3", False, 4), ("step 4", False, None)]
+    evidence = [FieldCheck(path=path, expected="x", actual="y", passed=ok, seq=seq) for path, ok, seq in rows]
+    failed = made_up.criterion("In order", assertion="sequencing", evidence=tuple(evidence))
+    assert marks_of(failed) == [(2, True, "In order: step 1"), (3, True, "In order: step 2"), (4, False, "In order")]
+
+
+def test_a_place_that_a_judge_cites_for_a_failed_criterion_is_marked_as_failed() -> None:
+    cite = FieldCheck(path="T2", expected={"contains": "no"}, actual="no", passed=True, seq=3)
+    assert marks_of(made_up.criterion("Is polite", evidence=(cite,))) == [(3, False, "Is polite")]
+
+
+def test_events_of_passed_criteria_carry_no_mark() -> None:
+    good = FieldCheck(path="event", expected="x", actual="x", passed=True, seq=3)
+    assert marks_of(made_up.criterion(passed=True, score=1.0, evidence=(good,))) == []
+
+
+def test_a_crashed_trial_is_shown_as_a_failure_that_says_so() -> None:
+    [trial] = data_of(page_of([made_up.detail(CRASHED)]))["trials"]
+    assert trial["outcome"] == "fail"
+    assert trial["body"]["status"] == "The agent crashed"
+    assert trial["body"]["reason"].startswith("The agent crashed")
 
 
 def test_every_outcome_and_ending_has_words() -> None:

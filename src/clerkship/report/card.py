@@ -1,5 +1,6 @@
 """What the page knows of one trial: a row for the list, a body for reading, and its events."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +11,8 @@ from clerkship.report.costs import render_used
 from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import clip
 from clerkship.report.judged import by_model
-from clerkship.report.outcome import ended, is_missed, outcome, reason, undecided
+from clerkship.report.outcome import ended, is_missed, outcome, reason, status_words, undecided
+from clerkship.report.reliance import is_cite
 
 VALUE_LIMIT = 4_000
 EVIDENCE_LIMIT = 100
@@ -36,12 +38,13 @@ def body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
     """The verdict with its reasons; what models took in a replay was spent before."""
     run = detail.task_run
     return {
-        "status": run.status,
+        "status": status_words(run),
         "verdict": run.verdict,
         "reason": clip(reason(run), VALUE_LIMIT),
         "ending": ended(run),
         "axes": [{"name": name, "score": axis.score, "weight": axis.weight} for name, axis in run.axes.items()],
         "criteria": [_criterion(criterion) for criterion in run.criteria],
+        "marks": [] if undecided(run) else [mark for c in run.criteria for mark in _marks(c)],
         "error": clip(run.error, VALUE_LIMIT),
         "agent_error": clip(run.agent_error, VALUE_LIMIT),
         "answer": clip(run.answer, VALUE_LIMIT),
@@ -91,6 +94,20 @@ def _criterion(criterion: CriterionRun) -> dict[str, Any]:
         "evidence": evidence,
         "evidence_left_out": len(criterion.evidence) - len(evidence),
     }
+
+
+def _marks(criterion: CriterionRun) -> Iterator[dict[str, Any]]:
+    """For each event that a failed criterion cites: whether the evidence there holds. What a judge cites for its
+    verdict is what failed."""
+    if criterion.status != "judged" or criterion.passed:
+        return
+    marks: dict[tuple[int, str, bool], None] = {}
+    for check in _shown(criterion.evidence):
+        if check.seq:
+            held = check.passed and not is_cite(check)
+            text = f"{criterion.label}: {check.path}" if held else criterion.label
+            marks[check.seq, clip(text, 400), held] = None
+    yield from ({"seq": seq, "text": text, "passed": held} for seq, text, held in marks)
 
 
 def _shown(evidence: tuple[FieldCheck, ...]) -> tuple[FieldCheck, ...]:

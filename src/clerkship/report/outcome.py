@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from clerkship.model.run import Counts, CriterionRun, Ending, TaskRun
+from clerkship.model.run import Counts, CriterionRun, Ending, Status, TaskRun
 
 OUTCOMES: dict[str, tuple[str, str]] = {
     "fail": ("Fail", "a gate failed, nothing was right, the agent crashed, or time ran out"),
@@ -31,6 +31,20 @@ ENDINGS: dict[Ending, str] = {
     "cancelled": "It was stopped",
     "errored": "The platform or the task failed",
 }
+
+
+_STATUSES: dict[Status, str] = {
+    "completed": "Completed",
+    "timed_out": "Timed out",
+    "errored": "Errored",
+    "invalid_person": "Invalid person",
+    "cancelled": "Cancelled",
+}
+
+
+def status_words(task_run: TaskRun) -> str:
+    """The status in words; a completed trial whose agent crashed says so."""
+    return "The agent crashed" if task_run.ending == "agent_failed" else _STATUSES[task_run.status]
 
 
 _MISSED = "not recorded:"

@@ -107,20 +107,11 @@ function evidenceTable(criterion, evidence, trial) {
   ];
 }
 
-// Which criteria point at an event, so that the event can say so where it stands.
-function citations(trial) {
-  const found = new Map();
-  for (const criterion of trial.body.criteria) {
-    for (const seq of new Set(criterion.evidence.map((check) => check.seq).filter(Boolean))) {
-      if (!found.has(seq)) found.set(seq, []);
-      found.get(seq).push(criterion);
-    }
-  }
-  return found;
-}
-
+// What the evidence of failed criteria says of an event, shown where the event stands.
 function citedBy(trial, seq) {
-  if (trial.body.undecided) return [];
-  const failing = (trial.cited.get(seq) || []).filter((criterion) => criterionOutcome(criterion) === "fail");
-  return failing.map((criterion) => el("span", { class: "cited is-fail" }, icon("fail"), oneLine(criterion.label, 90)));
+  return trial.body.marks.filter((mark) => mark.seq === seq).map((mark) => {
+    const outcome = mark.passed ? "pass" : "fail";
+    return el("span", { class: `cited is-${outcome}` }, icon(outcome),
+      el("span", { class: "hidden" }, mark.passed ? "as expected: " : "not as expected: "), oneLine(mark.text, 90));
+  });
 }

@@ -19,7 +19,6 @@ function route() {
 function select(trial) {
   const opening = selected === 0;
   selected = trial.number;
-  trial.cited = trial.body ? citations(trial) : new Map();
   for (const event of trial.log) event.row = null;
   const article = document.getElementById("trial");
   article.replaceChildren(...trialView(trial));

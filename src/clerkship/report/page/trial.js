@@ -35,7 +35,7 @@ function alerts(trial) {
     error && trial.outcome === "invalid_person" ? personBox(trial, error) : null,
     error && missed ? errorBox("Not recorded", "It took another turn than the recording, and what it came to was never recorded. This trial has no verdict and is left out of the rate.", error) : null,
     error && !missed && trial.outcome !== "invalid_person" ? errorBox("Platform error", `Not the agent's doing.${verdict ? "" : " This trial has no verdict and is left out of the rate."}`, error) : null,
-    agentError ? errorBox("Agent error", "The agent crashed, or answered what is no answer. What it did until then was judged.", [agentError, trace].filter(Boolean).join("\n\n")) : null,
+    agentError ? errorBox("The agent crashed", `It raised an error or returned an invalid answer${verdict ? ", so the verdict is fail" : ""}. What it did until then was checked.`, [agentError, trace].filter(Boolean).join("\n\n"), "fail") : null,
   ];
 }
 
@@ -49,24 +49,16 @@ function personBox(trial, error) {
   return box;
 }
 
-function errorBox(title, meaning, text) {
-  return el("div", { class: "alert", role: "note" }, icon("errored"),
+function errorBox(title, meaning, text, outcome = "errored") {
+  return el("div", { class: `alert is-${outcome}`, role: "note" }, icon(outcome),
     el("div", {}, el("h3", {}, title), el("p", {}, meaning), el("pre", { tabindex: "0" }, text)));
 }
-
-const STATUS_WORDS = {
-  completed: "Completed",
-  timed_out: "Timed out",
-  errored: "Errored",
-  invalid_person: "Invalid person",
-  cancelled: "Cancelled",
-};
 
 function facts(trial) {
   const body = trial.body;
   const head = [el("code", { title: body.head }, body.head.slice(0, 12)), " ", copyButton(body.head, "the whole hash")];
   const entries = [
-    ["Status", STATUS_WORDS[body.status] || body.status],
+    ["Status", body.status],
     ["Ending", body.ending],
     body.answer === null ? null : ["Answer", el("span", { class: "value" }, plainValue(body.answer))],
     ...Object.entries(body.facts).map(measured),
