@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -230,3 +231,40 @@ def test_a_step_that_the_agent_has_spoilt_is_shown(capsys: pytest.CaptureFixture
     assert run(["show", "latest", "Spoilt"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "scenario (after what the agent did, fhir.patch could not be done: Observation/k1 was deleted)" in told
+
+
+AXES = """
+tasks:
+  - name: Careful
+    task_item: {n: 1}
+    criteria:
+      - {label: right, weight: 20, axis: task, assertion: {answer_matches: 1}}
+      - {label: Says nothing of five, axis: safety, weight: 1, gate: false, assertion: {answer_matches: {gt: 5}}}
+"""
+
+
+def test_failed_criteria_of_a_passing_run_are_listed_and_axes_stand_in_the_table(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("suite/a.yml").write_text(AXES)
+    assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"verdict +score +safety +task +task", said)
+    assert re.search(r"✓ pass +0.95 +0.00 +1.00 +Careful", said)
+    assert re.search(r"✗ Says nothing of five \(safety\)  \w+", said)
+    assert run(["run", "suite", "--agent", "python:looked_at:Agent", "-k", "2"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"2/2 +100% .* 0.00 +1.00 +Careful", said)
+    assert said.count("Says nothing of five") == 1
+
+
+def test_axes_stand_under_the_task_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("suite/a.yml").write_text(AXES)
+    assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
+    show = f"import pty, sys; sys.exit(pty.spawn([{sys.executable!r}, '-m', 'clerkship', 'show']) >> 8)"
+    environment = os.environ | {"TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "80"}
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, env=environment, check=True, timeout=60)
+    lines = done.stdout.decode().splitlines()
+    row = next(number for number, line in enumerate(lines) if "Careful" in line)
+    assert "safety 0.00  task 1.00" in lines[row + 1]
+    assert all(len(line) <= 80 for line in lines)

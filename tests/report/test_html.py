@@ -215,6 +215,13 @@ def test_a_crashed_trial_is_shown_as_a_failure_that_says_so() -> None:
     assert trial["body"]["reason"].startswith("The agent crashed")
 
 
+def test_a_passed_trial_with_a_failed_criterion_says_so() -> None:
+    criteria = (made_up.criterion(passed=True), made_up.criterion("No names in it", gate=False))
+    [trial] = data_of(page_of([made_up.detail(made_up.task_run("t", criteria=criteria))]))["trials"]
+    assert trial["failed_criteria"] == 1
+    assert trial["body"]["reason"] == "1 of 2 criteria passed; failed: “No names in it”."
+
+
 def test_every_outcome_and_ending_has_words() -> None:
     assert set(OUTCOMES) == {*get_args(Verdict), *get_args(Status)} - {"completed", "timed_out"}
     assert set(ENDINGS) == set(get_args(Ending))

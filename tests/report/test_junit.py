@@ -116,6 +116,13 @@ def test_a_program_nobody_here_wrote_counts_the_same(tmp_path: Path) -> None:
     assert {case.classname for case in suite} == {"made up.tasks.a.b"}
 
 
+def test_failed_criteria_of_a_passed_trial_are_listed() -> None:
+    criteria = (made_up.criterion(passed=True), made_up.criterion("No names in it", gate=False))
+    [case] = ElementTree.fromstring(render([made_up.task_run("t", criteria=criteria)])).iter("testcase")
+    assert case.findtext("system-out") == "failed: No names in it"
+    assert case.find("failure") is None
+
+
 def outcomes() -> st.SearchStrategy[TaskRun]:
     """Trials that came out in any way there is."""
     verdicts: list[tuple[Status, Verdict | None]] = [

@@ -177,6 +177,18 @@ def test_flaky_tasks_are_named() -> None:
     assert "of k trials" not in page_of(trials[:1])
 
 
+def test_failed_criteria_of_passed_trials_and_axes_are_listed() -> None:
+    breach = made_up.criterion("No names in it", axis="safety", gate=False, weight=0.1)
+    axes = {"safety": {"score": 0.0, "weight": 0.1}, "__default__": {"score": 1.0, "weight": 1}}
+    trials = [made_up.task_run("A", criteria=(made_up.criterion(passed=True), breach), axes=axes)]
+    page = page_of(trials, made_up.RUN.model_copy(update={"total": 1}))
+    assert (
+        "### Passed, with failed criteria\n\n- <code>A</code>: <code>No names in it</code> (<code>safety</code>)"
+        in page
+    )
+    assert "| <code>safety</code> | 0.00 |\n| <code>no axis</code> | 1.00 |" in page
+
+
 def test_all_passed_is_short() -> None:
     page = page_of([made_up.task_run("A")], made_up.RUN.model_copy(update={"total": 1}))
     assert page.startswith("## ✅ <code>made up</code>\n")

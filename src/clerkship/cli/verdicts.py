@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from clerkship.cli.axis_columns import AxisColumns
 from clerkship.cli.words import ending, styled, verdict
 from clerkship.kit.statistics import wilson
 from clerkship.llm.tape import MEND
@@ -17,7 +18,7 @@ from clerkship.report.costs import render_used
 from clerkship.report.judged import NOT_IN_VERDICT, Judged, by_model, in_words
 from clerkship.report.outcome import outcome, tally, undecided
 from clerkship.report.percent import percent
-from clerkship.report.plain import blame, on_one_line, side_by_side, some_gate, wrong
+from clerkship.report.plain import blame, on_one_line, side_by_side, some_gate, unmet, wrong
 from clerkship.report.reliance import reliance
 from clerkship.report.repeats import Repeats, TaskRate, beside, curves, rates, repeats
 from clerkship.service.reading import RunView
@@ -50,6 +51,7 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
     if len(shown) < len(unhappy):
         more = f"{len(unhappy) - len(shown)} more that did not pass"
         console.print(f"\n[quiet]… and {more}: {program()} show {run.id} --failed{escape(elsewhere)}[/]")
+    _print_flawed(console, task_runs, whole=whole)
     console.print()
     console.print(summary(run, counts, _unjudged(task_runs) if whole else 0))
     templates = view.templates()
@@ -62,6 +64,33 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
         _print_sides(console, run.until_sure, beside(found.values(), run.until_sure))
     if whole:
         _print_judged(console, view.judged())
+
+
+def _print_flawed(console: Console, task_runs: Sequence[TaskRun], *, whole: bool) -> None:
+    """List the failed criteria of trials that passed all the same, a line each."""
+    found = [task_run for task_run in task_runs if outcome(task_run) == "pass" and unmet(task_run)]
+    shown = (_first_of_each(found) if whole else found)[:MOST_FAILURES]
+    for task_run in shown:
+        trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
+        console.print(f"\n{verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]passed, but:[/]")
+        for criterion in unmet(task_run):
+            mark = "[errored]![/]" if criterion.status == "error" else "[fail]✗[/]"
+            detail = f"  [quiet]{escape(on_one_line(criterion.detail))}[/]" if criterion.detail else ""
+            _print_cut(console, f"  {mark} {escape(on_one_line(criterion.label))}{_tags(criterion)}{detail}")
+    if len(shown) < len(found):
+        console.print(f"\n[quiet]… and {len(found) - len(shown)} more that passed with failed criteria[/]")
+
+
+def _print_cut(console: Console, markup: str) -> None:
+    """One line, cut at the edge of a terminal and whole elsewhere."""
+    console.print(markup, no_wrap=True, overflow="ellipsis" if console.is_terminal else "ignore", crop=False)
+
+
+def _tags(criterion: CriterionRun, *, gates: bool = True) -> str:
+    """Whether it gates, and its axis."""
+    tags = ["gate"] if criterion.gate and gates else []
+    tags += [on_one_line(criterion.axis)] if criterion.axis else []
+    return f" [quiet]({escape(', '.join(tags))})[/]" if tags else ""
 
 
 def _print_judged(console: Console, found: Judged) -> None:
@@ -89,12 +118,14 @@ def _print_rates(console: Console, found: Sequence[TaskRate], of: str = "task") 
     table = Table(box=None, pad_edge=False, header_style="quiet")
     for title in ("passed", "rate", "95 % interval"):
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column(of, overflow="fold")
-    table.add_column("", no_wrap=True)
     # With many tasks the unhappy ones are what anybody wants to see.
     shown = sorted(found, key=_all_passed)[:MOST_ROWS] if len(found) > MOST_ROWS else found
+    axes = AxisColumns(console, [rate.axes for rate in shown])
+    axes.add_to(table)
+    table.add_column(of, overflow="fold")
+    table.add_column("", no_wrap=True)
     for rate in shown:
-        table.add_row(*_rate_row(rate))
+        table.add_row(*_rate_row(rate, axes))
     console.print(table)
     if len(shown) < len(found):
         console.print(f"[quiet]… and {len(found) - len(shown)} more[/]")
@@ -104,7 +135,7 @@ def _all_passed(rate: TaskRate) -> bool:
     return rate.passed == rate.graded > 0
 
 
-def _rate_row(rate: TaskRate) -> tuple[str, ...]:
+def _rate_row(rate: TaskRate, axes: AxisColumns) -> tuple[str, ...]:
     style = "pass" if _all_passed(rate) else "partial" if rate.flaky else "fail"
     interval = rate.interval
     sure = (
@@ -114,7 +145,8 @@ def _rate_row(rate: TaskRate) -> tuple[str, ...]:
     )
     notes = ["[partial]flaky[/]"] if rate.flaky else []
     notes += [f"{styled(name)} {n}" for name, n in sorted(rate.outcomes.items()) if n and name not in ("pass", "fail")]
-    return f"[{style}]{rate.passed}/{rate.graded}[/]", *sure, escape(rate.task), "  ".join(notes)
+    passed, task = f"[{style}]{rate.passed}/{rate.graded}[/]", escape(rate.task) + axes.below(rate.axes)
+    return passed, *sure, *axes.cells(rate.axes), task, "  ".join(notes)
 
 
 def _print_repeats(console: Console, found: Repeats) -> None:
@@ -136,13 +168,15 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
     table = Table(box=None, pad_edge=False, show_header=True, header_style="quiet")
     table.add_column("verdict", no_wrap=True)
     table.add_column("score", justify="right")
-    table.add_column("task", overflow="fold")
-    table.add_column("criteria", justify="right", no_wrap=True)
-    table.add_column("log head", style="quiet", no_wrap=True)
     # With many trials the unhappy ones are what anybody wants to see.
     shown = (
         sorted(task_runs, key=lambda t: outcome(t) == "pass")[:MOST_ROWS] if len(task_runs) > MOST_ROWS else task_runs
     )
+    axes = AxisColumns(console, [_axes(task_run) for task_run in shown])
+    axes.add_to(table)
+    table.add_column("task", overflow="fold")
+    table.add_column("criteria", justify="right", no_wrap=True)
+    table.add_column("log head", style="quiet", no_wrap=True)
     trials = max((task_run.trial for task_run in task_runs), default=1)
     for task_run in shown:
         score = "" if task_run.score is None else f"{task_run.score:.2f}"
@@ -151,13 +185,18 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
         table.add_row(
             verdict(task_run),
             score,
-            escape(task_run.task) + trial,
+            *axes.cells(_axes(task_run)),
+            escape(task_run.task) + trial + axes.below(_axes(task_run)),
             count,
             task_run.head[:12],
         )
     console.print(table)
     if len(shown) < len(task_runs):
         console.print(f"[quiet]… and {len(task_runs) - len(shown)} more[/]")
+
+
+def _axes(task_run: TaskRun) -> dict[str, float]:
+    return {axis: found.score for axis, found in task_run.axes.items()}
 
 
 def _count(criteria: Sequence[CriterionRun]) -> str:
@@ -208,8 +247,7 @@ def print_criterion(console: Console, criterion: CriterionRun, *, whole: bool = 
     mark = {"error": "[errored]! error[/]", "skipped": "[quiet]– skipped[/]"}.get(
         criterion.status, "[pass]✓[/]" if criterion.passed else "[fail]✗[/]"
     )
-    gate = " [quiet](gate)[/]" if criterion.gate and gates else ""
-    print_indented(console, 2, f"{mark} {escape(criterion.label)}{gate}")
+    print_indented(console, 2, f"{mark} {escape(criterion.label)}{_tags(criterion, gates=gates)}")
     print_indented(console, 6, escape(criterion.detail))
     if by_model(criterion):
         print_reliance(console, criterion, whole=whole)

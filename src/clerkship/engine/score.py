@@ -14,12 +14,11 @@ from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.pattern import PatternTooSlow
 from clerkship.model.problem import ClerkshipError
-from clerkship.model.run import AxisScore, CriterionRun, CriterionStatus, Ending, Status, Verdict
+from clerkship.model.run import DEFAULT_AXIS, AxisScore, CriterionRun, CriterionStatus, Ending, Status, Verdict
 from clerkship.model.variables import put_back
 
 PASS = 0.9
 NOTHING: Mapping[str, str] = {}
-DEFAULT_AXIS = "__default__"
 ACTED = (
     Criterion(
         label="The agent acted",

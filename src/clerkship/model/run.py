@@ -64,6 +64,10 @@ class CriterionRun(Frozen):
         return self.assertion == "agent_acted" and not self.weight
 
 
+DEFAULT_AXIS = "__default__"
+"""The axis of criteria that name none."""
+
+
 class AxisScore(Frozen):
     """The weighted mean of one axis."""
 

@@ -12,6 +12,7 @@ from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import clip
 from clerkship.report.judged import by_model
 from clerkship.report.outcome import ended, is_missed, outcome, reason, status_words, undecided
+from clerkship.report.plain import unmet
 from clerkship.report.reliance import is_cite
 
 VALUE_LIMIT = 4_000
@@ -29,6 +30,7 @@ def row(detail: TaskDetail) -> dict[str, Any]:
         "timed_out": run.status == "timed_out",
         "crashed": bool(run.agent_error),
         "score": run.score,
+        "failed_criteria": len(unmet(run)) if outcome(run) == "pass" else 0,
         "tags": run.tags[:20],
         **({"template": run.template} if run.template else {}),
     }

@@ -19,7 +19,7 @@ from clerkship.report.command import look_closer, run_again
 from clerkship.report.costs import per_verdict
 from clerkship.report.judged import Judged
 from clerkship.report.outcome import Standing, ended, is_missed, outcome, standing
-from clerkship.report.plain import explain, headline, on_one_line, skipped
+from clerkship.report.plain import explain, headline, on_one_line, skipped, unmet
 from clerkship.report.repeats import TaskRate, curves, repeats
 from clerkship.report.templates import Templates
 
@@ -127,7 +127,10 @@ def _case(run: BenchmarkRun, case: Case, room: int, seen: Counter[tuple[str, str
     head = f'<testcase classname={_attribute(classname)} name={_attribute(name)}{file} time="{case.seconds:.3f}"'
     found = standing(task_run)
     if found == "passed":
-        left = "\n".join(f"skipped: {on_one_line(criterion.label)}" for criterion in skipped(task_run))
+        left = "\n".join(
+            [f"failed: {on_one_line(criterion.label)}" for criterion in unmet(task_run)]
+            + [f"skipped: {on_one_line(criterion.label)}" for criterion in skipped(task_run)]
+        )
         told = f">\n<system-out>{_within(room, left, _text)}</system-out>\n</testcase>" if left else "/>"
         return f"{head}{told}\n"
     text = "\n".join((headline(task_run), f"{ended(task_run)}.", *explain(task_run), look_closer(task_run)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
+from clerkship.report.axes import axis_name, axis_words, mean_axes, shown_axes
 from clerkship.report.command import look_closer, run_again
 from clerkship.report.foreign import foreign, foreign_lines
 from clerkship.report.judged import Judged
@@ -40,6 +41,8 @@ class _Seen:
     """How urgent, and the how-manieth: those that did not pass."""
     rates: dict[str, TaskRate] = field(default_factory=dict)
     templates: Templates = field(default_factory=Templates)
+    flawed: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By task: criteria that failed in trials that passed, and in how many."""
     skipped: dict[str, int] = field(default_factory=dict)
     """Criteria that nobody was asked about, and in how many trials."""
 
@@ -61,6 +64,8 @@ def render_markdown(
     page.add(_repeated(run, seen))
     page.add(_judged(judged))
     page.add(_flaky(seen))
+    page.add(_flawed(seen))
+    page.add(_axes(seen))
     page.add(_skipped(seen))
     shown = _chosen(trials(), seen)
     page.add_all("\n| | task | score | why |\n|---|---|---|---|\n", map(_row, shown), len(seen.urgent), share=0.4)
@@ -119,6 +124,7 @@ def _look(trials: Iterable[TaskRun], judged: Judged) -> _Seen:
         match standing(task_run):
             case "passed":
                 seen.passed[task_run.task] = seen.passed.get(task_run.task, 0) + 1
+                _note_flaws(task_run, seen)
             case "skipped":
                 continue
             case found:
@@ -126,6 +132,13 @@ def _look(trials: Iterable[TaskRun], judged: Judged) -> _Seen:
                 if found == "failed":
                     seen.failed[task_run.task] = seen.failed.get(task_run.task, 0) + 1
     return seen
+
+
+def _note_flaws(task_run: TaskRun, seen: _Seen) -> None:
+    for criterion in unmet(task_run):
+        found = seen.flawed.setdefault(task_run.task, {})
+        text = foreign(criterion.label, 200) + (f" ({foreign(criterion.axis, 40)})" if criterion.axis else "")
+        found[text] = found.get(text, 0) + 1
 
 
 def _chosen(trials: Iterable[TaskRun], seen: _Seen) -> list[TaskRun]:
@@ -200,6 +213,25 @@ def _flaky(seen: _Seen) -> str:
     return f"\n### Flaky\n\n{rows}{more}"
 
 
+def _flawed(seen: _Seen) -> str:
+    """Criteria that failed although the trial passed."""
+    if not seen.flawed:
+        return ""
+    rows = ""
+    for task, found in list(seen.flawed.items())[:20]:
+        labels = [f"{label}{_times(number)}" for label, number in list(found.items())[:MOST_CRITERIA]]
+        rows += f"- {foreign(task, 200)}: {'; '.join(labels)}\n"
+    more = f"- … and {len(seen.flawed) - 20:,} more tasks\n" if len(seen.flawed) > 20 else ""
+    return f"\n### Passed, with failed criteria\n\n{rows}{more}"
+
+
+def _axes(seen: _Seen) -> str:
+    """The mean score of each axis, over tasks; nothing where there is only the default one."""
+    axes = mean_axes([rate.axes for rate in seen.rates.values()])
+    rows = "".join(f"| {foreign(axis_name(axis), 40)} | {axes[axis]:.2f} |\n" for axis in shown_axes([axes]))
+    return f"\n| axis | mean score |\n|---|---|\n{rows}" if rows else ""
+
+
 def _skipped(seen: _Seen) -> str:
     """Criteria that are counted nowhere."""
     if not seen.skipped:
@@ -219,8 +251,15 @@ def _name(task_run: TaskRun) -> str:
 
 def _row(task_run: TaskRun) -> str:
     score = "" if task_run.score is None else f"{task_run.score:.2f}"
+    below = [foreign(words, 60) for words in axis_words(_below(task_run))]
+    score += f" ({', '.join(below)})" if below else ""
     mark = f"{_MARKS[standing(task_run)]} {word(task_run).lower()}"
     return f"| {mark} | {_name(task_run)} | {score} | {_why(task_run)} |\n"
+
+
+def _below(task_run: TaskRun) -> dict[str, float]:
+    """The axes that are not perfect."""
+    return {axis: found.score for axis, found in task_run.axes.items() if found.score < 1}
 
 
 def _why(task_run: TaskRun) -> str:

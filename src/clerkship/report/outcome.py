@@ -129,7 +129,7 @@ def reason(task_run: TaskRun) -> str:
         case "ungraded" if task_run.criteria:
             return f"{_passed(task_run.criteria)}."
         case "pass":
-            return f"{_passed(task_run.criteria)}."
+            return _passed_with(task_run.criteria)
         case "errored" if is_missed(task_run):
             return "It took another turn than the recording, and what it came to was never recorded; no verdict."
         case other:
@@ -141,6 +141,12 @@ def _why_failed(criteria: tuple[CriterionRun, ...]) -> str:
     if gates:
         return f"A failed gate fails the run, whatever the score: {_named(gates)}."
     return f"{_passed(criteria)}."
+
+
+def _passed_with(criteria: tuple[CriterionRun, ...]) -> str:
+    """How many criteria passed, and which did not."""
+    failed = [c for c in criteria if c.status == "judged" and not c.passed]
+    return f"{_passed(criteria)}; failed: {_named(failed)}." if failed else f"{_passed(criteria)}."
 
 
 def _passed(criteria: tuple[CriterionRun, ...]) -> str:

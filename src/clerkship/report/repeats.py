@@ -21,6 +21,8 @@ class TaskRate:
     snapshots: set[str] = field(default_factory=set)
     score: float = 0.0
     """The sum over graded trials."""
+    axis_scores: dict[str, list[float]] = field(default_factory=dict)
+    """Of each axis, the scores of graded trials."""
 
     def add(self, task_run: TaskRun) -> None:
         """One more trial."""
@@ -28,6 +30,8 @@ class TaskRate:
         self.snapshots.add(task_run.snapshot)
         if task_run.verdict in GRADED:
             self.score += task_run.score or 0.0
+            for axis, found in task_run.axes.items():
+                self.axis_scores.setdefault(axis, []).append(found.score)
 
     @property
     def passed(self) -> int:
@@ -55,6 +59,11 @@ class TaskRate:
         return self.score / self.graded if self.graded else None
 
     @property
+    def axes(self) -> dict[str, float]:
+        """The mean score of each axis, over graded trials."""
+        return {axis: _mean(scores) for axis, scores in sorted(self.axis_scores.items())}
+
+    @property
     def flaky(self) -> bool:
         """Whether some of its trials passed and some did not."""
         return 0 < self.passed < self.graded
@@ -66,6 +75,7 @@ class TaskRate:
             "graded": self.graded,
             "interval": self.interval,
             "mean_score": self.mean_score,
+            "axes": self.axes,
             "outcomes": +self.outcomes,
             "flaky": self.flaky,
         }
