@@ -46,6 +46,11 @@ REFUSED = [
     ("slot_was_set: [{name: 4}]", "slot_was_set.0.name: expected text, not 4; quote it if it is text"),
     ("slot_was_set: [{name: s, val: 1}]", "slot_was_set.0.val: unknown key `val`; did you mean `value`?"),
     ("slot_was_set: [{name: s, value: {matches: '['}}]", "slot_was_set.0.value: not a regular expression"),
+    (
+        "slot_was_set: [{name: s, at: end, count: 1}]",
+        "slot_was_set.0: `count` counts the whole history, and `at: end` checks the last value only; leave one out",
+    ),
+    ("slot_was_set: [{name: s, at: start}]", "slot_was_set.0.at: expected end, not 'start'"),
     ("slot_was_not_set: []", f"slot_was_not_set: {NOTHING}"),
     ("slot_was_not_set: [{name: s, count: 1}]", "slot_was_not_set.0.count: unknown key `count`"),
     ("bot_uttered: {}", "bot_uttered: expected `utter_name`, `text_matches` or `buttons`"),

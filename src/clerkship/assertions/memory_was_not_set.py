@@ -1,4 +1,4 @@
-"""`memory_was_not_set`: something was not remembered, or not as this in the end."""
+"""`memory_was_not_set`: a memory was never set, or never to this value."""
 
 from typing import Annotated, ClassVar
 
@@ -7,17 +7,18 @@ from pydantic import Field
 from clerkship.assertions.contract import Difference, Engine
 from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER, NotEmpty
 from clerkship.assertions.remembered import MemoryEntry
-from clerkship.assertions.written import WasNotWritten
+from clerkship.assertions.written import LAST_ONLY, WasNotWritten
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
 class MemoryWasNotSet(WasNotWritten):
-    """None was ever written, whether or not it was cleared later; with a value, what was written last is not that."""
+    """No memory was set at any time, or none to the value given, whether or not it was cleared later: the negation of
+    `memory_was_set`. With `at: end`, only the last value counts, and a memory that was cleared holds none."""
 
     name: ClassVar[str] = "memory_was_not_set"
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
-    differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER)
+    differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER, LAST_ONLY)
     event: ClassVar[type[Payload]] = agent.MemorySet
-    null_is_nothing: ClassVar[bool] = False
+    cleared: ClassVar[type[Payload] | None] = agent.MemoryCleared
     entries: Annotated[tuple[MemoryEntry, ...], NotEmpty, Field(description="what", json_schema_extra={"minItems": 1})]

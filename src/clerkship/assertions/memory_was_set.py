@@ -13,12 +13,14 @@ from clerkship.events.event import Payload
 
 
 class MemoryWasSet(WasWritten):
-    """Each was remembered at some time: with the value given, or with any."""
+    """Each memory was set at some time: to the value given, or to any. With `at: end`, only the last value counts, and
+    a memory that was cleared holds none."""
 
     name: ClassVar[str] = "memory_was_set"
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
     differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER)
     event: ClassVar[type[Payload]] = agent.MemorySet
+    cleared: ClassVar[type[Payload] | None] = agent.MemoryCleared
     entries: Annotated[
         tuple[CountedMemory, ...], NotEmpty, Field(description="what", json_schema_extra={"minItems": 1})
     ]

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import model_validator
 
 from clerkship.assertions.occurrence import Counted
-from clerkship.assertions.written import Entry, Named
+from clerkship.assertions.written import CountedEntry, Entry, Named
 
 
 class MemoryEntry(Entry):
@@ -19,7 +19,7 @@ class MemoryEntry(Entry):
         return value
 
 
-class CountedMemory(MemoryEntry, Counted):
+class CountedMemory(MemoryEntry, CountedEntry):
     """A name, a value, and how often it was remembered."""
 
 

@@ -1,4 +1,4 @@
-"""`slot_was_not_set`: a slot holds nothing, or not this value, in the end."""
+"""`slot_was_not_set`: a slot was never set, or never to this value."""
 
 from typing import Annotated, ClassVar
 
@@ -7,19 +7,19 @@ from pydantic import Field
 from clerkship.assertions.contract import Difference, Engine
 from clerkship.assertions.occurrence import BY_EQUALITY, NO_MATCHER, NotEmpty
 from clerkship.assertions.slot_was_set import EMPTY_LIST
-from clerkship.assertions.written import Entry, WasNotWritten
+from clerkship.assertions.written import LAST_ONLY, Entry, WasNotWritten
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
 
 class SlotWasNotSet(WasNotWritten):
-    """What counts is what each slot holds in the end (with `turn`, at the end of those turns): never set, or reset to
-    `null`; with a value, anything but that. Empty text, `false` and 0 are values. That a slot had no value at any time
-    is `slot_was_set: [{name: …, value: {not: null}, count: 0}]`."""
+    """No slot was set at any time, or none to the value given: the negation of `slot_was_set`. A reset to `null` is
+    not a value; empty text, `false` and 0 are. With `at: end`, only the last value counts: a slot that was set and
+    then reset passes. With `turn`, only those turns are checked."""
 
     name: ClassVar[str] = "slot_was_not_set"
     engines: ClassVar[tuple[Engine, ...]] = ("calm",)
-    differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER, EMPTY_LIST)
+    differences: ClassVar[tuple[Difference, ...]] = (BY_EQUALITY, NO_MATCHER, EMPTY_LIST, LAST_ONLY)
     event: ClassVar[type[Payload]] = agent.SlotSet
-    null_is_nothing: ClassVar[bool] = True
+    null_is_set: ClassVar[bool] = False
     entries: Annotated[tuple[Entry, ...], NotEmpty, Field(description="the slots", json_schema_extra={"minItems": 1})]

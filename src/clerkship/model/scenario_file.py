@@ -215,7 +215,8 @@ def _labelled(name: str, args: JsonValue, keys: tuple[str, ...]) -> str:
 
 def _entry(item: JsonValue) -> str:
     if isinstance(item, dict) and "name" in item:
-        return f"{item['name']}={item['value']!r}" if "value" in item else str(item["name"])
+        at = " at end" if item.get("at") == "end" else ""
+        return (f"{item['name']}={item['value']!r}" if "value" in item else str(item["name"])) + at
     return str(item)
 
 
