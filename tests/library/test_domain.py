@@ -275,13 +275,13 @@ def test_deeds_that_the_agents_engine_does_not_write_down_are_warned_about(folde
     engine, at = "Rasa 3.6 (open source)", "eval/scenarios/one.yml:"
     domain = Domain(source="it", slots={"b": "any"})
     assert folder.warnings(domain, engine=engine, emits=EMITS) == [
-        f"{at}6:37: scenario.goals.assertions.0.sequencing.0.flow_started: `sequencing`: {engine} writes no flows",
-        f"{at}6:77: scenario.goals.assertions.0.sequencing.2.flow_completed: `sequencing`: {engine} writes no flows",
-        f"{at}7:33: scenario.goals.assertions.1.event_occurred.event: `event_occurred`: {engine} writes no skills",
+        f"{at}6:37: scenario.goals.assertions.0.sequencing.0.flow_started: `sequencing`: {engine} reports no flows",
+        f"{at}6:77: scenario.goals.assertions.0.sequencing.2.flow_completed: `sequencing`: {engine} reports no flows",
+        f"{at}7:33: scenario.goals.assertions.1.event_occurred.event: `event_occurred`: {engine} reports no skills",
     ]
     some = {*EMITS, "agent.flow.started", "agent.skill.activated"}
     [only] = folder.warnings(domain, engine=engine, emits=some)
-    assert only.endswith(f"`sequencing`: {engine} writes no `agent.flow.completed`")
+    assert only.endswith(f"`sequencing`: {engine} reports no `agent.flow.completed`")
     assert folder.warnings(domain, engine=engine) == []
 
 

@@ -123,4 +123,4 @@ def test_every_value_that_is_asserted_must_fit_its_slot_and_matchers_may_say_mor
 def test_an_engine_without_flows_is_said_to_have_none(folder: Shelf) -> None:
     folder.scenario("goals: {assertions: [{flow_started: {flow_ids: [a], operator: any}}]}")
     [line] = folder.warnings(None, engine="Rasa 3.6 (open source)", emits={"agent.slot.set"})
-    assert line.endswith("flow_started: `flow_started`: Rasa 3.6 (open source) writes no flows")
+    assert line.endswith("flow_started: `flow_started`: Rasa 3.6 (open source) reports no flows")

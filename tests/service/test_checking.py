@@ -4,14 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.actors.contract import Agent
+from clerkship.actors.contract import Agent, Message
 from clerkship.actors.nop import Nop
+from clerkship.actors.openai_chat import ChatSolver
+from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import Registered
 from clerkship.model.domain import Abilities, Domain
 from clerkship.model.problem import InputError
 from clerkship.service.checking import Validation, ValidationRequest, validate
 from clerkship.service.running import RunPlan, RunRequest, plan_run
 from clerkship.settings import Settings
+from tests.actors.servers import Served
 from tests.library.shelf import Shelf
 
 CATALOG = Registered()
@@ -86,7 +89,7 @@ def test_an_agent_is_asked_once_before_a_run_and_what_it_cannot_do_is_warned_abo
     agent = Connected(Abilities(engine="Rasa 3.6 (open source)", domain=OURS, emits=frozenset({"agent.slot.set"})))
     plan = planned(shop, agent)
     assert agent.asked == 1
-    assert [warning.message for warning in plan.warnings] == ["`sequencing`: Rasa 3.6 (open source) writes no flows"]
+    assert [warning.message for warning in plan.warnings] == ["`sequencing`: Rasa 3.6 (open source) reports no flows"]
     assert plan.warnings[0].place() == f"{shop.root}/eval/scenarios/one.yml:5:53"
     assert (plan.domain, plan.run.options) == ("the shop's server", ())
 
@@ -135,3 +138,51 @@ def test_an_agent_that_cannot_be_built_does_not_hide_the_files_mistakes(shop: Sh
     with pytest.raises(InputError) as caught:
         planned(shop, "magic")
     assert [p.message for p in caught.value.problems] == ["`simulation_context` is missing", "unknown agent `magic`"]
+
+
+class TextOnly:
+    """An agent in Python that declares that it reports nothing."""
+
+    reported_events: tuple[str, ...] = ()
+
+    def on_turn(self, message: Message) -> str:
+        """Answer in words."""
+        return "All right."
+
+
+def test_a_model_behind_openai_is_warned_about_before_the_run_where_flows_are_checked(shop: Shelf) -> None:
+    with Served(lambda asked: (200, {}, b"{}")) as there:
+        plan = planned(shop, ChatSolver("small", f"{there.url}/v1", ""))
+    said = [warning.message for warning in plan.warnings]
+    assert "`sequencing`: a model behind `openai:` (small) reports no flows" in said
+    assert plan.warnings[0].place() == f"{shop.root}/eval/scenarios/one.yml:5:53"
+
+
+def test_an_agent_in_python_can_declare_which_events_it_reports(shop: Shelf) -> None:
+    def said(agent: type) -> list[str]:
+        plan = planned(shop, PythonSolver("agent", agent))
+        return [warning.message for warning in plan.warnings if "reports no" in warning.message]
+
+    class Flows(TextOnly):
+        reported_events = ("agent.flow.started",)
+
+    class Unknown(TextOnly):
+        reported_events = None  # type: ignore[assignment]
+
+    assert said(TextOnly) == ["`sequencing`: agent reports no flows"]
+    assert said(Flows) == said(Unknown) == []
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        (["agent.flow.begun"], "unknown event kind `agent.flow.begun` in `reported_events`"),
+        ("agent.flow.started", "`reported_events` is not a list"),
+    ],
+)
+def test_a_declaration_that_names_no_event_stops_a_run(shop: Shelf, declared: object, message: str) -> None:
+    class Wrong(TextOnly):
+        reported_events = declared  # type: ignore[assignment]
+
+    with pytest.raises(InputError, match=message):
+        planned(shop, PythonSolver("agent", Wrong))

@@ -172,7 +172,7 @@ class Solver(Protocol):
 
 @runtime_checkable
 class Described(Protocol):
-    """A solver that can say, before anything runs, what its agent knows and what it can do."""
+    """A solver that can say, before anything runs, what its agent knows and which of its own events it reports."""
 
     def abilities(self) -> Abilities:
         """Ask it; raises InputError where it cannot be asked."""

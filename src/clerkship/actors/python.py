@@ -3,7 +3,7 @@
 The name may be a class (a fresh instance per trial), an object or a module with `on_turn` and/or `on_task`,
 or one function whose first parameter is `message` or `task_item`. Sync or async. What has `on_turn` may have
 `on_start` too: it is called before the person's first line, with the slots the scenario sets; and `on_history`, to
-go on with a conversation it has not had.
+go on with a conversation it has not had. `reported_events` may list the kinds of its own events that it reports.
 """
 
 import asyncio
@@ -23,7 +23,9 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, Entry, History, Message, Said, Start
 from clerkship.actors.reply import parse_answer, parse_replies
+from clerkship.events.agent import AGENT
 from clerkship.kit.text import writable
+from clerkship.model.domain import Abilities
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
 from clerkship.sandbox.door import Sandboxes
@@ -119,6 +121,10 @@ class PythonSolver:
         self._is_class = inspect.isclass(target)
         self._entrances = entrances(target, name) if not self._is_class else None
 
+    def abilities(self) -> Abilities:
+        """Which kinds of its own events it reports, where `reported_events` says so."""
+        return Abilities(engine=self.name, emits=_reported_events(self._target, self.name))
+
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """A fresh instance where the target is a class."""
         if self._entrances is not None and not self._is_class:
@@ -133,6 +139,22 @@ class PythonSolver:
             self._entrances = entrances(made, self.name)  # looked at once: signatures are slow to read
         bound = {entry: known._replace(function=getattr(made, entry)) for entry, known in self._entrances.items()}
         return PythonAgent(bound)
+
+
+def _reported_events(target: Any, name: str) -> frozenset[str] | None:
+    declared = getattr(target, "reported_events", None)
+    if declared is None:
+        return None
+    if not isinstance(declared, list | tuple | set | frozenset):
+        raise InputError.of(
+            f"agent {name}: `reported_events` is not a list", hint='write ["agent.flow.started"], or []'
+        )
+    known = {event.kind for event in AGENT}
+    for kind in declared:
+        if kind not in known:
+            hint = did_you_mean(str(kind), known)
+            raise InputError.of(f"agent {name}: unknown event kind `{kind}` in `reported_events`", hint=hint)
+    return frozenset(declared)
 
 
 def entrances(target: Any, name: str) -> dict[Entry, Entrance]:

@@ -100,6 +100,11 @@ class Assertion(Frozen):
         """The kinds of the agent's own events that it looks for; none where it looks at something else."""
         return frozenset(event.kind for event in cls.events)
 
+    def needs(self) -> Sequence[frozenset[str]]:
+        """The kinds of the agent's own events without which it fails: one of each set must be reported."""
+        kinds = self.reads()
+        return (kinds,) if kinds else ()
+
     @abstractmethod
     def check(self, evidence: Evidence) -> Check:
         """Look at the evidence and say. An exception is this criterion's error, nobody else's."""

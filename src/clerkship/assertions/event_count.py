@@ -1,5 +1,6 @@
 """`event_count`: something happened so many times."""
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -18,6 +19,10 @@ class EventCount(Assertion, EventMatch):
 
     name: ClassVar[str] = "event_count"
     expected: Annotated[HowMany, Field(description="a number, or a matcher such as {lte: 3}")]
+
+    def needs(self) -> Sequence[frozenset[str]]:
+        """The kind that is looked for."""
+        return (frozenset({self.event}),)
 
     def check(self, evidence: Evidence) -> Check:
         """Count."""

@@ -1,5 +1,6 @@
 """`event_occurred`: something happened at least once."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from clerkship.assertions.contract import Assertion, Check
@@ -14,6 +15,10 @@ class EventOccurred(Assertion, EventMatch):
 
     name: ClassVar[str] = "event_occurred"
     shorthand: ClassVar[str | None] = "event"
+
+    def needs(self) -> Sequence[frozenset[str]]:
+        """The kind that is looked for."""
+        return (frozenset({self.event}),)
 
     def check(self, evidence: Evidence) -> Check:
         """Look for it; on failure show the nearest thing that did happen."""

@@ -47,6 +47,10 @@ class Sequencing(Assertion, Scope):
             raise ValueError("`within` and `until` bound the gap after a step, and the first has none before it")
         return self
 
+    def needs(self) -> Sequence[frozenset[str]]:
+        """The kind of each step."""
+        return [frozenset({step.event}) for step in self.steps]
+
     def check(self, evidence: Evidence) -> Check:
         """Extend every chain that can still be extended, one step at a time."""
         links: list[Link] = []

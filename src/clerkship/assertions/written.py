@@ -233,6 +233,10 @@ def _actual(event: Event) -> object:
 class WasNotWritten(Writes):
     """No entry was ever written; with `at: end`, none holds the value at the end. The negation of `WasWritten`."""
 
+    def needs(self) -> Sequence[frozenset[str]]:
+        """None: without reports it passes. A scenario's own initial slots can fail it."""
+        return ()
+
     def judge(self, entry: Any, evidence: Evidence) -> Found:
         """Look for a write that the entry forbids."""
         rasa, writes = evidence.as_rasa, self.of(entry, evidence)

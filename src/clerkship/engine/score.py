@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from clerkship.assertions.agent_acted import AgentActed, had_a_turn
 from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.unreported import explain_unreported
 from clerkship.events.evidence import Evidence
 from clerkship.kit.text import writable
 from clerkship.llm.contract import BadAnswer, NoModel
@@ -86,7 +87,7 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
     if criterion.input_entity_id is not None:
         evidence = evidence.about(criterion.input_entity_id)
     try:
-        check = Check.of(False, skip) if skip else assertion.check(evidence)
+        check = Check.of(False, skip) if skip else _checked(assertion, evidence)
     except PatternTooSlow as slow:  # patterns are probed at load: what is slow is the agent's text
         check = Check.of(False, f"{slow}; a text that cannot be checked in time does not pass")
     except (NoModel, BadAnswer, ClerkshipError) as told:  # their words are meant for people
@@ -107,6 +108,10 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
         input_entity_id=criterion.input_entity_id,
         gate=bool(criterion.gate),
     )
+
+
+def _checked(assertion: Assertion, evidence: Evidence) -> Check:
+    return explain_unreported(assertion, assertion.check(evidence), evidence)
 
 
 def _unexpanded(criterion: CriterionRun, values: Mapping[str, str]) -> CriterionRun:

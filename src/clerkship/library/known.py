@@ -7,6 +7,7 @@ the domain lacks is a warning.
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from clerkship.events.agent import family_of
 from clerkship.library import rasa
 from clerkship.library.complaint import shown
 from clerkship.library.mention import Mention, Reading, Reads, mentions, readings
@@ -16,17 +17,6 @@ from clerkship.model.matcher import is_matcher
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import MISSING
 from clerkship.model.problem import Problem
-
-_FAMILIES = {
-    "flow": "flows",
-    "slot": "slots",
-    "action": "actions",
-    "clarification": "clarifications",
-    "skill": "skills",
-    "block": "ordered blocks",
-    "memory": "memory",
-    "tool": "tool calls",
-}
 
 
 class Known:
@@ -101,7 +91,7 @@ class Known:
         if self.abilities is None or emits is None or not emits.isdisjoint(reading.kinds):
             return
         what = " or ".join(dict.fromkeys(_words(kind, emits) for kind in sorted(reading.kinds)))
-        warn(path, f"`{name}`: {self.abilities.engine} writes no {what}")
+        warn(path, f"`{name}`: {self.abilities.engine} reports no {what}")
 
 
 def _others(domain: Domain) -> Mapping[str, tuple[Collection[str] | None, Collection[str]]]:
@@ -114,7 +104,7 @@ def _others(domain: Domain) -> Mapping[str, tuple[Collection[str] | None, Collec
 
 
 def _words(kind: str, emits: Collection[str]) -> str:
-    """`flows` where it writes none at all, else the one kind of event that it lacks."""
-    family = kind.split(".")[1]
-    whole = not any(other.startswith(f"agent.{family}.") for other in emits)
-    return _FAMILIES.get(family, kind) if whole else f"`{kind}`"
+    """`flows` where it reports none at all, else the one kind of event that it lacks."""
+    family = family_of(kind)
+    whole = all(family_of(other) != family for other in emits)
+    return (family or kind) if whole else f"`{kind}`"

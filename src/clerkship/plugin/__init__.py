@@ -4,6 +4,7 @@ from clerkship.actors.contract import (
     NOTHING,
     Agent,
     AgentError,
+    Described,
     Entry,
     History,
     Message,
@@ -20,6 +21,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.faults.contract import Fault, Spoiled
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
+from clerkship.model.domain import Abilities, Domain
 from clerkship.model.duration import Duration, parse_duration
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.matcher import describe, holds
@@ -42,6 +44,7 @@ __all__ = [
     "MISSING",
     "NOTHING",
     "NO_REPLY",
+    "Abilities",
     "Act",
     "Agent",
     "AgentError",
@@ -49,6 +52,8 @@ __all__ = [
     "Call",
     "Check",
     "Conversation",
+    "Described",
+    "Domain",
     "Dropped",
     "Duration",
     "Entry",

@@ -1,0 +1,85 @@
+"""A failed check on an agent's own events says so where the agent reported no event of that family."""
+
+from typing import Any
+
+import pytest
+
+from clerkship.actors.contract import Message, Say
+from clerkship.events import agent
+from tests.workbench import Workbench
+
+NOTE = (
+    "the agent reported no {} in this run, and only what it reports can be checked: see docs/guide/connect_an_agent.md"
+)
+
+
+def text_only(message: Message) -> str:
+    """Answers in words, and reports nothing."""
+    return "All right."
+
+
+def reports_a_flow(message: Message) -> list[Any]:
+    """Reports one flow beside its words."""
+    return [agent.FlowStarted(flow_id="other"), Say("All right.")]
+
+
+def detail(bench: Workbench, answers: Any, assertion: str) -> tuple[str | None, str]:
+    """The verdict of a scenario with one assertion, and the detail of its check."""
+    bench.write(
+        "one.yml",
+        f"""
+        scenario:
+          name: One
+          simulation_context: You say hello.
+          setup:
+            initial_slots: {{given: 1}}
+            person: {{lines: [Hello]}}
+          goals:
+            assertions:
+              - {assertion}
+        """,
+    )
+    run = bench.run_one(answers)
+    checked = next(criterion for criterion in run.criteria if criterion.assertion in assertion)
+    return run.verdict, checked.detail
+
+
+@pytest.mark.parametrize(
+    ("assertion", "what"),
+    [
+        ("flow_started: check", "flows"),
+        ("flow_completed: check", "flows"),
+        ("action_executed: look_up", "actions"),
+        ("slot_was_set: [{name: order}]", "slots"),
+        ("slot_was_set: [{name: given, at: end, value: 2}]", "slots"),
+        ("skill_activated: check", "skills"),
+        ("memory_was_set: [{name: order}]", "memory"),
+        ("tool_executed: look_up", "tool calls"),
+        ("tool_called: look_up", "actions or tool calls"),
+        ("sequencing: [{flow_started: a}, {slot_was_set: b}]", "flows or slots"),
+        ("event_occurred: {event: agent.flow.started}", "flows"),
+    ],
+)
+def test_a_failed_check_says_that_a_text_only_agent_reports_none(bench: Workbench, assertion: str, what: str) -> None:
+    verdict, words = detail(bench, text_only, assertion)
+    assert verdict == "fail"
+    assert words.endswith(f"; {NOTE.format(what)}"), words
+
+
+def test_nothing_is_added_where_the_agent_reported_another_flow(bench: Workbench) -> None:
+    verdict, words = detail(bench, reports_a_flow, "flow_completed: check")
+    assert verdict == "fail"
+    assert "reported no" not in words
+
+
+def test_a_sequence_names_only_the_families_that_were_not_reported(bench: Workbench) -> None:
+    _, words = detail(bench, reports_a_flow, "sequencing: [{flow_started: other}, {slot_was_set: given}]")
+    assert words.endswith(NOTE.format("slots"))
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    ["flow_not_started: check", "slot_was_not_set: [{name: given}]", "bot_uttered: {text_matches: never}"],
+)
+def test_nothing_is_added_to_what_passes_or_needs_no_report(bench: Workbench, assertion: str) -> None:
+    assert "reported no" not in detail(bench, text_only, assertion)[1]
