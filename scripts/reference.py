@@ -615,8 +615,8 @@ sets (`start.slots`, `start.stubs`, `start.task_item`); what it returns is said 
 |---|---|
 {turn}
 
-`reported_events` lists the kinds of its own events that it reports, such as `["agent.slot.set"]`; `[]` for none. With it, `run` and
-`validate` warn before the run about assertions that need others. Left out, nothing is known and nothing is warned about.
+`reported_events` lists the kinds of its own events that it reports, such as `["agent.slot.set"]`; `[]` for none. With
+it, `run` and `validate` warn before the run about assertions that need others. Left out, nothing is warned about.
 
 `on_task(task_item, sandboxes)` does a piece of work and returns its answer: anything JSON can say, up to 1 MB.
 

@@ -1,7 +1,6 @@
 """Models behind a chat-completions endpoint: the loop over tools, patience with a busy server, and no key anywhere."""
 
 import json
-import socket
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -14,10 +13,11 @@ from clerkship.actors.openai_chat import MOST_ROUNDS, RESULT_LIMIT, ChatAgent, C
 from clerkship.llm.completions import Completions
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
+from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.settings import Settings, load_settings
 from tests.actors.programs import TALK, WORK, suite
 from tests.actors.servers import Answered, Asked, Served
-from tests.workbench import Workbench
+from tests.workbench import CATALOG, Workbench
 
 KEY = "sk-this-must-never-be-seen"
 Script = Callable[[list[dict[str, Any]]], dict[str, Any]]
@@ -243,11 +243,11 @@ def test_an_outage_is_not_the_agents_fault(bench: Workbench, status: int) -> Non
     nowhere_is_the_key(bench)
 
 
-def test_nobody_there_is_an_outage(bench: Workbench) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+def test_a_server_that_goes_away_after_the_preflight_is_an_outage(bench: Workbench) -> None:
     suite(bench, WORK)
-    task_run = bench.run_one(solver(f"http://127.0.0.1:{port}"))
+    with Served(model(lambda messages: says("42"))) as served:
+        plan = plan_run(RunRequest(path=bench.folder, agent=solver(served.url)), Settings(timeout=20), CATALOG)
+    [task_run] = bench.store.task_runs(execute(plan, bench.store, CATALOG).run.id)
     assert task_run.status == "errored"
     assert "the model cannot be asked: All connection attempts failed" in task_run.error
 

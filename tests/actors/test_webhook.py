@@ -4,7 +4,6 @@ import base64
 import hashlib
 import hmac
 import json
-import socket
 import threading
 from typing import Any
 
@@ -15,10 +14,11 @@ from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import Registered
 from clerkship.kit.wall import monotonic, now
 from clerkship.model.problem import InputError
+from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.settings import Settings
 from tests.actors.programs import TALK, WORK, suite
 from tests.actors.servers import Answer, Answered, Asked, Served
-from tests.workbench import Workbench
+from tests.workbench import CATALOG, Workbench
 
 
 def replies(data: Any, status: int = 200) -> Answer:
@@ -120,13 +120,14 @@ def test_redirects_are_not_followed(bench: Workbench) -> None:
     assert f"it redirects (307) to {other.url}/there" in task_run.agent_error
 
 
-def test_nobody_there_is_the_agents_error(bench: Workbench) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+def test_a_server_that_goes_away_after_the_preflight_is_the_agents_error(bench: Workbench) -> None:
     suite(bench, WORK)
-    task_run = bench.run_one(f"http://127.0.0.1:{port}/")
-    assert task_run.ending == "agent_failed"
-    assert f"127.0.0.1:{port} cannot be reached" in task_run.agent_error
+    with Served(replies({"answer": 42})) as served:
+        plan = plan_run(RunRequest(path=bench.folder, agent=f"http:{served.url}"), Settings(timeout=20), CATALOG)
+    result = execute(plan, bench.store, CATALOG)
+    [task_run] = bench.store.task_runs(result.run.id)
+    assert (task_run.ending, task_run.verdict) == ("agent_failed", "fail")
+    assert f"{served.url.removeprefix('http://')} cannot be reached" in task_run.agent_error
 
 
 def test_one_that_does_not_answer_times_out_and_is_let_go(bench: Workbench) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 from pydantic import JsonValue
 
+from clerkship.actors.command_line import check_command_line
 from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said
 from clerkship.actors.messages import (
     Reports,
@@ -150,6 +151,10 @@ class CommandSolver:
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """Not started yet: its surroundings are known when it is first spoken to."""
         return CommandAgent(self._words, self._folder)
+
+    def preflight(self) -> None:
+        """Look for the files the command line names; the program is not started, for it might begin to work."""
+        check_command_line(self.name, self._words, self._folder)
 
 
 def load_command(rest: str, settings: Settings) -> CommandSolver:

@@ -179,6 +179,15 @@ class Described(Protocol):
         ...
 
 
+@runtime_checkable
+class Preflighted(Protocol):
+    """A solver that can check, before anything runs, that its agent can be reached."""
+
+    def preflight(self) -> None:
+        """Check it within a few seconds and without giving the agent work; raises InputError if it cannot be."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Heard:
     """What a person gets to hear and see of one turn."""

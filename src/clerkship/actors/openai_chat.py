@@ -12,6 +12,7 @@ from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import ActionExecuted
 from clerkship.llm.completions import Completions, Declined, text_of
 from clerkship.llm.place import check_key, parse_place
+from clerkship.llm.wire import check_reachable
 from clerkship.model.domain import Abilities
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.door import Dropped, Incomplete, Refused, Sandboxes
@@ -246,6 +247,10 @@ class ChatSolver:
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """A conversation of its own."""
         return ChatAgent(Completions(self._model, self._base_url, self._key))
+
+    def preflight(self) -> None:
+        """Connect to the address; the model is not asked."""
+        check_reachable(self._base_url, self.name)
 
     def abilities(self) -> Abilities:
         """Its calls of tools are reported as actions; it has no flows, slots or skills to report."""

@@ -27,7 +27,7 @@ from clerkship.actors.messages import (
 )
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
-from clerkship.llm.wire import CONNECT_WITHIN, TooLarge, open_client, parse_address, post
+from clerkship.llm.wire import CONNECT_WITHIN, TooLarge, check_reachable, open_client, parse_address, post
 from clerkship.model.problem import InputError
 from clerkship.sandbox.door import Sandboxes
 from clerkship.settings import Settings
@@ -148,6 +148,10 @@ class WebhookSolver:
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """A conversation of its own."""
         return WebhookAgent(self._address, self._key, trial)
+
+    def preflight(self) -> None:
+        """Connect to the address; no message is sent."""
+        check_reachable(self._address, self.name)
 
 
 def load_http(rest: str, settings: Settings) -> WebhookSolver:

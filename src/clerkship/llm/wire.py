@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import httpx
 
 CONNECT_WITHIN = 10.0
+PREFLIGHT_CONNECT_WITHIN = 5.0
+PREFLIGHT_ANSWER_WITHIN = 2.0
 _LOOPBACK = ("localhost", "127.", "[::1]")
 
 
@@ -123,3 +125,28 @@ def fetch(address: str, headers: dict[str, str], limit: int, within: float) -> "
             if len(data) > limit:
                 raise TooLarge
     return response, bytes(data)
+
+
+def check_reachable(address: str, name: str) -> None:
+    """Connect to an agent's address; raises InputError where that fails.
+
+    Sends an OPTIONS request, which has no effect on a server (RFC 9110, 9.3.7). Any answer to it counts, and so does
+    none: the connection was made.
+    """
+    import httpx  # noqa: PLC0415  (as above)
+
+    timeout = httpx.Timeout(PREFLIGHT_ANSWER_WITHIN, connect=PREFLIGHT_CONNECT_WITHIN)
+    client = httpx.Client(timeout=timeout, verify=_trust(), trust_env=not is_near(address), follow_redirects=False)
+    try:
+        with client, client.stream("OPTIONS", address):
+            return
+    except httpx.ConnectTimeout:
+        reason = f"no answer within {PREFLIGHT_CONNECT_WITHIN:g} seconds"
+    except (httpx.ConnectError, httpx.ProxyError) as error:
+        reason = str(error) or type(error).__name__
+    except httpx.HTTPError:
+        return
+    raise InputError.of(
+        f"agent {name}: cannot connect to {urlsplit(address).netloc}: {reason}",
+        hint="start the agent's server, or correct the address",
+    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from clerkship.actors.contract import Described, Solver
+from clerkship.actors.contract import Described, Preflighted, Solver
 from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import Registered
 from clerkship.library.calibration import beside, load_calibrations
@@ -75,6 +75,7 @@ def load_checked(
     says of itself, else by the domain of the project around it. All that is wrong anywhere is said at once."""
     problems: list[Problem] = []
     solver = _tried(problems, lambda: _build(agent, settings, catalog))
+    _tried(problems, lambda: solver.preflight() if isinstance(solver, Preflighted) else None)
     abilities = _tried(problems, lambda: solver.abilities() if isinstance(solver, Described) else None)
     names = abilities.domain if abilities is not None else None
     if domain is not None or names is None:
@@ -87,6 +88,21 @@ def load_checked(
     if problems:
         raise InputError(problems)
     return library, solver
+
+
+def build_reachable(agent: str | Solver, settings: Settings, catalog: Registered) -> Solver:
+    """The agent of a run that is planned from the store; raises InputError where it cannot be reached."""
+    solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
+    check_reachable(solver)
+    return solver
+
+
+def check_reachable(solver: Solver) -> None:
+    """Raise InputError where an agent cannot be reached; one that can be asked about itself is asked."""
+    if isinstance(solver, Preflighted):
+        solver.preflight()
+    elif isinstance(solver, Described):
+        solver.abilities()
 
 
 def _tried(problems: list[Problem], work: Callable[[], T | None]) -> T | None:

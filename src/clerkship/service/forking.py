@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from clerkship.actors.contract import AgentError, Solver
 from clerkship.actors.recorded import RecordedSolver
-from clerkship.engine.build import build_solver, plugins_used
+from clerkship.engine.build import plugins_used
 from clerkship.engine.catalog import Registered
 from clerkship.model.model_choice import NOBODY
 from clerkship.model.plan import Plan
@@ -12,6 +12,7 @@ from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, BenchmarkRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.service.casting import Wanted, choose, needs_of
+from clerkship.service.checking import build_reachable
 from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at
 from clerkship.service.prefixes import read_prefix
 from clerkship.service.reading import find_trials
@@ -48,7 +49,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
     ran = find_trials(store, run, request.task, request.trial)[0]
     prefix = read_prefix(store, ran, request.turn, catalog, warm_up=request.warm_up)
     agent = request.agent or run.solver
-    solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
+    solver = build_reachable(agent, settings, catalog)
     if isinstance(solver, RecordedSolver):
         whose = f"--agent {solver.whose}" if solver.whose else "--agent"
         raise InputError.of(

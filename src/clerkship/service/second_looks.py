@@ -22,6 +22,7 @@ from clerkship.model.problem import InputError
 from clerkship.model.run import Asking, Attempt, BenchmarkRun, Outcome, Status, Tape
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.service.casting import Wanted, choose, needs_of
+from clerkship.service.checking import build_reachable, check_reachable
 from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at, snapshots_of
 from clerkship.service.prefixes import prefix_of
 from clerkship.service.running import RunPlan, RunResult, Watch, carry_out, check_votes, new_run
@@ -44,7 +45,7 @@ def plan_rerun(
     """The same frozen tasks, as often and with the same seed; with the same agent, or with another."""
     run = store.run(reference)
     agent = agent or run.solver
-    solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
+    solver = build_reachable(agent, settings, catalog)
     snapshots = tuple(graded_now(snapshot) for snapshot in snapshots_of(store, run))
     plan = plan_of(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
     about = run.model_dump(include={"name", "path", "options", "concurrency", "fork", "allow_ungraded"})
@@ -115,8 +116,10 @@ def plan_resume(
     known = store.outcomes(run.id)
     again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
     unsettled = sum(outcome.status in again for outcome in known)
-    missing = run.missing(store.counts(run.id))
-    return Resumed(plan, unsettled + missing, again)
+    left = unsettled + run.missing(store.counts(run.id))
+    if left:
+        check_reachable(solver)
+    return Resumed(plan, left, again)
 
 
 def _deck(run: BenchmarkRun, settings: Settings) -> Deck:

@@ -1,0 +1,153 @@
+"""An agent that cannot be reached stops a run before anything is kept, whatever its kind and however it is run."""
+
+import os
+import shlex
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clerkship.actors.openai_chat import ChatSolver
+from clerkship.engine.catalog import Registered
+from clerkship.kit.wall import monotonic
+from clerkship.model.problem import InputError
+from clerkship.service.checking import ValidationRequest, validate
+from clerkship.service.forking import ForkRequest, plan_fork
+from clerkship.service.running import RunRequest, plan_run
+from clerkship.service.second_looks import plan_rerun, plan_resume
+from clerkship.settings import Settings
+from tests.actors.programs import TALK, WORK, program, suite
+from tests.actors.servers import Answered, Asked, Served
+from tests.workbench import Workbench
+
+CATALOG = Registered()
+PYTHON = shlex.quote(sys.executable)
+
+
+@pytest.fixture
+def nowhere() -> Iterator[str]:
+    """A port of this machine that is bound and on which nothing listens."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{bound.getsockname()[1]}"
+
+
+def says_bye(asked: Asked) -> Answered:
+    """An agent behind an address that answers every message."""
+    return 200, {}, b'{"say": "bye"}'
+
+
+def test_an_http_agent_that_is_not_there_stops_the_run(bench: Workbench, nowhere: str) -> None:
+    suite(bench, WORK)
+    with pytest.raises(InputError) as caught:
+        bench.run(f"http://{nowhere}/agent?key=secret")
+    message = str(caught.value)
+    assert message.startswith(f"agent http:http://{nowhere}/agent?…: cannot connect to {nowhere}: ")
+    assert message.endswith("start the agent's server, or correct the address")
+    assert "secret" not in message
+    assert bench.store.runs() == []
+
+
+def test_an_openai_agent_that_is_not_there_stops_the_run(bench: Workbench, nowhere: str) -> None:
+    suite(bench, WORK)
+    with pytest.raises(InputError, match=f"agent openai:m@http://{nowhere}/v1: cannot connect to {nowhere}: "):
+        bench.run(ChatSolver("m", f"http://{nowhere}/v1", "key"))
+    assert bench.store.runs() == []
+
+
+@pytest.mark.parametrize("status", [200, 404, 405, 500])
+def test_any_answer_of_a_server_counts_as_reachable_and_no_task_is_sent(bench: Workbench, status: int) -> None:
+    suite(bench, WORK)
+    with Served(lambda asked: (status, {}, b"{}")) as there:
+        validation = validate(ValidationRequest(path=bench.folder, agent=f"http:{there.url}"), Settings(), CATALOG)
+        assert validation.exit_code() == 0
+        assert there.asked == []
+
+
+def test_a_server_that_takes_the_connection_and_says_nothing_is_reachable(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        began = monotonic()
+        assert validate(ValidationRequest(path=bench.folder, agent=address), Settings(), CATALOG).exit_code() == 0
+        assert monotonic() - began < 5
+
+
+def test_an_agent_that_is_not_there_is_one_mistake_among_the_files(bench: Workbench, nowhere: str) -> None:
+    bench.write("a.yml", "task: {}")
+    validation = validate(ValidationRequest(path=bench.folder, agent=f"http://{nowhere}"), Settings(), CATALOG)
+    assert [problem.message.partition(":")[0] for problem in validation.problems] == ["`name` is missing", "agent http"]
+
+
+def test_a_run_is_not_forked_resumed_or_run_again_with_an_agent_that_is_gone(bench: Workbench) -> None:
+    suite(bench, TALK)
+    with Served(says_bye) as there:
+        task_run = bench.run_one(f"http:{there.url}")
+        unfinished = plan_run(RunRequest(path=bench.folder, agent=f"http:{there.url}"), Settings(), CATALOG)
+    assert task_run.verdict == "pass"
+    bench.store.open_run(unfinished.run, unfinished.frozen())
+    before = len(bench.store.runs())
+    refused = pytest.raises(InputError, match="cannot connect to")
+    with refused:
+        plan_rerun(bench.store, task_run.run, CATALOG, Settings())
+    with refused:
+        plan_fork(bench.store, ForkRequest(run=task_run.run, task="Talk", turn=1), CATALOG, Settings())
+    with refused:
+        plan_resume(bench.store, unfinished.run.id, CATALOG, Settings())
+    assert len(bench.store.runs()) == before
+
+
+def test_a_finished_run_can_be_resumed_without_its_agent(bench: Workbench) -> None:
+    suite(bench, TALK)
+    with Served(says_bye) as there:
+        task_run = bench.run_one(f"http:{there.url}")
+    assert plan_resume(bench.store, task_run.run, CATALOG, Settings()).left == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        (f"{PYTHON} missing.py", "missing.py"),
+        (f"{PYTHON} -I -X dev missing.py --config there.json", "missing.py"),
+        (f"{PYTHON} missing", "missing"),
+        ("sh missing", "missing"),
+        ("sh ./missing.sh", "./missing.sh"),
+    ],
+)
+def test_a_program_whose_script_is_missing_stops_the_run(bench: Workbench, words: str, missing: str) -> None:
+    suite(bench, WORK)
+    with pytest.raises(InputError) as caught:
+        bench.run(f"command:{words}")
+    message = f"agent command:{words}: no file `{missing}` in {Path.cwd()}; start from the folder it is in"
+    assert str(caught.value) == message
+    assert bench.store.runs() == []
+
+
+@pytest.mark.parametrize("first", ["#!/nowhere/python3", "#!/usr/bin/env -S no-such-python3 -I"])
+def test_a_script_whose_interpreter_is_missing_stops_the_run(bench: Workbench, tmp_path: Path, first: str) -> None:
+    suite(bench, WORK)
+    script = tmp_path / "agent"
+    script.write_text(f"{first}\nprint(42)\n", encoding="utf-8")
+    script.chmod(0o755)
+    interpreter = first.removeprefix("#!").removeprefix("/usr/bin/env -S ").split()[0]
+    with pytest.raises(InputError, match=f"its first line names `{interpreter}`, which is not there"):
+        bench.run(f"command:{script}")
+
+
+@pytest.mark.parametrize("words", [f"{PYTHON} -c 'print(42)' missing.py", f"{PYTHON} -m json.tool missing.py"])
+def test_arguments_of_code_and_modules_are_not_taken_for_scripts(bench: Workbench, words: str) -> None:
+    suite(bench, WORK)
+    assert validate(ValidationRequest(path=bench.folder, agent=f"command:{words}"), Settings(), CATALOG).problems == ()
+
+
+def test_a_program_that_is_there_runs(bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite(bench, WORK)
+    program(tmp_path, 'say({"answer": 42})')
+    monkeypatch.chdir(tmp_path)
+    assert bench.run_one(f"command:{PYTHON} agent.py").verdict == "pass"
+    script = tmp_path / "run"
+    script.write_text("#!/usr/bin/env sh\necho 42\n", encoding="utf-8")
+    script.chmod(0o755)
+    assert bench.run_one(f"command:.{os.sep}run").verdict == "pass"
