@@ -164,7 +164,8 @@ def test_a_value_that_does_not_fit_its_slot_is_refused_wherever_it_stands(
     assert f"scenario.setup.initial_slots.{name}: the slot `{name}` is of type {wanted}" in line
     assert line.startswith(f"eval/scenarios/one.yml:5:{len(f'    initial_slots: {{{name}: ') + 1}:")
     folder.scenario("")
-    folder.write("task.yml", f"task: {{name: A, scenario: {{initial_slots: {{{name}: {value}}}}}}}")
+    begins = "starts: person, person: {opening: Hi}"
+    folder.write("task.yml", f"task: {{name: A, scenario: {{initial_slots: {{{name}: {value}}}, {begins}}}}}")
     [line] = folder.lines(SHOP)
     assert line.startswith("task.yml:1:")
     assert wanted in line
@@ -195,7 +196,7 @@ def test_a_slot_that_is_not_in_the_domain_is_refused_wherever_it_is_named(folder
         """
         task:
           name: A
-          scenario: {initial_slots: {amuont: 3}}
+          scenario: {initial_slots: {amuont: 3}, starts: person, person: {opening: Hi}}
           criteria: [{label: x, assertion: {sequencing: {steps: [{slot_was_set: itmes}]}}}]
         """,
     )

@@ -27,6 +27,9 @@ M = TypeVar("M", bound=BaseModel)
 _CLOSED = ("where", "fields", "expected", "text", "value", "arguments", "buttons")
 """Keys under which an author writes data, not names."""
 
+_OF_CONVERSATIONS = ("initial_slots", "stubs", "max_turns", "turn_timeout")
+"""Keys of a scenario that hold for conversations that the person begins."""
+
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -129,7 +132,20 @@ class Checker:
         steps = scenario if alone else as_map(scenario).get("steps")
         self._check_steps(steps, ["scenario"] if alone else ["scenario", "steps"], place)
         self._check_person(as_map(scenario).get("person"), ["scenario", "person"], place)
+        if as_map(scenario).get("starts", "agent") == "agent":
+            self._check_unused(as_map(scenario))
         self.known.check_slots(as_map(scenario).get("initial_slots"), ["scenario", "initial_slots"], self.note)
+
+    def _check_unused(self, scenario: Mapping[str, Any]) -> None:
+        """What would be dropped where the agent starts: the person begins nothing, and no turns are handed out."""
+        if as_map(scenario.get("person")).get("opening") is not None:
+            message = "`opening` is never said: the agent starts this task"
+            hint = "write `starts: person`, or put the line under `lines` or `script`"
+            self.note(["scenario", "person", "opening"], message, hint)
+        for key in _OF_CONVERSATIONS:
+            if scenario.get(key) not in (None, {}):
+                message = f"`{key}` is not used: the agent starts this task"
+                self.note(["scenario", key], message, "write `starts: person`, or leave it out")
 
     def check_scenario(self, data: Mapping[str, Any], place: Surroundings | None) -> None:
         """A scenario file: its assertions, its person, and what else it sets up."""

@@ -157,7 +157,8 @@ class Person(Frozen):
     persona: Annotated[str | Persona | None, Field(description="how they are: the name of a persona, or one")] = None
     language: Annotated[str | None, Field(description="what they speak; as their persona does, or English")] = None
     opening: Annotated[
-        str | Improvised | None, Field(description="their first line; none if they wait to be spoken to")
+        str | Improvised | None,
+        Field(description="their first line, with `starts: person`; none if they wait to be spoken to"),
     ] = None
     lines: Annotated[
         tuple[Line, ...],

@@ -1,0 +1,82 @@
+"""What a task says of a conversation that the person never begins is a mistake, not dropped."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.library.shelf import Shelf
+from tests.workbench import Workbench
+
+TASK = """\
+environment: {{name: desk, simulators: {{chat: {{kind: chat}}}}}}
+task:
+  name: One
+  scenario:
+    {starts}
+    {written}
+  criteria: [{{label: done, assertion: {{answer_matches: 1}}}}]
+"""
+
+
+def shelf(folder: Path, written: str, starts: str = "") -> Shelf:
+    """A folder with one task."""
+    made = Shelf(folder)
+    made.write("one.yml", TASK.format(starts=starts or "steps: []", written=written))
+    return made
+
+
+@pytest.mark.parametrize("starts", ["starts: agent", ""])
+@pytest.mark.parametrize("opening", ["Hello", "{improvise: true}"])
+def test_an_opening_is_a_mistake_where_the_agent_starts(tmp_path: Path, starts: str, opening: str) -> None:
+    [line] = shelf(
+        tmp_path, f"person: {{simulation_context: A caller., opening: {opening}, fallback: Yes}}", starts
+    ).lines()
+    assert line == (
+        "one.yml:6:54: task.scenario.person.opening: `opening` is never said: the agent starts this task; "
+        "write `starts: person`, or put the line under `lines` or `script`"
+    )
+
+
+@pytest.mark.parametrize("key", ["initial_slots: {a: 1}", "max_turns: 3", "turn_timeout: 5"])
+def test_what_only_holds_for_a_conversation_is_a_mistake_where_the_agent_starts(tmp_path: Path, key: str) -> None:
+    [line] = shelf(tmp_path, key).lines()
+    name = key.partition(":")[0]
+    message = f"`{name}` is not used: the agent starts this task; write `starts: person`, or leave it out"
+    assert line.endswith(f"task.scenario.{name}: {message}")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{person: {opening: Hello}, starts: person, max_turns: 3, turn_timeout: 5}",
+        "{person: {lines: [Hello]}}",
+        "{person: {script: [{when: there, say: Hello}]}}",
+        "{person: {simulation_context: A caller.}}",
+    ],
+)
+def test_a_person_who_is_heard_loads(tmp_path: Path, written: str) -> None:
+    made = Shelf(tmp_path)
+    made.write(
+        "one.yml",
+        f"environment: {{name: desk, simulators: {{chat: {{kind: chat}}}}}}\ntask: {{name: One, scenario: {written}}}",
+    )
+    assert list(made.load().tasks) == ["One"]
+
+
+def test_lines_are_said_to_an_agent_that_starts(bench: Workbench) -> None:
+    bench.write(
+        "one.yml",
+        """
+        environment: {name: desk, simulators: {chat: {kind: chat}}}
+        task:
+          name: One
+          scenario: {person: {lines: [Hello, Bye]}}
+          criteria: [{label: both, assertion: {answer_matches: [Hello, Bye]}}]
+        """,
+    )
+
+    def calls(task_item: object, sandboxes: object) -> list[str]:
+        chat = sandboxes["chat"]  # type: ignore[index]
+        return [message["text"] for text in ("Hi?", "And?") for message in chat.say(text)]
+
+    assert bench.run_one(calls).verdict == "pass"
