@@ -273,3 +273,58 @@ def test_one_who_says_the_same_again_and_again_is_not_the_agents_failure(bench: 
     assert task_run.status == "invalid_person"
     assert "repeats_itself" in task_run.error
     assert [text for actor, text in said(bench, task_run) if actor == "person"] == ["Where is my order?"] * 2
+
+
+LOGIN = """
+    scenario:
+      name: Late
+      simulation_context: You want to know why your order ORD-9981 is late.
+      setup:
+        person:
+          opening: Hello
+          script: [{when: (?i)pin, say: "4711"}]
+          fallback: {improvise: true}
+      goals:
+        assertions:
+          - bot_uttered: {text_matches: Tuesday}
+"""
+
+
+def login_desk(message: Message) -> str:
+    """An agent that asks for a PIN first."""
+    if message.text == "Hello":
+        return "What is your PIN?"
+    return "You are logged in. What can I do?" if message.text == "4711" else desk(message)
+
+
+@pytest.mark.parametrize("message", ["Thanks, bye.", ""])
+def test_leaving_right_after_scripted_lines_is_leaving_early(bench: Workbench, message: str) -> None:
+    bench.write("late.yml", LOGIN)
+    leaves = {"about": "person", "answer": {"message": message, "done": True}}
+    task_run = bench.run_one(login_desk, person=script(bench, leaves))
+    assert (task_run.status, task_run.verdict) == ("invalid_person", None)
+    assert "stops_early" in task_run.error
+
+
+def test_answers_to_played_lines_alone_let_a_person_leave(bench: Workbench) -> None:
+    bench.write("late.yml", LOGIN)
+    asks = {"contains": "logged in", "answer": {"message": "It is about ORD-9981."}}
+    task_run = bench.run_one(login_desk, person=script(bench, asks, TOLD))
+    assert (task_run.status, task_run.ending, task_run.verdict) == ("completed", "person_done", "pass")
+
+
+def test_scripted_turns_do_not_count_towards_min_turns(bench: Workbench) -> None:
+    bench.write("late.yml", LOGIN.replace("opening: Hello", "opening: Hello\n          min_turns: 2"))
+    asks = {"contains": "logged in", "answer": {"message": "It is about ORD-9981."}}
+    task_run = bench.run_one(login_desk, person=script(bench, asks, TOLD))
+    assert task_run.status == "invalid_person"
+    assert "at least 2 lines of yours that are not scripted, and has answered 1" in task_run.error
+
+
+def test_done_is_no_breach_where_the_authors_lines_decide_the_end(bench: Workbench) -> None:
+    lines = "person: {lines: [Hello, {improvise: say goodbye}]}"
+    bench.write("late.yml", DELAY.replace('initial_slots: {account_id: "12345"}', lines))
+    goodbye = {"about": "person", "answer": {"message": "Thanks, bye.", "done": True}}
+    task_run = bench.run_one(lambda message: "It comes on Tuesday.", person=script(bench, goodbye))
+    assert (task_run.status, task_run.verdict) == ("completed", "pass")
+    assert [text for actor, text in said(bench, task_run) if actor == "person"] == ["Hello", "Thanks, bye."]

@@ -66,7 +66,9 @@ class Moment:
     so_far: str = ""
     """All that anybody said or showed before."""
     answers: int = 0
-    """How many of their lines the agent has answered."""
+    """How many times the agent has answered a line that the model found; scripted lines do not count."""
+    may_leave: bool = False
+    """Whether leaving is always in order: an author's script decides when they leave."""
     own: tuple[str, ...] = ()
     """What they have said themselves, the oldest first."""
 
@@ -89,15 +91,17 @@ def breach(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
 
 
 def stops_early(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    """Nobody leaves before they were answered at all, or sooner than their author wants."""
-    if not line.done or moment.answers >= bounds.min_turns:
+    """Refuse to leave before the agent has answered `min_turns` lines that the model found."""
+    if not line.done or moment.may_leave or moment.answers >= bounds.min_turns:
         return None
     if not moment.answers:
-        return Breach("stops_early", "the agent has not answered you once: `done` must be false")
+        return Breach(
+            "stops_early", "the agent has not answered what you came for yet: go on with it, and set `done` to false"
+        )
     return Breach(
         "stops_early",
-        f"you hear at least {bounds.min_turns} answers before you leave, and this is the {_nth(moment.answers)}: "
-        "`done` must be false",
+        f"the agent must answer at least {bounds.min_turns} lines of yours that are not scripted, and has answered "
+        f"{moment.answers}: set `done` to false",
     )
 
 
@@ -261,7 +265,3 @@ _RULES: Iterable[Rule] = (
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
-
-
-def _nth(number: int) -> str:
-    return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")

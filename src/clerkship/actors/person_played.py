@@ -91,6 +91,20 @@ class Part:
         )
 
 
+@dataclass(frozen=True)
+class Progress:
+    """How far a person with a script has come."""
+
+    improvised: tuple[str, ...] | None = None
+    """The texts of theirs that the model found; None where all of them are."""
+    ends_by_script: bool = False
+    """Whether the script decides when they leave; then `done` is not held against the model."""
+
+
+ALL_IMPROVISED = Progress()
+"""Of a person without a script."""
+
+
 @dataclass
 class Voice:
     """Finds the words of one person in one trial."""
@@ -102,9 +116,9 @@ class Voice:
     """The conversation, as it grows."""
     _bounds: Bounds | None = field(default=None, init=False)
 
-    def improvise(self, hint: str = "") -> Speech:
+    def improvise(self, hint: str = "", progress: Progress = ALL_IMPROVISED) -> Speech:
         """What they say next. One who says goodbye leaves once they are answered; one without a word leaves at once."""
-        asked = Asked.of(self.messages, hint, approached=self.part.approached)
+        asked = Asked.of(self.messages, hint, approached=self.part.approached, progress=progress)
         broken: list[tuple[Spoken, Breach]] = []
         while len(broken) <= AGAIN:
             spoken = self._ask(asked, broken)
@@ -182,7 +196,9 @@ class Asked:
     buttons: tuple[Mapping[str, Any], ...]
 
     @classmethod
-    def of(cls, messages: Sequence[Event], hint: str = "", *, approached: bool = False) -> "Asked":
+    def of(
+        cls, messages: Sequence[Event], hint: str = "", *, approached: bool = False, progress: Progress = ALL_IMPROVISED
+    ) -> "Asked":
         """Everything so far."""
         sides = [(agents, list(part)) for agents, part in groupby(messages, lambda event: event.actor == "agent")]
         open_end = sides.pop()[1] if sides and sides[-1][0] else []
@@ -194,7 +210,8 @@ class Asked:
             moment=Moment(
                 heard=tuple(utterance.text for utterance in said),
                 so_far="\n".join(_texts([_all(event) for event in messages])),
-                answers=_answers([*sides, (True, open_end)] if open_end else sides, approached=approached),
+                answers=_answers([*sides, (True, open_end)] if open_end else sides, progress, approached=approached),
+                may_leave=progress.ends_by_script,
                 own=tuple(_own(event) for event in messages if event.actor != "agent"),
             ),
             buttons=tuple(button for utterance in said for button in utterance.buttons),
@@ -249,9 +266,21 @@ def _all(event: Event) -> JsonValue:
     return [said.text, [dict(button) for button in said.buttons], said.custom]
 
 
-def _answers(sides: Sequence[tuple[bool, list[Event]]], *, approached: bool) -> int:
-    """How often the agent has answered: what it says before their first line is none, unless it came to them."""
-    return sum(1 for number, (agents, _) in enumerate(sides) if agents and (number or approached))
+def _answers(sides: Sequence[tuple[bool, list[Event]]], progress: Progress, *, approached: bool) -> int:
+    """Count the agent's answers to lines that the model found.
+
+    Answers to scripted lines do not count, nor does what the agent says before the first line, unless it came to them.
+    """
+    count = 0
+    for number, (is_agent, _) in enumerate(sides):
+        if is_agent and (_is_improvised(sides[number - 1][1], progress) if number else approached):
+            count += 1
+    return count
+
+
+def _is_improvised(lines: Sequence[Event], progress: Progress) -> bool:
+    improvised = progress.improvised
+    return improvised is None or any(cast(Utterance, line.payload).text in improvised for line in lines)
 
 
 def _texts(value: Any) -> Iterator[str]:

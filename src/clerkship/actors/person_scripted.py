@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, cast
 
 from clerkship.actors.contract import Heard, Past, Speech
-from clerkship.actors.person_played import Voice, pressed
+from clerkship.actors.person_played import Progress, Voice, pressed
 from clerkship.actors.recollection import Reliving, Remembered
 from clerkship.events.event import Event, Utterance
 from clerkship.events.query import matches
@@ -33,6 +33,8 @@ class ScriptedPerson:
             self._opening = self._fallback = _LEFT_TO_THEM
         self._uses = [0] * len(script.script)
         self._said = 0
+        self._improvised: list[str] = []
+        """The texts that a model found for them."""
         self._next_line = 0
         self._last_said = False
         """Whether they only wait for the answer to their goodbye."""
@@ -183,10 +185,18 @@ class ScriptedPerson:
         if isinstance(line, str):
             return self._say(Speech(line), more, metadata)
         assert self._voice is not None  # who needs one is made with one
-        speech = self._voice.improvise(line.hint)
+        speech = self._voice.improvise(line.hint, Progress(tuple(self._improvised), self._ends_by_script))
         if speech.leaves and self._has_lines:
             return cast(Speech, self._go_on())  # an author's lines are all said, whatever the voice makes of it
-        return self._say(speech, more, metadata) if speech.text else speech
+        if not speech.text:
+            return speech
+        self._improvised.append(speech.text)
+        return self._say(speech, more, metadata)
+
+    @property
+    def _ends_by_script(self) -> bool:
+        """Whether the author's `lines` decide when they leave, and `done` from a model changes nothing."""
+        return bool(self._script.lines) and self._fallback is None
 
     @property
     def _has_lines(self) -> bool:

@@ -17,7 +17,7 @@ class Remembered:
         self.said = ""
         self.messages: Sequence[Event] = ()
 
-    def improvise(self, hint: str = "") -> Speech:
+    def improvise(self, hint: str = "", progress: object = None) -> Speech:
         """What they said then."""
         return Speech(self.said)
 

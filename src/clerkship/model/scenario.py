@@ -176,7 +176,7 @@ class Person(Frozen):
         Flag, Field(description="whether a model may have them make up numbers, dates and addresses")
     ] = False
     min_turns: Annotated[
-        Whole, Field(ge=1, le=10_000, description="answers a model has them hear before they leave")
+        Whole, Field(ge=1, le=10_000, description="answers to played lines before a model may have them leave")
     ] = 1
     check: Annotated[
         Literal["rules", "model"],
