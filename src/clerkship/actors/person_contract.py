@@ -12,6 +12,7 @@ from typing import NamedTuple
 import orjson
 
 from clerkship.actors.person_facts import Facts
+from clerkship.actors.person_speech import assistant_phrase
 from clerkship.model.pattern import PatternTooSlow, found
 
 LONGEST = 1_500
@@ -172,14 +173,6 @@ _PLAYED = re.compile(
     r"|\bin this (?:simulation|role-?play)\b|\bsimulated (?:user|person|customer)\b",
     re.IGNORECASE,
 )
-_HELPS = re.compile(
-    r"\bhow (?:can|may|could) (?:i|we) (?:help|assist|be of)\b"
-    r"|\b(?:is there )?anything else (?:that )?(?:i|we) can (?:help|assist|do for)\b"
-    r"|\bi(?:['’]d| would) be (?:happy|glad) to (?:help|assist) you\b"
-    r"|\bi(?:['’]m| am) here to (?:help|assist)(?: you\b|\s*(?:[.!?,]|$))"
-    r"|\bthank(?:s| you) for (?:contacting|calling|choosing)\b(?! (?:me|back)\b)",
-    re.IGNORECASE,
-)
 
 
 def _speaks_as_the_agent(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
@@ -188,8 +181,12 @@ def _speaks_as_the_agent(line: Uttered, bounds: Bounds, moment: Moment) -> Breac
         return Breach("speaks_as_agent", "the message speaks for the agent: say only what the person says")
     if _AS_LABEL.search(message):
         return Breach("speaks_as_agent", "the message has a speaker's name before it: write only what is said, by you")
-    if _HELPS.search(message) and not bounds.may_help:
-        return Breach("speaks_as_agent", "the message offers help as the agent would: it is you who needs something")
+    phrase = None if bounds.may_help else assistant_phrase(message, moment.heard)
+    if phrase is not None:
+        return Breach(
+            "speaks_as_agent",
+            f"{phrase!r} is what the agent would say: you are the one who needs something, so say what the person says",
+        )
     return None
 
 
