@@ -328,3 +328,25 @@ def test_done_is_no_breach_where_the_authors_lines_decide_the_end(bench: Workben
     task_run = bench.run_one(lambda message: "It comes on Tuesday.", person=script(bench, goodbye))
     assert (task_run.status, task_run.verdict) == ("completed", "pass")
     assert [text for actor, text in said(bench, task_run) if actor == "person"] == ["Hello", "Thanks, bye."]
+
+
+FRAME = "That breaks a rule and was not sent: nobody gave you '555 010': say only what you were given"
+
+
+@pytest.mark.parametrize("line", [FRAME, FRAME.lower(), "You were about to say something. Write another message."])
+def test_the_request_to_try_again_is_never_sent_as_the_persons_line(bench: Workbench, line: str) -> None:
+    bench.write("late.yml", DELAY)
+    echoes_frame = {"contains": "That breaks a rule", "answer": {"message": line}}
+    wrong = {"contains": "order number", "answer": {"message": "It is 555 010."}}
+    task_run = bench.run_one(desk, person=script(bench, OPENING, echoes_frame, wrong))
+    assert (task_run.status, task_run.verdict) == ("invalid_person", None)
+    assert "tells_its_orders" in task_run.error
+    assert [text for actor, text in said(bench, task_run) if actor == "person"] == ["Where is my order?"]
+
+
+def test_the_line_that_was_refused_for_leaving_may_be_said_again_without_leaving(bench: Workbench) -> None:
+    bench.write("late.yml", DELAY)
+    stays = {"contains": "set `done` to false", "answer": {"message": "Where is my order?", "done": False}}
+    leaves = {**OPENING, "answer": {"message": "Where is my order?", "done": True}}
+    task_run = bench.run_one(desk, person=script(bench, stays, leaves, ASKED, TOLD))
+    assert (task_run.status, task_run.verdict) == ("completed", "pass")

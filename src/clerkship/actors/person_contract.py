@@ -12,17 +12,18 @@ from typing import NamedTuple
 import orjson
 
 from clerkship.actors.person_facts import Facts
+from clerkship.actors.person_likeness import LEAST_WORDS, NEAR, covered, echoed, is_near, repeats, sentences, words
 from clerkship.actors.person_speech import assistant_phrase
 from clerkship.model.pattern import PatternTooSlow, found
 
 LONGEST = 1_500
 """Characters of one message."""
-_ECHO = 4
-"""Words from which on it is no chance that both say the same."""
 _STUCK = 2
-"""Times in a row that somebody may say the very same; once more, and they are stuck."""
+"""Times in a row that a person may say nearly the same; once more, and they are stuck."""
 _ORDER = 6
 """Words of their own orders that nobody says by chance."""
+_FRAME = 3
+"""Words of a sentence of the request that are nobody's whole line by chance."""
 
 
 class Breach(NamedTuple):
@@ -54,8 +55,8 @@ class Bounds:
     @cached_property
     def told(self) -> tuple[str, ...]:
         """Sentences that were said to the one who plays them, each as its words."""
-        sentences = (_words(part) for part in re.split(r"[.!?:;\n]+", self.orders))
-        return tuple(" ".join(words) for words in sentences if len(words) >= _ORDER)
+        parts = (_words(part) for part in re.split(r"[.!?:;\n]+", self.orders))
+        return tuple(" ".join(part) for part in parts if len(part) >= _ORDER)
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class Moment:
     """Whether leaving is always in order: an author's script decides when they leave."""
     own: tuple[str, ...] = ()
     """What they have said themselves, the oldest first."""
+    frame: str = ""
+    """What the model was told in this turn beside the agent's words: how to go on, and why to try again."""
 
     @cached_property
     def facts(self) -> Facts:
@@ -148,9 +151,23 @@ def _is_json(message: str) -> bool:
 
 
 def _gives_its_orders_away(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    words = " ".join(_words(line.message))
-    if any(sentence in words for sentence in bounds.told):
+    message = " ".join(_words(line.message))
+    if any(sentence in message for sentence in bounds.told):
         return Breach("tells_its_orders", "the message repeats what you were told to do; that is not for the agent")
+    return None
+
+
+def _repeats_the_frame(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
+    """Refuse a line that is, or contains, the request of this turn: to reply, or to try again and why."""
+    message = words(line.message)
+    parts = [message, *sentences(line.message)]
+    for told in sentences(moment.frame):
+        is_part = len(told) >= _ORDER and covered(told, message) >= NEAR
+        if is_part or (len(told) >= _FRAME and any(is_near(part, told) for part in parts)):
+            return Breach(
+                "tells_its_orders",
+                "the message repeats the request that you were sent: write only what the person says",
+            )
     return None
 
 
@@ -199,16 +216,16 @@ def _admits(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
 def _echoes(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
     said = _words(line.message)
     heard = (*moment.heard, "\n".join(moment.heard))
-    if len(said) >= _ECHO and any(said == _words(text) for text in heard):
-        return Breach("echoes", "the message repeats the agent's word for word: answer it")
+    exact = len(said) >= LEAST_WORDS and any(said == _words(text) for text in heard)
+    if exact or echoed(line.message, moment.heard):
+        return Breach("echoes", "the message repeats the agent's words: answer them")
     return None
 
 
 def _is_stuck(line: Uttered, bounds: Bounds, moment: Moment) -> Breach | None:
-    words = _words(line.message)
-    same = [_words(text) == words for text in moment.own]
-    if words and (same[-_STUCK:] == [True] * _STUCK or sum(same) > _STUCK):
-        return Breach("repeats_itself", "you have said just that before, again and again: say something else, or leave")
+    same = [repeats(line.message, before) for before in moment.own]
+    if same[-_STUCK:] == [True] * _STUCK or sum(same) > _STUCK:
+        return Breach("repeats_itself", "you have said nearly the same before, twice: say something else, or leave")
     return None
 
 
@@ -250,6 +267,7 @@ _RULES: Iterable[Rule] = (
     _is_too_long,
     _is_no_speech,
     _gives_its_orders_away,
+    _repeats_the_frame,
     _speaks_as_the_agent,
     _admits,
     _echoes,

@@ -7,7 +7,7 @@ one is never said.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
 from typing import Any, cast
@@ -32,6 +32,8 @@ CUSTOM_LIMIT = 4_000
 """Characters of a payload that is not text."""
 _OPENS = "The conversation starts."
 _SILENT = "(nothing)"
+_UNKNOWN = {"simulation_context": "", "persona": "", "knows": "", "name": ""}
+"""A person of whom nothing is known, to see what else a template says."""
 
 
 class Spoken(BaseModel):
@@ -122,14 +124,14 @@ class Voice:
         broken: list[tuple[Spoken, Breach]] = []
         while len(broken) <= AGAIN:
             spoken = self._ask(asked, broken)
-            speech = self._checked(spoken, asked)
+            speech = self._checked(spoken, asked, self._frame(asked, broken))
             if isinstance(speech, Speech):
                 return speech
             broken.append((spoken, speech))
         spoken, last = broken[-1]
         return Speech(out_of_role=OutOfRole(last.rule, last.reason, spoken.message))
 
-    def _checked(self, spoken: Spoken, asked: "Asked") -> Speech | Breach:
+    def _checked(self, spoken: Spoken, asked: "Asked", frame: str) -> Speech | Breach:
         line = Uttered(spoken.message.strip(), spoken.done)
         title = spoken.press if isinstance(spoken, SpokenOrPressed) else None
         if title is not None and title.strip():
@@ -140,7 +142,7 @@ class Voice:
                     "there is no such button: press one that is shown, or say something",
                 )
             return stops_early(line, self.bounds, asked.moment) or pressed(button, last=spoken.done)
-        wrong = breach(line, self.bounds, asked.moment)
+        wrong = breach(line, self.bounds, replace(asked.moment, frame=frame))
         if wrong is not None:
             return wrong
         return Speech(line.message, last=spoken.done) if line.message else Speech(leaves=True, reason="person_done")
@@ -152,9 +154,18 @@ class Voice:
             context = (self.part.person.simulation_context or "").replace("\n", " ")
             parts = [part.strip() for part in re.split(r"[.!?:;]+", context)]
             addressed = [part for part in parts if part.lower().startswith(("you ", "your "))]
-            plain = self._told({**self.part.variables(), "simulation_context": "", "persona": "", "knows": ""}, {})
+            plain = self._told({**self.part.variables(), **_UNKNOWN}, {})
             self._bounds = self.part.bounds("\n".join([plain.orders, *addressed]))
         return self._bounds
+
+    def _frame(self, asked: "Asked", broken: Sequence[tuple[Spoken, Breach]]) -> str:
+        """What the model was told in this turn, without what a person may repeat: hint, refused line, agent's words."""
+        turn = {
+            "agent": "-" if asked.last else "",
+            "first": not asked.talk,
+            "broken": [{"said": "", "reason": wrong.reason} for _, wrong in broken],
+        }
+        return self._told({**self.part.variables(), **_UNKNOWN}, turn).matter
 
     def _ask(self, asked: "Asked", broken: Sequence[tuple[Spoken, Breach]]) -> Spoken:
         if self.asker is None:

@@ -1,0 +1,96 @@
+"""Measure how far one line repeats another, word for word or nearly so.
+
+The measure is the share of a text's words that lie in a run of three words which also stands in the other text. Case,
+punctuation, white space, contractions and filler words do not count. It takes time linear in the length of both texts.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+NEAR = 0.8
+"""Share of words from which on one text repeats the other; chosen on `tests/actors/near_lines.yml`."""
+LEAST_WORDS = 4
+"""Shorter lines ("yes", "I see") are said again without being repeated."""
+LONGEST_ANSWER = 8
+"""Words of a statement with a number in it that counts as an answer: asked again, people give it again."""
+_RUN = 3
+_FILLERS = frozenset(
+    {"um", "uh", "er", "hm", "hmm", "well", "so", "ok", "okay", "oh", "ah", "please", "just", "really", "actually"}
+    | {"look", "sorry", "hello", "hi", "hey", "but", "and", "now", "again"}
+)
+_NEGATIONS = frozenset({"no", "not", "never", "none", "nothing", "neither", "nor", "without", "cannot"})
+_CONTRACTED = ((r"\bcan['’]t\b", "can not"), (r"n['’]t\b", " not"), (r"['’]m\b", " am"), (r"['’]re\b", " are"))
+_CONTRACTIONS = (*_CONTRACTED, (r"['’]ve\b", " have"), (r"['’]ll\b", " will"), (r"['’]d\b", " would"))
+_SENTENCE = re.compile(r"[^.!?:;\n]+")
+
+
+def words(text: str) -> list[str]:
+    """Split a text into words, without case, punctuation, contractions and fillers."""
+    text = text.casefold()
+    for pattern, full in _CONTRACTIONS:
+        text = re.sub(pattern, full, text)
+    return [word for word in re.findall(r"\w+", text) if word not in _FILLERS]
+
+
+def sentences(text: str) -> Iterator[list[str]]:
+    """The words of each sentence of a text; sentences without words are left out."""
+    return (split for match in _SENTENCE.finditer(text) if (split := words(match[0])))
+
+
+def covered(text: Sequence[str], other: Sequence[str]) -> float:
+    """Return the share of a text's words that lie in a run of words which the other text has, too."""
+    if not text:
+        return 0.0
+    size = min(_RUN, len(text))
+    runs = set(_runs(other, size))
+    places = {
+        place for start, run in enumerate(_runs(text, size)) if run in runs for place in range(start, start + size)
+    }
+    return len(places) / len(text)
+
+
+def is_near(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether each text is covered by the other."""
+    return covered(one, other) >= NEAR and covered(other, one) >= NEAR
+
+
+def repeats(line: str, before: str) -> bool:
+    """Whether a line says again what an earlier one said.
+
+    Short lines and short answers with a number in them are not repetitions, nor is a line with other numbers or with
+    another negation.
+    """
+    new, old = words(line), words(before)
+    if len(new) < LEAST_WORDS or _is_answer(line, new):
+        return False
+    return _telling(new) == _telling(old) and is_near(new, old)
+
+
+def echoed(line: str, heard: Iterable[str]) -> bool:
+    """Whether a line consists of sentences that were just heard, or nearly so."""
+    new = words(line)
+    if len(new) < LEAST_WORDS:
+        return False
+    taken: list[str] = []
+    for text in heard:
+        for sentence in sentences(text):
+            if covered(sentence, new) >= NEAR:
+                taken += sentence
+    return covered(new, taken) >= NEAR and len(taken) >= LEAST_WORDS
+
+
+def _runs(text: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
+    return (tuple(text[start : start + size]) for start in range(len(text) - size + 1))
+
+
+def _is_answer(line: str, split: Sequence[str]) -> bool:
+    return "?" not in line and len(split) <= LONGEST_ANSWER and any(_has_digit(word) for word in split)
+
+
+def _telling(split: Sequence[str]) -> frozenset[str]:
+    """The words that change what a line says: numbers and negations."""
+    return frozenset(word for word in split if _has_digit(word) or word in _NEGATIONS)
+
+
+def _has_digit(word: str) -> bool:
+    return any(sign.isdigit() for sign in word)
