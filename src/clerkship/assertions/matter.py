@@ -22,6 +22,7 @@ def matter(evidence: Evidence) -> dict[str, str]:
         "simulation_context": section("SIMULATION CONTEXT", context) if context else "",
         "transcript": section("TRANSCRIPT", transcript(evidence)),
         "event_ledger": section("LEDGER", ledger(evidence)),
+        "observers": ", ".join(sorted(evidence.observers)),
         "engine_version": "mantle" if any(kind.startswith(_MANTLE) for kind in evidence.places) else "calm",
     }
 

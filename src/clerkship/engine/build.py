@@ -66,6 +66,11 @@ class BuiltTask:
         return ScriptedPerson(script, played(script, asker, prompts, given, approached=self.scenario.starts == "agent"))
 
     @cached_property
+    def observers(self) -> frozenset[str]:
+        """The sandboxes that record what is done to them, and do not only carry a conversation."""
+        return frozenset(name for name, room in self.rooms.items() if not room.spec.converses)
+
+    @cached_property
     def is_played(self) -> bool:
         """Whether a model must find words for its person."""
         return self.scenario.person is not None and self.scenario.person.needs_model

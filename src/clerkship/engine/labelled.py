@@ -63,6 +63,8 @@ class Conversation:
     events: Sequence[Event]
     ending: Ending
     trial: int = 1
+    observers: frozenset[str] = frozenset()
+    """As in `Evidence`."""
 
 
 def judge_label(criterion: str, about: Conversation, models: Models, tally: Tally) -> CriterionRun:
@@ -76,6 +78,7 @@ def judge_label(criterion: str, about: Conversation, models: Models, tally: Tall
         prompts=models.prompts,
         parameters=models.parameters,
         votes=models.asking.votes,
+        observers=about.observers,
     )
     call = AssertionCall.model_validate({Judged.name: {"statement": criterion}})
     [found] = judge([(Criterion(label=criterion[:200], assertion=call), Judged(statement=criterion))], evidence)

@@ -54,6 +54,7 @@ def grade(
         prompts=models.prompts,
         parameters=models.parameters,
         votes=models.asking.votes,
+        observers=built.observers,
     )
     checks = (*built.checks, *implied_checks(evidence))
     criteria = judge(checks, evidence, skip_judged=models.skips_judged, variables=built.variables)

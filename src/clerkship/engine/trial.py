@@ -448,6 +448,7 @@ class Trial:
             prompts=self._setting.models.prompts,
             parameters=self._setting.models.parameters,
             votes=self._setting.models.asking.votes,
+            observers=self.job.built.observers,
         )
 
 

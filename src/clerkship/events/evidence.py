@@ -45,6 +45,8 @@ class Evidence:
     """What goes into each question to it besides; for the record."""
     votes: int = 1
     """How often it is asked what must be judged, where a criterion does not say."""
+    observers: frozenset[str] = frozenset()
+    """The names of the sandboxes that record what is done to them; not of those that only carry a conversation."""
     subject: str | None = None
     """The entity that the criterion at hand is about, by its id in the task."""
 

@@ -143,10 +143,12 @@ TRIALS = {
     "criteria_judge_prompt": _Trial(
         "criterion",
         (("criteria_text", "criterion"), ("transcript",)),
-        ("event_ledger", "simulation_context", "engine_version"),
+        ("event_ledger", "simulation_context", "engine_version", "observers"),
     ),
     "metrics_judge_prompt": _Trial(
-        "metrics", (("transcript",),), ("event_ledger", "simulation_context", "engine_version", "metrics")
+        "metrics",
+        (("transcript",),),
+        ("event_ledger", "simulation_context", "engine_version", "observers", "metrics"),
     ),
     "simulated_user_prompt": _Trial(
         "person",

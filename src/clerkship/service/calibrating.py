@@ -162,7 +162,9 @@ def _conversation(item: LabelledItem, source: str, catalog: Registered, store: S
         raise InputError.of(f"the log of {view.task_run.task!r} in {view.task_run.run} is not the one that was graded")
     events = parse_log(store.log(view.task_run), catalog.events, store.blob)
     ordered = sorted(events, key=lambda event: (event.at, event.seq))
-    return Conversation(view.snapshot, ordered, view.task_run.ending, view.task_run.trial)
+    simulators = view.snapshot.environment.simulators
+    observers = frozenset(name for name, one in simulators.items() if not catalog.simulator(one.kind).converses)
+    return Conversation(view.snapshot, ordered, view.task_run.ending, view.task_run.trial, observers)
 
 
 def calibrate(plan: CalibrationPlan, tell: Iterable[Tell] = ()) -> Calibrated:
