@@ -79,7 +79,8 @@ def test_taking_up_a_part_of_what_the_agent_said_is_no_echo(heard: str, line: st
 
 FRAME = (
     "Reply as the person you are.\n\nYou were about to say\nThat breaks a rule and was not sent: nobody gave you "
-    "'4711': say only what you were given; where you do not know something, say that you do not have it.\nWrite another message."
+    "'4711': say only what you were given; where you do not know something, say that you do not have it."
+    "\nWrite another message."
 )
 
 

@@ -26,15 +26,12 @@ _SENTENCE = re.compile(r"[^.!?:;\n]+")
 
 def words(text: str) -> list[str]:
     """Split a text into words, without case, punctuation, contractions and fillers."""
-    text = text.casefold()
-    for pattern, full in _CONTRACTIONS:
-        text = re.sub(pattern, full, text)
-    return [word for word in re.findall(r"\w+", text) if word not in _FILLERS]
+    return _split(_expanded(text))
 
 
 def sentences(text: str) -> Iterator[list[str]]:
     """The words of each sentence of a text; sentences without words are left out."""
-    return (split for match in _SENTENCE.finditer(text) if (split := words(match[0])))
+    return (split for match in _SENTENCE.finditer(_expanded(text)) if (split := _split(match[0])))
 
 
 def covered(text: Sequence[str], other: Sequence[str]) -> float:
@@ -77,6 +74,17 @@ def echoed(line: str, heard: Iterable[str]) -> bool:
             if covered(sentence, new) >= NEAR:
                 taken += sentence
     return covered(new, taken) >= NEAR and len(taken) >= LEAST_WORDS
+
+
+def _expanded(text: str) -> str:
+    text = text.casefold()
+    for pattern, full in _CONTRACTIONS:
+        text = re.sub(pattern, full, text)
+    return text
+
+
+def _split(text: str) -> list[str]:
+    return [word for word in re.findall(r"\w+", text) if word not in _FILLERS]
 
 
 def _runs(text: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
