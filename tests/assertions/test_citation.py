@@ -23,6 +23,7 @@ def story() -> Evidence:
     told.said("Why?", actor="person")
     told.said("Snow.")
     told.tell(ToolExecuted(tool_name="lookup", result={"eta": "Friday"}))
+    told.said("Ask for Sheila, she books it.")
     return told.evidence()
 
 
@@ -48,6 +49,11 @@ def verdict(*cites: tuple[str, str], passed: bool = True) -> dict[str, Any]:
         ("[#8]", "lookup", 8),
         ("#8", '{"eta": "Friday"}', 8),
         (" #8 ", "lookup", 8),
+        ("T1.2", "because of the snow", 5),
+        ("[T2.1]", "Why?", 6),
+        ("T1.2", "", 5),
+        ("#3", "", 3),
+        ("[#8]", " ", 8),
     ],
 )
 def test_what_stands_there_is_found_however_it_is_spaced_and_marked(where: str, quote: str, seq: int) -> None:
@@ -60,20 +66,24 @@ def test_what_stands_there_is_found_however_it_is_spaced_and_marked(where: str, 
 @pytest.mark.parametrize(
     ("where", "quote", "told"),
     [
-        ("T2", "because of the snow", '"because of the snow" does not stand in T2, but in T1'),
-        ("T2", "action_retry", "does not stand in T2, but in #2 and in #3 and in #4"),
-        ("#8", "Snow.", '"Snow." does not stand in #8, but in T2'),
         ("T1", "Because of the snow", "does not stand in T1"),
         ("T1", "late because of snow", "does not stand in T1"),
         ("T1", "late ... snow", "does not stand in T1"),
-        ("T3", "Snow.", "there is no turn T3 in the transcript"),
-        ("T0", "Snow.", "there is no turn T0 in the transcript"),
-        ("#1", "Where is my", "there is no event #1 in the ledger"),
-        ("#99", "lookup", "there is no event #99 in the ledger"),
+        ("T3", "Rain.", "there is no turn T3 in the transcript"),
+        ("T1.9", "Rain.", "there is no line T1.9 in the transcript"),
+        ("#99", "Rain.", "there is no event #99 in the ledger"),
         ("#8", "Saturday", '"Saturday" does not stand in #8'),
-        ("T1, T2", "Snow.", "is neither a turn"),
-        ("turn 1", "Snow.", '"turn 1" is neither a turn, such as T2, nor an event, such as #12'),
-        ("", "Snow.", "is neither a turn"),
+        ("T1, T2", "Rain.", '"T1, T2" is no id of a line, such as T2.1 or #12'),
+        ("", "Rain.", "is no id of a line"),
+        ("#8", "she", '"she" does not stand in #8, but in T1.2 and in T2.3'),
+        ("T2.2", "User: Snow.", '"User: Snow." does not stand in T2.2'),
+        ("T2", "Agent: Why?", '"Agent: Why?" does not stand in T2'),
+        ("T9", "ok", "there is no turn T9 in the transcript"),
+        ("T1", "", "T1 is a turn with 2 lines: give the id of one, such as T1.1, T1.2"),
+        ("T7", "", "there is no turn T7 in the transcript"),
+        ("T1.3", "", "there is no line T1.3 in the transcript"),
+        ("#5", "", "there is no event #5 in the ledger"),
+        ("the reply", "", "is no id of a line"),
         ("T1", " … ", "the quote from T1 has no words in it"),
         ("T1", '"."', "the quote from T1 has no words in it"),
     ],
@@ -86,7 +96,7 @@ def test_what_does_not_stand_there_is_said_to_not(where: str, quote: str, told: 
 
 def test_a_judge_that_invents_is_told_what_and_asked_again() -> None:
     judge = SeveralMinds(
-        once=[verdict(("T1", "I am sorry"), ("T9", "Snow.")), verdict(("T2", "Snow."), ("#8", "Friday"))]
+        once=[verdict(("T1", "I am sorry"), ("T9", "Rain.")), verdict(("T2", "Snow."), ("#8", "Friday"))]
     )
     evidence = story()
     check = Judged(statement="It says why").check(_asked(evidence, judge))
@@ -98,12 +108,60 @@ def test_a_judge_that_invents_is_told_what_and_asked_again() -> None:
     assert '"quote":"I am sorry"' in second.talk[1].text
     assert '"I am sorry" does not stand in T1' in second.prompt
     assert "there is no turn T9 in the transcript" in second.prompt
-    assert (second.orders, second.shape, second.about) == (first.orders, first.shape, "criterion")
+    assert (second.orders, second.about) == (first.orders, "criterion")
 
 
-@pytest.mark.parametrize("passed", [True, False])
-def test_one_that_goes_on_inventing_gives_no_verdict(passed: bool) -> None:
-    judge = FakeJudge(verdict(("T1", "I am sorry"), passed=passed))
+@pytest.mark.parametrize(
+    ("where", "quote", "seq"),
+    [
+        ("T2", "Agent: Snow.", 7),
+        ("T2", "agent: “Snow.”", 7),
+        ("T2", '[T2.2] agent: "Snow."', 7),
+        ("T2", "[T2] Assistant: Snow.", 7),
+        ("T2.1", "User: Why?", 6),
+        ("T1", "Customer: Where is my", 1),
+        ("#8", "#8 reported tool: lookup", 8),
+        ("#8", "reported tool: lookup", 8),
+    ],
+)
+def test_a_label_before_a_true_quote_is_stripped(where: str, quote: str, seq: int) -> None:
+    found = Reading(story()).find(Citation(where=where, quote=quote))
+    assert isinstance(found, Found), found
+    assert (found.row().seq, found.row().path) == (seq, where)
+
+
+@pytest.mark.parametrize(
+    ("where", "quote", "place", "seq"),
+    [
+        ("T2", "because of the snow", "T1.2", 5),
+        ("T2", "Agent: because of the snow", "T1.2", 5),
+        ("T2", "action_retry", "#2", 2),
+        ("#8", "Snow.", "T2.2", 7),
+        ("T3", "Snow.", "T2.2", 7),
+        ("turn 1", "Snow.", "T2.2", 7),
+        ("#1", "Where is my", "T1.1", 1),
+        ("#99", "lookup", "#8", 8),
+    ],
+)
+def test_the_place_of_a_quote_that_stands_in_one_line_is_corrected(
+    where: str, quote: str, place: str, seq: int
+) -> None:
+    found = Reading(story()).find(Citation(where=where, quote=quote))
+    assert isinstance(found, Found), found
+    assert (found.row().path, found.row().seq) == (place, seq)
+
+
+def test_an_id_alone_is_evidence_with_the_whole_line() -> None:
+    judge = FakeJudge(verdict(("T2.2", ""), ("#8", "")))
+    check = Judged(statement="It says why").check(_asked(story(), judge))
+    said, looked_up, _ = check.evidence
+    assert (check.passed, len(judge.asked)) == (True, 1)
+    assert (said.path, said.expected, said.actual, said.seq) == ("T2.2", {"contains": "Snow."}, "Snow.", 7)
+    assert looked_up.actual == '#8 reported tool: lookup() → ok: {"eta": "Friday"}'
+
+
+def test_a_judge_that_goes_on_inventing_gives_no_pass() -> None:
+    judge = FakeJudge(verdict(("T1", "I am sorry")))
     with pytest.raises(BadAnswer, match=r'^the judge cites what was never said: "I am sorry" does not stand in T1$'):
         Judged(statement="It says why").check(_asked(story(), judge))
     assert len(judge.asked) == AGAIN + 1
@@ -122,9 +180,28 @@ def test_a_pass_without_a_citation_is_asked_again_and_a_fail_is_not() -> None:
     assert (check.passed, len(strict.asked), len(check.evidence)) == (False, 1, 1)
 
 
-def test_a_second_thought_counts() -> None:
-    judge = SeveralMinds(once=[verdict(("T1", "I am sorry")), verdict(passed=False)])
-    assert not Judged(statement="It says why").check(_asked(story(), judge)).passed
+def test_a_fail_with_a_wrong_citation_stays_a_fail_and_says_so() -> None:
+    judge = FakeJudge(verdict(("T1", "I am sorry"), ("T2", "Snow."), passed=False))
+    check = Judged(statement="It says why").check(_asked(story(), judge))
+    assert (check.passed, len(judge.asked)) == (False, 1)
+    assert check.detail == 'So it is. (citations that do not hold: "I am sorry" does not stand in T1)'
+    assert [row.path for row in check.evidence[:-1]] == ["T2"]
+
+
+def test_the_second_question_asks_for_citations_and_for_no_verdict() -> None:
+    judge = SeveralMinds(once=[verdict(("T1", "I am sorry")), verdict(("T2", "Snow."), passed=False)])
+    check = Judged(statement="It says why").check(_asked(story(), judge))
+    assert (check.passed, check.detail) == (True, "So it is.")
+    second = judge.asked[1]
+    assert list(second.schema["properties"]) == ["citations"]
+    assert "decide" not in second.prompt
+    assert "another" not in second.prompt
+
+
+def test_a_pass_for_which_no_citation_can_be_given_is_an_error() -> None:
+    judge = SeveralMinds(once=[verdict(("T1", "I am sorry")), verdict(passed=False), verdict(passed=False)])
+    with pytest.raises(BadAnswer, match="the judge passes it, and cites nothing that says so"):
+        Judged(statement="It says why").check(_asked(story(), judge))
 
 
 def test_written_answers_may_leave_citations_out_and_may_not_invent_any() -> None:

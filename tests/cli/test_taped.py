@@ -146,7 +146,7 @@ def test_what_was_done_is_said_in_words_and_in_json(tmp_path: Path) -> None:
     (here / "agent.py").write_text(AGENT.replace("It snows.", "It rains."))
     told = clerkship(here, *common, "--replay", exits=2)
     assert told.count("not recorded: a question of judge about criterion, 'It is polite'") == 1
-    assert '+[T1] agent: "It rains."' in told
+    assert '+[T1.2] agent: "It rains."' in told
     assert "not recorded: 1 trial asks for what is on no cassette; --refresh records what is missing" in told
     assert told.count("--refresh records what is missing") == 1
     assert "it took another turn than the recording" in told

@@ -30,7 +30,7 @@ def judged(bench: Workbench, *answers: dict[str, Any], **options: Any) -> TaskRu
 
 
 def test_who_kept_to_the_role_is_graded_as_ever(bench: Workbench) -> None:
-    task_run = judged(bench, {"matches": "(?s)PERSON.*ORD-9981.*T1. user", "answer": GOOD})
+    task_run = judged(bench, {"matches": "(?s)PERSON.*ORD-9981.*T1.1. user", "answer": GOOD})
     assert (task_run.status, task_run.verdict, task_run.ending) == ("completed", "pass", "person_done")
     assert bench.kinds(task_run)[-2:] == ["person.checked", "run.ended"]
 

@@ -8,7 +8,7 @@ import pytest
 from clerkship.actors.person_played import Spoken, SpokenOrPressed
 from clerkship.assertions.generative_response_is_grounded import Statements
 from clerkship.assertions.generative_response_is_relevant import Relevance, Variations
-from clerkship.assertions.judged import BareVerdict, OwnVerdict, Verdict
+from clerkship.assertions.judged import BareVerdict, OwnVerdict, Recited, Verdict
 from clerkship.engine.person_check import Opinion
 from clerkship.engine.quality import Ratings
 from clerkship.library.conftest import check_template
@@ -34,7 +34,11 @@ KNOWN = {
 }
 KNOWN["4"] = KNOWN["3"]  # what an answer in words says is read
 KNOWN["5"] = KNOWN["4"]  # what is not JSON, CSV or HL7 that was to be fails `exists: false` too
-KNOWN["6"] = KNOWN["5"]  # agent_acted, gate axes, crashes fail, slots by full history
+KNOWN["6"] = KNOWN["5"] | {  # ids to cite by, citations asked for again without a verdict, reported lines marked
+    "criterion": "criterion-b01bd904b604",
+    "recite": "recite-1d549216906e",
+    "metrics": "metrics-f743ae0e5acd",
+}
 """The marks of the prompts, by grading version. A version that was released is never changed: a new one is added."""
 
 
@@ -94,7 +98,7 @@ def test_costs_are_the_same_in_whatever_order_they_come() -> None:
 
 
 def test_every_shape_that_is_asked_for_is_said_in_words_that_strict_endpoints_know() -> None:
-    shapes = (Verdict, OwnVerdict, BareVerdict, Relevance, Variations, Statements, Ratings, Opinion, Spoken)
+    shapes = (Verdict, OwnVerdict, BareVerdict, Recited, Relevance, Variations, Statements, Ratings, Opinion, Spoken)
     known = {"type", "properties", "required", "additionalProperties", "items", "anyOf", "$ref", "$defs", "description"}
     for shape in (*shapes, SpokenOrPressed):
         assert _keywords(Question("", shape).schema) <= known, shape

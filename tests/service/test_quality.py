@@ -112,7 +112,7 @@ def test_the_model_is_told_each_metric_and_who_the_user_was(bench: Workbench) ->
         orders.index("`brevity`") < orders.index("binary_metrics") < orders.index("`named_the_day`: It names the day.")
     )
     assert "You are in a hurry." in matter
-    assert '[T1] agent: "It snows."' in matter
+    assert '[T1.2] agent: "It snows."' in matter
     schema = body["response_format"]["json_schema"]["schema"]
     assert schema["required"] == ["scale_metrics", "binary_metrics", "summary"]
     assert not {"pattern", "maxLength", "maxItems"} & set(json.dumps(schema).split('"'))

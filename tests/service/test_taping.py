@@ -212,7 +212,7 @@ def test_a_miss_names_what_was_asked_and_the_nearest_recording(scenario: Workben
     )
     assert f"in 'Late order', trial 1; it is not in {scenario.folder / CASSETTE}" in missed.error
     assert "the nearest recorded request is of 'Late order', trial 1, and differs in its prompt" in missed.error
-    assert '\n-[T1] agent: "It snows."\n+[T1] agent: "It rains."\n' in missed.error
+    assert '\n-[T1.2] agent: "It snows."\n+[T1.2] agent: "It rains."\n' in missed.error
     assert (told(scenario).missed, told(scenario).first_miss) == (1, missed.error)
     assert len(counting.asked) == asked
 

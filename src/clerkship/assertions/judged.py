@@ -21,6 +21,7 @@ from clerkship.model.votes import Votes
 AGAIN = 2
 """How often a judge that cites what is not there is told, and asked again."""
 NOTHING_CITED = "it is said to be met, and no citation says where"
+CITES_NOTHING = "the judge passes it, and cites nothing that says so"
 
 
 class Verdict(BaseModel):
@@ -58,6 +59,13 @@ class BareVerdict(BaseModel):
     def citations(self) -> list[Citation]:
         """None."""
         return []
+
+
+class Recited(BaseModel):
+    """The citations of a verdict that stands, given again. The verdict itself is not asked for a second time."""
+
+    citations: Annotated[list[Citation], Field(description="what the verdict relies on")] = []
+    _listed = model_validator(mode="before")(_out_of_a_list)
 
 
 Given = Verdict | BareVerdict
@@ -147,26 +155,57 @@ class _Ballot(NamedTuple):
         return together(cast, range(1, wanted + 1), waits=self.evidence.waits)
 
     def cast(self, question: Question[Given]) -> Vote:
-        """One verdict, whose citations stand where it says; else it is told which do not, and asked again."""
-        for _ in range(AGAIN + 1):
-            answer = self.evidence.ask(question)
-            verdict, written = answer.data, is_scripted(answer.model)
-            found, wrong = self.reading.check(verdict.citations)
-            if verdict.passed and self.cites and not (found or wrong or written):
-                wrong = [NOTHING_CITED]
-            if not wrong:
-                return Vote(verdict.passed, verdict.reasoning.strip() or "(no reason given)", answer.model, found)
-            if written:
-                break  # it would say the same again
-            question = self._again(question, verdict, wrong)
-        if wrong == [NOTHING_CITED]:
-            raise BadAnswer("the judge passes it, and cites nothing that says so")
-        raise BadAnswer(f"the judge cites what was never said: {'; '.join(wrong)}")
+        """One verdict. A pass needs citations that hold: the judge is told which do not, and asked for them again.
 
-    def _again(self, question: Question[Given], verdict: Given, wrong: Sequence[str]) -> Question[Given]:
-        told = self.evidence.prompts["recite"].fill(wrong="\n".join(wrong))
+        A fail needs none, so it stands whatever it cites; what does not hold is noted.
+        """
+        answer = self.evidence.ask(question)
+        verdict, written = answer.data, is_scripted(answer.model)
+        found, wrong = self.reading.check(verdict.citations)
+        reasoning = verdict.reasoning.strip() or "(no reason given)"
+        if not verdict.passed:
+            note = f" (citations that do not hold: {'; '.join(wrong)})" if wrong else ""
+            return Vote(False, f"{reasoning}{note}", answer.model, found)
+        if not verdict.citations and (written or not self.cites):
+            return Vote(True, reasoning, answer.model, found)
         talk = (*question.talk, Line("user", question.prompt), Line("assistant", verdict.model_dump_json()))
-        return replace(question, prompt=told.matter, talk=talk)
+        again = Question(question.prompt, Recited, question.orders, question.about, talk, sample=question.sample)
+        return Vote(True, reasoning, answer.model, self._held(again, found, wrong, attempts=0 if written else AGAIN))
+
+    def _held(
+        self, question: Question[Recited], found: list[Found], wrong: list[str], *, attempts: int
+    ) -> Sequence[Found]:
+        """The citations of a pass, once all of them stand and one can carry it; raises BadAnswer if they never do."""
+        flaw = self._flaw(found, wrong)
+        if flaw is None:
+            return found
+        if not attempts:
+            raise BadAnswer(flaw.error)
+        told = self.evidence.prompts["recite"].fill(wrong="\n".join(flaw.reasons))
+        asked = replace(question, prompt=told.matter)
+        recited = self.evidence.ask(asked).data
+        found, wrong = self.reading.check(recited.citations)
+        talk = (*asked.talk, Line("user", asked.prompt), Line("assistant", recited.model_dump_json()))
+        return self._held(replace(asked, talk=talk), found, wrong, attempts=attempts - 1)
+
+    def _flaw(self, found: Sequence[Found], wrong: Sequence[str]) -> "_Flaw | None":
+        """Why these citations cannot carry a pass; None if they can."""
+        if wrong:
+            return _Flaw(wrong, f"the judge cites what was never said: {'; '.join(wrong)}")
+        weak = [self.reading.weakness(one) for one in found]
+        if None in weak:
+            return None
+        reasons = list(dict.fromkeys(reason for reason in weak if reason))
+        if not reasons:
+            return _Flaw([NOTHING_CITED], CITES_NOTHING)
+        return _Flaw(reasons, f"the judge passes it, and what it cites does not prove it: {'; '.join(reasons)}")
+
+
+class _Flaw(NamedTuple):
+    """What is wrong with the citations of a pass, and the error if it is not mended."""
+
+    reasons: Sequence[str]
+    error: str
 
 
 def _undecided(cast: Sequence[Vote | Exception], wanted: int) -> Exception:

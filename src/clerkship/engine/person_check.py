@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple, cast
 
 from pydantic import BaseModel, Field
 
-from clerkship.assertions.citation import plain
+from clerkship.assertions.citation import plain, unlabelled
 from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import as_json, quoted, transcript
@@ -105,7 +105,7 @@ def _flaw(opinion: Opinion, evidence: Evidence) -> str:
 
 
 def _was_said(line: Cited, evidence: Evidence) -> bool:
-    wanted = plain(line.quote).casefold()
+    wanted = plain(unlabelled(line.quote)).casefold()
     return bool(wanted) and any(
         wanted in plain(cast(Utterance, event.payload).text).casefold()
         for event in evidence.utterances

@@ -1,7 +1,8 @@
 """A run as a judge reads it: who said what, and what the agent's system did, turn by turn, every text on one line."""
 
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple, cast
@@ -32,6 +33,8 @@ from clerkship.events.lifecycle import (
 from clerkship.model.duration import render_duration
 
 NOTHING_TOLD = "(the agent's system tells nothing of what it does)"
+REPORTED = "reported"
+"""Stands before what the agent reports of itself and nothing observed."""
 VALUE_LIMIT = 500
 """Characters of a value or a text in the ledger; the transcript has them whole."""
 WHOLE = 20_000
@@ -66,17 +69,28 @@ class Entry(NamedTuple):
     line: str
     text: str = ""
     """Of what was said, the words as they were."""
+    speaker: str = ""
+    """Of what was said, by whom: `agent` or `user`."""
+    number: int = 0
+    """Of what was said, the place in its turn, from 1: `[T2.1]` is the first line of turn 2."""
+    is_reported: bool = False
+    """Whether only the agent says that it happened: nothing observed it."""
+    is_reported_deed: bool = False
+    """Whether it is a tool or an action that the agent reports: something that a sandbox could have observed."""
 
 
 def said(evidence: Evidence) -> list[Entry]:
-    """All that was said, with its turn and its speaker."""
+    """All that was said, with its turn, its place in the turn and its speaker."""
     several = len({event.source for event in evidence.utterances}) > 1
     times = [event.at for event in evidence.utterances]
     gaps = ["", *(_later(after - before) for before, after in pairwise(times))] if times else []
-    return [
-        _said(event, evidence.turn_of(event), gap, several=several)
-        for event, gap in zip(evidence.utterances, gaps, strict=True)
-    ]
+    numbers: Counter[int] = Counter()
+    entries: list[Entry] = []
+    for event, gap in zip(evidence.utterances, gaps, strict=True):
+        turn = evidence.turn_of(event)
+        numbers[turn] += 1
+        entries.append(_said(event, (turn, numbers[turn]), gap, several=several))
+    return entries
 
 
 def _later(gap: timedelta) -> str:
@@ -86,11 +100,16 @@ def _later(gap: timedelta) -> str:
 
 def done(evidence: Evidence) -> list[Entry]:
     """What was done, each with the numbers of its events; the same done several times in a row is one."""
-    lines = ((evidence.turn_of(event), line, event.seq) for event in evidence.events if (line := _line(event)))
+    lines = ((evidence.turn_of(event), line, event) for event in evidence.events if (line := _line(event)))
     return [
-        _done(turn, line, tuple(seq for _, _, seq in group))
+        _done(turn, line, [event for _, _, event in group])
         for (turn, line), group in groupby(lines, key=lambda found: found[:2])
     ]
+
+
+def is_reported(event: Event) -> bool:
+    """Whether an event is what the agent reports of itself, and nothing observed it."""
+    return event.source == "agent" and event.actor == "agent"
 
 
 def transcript(evidence: Evidence) -> str:
@@ -98,7 +117,8 @@ def transcript(evidence: Evidence) -> str:
     return "\n".join(entry.line for entry in said(evidence)) or "(nothing was said)"
 
 
-def _said(event: Event, turn: int, later: str, *, several: bool) -> Entry:
+def _said(event: Event, place: tuple[int, int], later: str, *, several: bool) -> Entry:
+    turn, number = place
     said = cast(Utterance, event.payload)
     speaker = "agent" if event.actor == "agent" else "user"
     where = f" on {_word(event.source)}" if several else ""
@@ -106,7 +126,8 @@ def _said(event: Event, turn: int, later: str, *, several: bool) -> Entry:
     besides = "".join(f" {name}={shown(extra, WHOLE)}" for name, extra in extras.items() if extra)
     title = (said.metadata or {}).get("pressed") if speaker == "user" else None
     words = quoted(said.text) if title is None else f"presses {quoted(str(title))}, which sends {quoted(said.text)}"
-    return Entry(turn, (event.seq,), f"[T{turn}]{later} {speaker}{where}: {words}{besides}", said.text)
+    line = f"[T{turn}.{number}]{later} {speaker}{where}: {words}{besides}"
+    return Entry(turn, (event.seq,), line, said.text, speaker, number)
 
 
 def ledger(evidence: Evidence) -> str:
@@ -125,11 +146,14 @@ def _header(turn: int, event: Event | None) -> str:
     return f"[T{turn}] user: {quoted(cast(Utterance, event.payload).text, HEADER_LIMIT)}"
 
 
-def _done(turn: int, line: str, seqs: tuple[int, ...]) -> Entry:
+def _done(turn: int, line: str, events: Sequence[Event]) -> Entry:
     """The number of its event; of several that are the same, the first and the last, and how many."""
-    if len(seqs) == 1:
-        return Entry(turn, seqs, f"#{seqs[0]} {line}")
-    return Entry(turn, seqs, f"#{seqs[0]}..#{seqs[-1]} {line} × {len(seqs)}")
+    seqs = tuple(event.seq for event in events)
+    reported = is_reported(events[0])
+    deed = reported and isinstance(events[0].payload, (ActionExecuted, ToolExecuted))
+    mark = f"{REPORTED} " if reported else ""
+    shown_as = f"#{seqs[0]} {mark}{line}" if len(seqs) == 1 else f"#{seqs[0]}..#{seqs[-1]} {mark}{line} × {len(seqs)}"
+    return Entry(turn, seqs, shown_as, is_reported=reported, is_reported_deed=deed)
 
 
 def _line(event: Event) -> str | None:

@@ -7,7 +7,7 @@ import orjson
 
 from clerkship.model.run import CriterionRun, FieldCheck
 
-_PLACE = re.compile(r"T\d+|#\d+")
+_PLACE = re.compile(r"T\d+(?:\.\d+)?|#\d+(?:\.\.#\d+)?")
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ function evidenceOf(criterion, trial) {
 }
 
 function isCite(check) {
-  return /^(T\d+|#\d+)$/.test(check.path) && check.expected && typeof check.expected.contains === "string";
+  return /^(T\d+(\.\d+)?|#\d+(\.\.#\d+)?)$/.test(check.path) && check.expected && typeof check.expected.contains === "string";
 }
 
 function citeLine(cite, trial) {

@@ -58,8 +58,8 @@ function copyButton(text, what) {
 
 // Sentences name events as #12 and turns as [T2]; each that is in this page becomes a link to it.
 function linked(text, trial) {
-  return text.split(/(#\d+|\[T\d+\])/).map((part) => {
-    const turn = /^\[T(\d+)\]$/.exec(part);
+  return text.split(/(#\d+|\[T\d+(?:\.\d+)?\])/).map((part) => {
+    const turn = /^\[T(\d+)(?:\.\d+)?\]$/.exec(part);
     const seq = turn ? turnStart(trial, Number(turn[1])) : /^#\d+$/.test(part) ? Number(part.slice(1)) : null;
     return seq !== null && trial.bySeq.has(seq) ? eventLink(trial, seq, part) : part;
   });

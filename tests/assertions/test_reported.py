@@ -1,0 +1,103 @@
+"""What only the agent reports is marked in the ledger, and proves no deed where a sandbox could have observed it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from clerkship.assertions.judged import Judged
+from clerkship.events.agent import ActionExecuted, FlowStarted, SlotSet, ToolExecuted
+from clerkship.events.evidence import Evidence
+from clerkship.events.ledger import ledger
+from clerkship.llm.contract import BadAnswer
+from tests.assertions.judge import FakeJudge, SeveralMinds
+from tests.assertions.story import Story
+from tests.workbench import Workbench
+
+
+def story(judge: Any, *observers: str) -> Evidence:
+    """#2 to #4 are reported, #5 is observed, #6 is said."""
+    told = Story()
+    told.said("Please file it.", actor="person")
+    told.tell(ToolExecuted(tool_name="write_letter", result={"ok": True}))
+    told.tell(ActionExecuted(name="action_file_letter"))
+    told.tell(FlowStarted(flow_id="filing"))
+    told.wrote("outbox/letter.txt", b"Dear")
+    told.said("It is filed.")
+    told.tell(SlotSet(name="account", value="1"), actor="scenario")
+    return replace(told.evidence(), model=judge, observers=frozenset(observers))
+
+
+def passes(*places: str) -> dict[str, Any]:
+    """A pass that cites these lines."""
+    return {"passed": True, "reasoning": "So.", "citations": [{"where": place, "quote": ""} for place in places]}
+
+
+def test_the_ledger_marks_what_was_not_observed() -> None:
+    lines = [line.strip() for line in ledger(story(None)).splitlines()]
+    assert '#2 reported tool: write_letter() → ok: {"ok": true}' in lines
+    assert "#3 reported action: action_file_letter" in lines
+    assert '#5 drop: files.file.written path="outbox/letter.txt" size=4 data="Dear"' in lines
+    assert '#7 slot_set: account = "1" (set by the scenario)' in lines
+
+
+def test_the_judge_is_told_which_sandboxes_observe() -> None:
+    judge = FakeJudge({"passed": False, "reasoning": "No."})
+    Judged(statement="It filed the letter").check(story(judge, "drop", "archive"))
+    Judged(statement="It filed the letter").check(story(judge))
+    first, second = (question.orders for question in judge.asked)
+    assert "These sandboxes record what is done to them: archive, drop." in first
+    assert "These sandboxes" not in second
+
+
+@pytest.mark.parametrize("places", [("#2",), ("#3",), ("#2", "#3")])
+def test_a_reported_deed_alone_carries_no_pass_where_a_sandbox_observes(places: tuple[str, ...]) -> None:
+    judge = FakeJudge(passes(*places))
+    with pytest.raises(BadAnswer, match=r"is only reported by the agent; what was done is proved by what was observed"):
+        Judged(statement="It filed the letter").check(story(judge, "drop"))
+
+
+@pytest.mark.parametrize("places", [("#5",), ("#2", "#5"), ("#2", "T1.2"), ("#4",)])
+def test_what_was_observed_or_said_or_could_not_be_observed_carries_one(places: tuple[str, ...]) -> None:
+    assert Judged(statement="It filed the letter").check(story(FakeJudge(passes(*places)), "drop")).passed
+
+
+def test_without_a_sandbox_a_report_is_all_there_is() -> None:
+    assert Judged(statement="It filed the letter").check(story(FakeJudge(passes("#2")))).passed
+
+
+def test_a_judge_that_cites_a_report_is_told_and_may_cite_what_was_observed() -> None:
+    judge = SeveralMinds(once=[passes("#2"), passes("#5")])
+    assert Judged(statement="It filed the letter").check(story(judge, "drop")).passed
+    assert (
+        "#2 is only reported by the agent; what was done is proved by what was observed (drop)" in judge.asked[1].prompt
+    )
+
+
+TASK = """
+environment:
+  name: desk
+  simulators: {chat: {kind: chat}, drop: {kind: files}}
+task:
+  name: File it
+  scenario: {starts: person, person: {lines: [Please file it.]}}
+  criteria:
+    - {label: Filed, assertion: {judged: It filed the letter}}
+"""
+
+
+def test_in_a_run_the_sandboxes_of_the_environment_observe(bench: Workbench) -> None:
+    def agent(message: Any, sandboxes: Any) -> str:
+        sandboxes.report(ToolExecuted(tool_name="write_letter", result={"ok": True}))
+        return "It is filed."
+
+    bench.write("desk.yml", TASK)
+    answers = bench.folder.parent / "judge.yml"
+    answers.write_text(
+        "- matches: reported tool\n"
+        "  answer: {passed: true, reasoning: So., citations: [{where: T1, quote: write_letter}]}\n"
+    )
+    task_run = bench.run_one(agent, judge=f"scripted:{answers}")
+    [criterion] = [one for one in task_run.criteria if one.assertion == "judged"]
+    assert (criterion.status, criterion.passed) == ("error", False)
+    assert "is only reported by the agent; what was done is proved by what was observed (drop)" in criterion.detail
