@@ -90,7 +90,8 @@ SAY_WORDS = {
     "text": "what is said",
     "utter_name": "the response's name, for assertions",
     "buttons": "choices shown with it, each a map",
-    "metadata": "anything else, kept in the log",
+    "metadata": "anything else, kept in the log. Assertions on generated replies read `utter_source` (what wrote the "
+    "reply), `search_results` and `domain_ground_truth` (what it was made from)",
     "custom": "what is not text: an image, an attachment, a payload that the channel draws",
 }
 HISTORY_WORDS = {

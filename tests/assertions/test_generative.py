@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.generative import GenerativeResponse
+from clerkship.assertions.generative import GenerativeResponse, NoSourceReported
 from clerkship.assertions.generative_response_is_grounded import GenerativeResponseIsGrounded as Grounded
 from clerkship.assertions.generative_response_is_relevant import GenerativeResponseIsRelevant as Relevant
 from clerkship.events.evidence import Evidence
@@ -157,8 +157,6 @@ def test_groundedness_is_the_share_of_statements_that_hold(compat: str | None) -
         (SEARCH | {"domain_ground_truth": ["other"]}, None, '"It snows.\\nVans are late."'),
         ({"search_results": [], "domain_ground_truth": ["so", "it is"]}, None, '"so\\nit is"'),
         ({"domain_ground_truth": "as text"}, None, '"as text"'),
-        ({}, None, '""'),
-        (SEARCH, "", '""'),
     ],
 )
 def test_the_source_is_what_was_given_or_what_the_reply_was_made_from(
@@ -169,6 +167,77 @@ def test_the_source_is_what_was_given_or_what_the_reply_was_made_from(
     story.said("So.", metadata={**metadata, "utter_source": "IntentlessPolicy"})
     Grounded(ground_truth=given).check(evidence(story, judge))
     assert judge.asked[0].prompt.splitlines()[1] == truth
+
+
+@pytest.mark.parametrize("compat", [None, "rasa"])
+@pytest.mark.parametrize(
+    ("metadata", "given"),
+    [
+        ({}, None),
+        (SEARCH, ""),
+        (SEARCH, " \n\t "),
+        ({"search_results": []}, None),
+        ({"search_results": ["", "  "]}, None),
+        ({"search_results": [], "domain_ground_truth": "\n"}, None),
+    ],
+)
+def test_an_empty_source_fails_by_rule_and_no_model_is_asked(
+    metadata: dict[str, Any], given: str | None, compat: str | None
+) -> None:
+    story, judge = Story(), FakeJudge(STATEMENTS)
+    story.said("Why?", actor="person")
+    story.said("So.", metadata={**metadata, "utter_source": "IntentlessPolicy"})
+    check = Grounded(ground_truth=given, threshold=0).check(evidence(story, judge, compat))
+    assert (check.passed, check.score, judge.asked) == (False, 0.0, [])
+    empty = (
+        "`ground_truth` is empty"
+        if given is not None
+        else "`search_results` and `domain_ground_truth` in its metadata are"
+    )
+    assert check.detail.startswith("the reply in turn 1 (#2) has no source to be grounded in: ")
+    assert empty in check.detail
+
+
+def unsourced(utter_name: str | None = None) -> Story:
+    """An agent that says nothing of where its replies come from."""
+    story = Story()
+    story.said("Why?", actor="person")
+    story.said("Because it snows.", metadata={"other": 1}, utter_name=utter_name)
+    return story
+
+
+@pytest.mark.parametrize("assertion", [Relevant, Grounded])
+@pytest.mark.parametrize(
+    "written", [{}, {"utter_source": "EnterpriseSearchPolicy"}, {"turn": 1}, {"utter_name": "utter_x"}]
+)
+def test_an_agent_that_reports_no_source_is_an_error_that_says_what_to_report(
+    assertion: type[GenerativeResponse], written: dict[str, Any]
+) -> None:
+    judge = FakeJudge(FITS)
+    with pytest.raises(NoSourceReported, match=r"none of the agent's 1 replies says where it comes from") as error:
+        assertion.model_validate(written).check(evidence(unsourced(utter_name="utter_why"), judge))
+    assert "report `utter_source` in the `metadata` of a reply" in str(error.value)
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize("assertion", [Relevant, Grounded])
+def test_names_alone_are_enough_where_a_name_is_asked_for(assertion: type[GenerativeResponse]) -> None:
+    check = assertion(utter_source="utter_when").check(evidence(unsourced(utter_name="utter_why"), FakeJudge(FITS)))
+    assert not check.passed
+    assert "turn 1: utter_why, without a source" in check.detail
+
+
+def test_under_compat_an_agent_that_reports_no_source_fails() -> None:
+    check = Relevant().check(evidence(unsourced(), FakeJudge(FITS), "rasa"))
+    assert not check.passed
+    assert "report `utter_source`" in check.detail
+
+
+def test_an_agent_that_said_nothing_fails() -> None:
+    story = Story()
+    story.said("Why?", actor="person")
+    check = Relevant().check(evidence(story, FakeJudge(FITS)))
+    assert (check.passed, check.detail.endswith("it said nothing there")) == (False, True)
 
 
 @pytest.mark.parametrize("compat", [None, "rasa"])

@@ -1,7 +1,7 @@
 """One reply that a model wrote, found and scored: what both assertions about generated replies share."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
 from pydantic import BeforeValidator, Field
@@ -13,6 +13,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.llm.contract import BadAnswer
 from clerkship.llm.prompts import Prompt
 from clerkship.model.frozen import Whole
+from clerkship.model.problem import ClerkshipError
 from clerkship.model.run import FieldCheck
 
 GENERATIVE = ("EnterpriseSearchPolicy", "ContextualResponseRephraser", "IntentlessPolicy")
@@ -50,8 +51,25 @@ SHARED: tuple[Difference, ...] = (
         "the model is told and asked again; then that criterion's error",
         "the assertion fails",
     ),
+    Difference(
+        "an agent none of whose replies has a source",
+        "that criterion's error, which says what to report",
+        "the assertion fails",
+    ),
     Difference("a model that cannot be asked", "that criterion's error", "the run fails; here that criterion's error"),
 )
+
+
+class NoSourceReported(ClerkshipError):
+    """No reply of the agent says where it comes from, so none can be chosen by its source."""
+
+    def __init__(self, replies: int) -> None:
+        super().__init__(
+            f"none of the agent's {replies} replies says where it comes from, so the generated one cannot be found: "
+            "report `utter_source` in the `metadata` of a reply, such as "
+            '{"text": "…", "metadata": {"utter_source": "EnterpriseSearchPolicy"}}; or report `utter_name`, and name '
+            "that response as `utter_source` of the assertion"
+        )
 
 
 class Rating(NamedTuple):
@@ -77,16 +95,24 @@ class GenerativeResponse(Assertion):
     threshold: Threshold = THRESHOLD
     turn: Annotated[Whole | None, Field(ge=0, description="which turn's reply (ours); any if not given")] = None
 
+    def cannot_hold(self, reply: Event) -> str | None:
+        """Why a reply fails by rule, so that no model need be asked; None if one must be."""
+        return None
+
     @abstractmethod
     def rate(self, reply: Event, evidence: Evidence) -> Rating | None:
         """Score one reply; None where there is nothing to score it by, which fails."""
 
     def check(self, evidence: Evidence) -> Check:
         """Find the reply, have it scored, compare with the threshold."""
-        said = [event for event in evidence.said_by("agent") if self.turn in (None, evidence.turn_of(event))]
+        every = evidence.said_by("agent")
+        said = [event for event in every if self.turn in (None, evidence.turn_of(event))]
         reply = next(filter(self._is_meant, said), None)
         if reply is None:
-            return Check.of(False, f"no reply of the agent {self._wanted()}; {_listed(said, evidence)}")
+            return self._missing(every, said, evidence)
+        flaw = self.cannot_hold(reply)
+        if flaw is not None:
+            return Check.of(False, f"{_place(reply, evidence)} {flaw}", self._row("reply", reply, passed=False))
         try:
             rating = self.rate(reply, evidence)
         except BadAnswer as bad:
@@ -104,13 +130,30 @@ class GenerativeResponse(Assertion):
             candidate = self.utter_source in (source, said.utter_name)
         return candidate and self.utter_name in (None, said.utter_name)
 
+    def _missing(self, every: Sequence[Event], said: Sequence[Event], evidence: Evidence) -> Check:
+        """A failure that lists what was said; an error where the agent reports nothing to find the reply by."""
+        if every and not self._can_be_found(every):
+            error = NoSourceReported(len(every))
+            if evidence.as_rasa:
+                return Check.of(False, str(error))
+            raise error
+        return Check.of(False, f"no reply of the agent {self._wanted()}; {_listed(said, evidence)}")
+
+    def _can_be_found(self, every: Sequence[Event]) -> bool:
+        """Whether the agent reports sources at all; or names, where `utter_source` is the name of a response."""
+        replies = [cast(Utterance, event.payload) for event in every]
+        if any(_source(reply) is not None for reply in replies):
+            return True
+        by_name = self.utter_source is not None and self.utter_source.startswith("utter_")
+        return by_name and any(reply.utter_name is not None for reply in replies)
+
     def _wanted(self) -> str:
         source = f"comes from {self.utter_source or ' or '.join(GENERATIVE)}"
         named = f" and is named {self.utter_name}" if self.utter_name is not None else ""
         return f"{source}{named}" + (f" in turn {self.turn}" if self.turn is not None else "")
 
     def _compared(self, reply: Event, evidence: Evidence, rating: Rating | None) -> Check:
-        place = f"the reply in turn {evidence.turn_of(reply)} (#{reply.seq})"
+        place = _place(reply, evidence)
         if rating is None:
             return Check.of(False, f"{place} gives nothing to score", self._row("reply", reply, passed=False))
         passed = rating.score >= self.threshold
@@ -128,6 +171,10 @@ class GenerativeResponse(Assertion):
     def _row(self, path: str, reply: Event, *, passed: bool) -> FieldCheck:
         text = cast(Utterance, reply.payload).text
         return FieldCheck(path=path, expected={"exists": True}, actual=text[:2000], passed=passed, seq=reply.seq)
+
+
+def _place(reply: Event, evidence: Evidence) -> str:
+    return f"the reply in turn {evidence.turn_of(reply)} (#{reply.seq})"
 
 
 def asked_before(reply: Event, evidence: Evidence) -> str | None:

@@ -31,7 +31,10 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
     """A model takes a reply apart and checks each claim against its source; the score is the share that holds."""
 
     name: ClassVar[str] = "generative_response_is_grounded"
-    differences: ClassVar[tuple[Difference, ...]] = SHARED
+    differences: ClassVar[tuple[Difference, ...]] = (
+        Difference("a source that is empty", "fails, and no model is asked", "the model is asked; here it fails"),
+        *SHARED,
+    )
     ground_truth: Annotated[
         str | None,
         Field(
@@ -40,12 +43,27 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
         ),
     ] = None
 
+    def cannot_hold(self, reply: Event) -> str | None:
+        """An empty source supports nothing, whatever a model makes of it."""
+        if self._source(reply).strip():
+            return None
+        if self.ground_truth is not None:
+            return "has no source to be grounded in: `ground_truth` is empty"
+        return (
+            "has no source to be grounded in: `search_results` and `domain_ground_truth` in its metadata are missing "
+            "or empty; report one of them with the reply, or give `ground_truth`"
+        )
+
+    def _source(self, reply: Event) -> str:
+        if self.ground_truth is not None:
+            return self.ground_truth
+        return _made_from(cast(Utterance, reply.payload).metadata or {})
+
     def rate(self, reply: Event, evidence: Evidence) -> Rating | None:
         """The share of its statements that the source supports; none where it states nothing."""
         said = cast(Utterance, reply.payload)
-        truth = self.ground_truth if self.ground_truth is not None else _made_from(said.metadata or {})
         prompt = evidence.prompts["groundedness"]
-        told = prompt.fill(source=quoted(truth), reply=quoted(said.text))
+        told = prompt.fill(source=quoted(self._source(reply)), reply=quoted(said.text))
         answer = evidence.ask(Question(told.matter, Statements, told.orders, prompt.name))
         found = answer.data.statements
         if not found:
@@ -61,14 +79,15 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
             )
             for number, statement in enumerate(found, 1)
         )
-        reasoning = f"{good} of {len(found)} statements stand in the source{'' if truth else ', which is empty'}"
+        reasoning = f"{good} of {len(found)} statements stand in the source"
         return Rating(good / len(found), reasoning, answer.model, prompt, rows)
 
 
 def _made_from(metadata: dict[str, Any]) -> str:
     """What a reply's metadata says it was made from."""
     for key in ("search_results", "domain_ground_truth"):
-        found = metadata.get(key)
-        if found:
-            return "\n".join(map(str, found)) if isinstance(found, list | tuple) else str(found)
+        found = metadata.get(key) or ""
+        text = "\n".join(map(str, found)) if isinstance(found, list | tuple) else str(found)
+        if text.strip():
+            return text
     return ""
