@@ -11,7 +11,8 @@ from markdown_it import MarkdownIt
 
 from clerkship.model.run import BenchmarkRun, FieldCheck, TaskRun
 from clerkship.report.foreign import foreign
-from clerkship.report.markdown import COMMENT, LEAST, SUMMARY, render_markdown
+from clerkship.report.markdown import COMMENT, SUMMARY, render_markdown
+from clerkship.report.markdown_page import LEAST
 from tests.report import made_up
 
 TAGS = {"h2", "h3", "p", "strong", "em", "i", "code", "ul", "li", "br", "details", "summary", "pre"}

@@ -7,7 +7,8 @@ import typer
 
 from clerkship.model.model_choice import NOBODY
 from clerkship.model.problem import InputError
-from clerkship.report.markdown import COMMENT, LEAST
+from clerkship.report.markdown import COMMENT
+from clerkship.report.markdown_page import LEAST
 
 _GRADED, _REPORTS = "How they are graded", "Reports"
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for scripts.")]

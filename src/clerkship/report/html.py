@@ -28,13 +28,13 @@ def render_html(run: BenchmarkRun, counts: Counts, details: Iterable[TaskDetail]
     judged = judged or Judged.of(run)
     for detail in urgent_first:
         judged.add(detail.task_run)
-    style, script = _read("style.css"), "\n".join(_read(f"{name}.js") for name in _SCRIPTS)
+    style, script = read_part("style.css"), "\n".join(read_part(f"{name}.js") for name in _SCRIPTS)
     data = {"run": run.id, "outcomes": OUTCOMES, "trials": fit(urgent_first, replayed=run.replayed)}
-    return Template(_read("page.html")).substitute(
-        policy=_policy(style, script),
+    return Template(read_part("page.html")).substitute(
+        policy=policy(style, script),
         title=escape(f"{run.name}: {run.solver}"),
         style=style,
-        icons=_read("icons.svg"),
+        icons=read_part("icons.svg"),
         header=render_header(run, counts, _repeats(run, urgent_first), judged, _templates(urgent_first)),
         table=render_table([detail.task_run for detail in urgent_first]),
         data=render_json(data).decode(),
@@ -50,9 +50,10 @@ def _templates(details: list[TaskDetail]) -> Templates:
     return Templates(detail.task_run for detail in details)
 
 
-def _policy(style: str, script: str) -> str:
-    """Only these two texts may act, by their hashes; nothing may be fetched, framed or submitted."""
-    rules = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"
+def policy(style: str, script: str = "") -> str:
+    """Allow these two texts alone, by their hashes; nothing may be fetched, framed or submitted."""
+    scripts = f"script-src {_hash(script)}; " if script else ""
+    rules = f"default-src 'none'; {scripts}style-src {_hash(style)}; img-src data:"
     return f"{rules}; base-uri 'none'; form-action 'none'"
 
 
@@ -61,5 +62,6 @@ def _hash(text: str) -> str:
 
 
 @cache
-def _read(name: str) -> str:
+def read_part(name: str) -> str:
+    """A file that pages are put together from."""
     return (_PARTS / name).read_text(encoding="utf-8")

@@ -12,6 +12,7 @@ from clerkship.report.axes import axis_name, axis_words, mean_axes, shown_axes
 from clerkship.report.command import look_closer, run_again
 from clerkship.report.foreign import foreign, foreign_lines
 from clerkship.report.judged import Judged
+from clerkship.report.markdown_page import LEAST, Page
 from clerkship.report.outcome import OUTCOMES, ended, is_missed, standing, tally, urgency
 from clerkship.report.percent import percent
 from clerkship.report.plain import blame, in_words, shown_evidence, skipped, unmet, word, wrong
@@ -23,11 +24,9 @@ SUMMARY = 1_000_000
 """Bytes that a job's summary may have: GitHub takes 1 MiB."""
 COMMENT = 65_000
 """Bytes that fit a comment: GitHub takes 65,536 characters."""
-LEAST = 10_000
 MOST_ROWS = 500
 MOST_CRITERIA = 10
 MOST_EVIDENCE = 5
-MISFITS = 5
 _MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "⏭️"}
 
 
@@ -58,7 +57,7 @@ def render_markdown(
     judged = judged or Judged.of(run)
     seen = _look(trials(), judged)
     ending = _again(run)
-    page = _Page(max(limit, LEAST) - len(ending.encode()))
+    page = Page(max(limit, LEAST) - len(ending.encode()))
     page.add(_headline(run, counts), needed=True)
     page.add(_templates(seen))
     page.add(_repeated(run, seen))
@@ -68,49 +67,17 @@ def render_markdown(
     page.add(_axes(seen))
     page.add(_skipped(seen))
     shown = _chosen(trials(), seen)
-    page.add_all("\n| | task | score | why |\n|---|---|---|---|\n", map(_row, shown), len(seen.urgent), share=0.4)
-    page.add_all("\n", map(_details, shown), len(seen.urgent), share=0.9)
+    page.add_all(
+        "\n| | task | score | why |\n|---|---|---|---|\n",
+        map(_row, shown),
+        len(seen.urgent),
+        share=0.4,
+        what="more that did not pass",
+    )
+    page.add_all("\n", map(_details, shown), len(seen.urgent), share=0.9, what="more that did not pass")
     page.add(_passes(seen.passed, page.room // 2))
     page.add(ending, needed=True)
     return page.text()
-
-
-class _Page:
-    """Pieces, and the room left for more."""
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-        self._pieces: list[str] = []
-
-    def add(self, piece: str, *, needed: bool = False) -> bool:
-        """If it fits; what is needed has its room elsewhere."""
-        size = len(piece.encode())
-        if size > self.room and not needed:
-            return False
-        self.room -= min(size, self.room)
-        self._pieces.append(piece)
-        return True
-
-    def add_all(self, head: str, pieces: Iterable[str], total: int, share: float) -> None:
-        """As many as fit a share of the room, and how many did not."""
-        if total == 0:
-            return
-        keep = self.room - int(self.room * share)
-        self.add(head)
-        done = misfits = 0
-        for piece in pieces:
-            if self.room - len(piece.encode()) < keep or not self.add(piece):
-                misfits += 1  # a shorter one may still fit, but not for ever
-                if misfits > MISFITS:
-                    break
-                continue
-            done += 1
-        if done < total:
-            self.add(f"\n<p><i>{total - done:,} more that did not pass are left out here.</i></p>\n")
-
-    def text(self) -> str:
-        """The whole."""
-        return "".join(self._pieces)
 
 
 def _look(trials: Iterable[TaskRun], judged: Judged) -> _Seen:

@@ -1,0 +1,46 @@
+"""A page of Markdown of limited size: whole pieces for as long as there is room."""
+
+from collections.abc import Iterable
+
+LEAST = 10_000
+"""Bytes that a page may have at least."""
+MISFITS = 5
+"""Pieces that may be too long before no more are tried."""
+
+
+class Page:
+    """Pieces of Markdown, and the room left for more."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self._pieces: list[str] = []
+
+    def add(self, piece: str, *, needed: bool = False) -> bool:
+        """Add a piece if it fits, or if it is needed: a needed piece has its room reserved elsewhere."""
+        size = len(piece.encode())
+        if size > self.room and not needed:
+            return False
+        self.room -= min(size, self.room)
+        self._pieces.append(piece)
+        return True
+
+    def add_all(self, head: str, pieces: Iterable[str], total: int, *, share: float, what: str) -> None:
+        """Add as many pieces as fit a share of the room, and say how many were left out."""
+        if total == 0:
+            return
+        keep = self.room - int(self.room * share)
+        self.add(head)
+        done = misfits = 0
+        for piece in pieces:
+            if self.room - len(piece.encode()) < keep or not self.add(piece):
+                misfits += 1  # a shorter one may still fit
+                if misfits > MISFITS:
+                    break
+                continue
+            done += 1
+        if done < total:
+            self.add(f"\n<p><i>{total - done:,} {what} are left out here.</i></p>\n")
+
+    def text(self) -> str:
+        """The whole page."""
+        return "".join(self._pieces)
