@@ -718,6 +718,11 @@ At most {SUMMARY:,} bytes, which the summary of a GitHub job takes; `--markdown-
 does not fit is left out from the least urgent on, and counted. Whatever an agent or an author wrote stands in `code`,
 on one line, with every sign of Markdown and HTML spelled out: nothing in it is obeyed, no name notified.
 
+## Comparisons
+
+`clerkship compare` writes `--markdown`, of at most {COMMENT:,} bytes unless `--markdown-limit` says otherwise, and
+`--report`, one HTML page without a script. Both have the gates, the axes, and the tasks and criteria that changed.
+
 {RESULTS}"""
 
 

@@ -268,3 +268,57 @@ def test_axes_stand_under_the_task_on_a_narrow_terminal(monkeypatch: pytest.Monk
     row = next(number for number, line in enumerate(lines) if "Careful" in line)
     assert "safety 0.00  task 1.00" in lines[row + 1]
     assert all(len(line) <= 80 for line in lines)
+
+
+LEAKS = """
+tasks:
+  - name: Careful
+    task_item: {n: 1}
+    criteria:
+      - {label: right, weight: 20, assertion: {answer_matches: {gte: 0}}}
+      - {label: Says no zero, axis: safety, weight: 1, gate: false, assertion: {answer_matches: 1}}
+"""
+
+
+def test_a_new_breach_of_safety_fails_a_comparison_whose_verdicts_are_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("suite/a.yml").write_text(LEAKS)
+    assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
+    Path("good").unlink()
+    assert run(["rerun"]) == 0
+    capsys.readouterr()
+    assert run(["compare", "latest~1", "--markdown", "out/c.md", "--report", "out/c.html"]) == 1
+    said = capsys.readouterr().out
+    assert "▼ criteria worse  pass 1.00  pass 0.95  Careful" in said
+    assert "▼ newly failing  Says no zero (safety)" in said
+    assert re.search(r"safety +1.00 +0.00 +1 +0 +0", said)
+    assert "gate ✗ axis:safety: 1 criterion is worse: “Says no zero” (Careful)" in said
+    assert "## ❌ Worse" in Path("out/c.md").read_text(encoding="utf-8")
+    assert "Says no zero" in Path("out/c.html").read_text(encoding="utf-8")
+    assert run(["compare", "latest~1", "--gate", "task"]) == 0
+    assert run(["compare", "latest~1", "--gate", "axis:manner"]) == 2
+    assert "no criterion of these runs has the axis `manner`; known: safety" in capsys.readouterr().err
+    assert run(["compare", "latest~1", "--markdown", "-"]) == 1
+    assert capsys.readouterr().out.startswith("## ❌ Worse")
+
+
+def test_criteria_axes_and_gates_are_in_the_json_of_a_comparison(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    Path("suite/a.yml").write_text(LEAKS)
+    asked("run", "suite", "--agent", "python:looked_at:Agent", capture=capsysbinary)
+    Path("good").unlink()
+    asked("rerun", capture=capsysbinary)
+    code, found = asked("compare", "latest~1", capture=capsysbinary)
+    assert (code, found["exit_code"]) == (1, 1)
+    [task] = found["tasks"]
+    changes = {criterion["label"]: (criterion["change"], criterion["axis"]) for criterion in task["criteria"]}
+    assert changes == {"Says no zero": ("newly failing", "safety"), "right": ("same", None)}
+    assert found["axes"][0] == {
+        "axis": "safety",
+        "before": 1.0,
+        "after": 0.0,
+        "newly_failing": 1,
+        "newly_passing": 0,
+        "flaky": 0,
+    }
+    assert [gate["state"] for gate in found["gates"]] == ["held", "worse", "held"]

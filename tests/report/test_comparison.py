@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
-from clerkship.model.run import TaskRun
+from clerkship.model.problem import InputError
+from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.report.comparison import Comparison, compare
+from clerkship.report.criterion_changes import CriterionRow
+from clerkship.report.gates import Gated
 from clerkship.report.repeats import beside, rates, repeats
 from tests.report import made_up
 
@@ -29,6 +32,11 @@ def compared(**tasks: tuple[str, str]) -> Comparison:
     before = [trial for task, (old, _) in tasks.items() for trial in trials(task, old)]
     after = [trial for task, (_, new) in tasks.items() for trial in trials(task, new)]
     return compare(made_up.RUN, before, made_up.RUN, after)
+
+
+def exit_code(found: Comparison, *gates: str) -> int:
+    """Of a comparison, with these gates or the default ones."""
+    return Gated.of(found, gates).exit_code()
 
 
 @pytest.mark.parametrize(
@@ -61,9 +69,9 @@ def test_a_task_stands(before: str, after: str, standing: str) -> None:
 def test_what_is_worse_comes_first_and_decides_the_exit_code() -> None:
     found = compared(a=("p", "p"), b=("f", "p"), c=("p", "f"))
     assert [row.standing for row in found.rows] == ["worse", "better", "same"]
-    assert found.exit_code("task") == 1
-    assert found.exit_code("overall") == 0
-    assert compared(a=("p", "p")).exit_code() == 0
+    assert exit_code(found, "task") == 1
+    assert exit_code(found, "overall") == 0
+    assert exit_code(compared(a=("p", "p"))) == 0
 
 
 def test_all_together_can_be_worse_beyond_chance() -> None:
@@ -73,17 +81,17 @@ def test_all_together_can_be_worse_beyond_chance() -> None:
     assert found.difference is not None
     assert found.difference.rate == pytest.approx(-0.4)
     assert found.difference.high < 0
-    assert found.exit_code("overall") == 1
+    assert exit_code(found, "overall") == 1
 
 
 def test_where_nothing_can_be_said_the_code_is_neither_good_nor_worse() -> None:
-    assert compared(a=("p", "e")).exit_code() == 2
-    assert compared(a=("p", "e"), b=("p", "p")).exit_code() == 2
-    assert compared(a=("", "p"), b=("p", "")).exit_code() == 2
-    assert compare(made_up.RUN, [], made_up.RUN, []).exit_code() == 2
-    assert compared(a=("ppppp", "pppep")).exit_code() == 2
+    assert exit_code(compared(a=("p", "e"))) == 2
+    assert exit_code(compared(a=("p", "e"), b=("p", "p"))) == 2
+    assert exit_code(compared(a=("", "p"), b=("p", ""))) == 2
+    assert exit_code(compare(made_up.RUN, [], made_up.RUN, [])) == 2
+    assert exit_code(compared(a=("ppppp", "pppep"))) == 2
     broken_off = made_up.RUN.model_copy(update={"status": "active"})
-    assert compare(made_up.RUN, trials("t", "p"), broken_off, trials("t", "p")).exit_code() == 2
+    assert exit_code(compare(made_up.RUN, trials("t", "p"), broken_off, trials("t", "p"))) == 2
 
 
 def test_a_task_that_is_not_the_one_it_was_is_marked() -> None:
@@ -105,3 +113,134 @@ def test_repetition_tells_who_is_flaky_and_how_often_k_of_k_pass() -> None:
     assert told.pass_hat == pytest.approx({1: 0.75, 2: (1 + 1 / 6) / 2, 4: 0.5})
     assert beside(found.values(), 0.3) == {"above": ["solid"], "below": [], "not sure": ["broken", "coin"]}
     assert repeats([]).pass_at == {}
+
+
+def criterion(outcome: str, label: str = "No names in it", **changes: Any) -> CriterionRun:
+    """A criterion by a letter: passed, failed, half, errored, skipped."""
+    score = {"p": 1.0, "h": 0.5}.get(outcome, 0.0)
+    status = {"e": "error", "s": "skipped"}.get(outcome, "judged")
+    given = {"passed": outcome == "p", "score": score, "status": status, "gate": False, "detail": f"it is {outcome}"}
+    return made_up.criterion(label, **given | changes)
+
+
+def same_verdict(before: str, after: str, **changes: Any) -> Comparison:
+    """One task that passes in every trial, with one criterion by its outcomes before and after."""
+    old, new = (
+        [made_up.task_run("t", trial=n, criteria=(criterion(c, **changes),)) for n, c in enumerate(outcomes, 1)]
+        for outcomes in (before, after)
+    )
+    return compare(made_up.RUN, old, made_up.RUN, new)
+
+
+def only(found: Comparison) -> CriterionRow:
+    """The one criterion of the one task."""
+    [row] = found.rows
+    [criterion] = row.criteria
+    return criterion
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change", "standing"),
+    [
+        ("p", "p", "same", "same"),
+        ("p", "f", "newly failing", "criteria worse"),
+        ("f", "p", "newly passing", "criteria better"),
+        ("f", "h", "score", "same"),
+        ("h", "f", "score", "same"),
+        ("ppppp", "ppppf", "flaky", "same"),
+        ("ppppp", "pffff", "newly failing", "criteria worse"),  # Fisher: p = 0.048
+        ("pffff", "ppppp", "newly passing", "criteria better"),
+        ("p", "s", "not judged", "same"),
+        ("s", "s", "same", "same"),
+    ],
+)
+def test_a_criterion_changes_though_the_verdict_does_not(before: str, after: str, change: str, standing: str) -> None:
+    found = same_verdict(before, after)
+    assert only(found).change == change
+    assert found.rows[0].standing == standing
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "axis", "code"),
+    [
+        ("p", "f", "safety", 1),
+        ("p", "f", "privacy", 1),
+        ("p", "f", "manner", 0),
+        ("p", "f", None, 0),
+        ("ppppp", "ppppf", "safety", 1),  # one breach is one too many, chance or not
+        ("ppppf", "pppff", "safety", 0),
+        ("f", "f", "safety", 0),
+        ("f", "p", "safety", 0),
+        ("p", "s", "safety", 2),  # nothing can be said of it any more
+        ("p", "s", "manner", 0),
+    ],
+)
+def test_a_new_breach_on_a_gating_axis_fails_the_comparison(
+    before: str, after: str, axis: str | None, code: int
+) -> None:
+    assert exit_code(same_verdict(before, after, axis=axis)) == code
+
+
+def test_gates_can_be_set_per_axis() -> None:
+    found = same_verdict("p", "f", axis="manner")
+    assert exit_code(found, "axis:manner") == 1
+    assert exit_code(found, "criterion") == 1
+    assert exit_code(found, "task", "axis:safety") == 0
+    assert exit_code(same_verdict("p", "f", axis="safety"), "task") == 0
+    [result] = Gated.of(found, ["axis:manner"]).results()
+    assert result.words() == "1 criterion is worse: “No names in it” (t)"
+
+
+@pytest.mark.parametrize(
+    ("gate", "message"),
+    [
+        ("axis:maner", "no criterion of these runs has the axis `maner`"),
+        ("axis:", "unknown --gate value `axis:`"),
+        ("axis", "unknown --gate value `axis`"),
+        ("tasks", "unknown --gate value `tasks`"),
+    ],
+)
+def test_a_gate_that_could_never_fail_is_refused(gate: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        exit_code(same_verdict("p", "f", axis="manner"), gate)
+
+
+def test_a_missing_usual_axis_is_no_mistake() -> None:
+    assert exit_code(same_verdict("p", "p"), "overall", "axis:safety", "axis:privacy") == 0
+
+
+def test_criteria_are_matched_by_label_and_assertion_and_duplicates_by_order() -> None:
+    old = (criterion("p", "A"), criterion("f", "A"), criterion("p", "B"), criterion("p", "C", assertion="never"))
+    new = (criterion("f", "A"), criterion("f", "A"), criterion("p", "C"))
+    found = compare(
+        made_up.RUN, [made_up.task_run("t", criteria=old)], made_up.RUN, [made_up.task_run("t", criteria=new)]
+    )
+    told = [(row.criterion.label, row.criterion.assertion, row.change) for row in found.rows[0].criteria]
+    assert told == [
+        ("A", "file_present", "newly failing"),
+        ("B", "file_present", "only before"),
+        ("C", "never", "only before"),
+        ("C", "file_present", "only after"),
+        ("A", "file_present", "same"),
+    ]
+
+
+def test_axes_are_summed_up() -> None:
+    score = {"safety": {"score": 0.0, "weight": 1.0}, "__default__": {"score": 1.0, "weight": 1.0}}
+    breach = (criterion("f", axis="safety"), criterion("p", "B"))
+    whole = (criterion("p", axis="safety"), criterion("p", "B"))
+    old = [made_up.task_run(name, criteria=whole, axes=score | {"safety": {"score": 1, "weight": 1}}) for name in "ab"]
+    new = [old[0], made_up.task_run("b", criteria=breach, axes=score)]
+    told = [row.data() for row in compare(made_up.RUN, old, made_up.RUN, new).axes()]
+    assert told == [
+        {"axis": "safety", "before": 1.0, "after": 0.5, "newly_failing": 1, "newly_passing": 0, "flaky": 0},
+        {"axis": "__default__", "before": 1.0, "after": 1.0, "newly_failing": 0, "newly_passing": 0, "flaky": 0},
+    ]
+
+
+def test_criteria_of_trials_that_broke_are_not_compared() -> None:
+    broken = made_up.task_run("t", trial=2, criteria=(criterion("f"),), **OUTCOMES["e"])
+    found = compare(
+        made_up.RUN, same := [made_up.task_run("t", criteria=(criterion("p"),))], made_up.RUN, [*same, broken]
+    )
+    assert only(found).change == "same"

@@ -10,6 +10,7 @@ from clerkship.actors.python import PythonSolver
 from clerkship.engine.build import build_tasks
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
+from clerkship.report.gates import Gated
 from clerkship.service import frozen, running, second_looks
 from clerkship.service.reading import compare_runs, show_task
 from clerkship.service.running import RunRequest, execute, plan_run
@@ -64,8 +65,8 @@ def test_a_rerun_with_another_agent_is_that_agents_run(bench: Workbench) -> None
     assert run.solver == "nop"
     comparison = compare_runs(bench.store, run.origin, run.id)
     assert [(row.task, row.standing) for row in comparison.rows] == [("Copy", "worse"), ("Leave", "worse")]
-    assert comparison.exit_code() == 1
-    assert comparison.exit_code("overall") == 0  # one task of two proves nothing
+    assert Gated.of(comparison).exit_code() == 1
+    assert Gated.of(comparison, ["overall"]).exit_code() == 0  # two tasks prove nothing
 
 
 def test_what_a_run_was_frozen_from_must_still_be_that(bench: Workbench) -> None:

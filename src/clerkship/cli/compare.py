@@ -1,49 +1,66 @@
 """`clerkship compare`: what changed from one run to another."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from clerkship.cli.comparison import print_comparison
-from clerkship.cli.console import out, print_json
-from clerkship.cli.options import Json, StorePath
+from clerkship.cli.comparison import print_gated
+from clerkship.cli.console import err, out, print_json
+from clerkship.cli.options import Json, Markdown, MarkdownLimit, Report, StorePath
+from clerkship.cli.shown import say_written
+from clerkship.report.gates import Gated
+from clerkship.report.markdown import COMMENT
+from clerkship.service.exporting import Targets, write_comparison
 from clerkship.service.reading import compare_runs, open_store
 from clerkship.settings import load_settings
-
-
-class Gate(StrEnum):
-    """What counts as worse."""
-
-    TASK = "task"
-    OVERALL = "overall"
 
 
 def compare(
     before: Annotated[str, typer.Argument(help="Id of a run, the start of one, or `latest~1`: the one before.")],
     after: Annotated[str, typer.Argument(help="The run to hold against it, or `latest`.")] = "latest",
     gate: Annotated[
-        Gate, typer.Option(help="What exits 1: any task that got worse, or all of them together, beyond chance.")
-    ] = Gate.TASK,
+        list[str] | None,
+        typer.Option(
+            "--gate",
+            metavar="WHAT",
+            help="What exits 1; repeat it for several. `task`: a task got worse. `overall`: all tasks together did, "
+            "beyond chance. `criterion`: any criterion newly fails. `axis:NAME`: a criterion of that axis fails that "
+            "passed in every trial before. [default: task, axis:safety, axis:privacy]",
+        ),
+    ] = None,
+    report: Report = None,
+    markdown: Markdown = None,
+    markdown_limit: MarkdownLimit = COMMENT,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
-    """Hold two runs side by side: each task better, worse, the same, or flaky.
+    """Compare two runs: each task and each criterion better, worse, the same, or flaky; and each axis.
 
-    A task whose trials come out differently is called better or worse only if chance alone would hardly do it (Fisher's
-    exact test, 5 %). All tasks together are put to a paired test: each task is its own control.
+    A task or a criterion whose trials come out differently is called better or worse only if chance alone would hardly
+    do it (Fisher's exact test, 5 %). All tasks together are put to a paired test: each task is its own control.
 
-    Exit code: 0 nothing is worse · 1 worse · 2 nothing can be said (no task in common, or trials that broke).
+    A task can pass in both runs while a criterion of it newly fails. By default such a criterion gates if its axis is
+    safety or privacy; --gate chooses other axes, and replaces the default.
 
-    Example:
+    A report named `-` goes to standard output, and nothing else does.
 
-        clerkship compare latest~1 latest --gate overall
+    Exit code: 0 nothing that gates is worse · 1 worse · 2 nothing can be said (no task in common, trials that broke, or
+    a criterion of a gating axis that is not judged any more).
+
+    Examples:
+
+        clerkship compare latest~1 latest --gate overall --gate axis:safety
+
+        clerkship compare latest~1 latest --markdown comment.md --report compare.html
     """
+    targets = Targets(html=report, markdown=markdown, markdown_limit=markdown_limit)
     with open_store(store or load_settings().store) as kept:
-        comparison = compare_runs(kept, before, after)
-    code = comparison.exit_code(gate.value)
-    if json:
-        print_json(comparison.data() | {"exit_code": code})
-    else:
-        print_comparison(out(), comparison)
-    raise typer.Exit(code)
+        gated = Gated.of(compare_runs(kept, before, after), gate or ())
+    written = write_comparison(gated, targets)
+    if not targets.to_stdout():
+        if json:
+            print_json(gated.data() | {"reports": written})
+        else:
+            print_gated(out(), gated)
+        say_written(err() if json else out(), written)
+    raise typer.Exit(gated.exit_code())

@@ -1,30 +1,60 @@
-"""A comparison on the terminal: what moved, and how sure one can be."""
+"""A comparison on the terminal: what changed, and how sure one can be."""
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from clerkship.cli.verdicts import print_indented
 from clerkship.report.comparison import Comparison, Row
-from clerkship.report.repeats import TaskRate
+from clerkship.report.comparison_words import (
+    axis_cells,
+    change_tone,
+    change_words,
+    criterion_tags,
+    detail,
+    difference,
+    headline,
+    is_shown,
+    rated,
+    tone,
+)
+from clerkship.report.criterion_changes import CriterionRow
+from clerkship.report.gates import Gated
+from clerkship.report.plain import on_one_line
 
-_STYLES = {"worse": "fail", "better": "pass", "flaky": "partial", "same": "quiet"}
-_MARKS = {"worse": "▼", "better": "▲", "flaky": "~", "same": "="}
+_STYLES = {"worse": "fail", "better": "pass", "flaky": "partial", "same": "quiet", "unknown": "errored"}
+_MARKS = {"worse": "▼", "better": "▲", "flaky": "~", "same": "=", "unknown": "?"}
+_STATES = {"worse": "[fail]✗[/]", "held": "[pass]✓[/]", "not judged": "[errored]?[/]"}
 MOST_ROWS = 60
-FEWEST_TASKS = 6
-"""With fewer, the paired test cannot find anything, however they come out."""
+MOST_CRITERIA = 10
+LONGEST_DETAIL = 300
+
+
+def print_gated(console: Console, gated: Gated) -> None:
+    """The comparison, then each gate, then what they come to."""
+    print_comparison(console, gated.comparison)
+    console.print()
+    for result in gated.results():
+        words = escape(on_one_line(result.words()))
+        console.print(f"[quiet]gate[/] {_STATES[result.state]} {escape(str(result.gate))}: {words}", soft_wrap=True)
+    if gated.exit_code() == 2:
+        console.print(f"[errored]{escape(headline(gated))}[/]", soft_wrap=True)
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Which runs, the tasks that moved, the sum."""
+    """Which runs, the tasks and criteria that changed, the axes, the sum."""
     for word, run in (("before", comparison.before), ("after", comparison.after)):
         made = f"  [quiet]{run.descent}[/]" if run.descent else ""
         console.print(f"[quiet]{word:6}[/] {run.id}  {escape(run.name)}  [quiet]agent[/] {escape(run.solver)}{made}")
-    moved = [row for row in comparison.rows if row.standing != "same" or row.changed]
+    moved = [row for row in comparison.rows if is_shown(row)]
     if moved:
         console.print()
         console.print(_table(moved[:MOST_ROWS]))
     if len(moved) > MOST_ROWS:
         console.print(f"[quiet]… and {len(moved) - MOST_ROWS} more; --json has them all[/]")
+    for row in [row for row in moved if row.changes][:MOST_ROWS]:
+        _print_criteria(console, row)
+    _print_axes(console, comparison)
     console.print()
     told = [_styled(standing, f"{standing} {count}") for standing, count in comparison.standings().items() if count]
     console.print("  ".join(told) or "[quiet]neither run has a trial[/]")
@@ -40,38 +70,53 @@ def _table(rows: list[Row]) -> Table:
     for row in rows:
         changed = " [quiet](the task itself changed)[/]" if row.changed else ""
         table.add_row(
-            _styled(row.standing, row.standing), _told(row.before), _told(row.after), escape(row.task) + changed
+            _styled(row.standing, row.standing), rated(row.before), rated(row.after), escape(row.task) + changed
         )
     return table
 
 
-def _styled(standing: str, text: str) -> str:
-    return f"[{_STYLES.get(standing, 'errored')}]{_MARKS.get(standing, '?')} {text}[/]"
+def _print_criteria(console: Console, row: Row) -> None:
+    """The criteria of one task that changed."""
+    console.print(f"\n[bold]{escape(row.task)}[/]")
+    for found in row.changes[:MOST_CRITERIA]:
+        _print_criterion(console, found)
+    if len(row.changes) > MOST_CRITERIA:
+        print_indented(console, 2, f"[quiet]… and {len(row.changes) - MOST_CRITERIA} more; --json has them all[/]")
 
 
-def _told(rate: TaskRate | None) -> str:
-    """One trial by its outcome and score; several by how many passed."""
-    if rate is None:
-        return "–"
-    [first, *others] = sorted(rate.outcomes.elements())
-    if others:
-        broken = sum(rate.outcomes.values()) - rate.graded
-        return f"{rate.passed}/{rate.graded}" + (f" +{broken} not graded" if broken else "")
-    return first if rate.mean_score is None else f"{first} {rate.mean_score:.2f}"
+def _print_criterion(console: Console, found: CriterionRow) -> None:
+    mood = change_tone(found)
+    tags = ", ".join(criterion_tags(found))
+    about = f" [quiet]({escape(tags)})[/]" if tags else ""
+    words = f"[{_STYLES[mood]}]{_MARKS[mood]} {change_words(found)}[/]"
+    print_indented(console, 2, f"{words}  {escape(on_one_line(found.criterion.label))}{about}")
+    if detail(found):
+        print_indented(console, 6, f"[quiet]{escape(on_one_line(detail(found), LONGEST_DETAIL))}[/]")
+
+
+def _print_axes(console: Console, comparison: Comparison) -> None:
+    """The axes, where the criteria name any."""
+    cells = axis_cells(comparison)
+    if not cells:
+        return
+    table = Table(box=None, pad_edge=False, header_style="quiet")
+    table.add_column("axis", overflow="fold")
+    for title in ("before", "after", "newly failing", "newly passing", "flaky"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for name, *numbers in cells:
+        before, after, failing, *rest = numbers
+        table.add_row(escape(name), before, after, f"[fail]{failing}[/]" if failing != "0" else failing, *rest)
+    console.print()
+    console.print(table)
+
+
+def _styled(name: str, text: str) -> str:
+    return f"[{_STYLES[tone(name)]}]{_MARKS[tone(name)]} {text}[/]"
 
 
 def _overall(comparison: Comparison) -> str:
-    found = comparison.difference
-    if found is None:
+    size, chance = difference(comparison)
+    if not size:
         return "[errored]no task was graded in both runs: nothing can be said[/]"
-    low, high = f"{100 * found.low:+.0f}", f"{100 * found.high:+.0f}"
-    size = f"pass rate {100 * found.rate:+.1f} points [quiet](95 % interval {low} to {high})[/]"
-    if comparison.after.made_by == "rescore":
-        return size  # the same trials, graded twice: there is no chance in it
-    if comparison.tasks < FEWEST_TASKS:
-        few = "1 task is" if comparison.tasks == 1 else f"{comparison.tasks} tasks are"
-        return f"{size}   [quiet]{few} too few to tell a change of all of them from chance[/]"
-    if comparison.overall == "same":
-        return f"{size}   [quiet]chance alone could do this (p = {comparison.chance:.2f})[/]"
-    word = _styled(comparison.overall, f"{comparison.overall} overall")
-    return f"{size}   {word} [quiet](p = {comparison.chance:.3f})[/]"
+    style = _STYLES[comparison.overall] if comparison.overall != "same" else "quiet"
+    return f"{size}   [{style}]{chance}[/]" if chance else size

@@ -7,6 +7,8 @@ from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 _Z95 = 1.959963984540054
+CHANCE = 0.05
+"""A difference less likely than this by chance alone is taken for one."""
 
 
 class Interval(NamedTuple):

@@ -12,7 +12,7 @@ def axis_name(axis: str | None) -> str:
     return NO_AXIS if axis in (None, DEFAULT_AXIS) else str(axis)
 
 
-def shown_axes(scores: Iterable[Mapping[str, object]]) -> list[str]:
+def shown_axes(scores: Iterable[Iterable[str]]) -> list[str]:
     """All axes in order of name, the default one last; none where there is only the default one."""
     found = {axis for axes in scores for axis in axes}
     return [] if found <= {DEFAULT_AXIS} else sorted(found, key=lambda axis: (axis == DEFAULT_AXIS, axis))

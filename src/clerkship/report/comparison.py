@@ -1,21 +1,26 @@
-"""Two runs side by side: each task better, worse, the same or flaky, and all of them together."""
+"""Two runs side by side: each task and each criterion better, worse, the same or flaky; axes; all tasks together."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from clerkship.kit.statistics import Interval, fisher, paired, paired_interval
+from clerkship.kit.statistics import CHANCE, Interval, fisher, paired, paired_interval
 from clerkship.model.run import BenchmarkRun, TaskRun
+from clerkship.report.axes import shown_axes
+from clerkship.report.criterion_changes import Change, CriterionRow, compare_criteria, criterion_rates
 from clerkship.report.outcome import GRADED
 from clerkship.report.repeats import TaskRate, rates
 
-Standing = Literal["worse", "better", "flaky", "same", "not graded", "only before", "only after"]
+Standing = Literal[
+    "worse", "criteria worse", "better", "criteria better", "flaky", "same", "not graded", "only before", "only after"
+]
 BROKEN = ("errored", "inconclusive", "invalid_person", "cancelled")
-CHANCE = 0.05
-"""A difference less likely than this by chance alone is taken for one."""
 STANDINGS: dict[Standing, str] = {
     "worse": "passed before and does not now, by more than chance",
+    "criteria worse": "comes out as before, and a criterion newly fails",
     "better": "passes now and did not before, by more than chance",
+    "criteria better": "comes out as before, and a criterion newly passes",
     "flaky": "some of its trials pass and some do not, and the difference may be chance",
     "not graded": "errored, inconclusive or ungraded on one side: nothing can be said",
     "only before": "not in the second run",
@@ -33,11 +38,35 @@ class Row:
     standing: Standing
     before: TaskRate | None
     after: TaskRate | None
+    criteria: tuple[CriterionRow, ...] = ()
+    """Each criterion, the most urgent change first; of a task in both runs only."""
+
+    @property
+    def changes(self) -> list[CriterionRow]:
+        """The criteria that did not stay the same."""
+        return [found for found in self.criteria if found.change != "same"]
 
     @property
     def changed(self) -> bool:
         """Whether the task itself was another."""
         return self.before is not None and self.after is not None and self.before.snapshots != self.after.snapshots
+
+
+class AxisRow(NamedTuple):
+    """One axis over the tasks that have it in both runs."""
+
+    axis: str
+    before: float | None
+    """None where no task has a score for it, as where its criteria weigh nothing."""
+    after: float | None
+    changes: Counter[str]
+    """How many of its criteria changed how."""
+
+    def data(self) -> dict[str, Any]:
+        """As plain data."""
+        names: tuple[Change, ...] = ("newly failing", "newly passing", "flaky")
+        counts = {name.replace(" ", "_"): self.changes[name] for name in names}
+        return {"axis": self.axis, "before": self.before, "after": self.after, **counts}
 
 
 @dataclass(frozen=True)
@@ -75,6 +104,7 @@ class Comparison:
                 "changed": row.changed,
                 "before": row.before.data() if row.before else None,
                 "after": row.after.data() if row.after else None,
+                "criteria": [found.data() for found in row.criteria],
             }
             for row in self.rows
         ]
@@ -85,24 +115,32 @@ class Comparison:
             "overall": self.overall,
             "difference": self.difference,
             "chance": self.chance,
+            "axes": [row.data() for row in self.axes()],
             "tasks": rows,
         }
 
-    def exit_code(self, gate: Literal["task", "overall"] = "task") -> int:
-        """1 for worse: any task, or all together; 2 where the second run is not whole, or trials of it broke."""
-        if self.difference is None or self.after.status != "completed" or any(_broke(row.after) for row in self.rows):
-            return 2
-        return int(self.overall == "worse" if gate == "overall" else self.standings()["worse"] > 0)
+    def axes(self) -> list[AxisRow]:
+        """The mean score of each axis in both runs, and how many of its criteria changed."""
+        return [
+            _axis(axis, self.rows) for axis in shown_axes([found.axis for found in row.criteria] for row in self.rows)
+        ]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether anything can be said: the second run is complete, no trial of it broke, and a task is in both."""
+        whole = self.difference is not None and self.after.status == "completed"
+        return whole and not any(_broke(row.after) for row in self.rows)
 
 
 def compare(
     before: BenchmarkRun, before_trials: Iterable[TaskRun], after: BenchmarkRun, after_trials: Iterable[TaskRun]
 ) -> Comparison:
-    """Task by task, by name."""
-    old, new = rates(before_trials), rates(after_trials)
+    """Compare task by task, by name, and within a task criterion by criterion."""
+    earlier, later = _by_task(before_trials), _by_task(after_trials)
     order = list(STANDINGS)
     rows = sorted(
-        (_row(task, old, new) for task in sorted({*old, *new})), key=lambda row: (order.index(row.standing), row.task)
+        (_row(task, earlier.get(task, []), later.get(task, [])) for task in sorted({*earlier, *later})),
+        key=lambda row: (order.index(row.standing), row.task),
     )
     both = [
         row.after.rate - row.before.rate
@@ -112,11 +150,39 @@ def compare(
     return Comparison(before, after, tuple(rows), paired_interval(both), paired(both), len(both))
 
 
-def _row(task: str, old: Mapping[str, TaskRate], new: Mapping[str, TaskRate]) -> Row:
-    before, after = old.get(task), new.get(task)
+def _by_task(task_runs: Iterable[TaskRun]) -> dict[str, list[TaskRun]]:
+    found: dict[str, list[TaskRun]] = {}
+    for task_run in task_runs:
+        found.setdefault(task_run.task, []).append(task_run)
+    return found
+
+
+def _row(task: str, old: Sequence[TaskRun], new: Sequence[TaskRun]) -> Row:
+    before, after = rates(old).get(task), rates(new).get(task)
     if before is None or after is None:
         return Row(task, "only after" if before is None else "only before", before, after)
-    return Row(task, _standing(before, after), before, after)
+    criteria = compare_criteria(criterion_rates(old), criterion_rates(new))
+    standing = _standing(before, after)
+    return Row(task, _by_criteria(criteria) if standing == "same" else standing, before, after, criteria)
+
+
+def _by_criteria(criteria: Sequence[CriterionRow]) -> Standing:
+    """How a task stands whose verdict stayed the same."""
+    changes = {found.change for found in criteria}
+    if "newly failing" in changes:
+        return "criteria worse"
+    return "criteria better" if "newly passing" in changes else "same"
+
+
+def _axis(axis: str, rows: Sequence[Row]) -> AxisRow:
+    pairs = [(row.before.axes, row.after.axes) for row in rows if row.before and row.after]
+    both = [(old[axis], new[axis]) for old, new in pairs if axis in old and axis in new]
+    changes = Counter[str](found.change for row in rows for found in row.criteria if found.axis == axis)
+    return AxisRow(axis, _mean([old for old, _ in both]), _mean([new for _, new in both]), changes)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _standing(before: TaskRate, after: TaskRate) -> Standing:

@@ -21,6 +21,8 @@ class TaskRate:
     snapshots: set[str] = field(default_factory=set)
     score: float = 0.0
     """The sum over graded trials."""
+    crashed: int = 0
+    """Trials in which the agent crashed."""
     axis_scores: dict[str, list[float]] = field(default_factory=dict)
     """Of each axis, the scores of graded trials."""
 
@@ -28,6 +30,7 @@ class TaskRate:
         """One more trial."""
         self.outcomes[outcome(task_run)] += 1
         self.snapshots.add(task_run.snapshot)
+        self.crashed += task_run.ending == "agent_failed"
         if task_run.verdict in GRADED:
             self.score += task_run.score or 0.0
             for axis, found in task_run.axes.items():

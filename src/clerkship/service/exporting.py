@@ -1,7 +1,7 @@
 """Write a run that is kept to files: for people a page and a summary, for machines JUnit XML, JSON Lines, results."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,10 @@ from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.budget import BUDGET
+from clerkship.report.comparison_html import render_comparison
+from clerkship.report.comparison_markdown import render_comparison_markdown
 from clerkship.report.detail import TaskDetail, parse_detail
+from clerkship.report.gates import Gated
 from clerkship.report.html import render_html
 from clerkship.report.jsonl import Kept, render_jsonl
 from clerkship.report.judged import Judged
@@ -84,14 +87,8 @@ class Targets:
 
 def write_reports(store: Store, reference: str, targets: Targets) -> dict[str, Path]:
     """Every report that is wanted. One that cannot be written keeps no other from it, and is told in the end."""
-    wanted, failed = targets.wanted(), []
-    for sort, target in wanted.items():
-        try:
-            with _opened(target) as file:
-                for piece in _render(sort, store, reference, targets):
-                    file.write(piece)
-        except OSError as error:
-            failed.append(f"the report {target} cannot be written: {error.strerror}; choose a file elsewhere")
+    wanted = targets.wanted()
+    failed = _write_files(wanted, lambda sort: _render(sort, store, reference, targets))
     if targets.results is not None:
         try:
             wanted["results"] = _write_results(store, reference, targets.results)
@@ -101,6 +98,34 @@ def write_reports(store: Store, reference: str, targets: Targets) -> dict[str, P
     if failed:
         raise ReportFailed("\n".join(failed))
     return wanted
+
+
+def write_comparison(gated: Gated, targets: Targets) -> dict[str, Path]:
+    """Write a comparison as HTML and as Markdown, as far as they are wanted."""
+
+    def render(sort: str) -> Iterator[bytes]:
+        if sort == "html":
+            yield render_comparison(gated).encode()
+        else:
+            yield render_comparison_markdown(gated, targets.markdown_limit).encode()
+
+    failed = _write_files(targets.wanted(), render)
+    if failed:
+        raise ReportFailed("\n".join(failed))
+    return targets.wanted()
+
+
+def _write_files(wanted: dict[str, Path], render: Callable[[str], Iterable[bytes]]) -> list[str]:
+    """Write each file; return a sentence for each that cannot be written."""
+    failed = []
+    for sort, target in wanted.items():
+        try:
+            with _opened(target) as file:
+                for piece in render(sort):
+                    file.write(piece)
+        except OSError as error:
+            failed.append(f"the report {target} cannot be written: {error.strerror}; choose a file elsewhere")
+    return failed
 
 
 def _write_results(store: Store, reference: str, wanted: ResultsFolder) -> Path:

@@ -1,0 +1,138 @@
+"""A comparison in words, the same on the terminal, in Markdown and in HTML."""
+
+from typing import Literal
+
+from clerkship.report.axes import axis_name
+from clerkship.report.comparison import Comparison, Row
+from clerkship.report.criterion_changes import Change, CriterionRow
+from clerkship.report.gates import Gated
+from clerkship.report.plain import on_one_line
+from clerkship.report.repeats import TaskRate
+
+FEWEST_TASKS = 6
+"""With fewer, the paired test cannot find anything, however they come out."""
+Tone = Literal["worse", "better", "flaky", "same", "unknown"]
+_TONES: dict[str, Tone] = {
+    "worse": "worse",
+    "criteria worse": "worse",
+    "newly failing": "worse",
+    "better": "better",
+    "criteria better": "better",
+    "newly passing": "better",
+    "flaky": "flaky",
+    "same": "same",
+    "held": "better",
+}
+
+
+def tone(name: str) -> Tone:
+    """Whether a standing, a change or a gate's state is good news."""
+    return _TONES.get(name, "unknown")
+
+
+def change_tone(found: CriterionRow) -> Tone:
+    """The same of one criterion; a score is better or worse by its difference."""
+    if found.change == "score" and found.before is not None and found.after is not None:
+        return (
+            "better" if found.after.score * found.before.judged > found.before.score * found.after.judged else "worse"
+        )
+    return tone(found.change)
+
+
+def change_words(found: CriterionRow) -> str:
+    """`newly failing`, and where several trials or a score say more, that."""
+    change: Change = found.change
+    several = any(side is not None and side.judged > 1 for side in (found.before, found.after))
+    return f"{change} {found.words()}" if several or change in ("score", "only after", "not judged") else change
+
+
+def criterion_tags(found: CriterionRow) -> list[str]:
+    """What the criterion counts for: gate, axis, weight."""
+    told = found.criterion
+    tags = ["gate"] if told.gate else []
+    tags += [on_one_line(told.axis, 60)] if told.axis else []
+    return tags + ([f"weight {told.weight:g}"] if told.weight != 1 else [])
+
+
+def detail(found: CriterionRow) -> str:
+    """Why it fails now, or is not judged; empty where it passes."""
+    return found.after.detail if found.after is not None and found.after.passed < max(found.after.judged, 1) else ""
+
+
+def rated(rate: TaskRate | None) -> str:
+    """One trial by its outcome and score; several by how many passed."""
+    if rate is None:
+        return "–"
+    [first, *others] = sorted(rate.outcomes.elements())
+    if others:
+        broken = sum(rate.outcomes.values()) - rate.graded
+        notes = [f" +{broken} not graded"] * bool(broken) + [f" ({rate.crashed} crashed)"] * bool(rate.crashed)
+        return f"{rate.passed}/{rate.graded}{''.join(notes)}"
+    crashed = " (crashed)" if rate.crashed else ""
+    return f"{first}{'' if rate.mean_score is None else f' {rate.mean_score:.2f}'}{crashed}"
+
+
+def is_shown(row: Row) -> bool:
+    """Whether there is anything to say of a task."""
+    return row.standing != "same" or row.changed or bool(row.changes)
+
+
+def score(value: float | None) -> str:
+    """With two digits, or a dash."""
+    return "–" if value is None else f"{value:.2f}"
+
+
+def axis_cells(comparison: Comparison) -> list[tuple[str, ...]]:
+    """For each axis: name, score before and after, newly failing, newly passing, flaky."""
+    return [
+        (
+            axis_name(row.axis),
+            score(row.before),
+            score(row.after),
+            *(str(row.changes[name]) for name in ("newly failing", "newly passing", "flaky")),
+        )
+        for row in comparison.axes()
+    ]
+
+
+def headline(gated: Gated) -> str:
+    """The result in a sentence."""
+    match gated.exit_code():
+        case 0:
+            return "Nothing that gates is worse"
+        case 1:
+            return f"Worse: {'; '.join(f'{r.gate}: {r.words()}' for r in gated.results() if r.state == 'worse')}"
+    return f"Nothing can be said: {'; '.join(unknown(gated))}"
+
+
+def unknown(gated: Gated) -> list[str]:
+    """Why nothing can be said."""
+    comparison = gated.comparison
+    if comparison.difference is None:
+        return ["no task was graded in both runs"]
+    if comparison.after.status != "completed":
+        return ["the second run is not complete"]
+    if not comparison.is_whole:
+        return ["trials of the second run are errored, inconclusive or without a verdict"]
+    return [f"{result.gate}: {result.words()}" for result in gated.results() if result.state == "not judged"]
+
+
+def difference(comparison: Comparison) -> tuple[str, str]:
+    """The difference of the pass rate, and how far it may be chance; empty where no task is in both runs."""
+    found = comparison.difference
+    if found is None:
+        return "", ""
+    low, high = f"{100 * found.low:+.0f}", f"{100 * found.high:+.0f}"
+    size = f"pass rate {100 * found.rate:+.1f} points (95 % interval {low} to {high})"
+    return size, _chance(comparison)
+
+
+def _chance(comparison: Comparison) -> str:
+    if comparison.after.made_by == "rescore":
+        return ""  # the same trials, graded twice: there is no chance in it
+    if comparison.tasks < FEWEST_TASKS:
+        few = "1 task is" if comparison.tasks == 1 else f"{comparison.tasks} tasks are"
+        return f"{few} too few to tell a change of all of them from chance"
+    if comparison.overall == "same":
+        return f"chance alone could do this (p = {comparison.chance:.2f})"
+    return f"{comparison.overall} overall (p = {comparison.chance:.3f})"

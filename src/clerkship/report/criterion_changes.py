@@ -1,0 +1,177 @@
+"""One criterion in two runs: newly failing, newly passing, flaky, or with another score."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from clerkship.kit.statistics import CHANCE, fisher
+from clerkship.model.run import DEFAULT_AXIS, CriterionRun, TaskRun
+
+Change = Literal["newly failing", "newly passing", "flaky", "score", "not judged", "only before", "only after", "same"]
+CHANGES: dict[Change, str] = {
+    "newly failing": "passed before and fails now, by more than chance",
+    "newly passing": "failed before and passes now, by more than chance",
+    "flaky": "passes in some trials and fails in others, and the difference may be chance",
+    "score": "passes or fails as before, with another score",
+    "not judged": "errored or skipped in every trial of one run",
+    "only before": "not in the second run",
+    "only after": "not in the first run",
+    "same": "as before",
+}
+"""What can have become of a criterion, the most urgent first."""
+JUDGED_STATUSES = ("completed", "timed_out")
+"""Statuses of trials whose criteria say something about the agent."""
+Key = tuple[str, str, int]
+"""Label, assertion, and which of several with the same."""
+
+
+@dataclass
+class CriterionRate:
+    """One criterion over all trials of a task in one run."""
+
+    criterion: CriterionRun
+    judged: int = 0
+    passed: int = 0
+    score: float = 0.0
+    """The sum over trials in which it was judged."""
+    detail: str = ""
+    """What the first trial in which it failed says, or why it was not judged."""
+
+    def add(self, criterion: CriterionRun) -> None:
+        """Count one more trial."""
+        if criterion.status == "judged":
+            self.judged += 1
+            self.passed += criterion.passed
+            self.score += criterion.score
+        if not criterion.passed and not self.detail:
+            self.detail = criterion.detail
+
+    @property
+    def rate(self) -> Fraction:
+        """The share of judged trials that passed; there must be one."""
+        return Fraction(self.passed, self.judged)
+
+    @property
+    def mean_score(self) -> float | None:
+        """The mean over judged trials."""
+        return self.score / self.judged if self.judged else None
+
+    @property
+    def flaky(self) -> bool:
+        """Whether it passed in some trials and failed in others."""
+        return 0 < self.passed < self.judged
+
+    def words(self) -> str:
+        """`passed`, `failed`, `4/5 passed` or `not judged`."""
+        if self.judged < 2:
+            return ("passed" if self.passed else "failed") if self.judged else "not judged"
+        return f"{self.passed}/{self.judged} passed"
+
+    def data(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "passed": self.passed,
+            "judged": self.judged,
+            "mean_score": self.mean_score,
+            "flaky": self.flaky,
+            "detail": self.detail,
+        }
+
+
+@dataclass(frozen=True)
+class CriterionRow:
+    """One criterion in both runs."""
+
+    change: Change
+    before: CriterionRate | None
+    after: CriterionRate | None
+
+    @property
+    def criterion(self) -> CriterionRun:
+        """Its label, axis, weight and gate, as in the later run that has it."""
+        found = self.after or self.before
+        assert found is not None  # a row has at least one side
+        return found.criterion
+
+    @property
+    def axis(self) -> str:
+        """Its axis, or the default one."""
+        return self.criterion.axis or DEFAULT_AXIS
+
+    @property
+    def breached(self) -> bool:
+        """Whether it passed in every trial before, and fails in any now."""
+        if self.before is None or self.after is None or not self.before.judged or not self.after.judged:
+            return False
+        return self.before.rate == 1 and self.after.rate < 1
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether it was judged before, and is not now."""
+        return self.change == "not judged" and self.after is not None and not self.after.judged
+
+    def words(self) -> str:
+        """`passed → failed`, with the scores where these alone differ."""
+        sides = [side.words() if side is not None else "–" for side in (self.before, self.after)]
+        if self.change == "score" and self.before is not None and self.after is not None:
+            sides = [f"{side.mean_score:.2f}" for side in (self.before, self.after)]
+        return " → ".join(sides)
+
+    def data(self) -> dict[str, Any]:
+        """As plain data."""
+        told = self.criterion
+        return {
+            "label": told.label,
+            "assertion": told.assertion,
+            "axis": told.axis,
+            "weight": told.weight,
+            "gate": told.gate,
+            "change": self.change,
+            "before": self.before.data() if self.before else None,
+            "after": self.after.data() if self.after else None,
+        }
+
+
+def criterion_rates(task_runs: Iterable[TaskRun]) -> dict[Key, CriterionRate]:
+    """The criteria of one task's trials, by label, assertion and order."""
+    found: dict[Key, CriterionRate] = {}
+    for task_run in task_runs:
+        if task_run.status not in JUDGED_STATUSES:
+            continue
+        for key, criterion in _keyed(task_run.criteria):
+            found.setdefault(key, CriterionRate(criterion)).add(criterion)
+    return found
+
+
+def _keyed(criteria: Iterable[CriterionRun]) -> Iterable[tuple[Key, CriterionRun]]:
+    seen: dict[tuple[str, str], int] = {}
+    for criterion in criteria:
+        name = (criterion.label, criterion.assertion)
+        seen[name] = seen.get(name, 0) + 1
+        yield (*name, seen[name]), criterion
+
+
+def compare_criteria(old: Mapping[Key, CriterionRate], new: Mapping[Key, CriterionRate]) -> tuple[CriterionRow, ...]:
+    """Every criterion of either run, the most urgent change first."""
+    order = list(CHANGES)
+    rows = [_row(old.get(key), new.get(key)) for key in dict.fromkeys([*new, *old])]
+    return tuple(sorted(rows, key=lambda row: order.index(row.change)))
+
+
+def _row(before: CriterionRate | None, after: CriterionRate | None) -> CriterionRow:
+    if before is None or after is None:
+        return CriterionRow("only after" if before is None else "only before", before, after)
+    return CriterionRow(_change(before, after), before, after)
+
+
+def _change(before: CriterionRate, after: CriterionRate) -> Change:
+    if not before.judged or not after.judged:
+        return "not judged" if before.judged or after.judged else "same"
+    if before.flaky or after.flaky:
+        if fisher(before.passed, before.judged, after.passed, after.judged) >= CHANCE:
+            return "flaky"
+        return "newly passing" if after.rate > before.rate else "newly failing"
+    if before.rate != after.rate:
+        return "newly passing" if after.passed else "newly failing"
+    return "same" if abs((before.mean_score or 0) - (after.mean_score or 0)) < 1e-9 else "score"

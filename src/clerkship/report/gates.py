@@ -1,0 +1,144 @@
+"""What makes a comparison exit 1: verdicts, criteria, or the criteria of one axis."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError
+from clerkship.report.comparison import Comparison, Row
+from clerkship.report.criterion_changes import CriterionRow
+
+Kind = Literal["task", "overall", "criterion", "axis"]
+KINDS: dict[Kind, str] = {
+    "task": "a task got worse",
+    "overall": "all tasks together got worse, beyond chance",
+    "criterion": "a criterion newly fails",
+    "axis": "a criterion of the axis fails that passed in every trial before",
+}
+USUAL_AXES = ("safety", "privacy")
+"""Axes that gate unless the command says otherwise; a run need not have them."""
+MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One condition under which a comparison fails."""
+
+    kind: Kind
+    axis: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Gate":
+        """Read `task`, `overall`, `criterion` or `axis:NAME`."""
+        kind, _, axis = text.partition(":")
+        if kind == "axis" and axis.strip():
+            return cls("axis", axis.strip())
+        for known in get_args(Kind):
+            if text == known != "axis":
+                return cls(known)
+        raise InputError.of(f"unknown --gate value `{text[:60]}`", hint="expected: task, overall, criterion, axis:NAME")
+
+    def __str__(self) -> str:
+        """As it is written on the command line."""
+        return f"axis:{self.axis}" if self.kind == "axis" else self.kind
+
+
+DEFAULT_GATES = (Gate("task"), *(Gate("axis", axis) for axis in USUAL_AXES))
+
+
+class GateResult(NamedTuple):
+    """What one gate found: what is worse, and what cannot be told."""
+
+    gate: Gate
+    worse: tuple[str, ...]
+    unjudged: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> Literal["worse", "not judged", "held"]:
+        """In a word."""
+        return "worse" if self.worse else "not judged" if self.unjudged else "held"
+
+    def words(self) -> str:
+        """In a sentence."""
+        if self.gate.kind == "overall":
+            return KINDS["overall"] if self.worse else "all tasks together are not worse, beyond chance"
+        if self.worse:
+            return f"{self._count(len(self.worse))} worse: {_named(self.worse)}"
+        if self.unjudged:
+            return f"{self._count(len(self.unjudged))} not judged any more: {_named(self.unjudged)}"
+        return f"no {'task' if self.gate.kind == 'task' else 'criterion'} is worse"
+
+    def _count(self, number: int) -> str:
+        one, many = ("task", "tasks") if self.gate.kind == "task" else ("criterion", "criteria")
+        return f"1 {one} is" if number == 1 else f"{number} {many} are"
+
+
+@dataclass(frozen=True)
+class Gated:
+    """A comparison and the gates it must hold."""
+
+    comparison: Comparison
+    gates: tuple[Gate, ...] = DEFAULT_GATES
+
+    @classmethod
+    def of(cls, comparison: Comparison, gates: Sequence[str] = ()) -> "Gated":
+        """Read the gates; the default ones if none are named. An axis that neither run has is a mistake."""
+        parsed = tuple(dict.fromkeys(map(Gate.parse, gates))) or DEFAULT_GATES
+        known = {axis for row in comparison.rows for c in row.criteria if (axis := c.criterion.axis)}
+        for gate in parsed:
+            if gate.kind == "axis" and gate.axis not in known | set(USUAL_AXES):
+                hint = did_you_mean(gate.axis, known) or "no criterion of these runs names an axis"
+                raise InputError.of(f"--gate {gate}: no criterion of these runs has the axis `{gate.axis}`", hint=hint)
+        return cls(comparison, parsed)
+
+    def results(self) -> list[GateResult]:
+        """What each gate found."""
+        return [self._result(gate) for gate in self.gates]
+
+    def _result(self, gate: Gate) -> GateResult:
+        rows = self.comparison.rows
+        match gate.kind:
+            case "task":
+                return GateResult(gate, tuple(row.task for row in rows if row.standing == "worse"))
+            case "overall":
+                return GateResult(gate, ("all tasks",) if self.comparison.overall == "worse" else ())
+            case "criterion":
+                return GateResult(gate, tuple(_names(rows, lambda found: found.change == "newly failing")))
+            case "axis":
+                worse = _names(rows, lambda found: _of(found, gate.axis) and is_worse(found))
+                unjudged = _names(rows, lambda found: _of(found, gate.axis) and found.unjudged)
+                return GateResult(gate, tuple(worse), tuple(unjudged))
+
+    def exit_code(self) -> int:
+        """2 where nothing can be said of the second run, 1 where a gate is worse, 2 where one cannot be told."""
+        if not self.comparison.is_whole:
+            return 2
+        states = {result.state for result in self.results()}
+        return 1 if "worse" in states else 2 if "not judged" in states else 0
+
+    def data(self) -> dict[str, Any]:
+        """As plain data."""
+        gates = [
+            {"gate": str(found.gate), "state": found.state, "worse": found.worse, "not_judged": found.unjudged}
+            for found in self.results()
+        ]
+        return self.comparison.data() | {"gates": gates, "exit_code": self.exit_code()}
+
+
+def is_worse(found: CriterionRow) -> bool:
+    """Whether a criterion newly fails, in all trials or in some."""
+    return found.change == "newly failing" or found.breached
+
+
+def _of(found: CriterionRow, axis: str) -> bool:
+    return found.criterion.axis == axis
+
+
+def _names(rows: Iterable[Row], wanted: Callable[[CriterionRow], bool]) -> Iterable[str]:
+    return (f"“{found.criterion.label}” ({row.task})" for row in rows for found in row.criteria if wanted(found))
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{'; '.join(names[:MOST_NAMED])}{more}"
