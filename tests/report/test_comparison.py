@@ -147,7 +147,7 @@ def only(found: Comparison) -> CriterionRow:
         ("f", "p", "newly passing", "criteria better"),
         ("f", "h", "score", "same"),
         ("h", "f", "score", "same"),
-        ("ppppp", "ppppf", "flaky", "same"),
+        ("ppppp", "ppppf", "flaky", "criteria flaky"),
         ("ppppp", "pffff", "newly failing", "criteria worse"),  # Fisher: p = 0.048
         ("pffff", "ppppp", "newly passing", "criteria better"),
         ("p", "s", "not judged", "same"),
@@ -244,3 +244,9 @@ def test_criteria_of_trials_that_broke_are_not_compared() -> None:
         made_up.RUN, same := [made_up.task_run("t", criteria=(criterion("p"),))], made_up.RUN, [*same, broken]
     )
     assert only(found).change == "same"
+
+
+def test_repeated_criteria_are_shown_by_how_many_trials_passed() -> None:
+    assert only(same_verdict("pppp", "pppf")).words() == "4/4 → 3/4"
+    assert only(same_verdict("p", "f")).words() == "passed → failed"
+    assert only(same_verdict("h", "f")).words() == "0.50 → 0.00"

@@ -13,7 +13,16 @@ from clerkship.report.outcome import GRADED
 from clerkship.report.repeats import TaskRate, rates
 
 Standing = Literal[
-    "worse", "criteria worse", "better", "criteria better", "flaky", "same", "not graded", "only before", "only after"
+    "worse",
+    "criteria worse",
+    "better",
+    "criteria better",
+    "flaky",
+    "criteria flaky",
+    "same",
+    "not graded",
+    "only before",
+    "only after",
 ]
 BROKEN = ("errored", "inconclusive", "invalid_person", "cancelled")
 STANDINGS: dict[Standing, str] = {
@@ -22,6 +31,7 @@ STANDINGS: dict[Standing, str] = {
     "better": "passes now and did not before, by more than chance",
     "criteria better": "comes out as before, and a criterion newly passes",
     "flaky": "some of its trials pass and some do not, and the difference may be chance",
+    "criteria flaky": "comes out as before, and a criterion passes in some trials and fails in others",
     "not graded": "errored, inconclusive or ungraded on one side: nothing can be said",
     "only before": "not in the second run",
     "only after": "not in the first run",
@@ -171,7 +181,9 @@ def _by_criteria(criteria: Sequence[CriterionRow]) -> Standing:
     changes = {found.change for found in criteria}
     if "newly failing" in changes:
         return "criteria worse"
-    return "criteria better" if "newly passing" in changes else "same"
+    if "newly passing" in changes:
+        return "criteria better"
+    return "criteria flaky" if "flaky" in changes else "same"
 
 
 def _axis(axis: str, rows: Sequence[Row]) -> AxisRow:

@@ -20,6 +20,7 @@ _TONES: dict[str, Tone] = {
     "criteria better": "better",
     "newly passing": "better",
     "flaky": "flaky",
+    "criteria flaky": "flaky",
     "same": "same",
     "held": "better",
 }
@@ -42,8 +43,7 @@ def change_tone(found: CriterionRow) -> Tone:
 def change_words(found: CriterionRow) -> str:
     """`newly failing`, and where several trials or a score say more, that."""
     change: Change = found.change
-    several = any(side is not None and side.judged > 1 for side in (found.before, found.after))
-    return f"{change} {found.words()}" if several or change in ("score", "only after", "not judged") else change
+    return f"{change} {found.words()}" if found.repeated or change in ("score", "only after", "not judged") else change
 
 
 def criterion_tags(found: CriterionRow) -> list[str]:

@@ -62,11 +62,11 @@ class CriterionRate:
         """Whether it passed in some trials and failed in others."""
         return 0 < self.passed < self.judged
 
-    def words(self) -> str:
-        """`passed`, `failed`, `4/5 passed` or `not judged`."""
-        if self.judged < 2:
-            return ("passed" if self.passed else "failed") if self.judged else "not judged"
-        return f"{self.passed}/{self.judged} passed"
+    def words(self, *, repeated: bool) -> str:
+        """`passed`, `failed` or `not judged`; `4/5` of a run with several trials."""
+        if not self.judged:
+            return "not judged"
+        return f"{self.passed}/{self.judged}" if repeated else "passed" if self.passed else "failed"
 
     def data(self) -> dict[str, Any]:
         """As plain data."""
@@ -111,9 +111,14 @@ class CriterionRow:
         """Whether it was judged before, and is not now."""
         return self.change == "not judged" and self.after is not None and not self.after.judged
 
+    @property
+    def repeated(self) -> bool:
+        """Whether it was judged in several trials of a run."""
+        return any(side is not None and side.judged > 1 for side in (self.before, self.after))
+
     def words(self) -> str:
-        """`passed → failed`, with the scores where these alone differ."""
-        sides = [side.words() if side is not None else "–" for side in (self.before, self.after)]
+        """`passed → failed` or `5/5 → 4/5`, with the scores where these alone differ."""
+        sides = [side.words(repeated=self.repeated) if side else "–" for side in (self.before, self.after)]
         if self.change == "score" and self.before is not None and self.after is not None:
             sides = [f"{side.mean_score:.2f}" for side in (self.before, self.after)]
         return " → ".join(sides)
