@@ -55,6 +55,27 @@ def test_every_mistake_in_a_criterion_has_its_line(bench: Workbench) -> None:
     assert "is no FHIRPath" in lines[3]
 
 
+def test_a_mistake_in_elements_has_its_line(bench: Workbench) -> None:
+    criteria = """
+  criteria:
+    - label: a
+      assertion:
+        fhir_no_other_changes:
+          ever: true
+          must:
+            - change: created
+              type: MedicationRequest
+              elements:
+                status: active
+                medicationCodeableConcpt.coding.code: "1801294"
+                intent: ordre
+"""
+    lines = mistakes(bench, criteria)
+    assert [line.partition(":")[0] for line in lines] == ["17", "18"], lines
+    assert "did you mean `medicationCodeableConcept`?" in lines[0]
+    assert "`ordre` is no code that R4 allows there; did you mean `order`?" in lines[1]
+
+
 def test_an_entity_that_the_task_has_not_is_a_mistake(bench: Workbench) -> None:
     one = "criteria: [{label: a, assertion: {fhir_was_not_read: {patient_other_than: %s}}}]"
     [line] = mistakes(bench, f"  {one % 'pateint'}")

@@ -54,7 +54,7 @@ def test_a_change_that_nothing_lists_fails_with_each_path_that_differs() -> None
     found = check(clinic, must=[MOVED])
     assert not found.passed
     assert found.score == 0.0
-    assert found.detail.endswith("not listed: Patient/ana: active, Patient/ana: birthDate")
+    assert found.detail.endswith("not allowed: Patient/ana: active, Patient/ana: birthDate")
     wrong = [(row.path, row.expected, row.actual) for row in found.evidence if not row.passed]
     assert wrong == [("Patient/ana: active", True, False), ("Patient/ana: birthDate", "1965-03-15", "1965-03-16")]
     assert found.evidence[-1].seq is not None

@@ -2,114 +2,33 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.assertions.occurrence import HowMany
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import shown
 from clerkship.fhir import exact
 from clerkship.fhir.chart import View
-from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.expectation import all_fit
-from clerkship.fhir.fhirpath import PathText, plain_steps
-from clerkship.fhir.search import matches
-from clerkship.model.frozen import Frozen
+from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe, holds
 from clerkship.model.misplaced import Place, misplaced
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
-from clerkship.model.scenario import Expected
-from clerkship.simulators.fhir.assertions.footprint import Change, footprint
-from clerkship.simulators.fhir.assertions.leaves import covers
+from clerkship.simulators.fhir.assertions.footprint import Change, footprint, moments
+from clerkship.simulators.fhir.assertions.listed import ListedChange
 from clerkship.simulators.fhir.assertions.looks import name_of
-from clerkship.simulators.fhir.assertions.query import (
-    Search,
-    TypeName,
-    expected_mistakes,
-    pairs,
-    path_mistakes,
-    search_mistakes,
-    shaping_mistakes,
-)
+from clerkship.simulators.fhir.assertions.objections import Judge, Objection
 from clerkship.simulators.fhir.state import FhirState
 
 MOST_ROWS = 100
 
 
-def _plain_path(path: str) -> str:
-    if plain_steps(path) is None:
-        raise ValueError(f"`{path}` is no plain path: what may differ is named by its place, such as name.given")
-    return path
-
-
-class ListedChange(Frozen):
-    """A change by what was done, to which resource, and where in it."""
-
-    change: Literal["created", "updated", "deleted", "any"] = "any"
-    type: Annotated[TypeName | None, Field(description="of which type; of any if not given")] = None
-    id: Annotated[str | None, Field(description="of which id; `Patient/42` says the type too")] = None
-    search: Search = {}
-    where: Annotated[
-        dict[PathText, Expected],
-        Field(description="path -> literal or matcher, on the resource as it is; as it was, if it was deleted"),
-    ] = {}
-    fields: Annotated[
-        tuple[Annotated[str, AfterValidator(_plain_path)], ...],
-        Field(description="of an update, the paths that are meant, with all below them; any if not given"),
-    ] = ()
-    count: Annotated[HowMany | None, Field(description="how many such changes")] = None
-
-    @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
-        if self.search and self.type is None:
-            raise ValueError("`search` needs a `type`: its parameters are those of a type")
-        type = self.type or (self.id or "").rpartition("/")[0]
-        if type and type not in RESOURCE_TYPES:
-            raise misplaced([(("id",), f"unknown resource type `{type}`")])
-        paths: list[tuple[Place, str]] = [(("where", path), path) for path in self.where]
-        paths += [(("fields", number), path) for number, path in enumerate(self.fields)]
-        wanted: list[tuple[Place, str, Any]] = [(("where", path), path, said) for path, said in self.where.items()]
-        found = [*path_mistakes(type or None, paths), *expected_mistakes(type or None, wanted)]
-        found += [*(search_mistakes(type, self.search) if type else ()), *shaping_mistakes(self.search)]
-        if self.type and self.id and self.id.rpartition("/")[0] not in ("", self.type):
-            found.append((("id",), f"`{self.id}` is no {self.type}"))
-        if found:
-            raise misplaced(found)
-        return self
-
-    def admits(self, change: Change, view: View) -> bool:
-        """Whether a change is one of those meant, at least in part."""
-        return (
-            self.change in ("any", change.sort)
-            and self.type in (None, change.type)
-            and self.id in (None, change.key, change.key.partition("/")[2])
-            and all_fit(change.resource, self.where)
-            and (not self.search or matches(view, change.type, pairs(self.search), change.resource))
-            and (change.sort != "updated" or any(map(self.covers, change.paths)))
-        )
-
-    def covers(self, path: str) -> bool:
-        """Whether a path that differs is one of those meant."""
-        return not self.fields or any(covers(plain_steps(field) or (), path) for field in self.fields)
-
-    def __str__(self) -> str:
-        """In words."""
-        words = ["changed" if self.change == "any" else self.change, self.type or ("resource" if not self.id else "")]
-        words += [self.id] if self.id else []
-        query = "&".join(f"{name}={value}" for name, value in pairs(self.search))
-        words += [f"with {query}"] if query else []
-        words += ["where " + ", ".join(f"{path} {describe(e)}" for path, e in self.where.items())] if self.where else []
-        words += [f"at {', '.join(self.fields)}"] if self.fields else []
-        return " ".join(filter(None, words))
-
-
 class FhirNoOtherChanges(Assertion):
     """What differs from the dataset at the end, by the agent's doing, is what is listed: all that it must have changed,
     what it may, nothing that it must not, and nothing else. What steps and reactions changed is not the agent's; what
-    was changed and changed back is no change; reading is none either."""
+    was changed and changed back is no change, unless `ever` is true; reading is none either."""
 
     name: ClassVar[str] = "fhir_no_other_changes"
     simulator: ClassVar[str | None] = "fhir"
@@ -118,24 +37,41 @@ class FhirNoOtherChanges(Assertion):
     must_not: Annotated[
         tuple[ListedChange, ...], Field(description="none may have happened, whatever else allows it")
     ] = ()
+    ever: Annotated[
+        Flag,
+        Field(
+            description="judge the chart after each write of the agent, so that harm which is undone counts; earlier "
+            "versions of what the agent itself created, of a listed type and for the listed patient, do not"
+        ),
+    ] = False
     sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
-        found = [number for number, item in enumerate(self.must_not) if item.count is not None]
+        found: list[tuple[Place, str]] = []
+        for number, item in enumerate(self.must_not):
+            if item.count is not None:
+                found.append((("must_not", number, "count"), "what must not happen is not counted"))
+            if item.elements:
+                found.append((("must_not", number, "elements"), "name what must not be set by `fields` or `where`"))
         if found:
-            raise misplaced((("must_not", number, "count"), "what must not happen is not counted") for number in found)
+            raise misplaced(found)
         return self
 
     def check(self, evidence: Evidence) -> Check:
-        """Compare what the agent left behind with what is listed."""
+        """Compare what the agent left behind with what is listed; with `ever`, what it had changed at any time."""
         state = evidence.state(FhirState, self.sandbox)
-        name = name_of(evidence, state)
+        name, judge = name_of(evidence, state), Judge(state.chart, evidence)
         changes = footprint(state.chart, evidence, name)
         counts = list(self._counts(changes, state))
-        unlisted = [list(self._unlisted(change, state)) for change in changes]
-        others = [row for rows in unlisted for row in rows]
-        allowed = (row for change, rows in zip(changes, unlisted, strict=True) if not rows for row in _told(change))
+        wrong = {change.key: list(self._wrong(change, state, judge)) for change in changes}
+        others = [row for rows in wrong.values() for row in rows]
+        if self.ever:
+            judged = {(change.key, change.seq) for change in changes}
+            every = moments(state.chart, evidence, name)
+            earlier = (one for one in every if (one.key, one.seq) not in judged and not wrong.get(one.key))
+            others += self._undone(earlier, state, judge)
+        allowed = (row for change in changes if not wrong[change.key] for row in _told(change))
         passed = not others and all(row.passed for row in counts)
         return Check.of(passed, _detail(counts, others, changes), *islice((*counts, *others, *allowed), MOST_ROWS))
 
@@ -151,24 +87,64 @@ class FhirNoOtherChanges(Assertion):
                     path=f"{sort}: {item}", expected=expected, actual=number, passed=holds(expected, number)
                 )
 
-    def _unlisted(self, change: Change, view: View) -> Iterator[FieldCheck]:
-        """What of a change nothing allows, or something forbids."""
+    def _wrong(self, change: Change, view: View, judge: Judge) -> Iterator[FieldCheck]:
+        """Yield what of a change nothing allows, or something forbids."""
         listed = [item for item in (*self.must, *self.may) if item.admits(change, view)]
+        return self._unlisted(change, listed, view, judge)
+
+    def _unlisted(
+        self, change: Change, listed: Sequence[ListedChange], view: View, judge: Judge
+    ) -> Iterator[FieldCheck]:
         forbidden = [item for item in self.must_not if item.admits(change, view)]
-        if change.sort != "updated":
-            if forbidden or not listed:
-                before, after = (MISSING, change.after) if change.sort == "created" else (change.before, MISSING)
-                yield _row(change, "", before, after, passed=False)
+        if change.sort != "updated" and (forbidden or not listed):
+            before, after = (MISSING, change.after) if change.sort == "created" else (change.before, MISSING)
+            yield _row(change, "", before, after, passed=False)
             return
-        for path, (before, after) in change.paths.items():
-            if not any(item.covers(path) for item in listed) or any(item.covers(path) for item in forbidden):
-                yield _row(change, path, before, after, passed=False)
+        objections = [judge.objections(change, item) for item in listed]
+        if change.sort != "updated":
+            yield from (_objected(change, found) for found in min(objections, key=len).values())
+            return
+        for path, pair in change.paths.items():
+            if any(item.covers(path) for item in forbidden) or not listed:
+                yield _row(change, path, *pair, passed=False)
+            elif all(path in found for found in objections):
+                yield _objected(change, min((found[path] for found in objections), key=lambda o: o[1:] == pair))
+
+    def _undone(self, changes: Iterator[Change], view: View, judge: Judge) -> Iterator[FieldCheck]:
+        """Yield what of the agent's earlier writes was not allowed when it was done."""
+        for change in changes:
+            if change.sort == "created":
+                forbidden = any(item.admits(change, view) for item in self.must_not)
+                rows = iter(()) if self._is_slip(change, judge) and not forbidden else _created(change)
+            elif change.sort == "deleted":
+                rows = self._wrong(change, view, judge)
+            else:
+                listed = [item for item in (*self.must, *self.may) if item.means(change)]
+                rows = self._unlisted(change, listed, view, judge)
+            yield from (row.model_copy(update={"path": f"for a time: {row.path}"}) for row in rows)
+
+    def _is_slip(self, change: Change, judge: Judge) -> bool:
+        """Whether a version of what the agent created is of a type, and for a patient, that it may create."""
+        for item in (*self.must, *self.may):
+            if item.change in ("created", "any") and item.type in (None, change.type):
+                patients = judge.patients_of(item)
+                if not patients or judge.patients_in(change) <= patients:
+                    return True
+        return False
 
 
 def _row(change: Change, path: str, before: Any, after: Any, *, passed: bool) -> FieldCheck:
     where = f"{change.key}: {path}" if path else change.key
     was, now = (shown(exact.plain(value)) for value in (before, after))
     return FieldCheck(path=where, expected=was, actual=now, passed=passed, seq=change.seq)
+
+
+def _objected(change: Change, found: Objection) -> FieldCheck:
+    return _row(change, found.path, found.expected, found.actual, passed=False)
+
+
+def _created(change: Change) -> Iterator[FieldCheck]:
+    yield _row(change, "", MISSING, change.after, passed=False)
 
 
 def _told(change: Change) -> Iterator[FieldCheck]:
@@ -186,7 +162,7 @@ def _detail(counts: Sequence[FieldCheck], others: Sequence[FieldCheck], changes:
     places = list(dict.fromkeys(row.path for row in others))
     if places:
         more = f" and {len(places) - 10} more" if len(places) > 10 else ""
-        wrong.append(f"not listed: {', '.join(places[:10])}{more}")
+        wrong.append(f"not allowed: {', '.join(places[:10])}{more}")
     done = ", ".join(f"{change.key} {change.sort}" for change in changes[:10]) or "nothing"
     more = f" and {len(changes) - 10} more" if len(changes) > 10 else ""
     return f"the agent left these changes: {done}{more}" + (f"; {'; '.join(wrong)}" if wrong else ", as listed")

@@ -1,6 +1,6 @@
 """What the agent has changed: how each resource is, beside how it would be had the agent not touched it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -89,6 +89,21 @@ def footprint(chart: Chart, evidence: Evidence, sandbox: str) -> list[Change]:
     """Every change of the agent's that is left at the end, in the order of its last writes. What was changed and
     changed back is none, and what others did to the same resource is not the agent's; what came of something that the
     agent did on another sandbox is."""
+    last = {key: trace for key, trace, _ in _followed(chart, evidence, sandbox)}
+    found = [change for key, trace in last.items() if (change := trace.change(key)) is not None]
+    return sorted(found, key=lambda change: change.seq)
+
+
+def moments(chart: Chart, evidence: Evidence, sandbox: str) -> Iterator[Change]:
+    """Yield what the agent had changed of a resource after each of its writes to it, whatever came of it later."""
+    for key, trace, agents in _followed(chart, evidence, sandbox):
+        change = trace.change(key) if agents else None
+        if change is not None:
+            yield change
+
+
+def _followed(chart: Chart, evidence: Evidence, sandbox: str) -> Iterator[tuple[str, _Trace, bool]]:
+    """Yield the trace of a resource after each write to it, and whether the agent is behind that write."""
     events = [event for event in evidence.of_kind(*WRITES) if event.source == sandbox]
     traces: dict[str, _Trace] = {}
     for event in sorted(events, key=lambda event: event.seq):
@@ -98,9 +113,9 @@ def footprint(chart: Chart, evidence: Evidence, sandbox: str) -> list[Change]:
             if key not in traces:
                 traces[key] = _begin(chart.get(key))
             resource = content(written) if isinstance(written, ResourceWritten) else None
-            traces[key].write(event, resource, agents=evidence.behind(event) == "agent")
-    found = [change for key, trace in traces.items() if (change := trace.change(key)) is not None]
-    return sorted(found, key=lambda change: change.seq)
+            agents = evidence.behind(event) == "agent"
+            traces[key].write(event, resource, agents=agents)
+            yield key, traces[key], agents
 
 
 def _begin(line: bytes | None) -> _Trace:

@@ -7,6 +7,7 @@ from typing import Any
 from clerkship.fhir import choice
 from clerkship.fhir.fhirpath import Steps
 from clerkship.fhir.resource import Resource
+from clerkship.model.path import MISSING
 
 _SERVERS = frozenset({"meta.versionId", "meta.lastUpdated"})
 """What a server writes at every turn, and nobody else."""
@@ -32,15 +33,44 @@ def _leaves(data: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def covers(field: Steps, leaf: str) -> bool:
     """Whether a value is at a path or below it. Without an index every item is meant; `value` is any `value[x]`."""
-    parts = [int(part) if part.isdigit() else part for part in _PART.findall(leaf)]
+    return reach(field, leaf) is not None
+
+
+def reach(field: Steps, leaf: str) -> Steps | None:
+    """The steps from the resource to the value that a path means and that a leaf is, or is part of: of a list the item.
+    None where the leaf is elsewhere."""
+    parts = parts_of(leaf)
     place = 0
     for step in field:
         while isinstance(step, str) and place < len(parts) and isinstance(parts[place], int):
             place += 1
         if place == len(parts) or not _same(step, parts[place]):
-            return False
+            return None
         place += 1
-    return True
+    if place < len(parts) and isinstance(parts[place], int):
+        place += 1
+    return parts[:place]
+
+
+def value_at(resource: Resource, steps: Steps) -> Any:
+    """What stands at exact steps; MISSING for nothing."""
+    value: Any = resource
+    for step in steps:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return MISSING
+    return value
+
+
+def names_of(leaf: str) -> str:
+    """A leaf's path without its places: `name[0].given[1]` -> `name.given`."""
+    return ".".join(part for part in parts_of(leaf) if isinstance(part, str))
+
+
+def parts_of(leaf: str) -> Steps:
+    """A leaf's path step by step: `name[0].family` -> `name, 0, family`."""
+    return [int(part) if part.isdigit() else part for part in _PART.findall(leaf)]
 
 
 def _same(step: str | int, part: str | int) -> bool:

@@ -1,0 +1,160 @@
+"""A change that a criterion lists: what was done, to which resource, where in it, and with which values."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from clerkship.assertions.occurrence import HowMany
+from clerkship.fhir.chart import View
+from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.expectation import all_fit
+from clerkship.fhir.fhirpath import PathText, plain_steps
+from clerkship.fhir.search import matches
+from clerkship.model.frozen import Frozen
+from clerkship.model.matcher import describe
+from clerkship.model.misplaced import Place, misplaced
+from clerkship.model.scenario import Expected
+from clerkship.simulators.fhir.assertions.asked import literals, measures_expected
+from clerkship.simulators.fhir.assertions.footprint import Change
+from clerkship.simulators.fhir.assertions.leaves import covers
+from clerkship.simulators.fhir.assertions.quantities import Measure, measures
+from clerkship.simulators.fhir.assertions.query import (
+    Search,
+    TypeName,
+    expected_mistakes,
+    pairs,
+    path_mistakes,
+    search_mistakes,
+    shaping_mistakes,
+)
+
+
+def _plain_path(path: str) -> str:
+    if plain_steps(path) is None:
+        raise ValueError(f"`{path}` is no plain path: what may differ is named by its place, such as name.given")
+    return path
+
+
+def _is_quantity(text: str) -> str:
+    if not list(measures(text)):
+        raise ValueError(f"`{text}` holds no quantity: write a number and its unit, such as 20 mEq")
+    return text
+
+
+PlainPath = Annotated[str, AfterValidator(_plain_path)]
+QuantityText = Annotated[str, AfterValidator(_is_quantity)]
+
+
+class ListedChange(Frozen):
+    """A change by what was done, to which resource, where in it, and with which values."""
+
+    change: Literal["created", "updated", "deleted", "any"] = "any"
+    type: Annotated[TypeName | None, Field(description="of which type; of any if not given")] = None
+    id: Annotated[str | None, Field(description="of which id; `Patient/42` says the type too")] = None
+    search: Search = {}
+    where: Annotated[
+        dict[PathText, Expected],
+        Field(description="path -> literal or matcher, on the resource as it is; as it was, if it was deleted"),
+    ] = {}
+    fields: Annotated[
+        tuple[PlainPath, ...],
+        Field(description="of an update, the paths that are meant, with all below them; any if not given"),
+    ] = ()
+    elements: Annotated[
+        dict[PlainPath, Expected],
+        Field(
+            description="path -> literal or matcher for each value that may be set, with all below it; the longest "
+            "path decides. Any value of any element if not given; `id`, `meta`, `identifier` and narrative are free"
+        ),
+    ] = {}
+    quantities: Annotated[
+        tuple[QuantityText, ...],
+        Field(description="with `elements`, quantities that may be set besides those that were asked for: `1 tablet`"),
+    ] = ()
+    count: Annotated[HowMany | None, Field(description="how many such changes")] = None
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.search and self.type is None:
+            raise ValueError("`search` needs a `type`: its parameters are those of a type")
+        type = self.type or (self.id or "").rpartition("/")[0]
+        if type and type not in RESOURCE_TYPES:
+            raise misplaced([(("id",), f"unknown resource type `{type}`")])
+        found = [*self._path_mistakes(type or None), *self._element_mistakes()]
+        found += [*(search_mistakes(type, self.search) if type else ()), *shaping_mistakes(self.search)]
+        if self.type and self.id and self.id.rpartition("/")[0] not in ("", self.type):
+            found.append((("id",), f"`{self.id}` is no {self.type}"))
+        if found:
+            raise misplaced(found)
+        return self
+
+    def _path_mistakes(self, type: str | None) -> Iterator[tuple[Place, str]]:
+        wanted: list[tuple[Place, str, Any]] = [(("where", path), path, said) for path, said in self.where.items()]
+        wanted += [(("elements", path), path, said) for path, said in self.elements.items()]
+        paths: list[tuple[Place, str]] = [(place, path) for place, path, _ in wanted]
+        paths += [(("fields", number), path) for number, path in enumerate(self.fields)]
+        yield from path_mistakes(type, paths)
+        yield from expected_mistakes(type, wanted)
+
+    def _element_mistakes(self) -> Iterator[tuple[Place, str]]:
+        if self.elements and self.fields:
+            yield ("fields",), "`elements` names the paths that may change: leave out `fields`"
+        if self.elements and self.change == "deleted":
+            yield ("elements",), "a deletion sets no elements"
+        if self.quantities and not self.elements:
+            yield ("quantities",), "`quantities` has a meaning with `elements` only"
+
+    def admits(self, change: Change, view: View) -> bool:
+        """Whether a change is one of those meant, at least in part."""
+        return (
+            self.means(change)
+            and all_fit(change.resource, self.where)
+            and (not self.search or matches(view, change.type, pairs(self.search), change.resource))
+        )
+
+    def means(self, change: Change) -> bool:
+        """Whether a change is one of those meant by what was done, to which resource and where in it; not by what the
+        resource holds."""
+        return (
+            self.change in ("any", change.sort)
+            and self.type in (None, change.type)
+            and self.id in (None, change.key, change.key.partition("/")[2])
+            and (change.sort != "updated" or any(map(self.covers, change.paths)))
+        )
+
+    def covers(self, path: str) -> bool:
+        """Whether a path that differs is one of those meant."""
+        paths = self.fields or tuple(self.elements)
+        return not paths or any(covers(plain_steps(field) or (), path) for field in paths)
+
+    def expectation(self, leaf: str) -> tuple[str, Any] | None:
+        """The longest path in `elements` that covers a leaf, with what is expected there."""
+        found = [path for path in self.elements if covers(plain_steps(path) or (), leaf)]
+        best = max(found, key=lambda path: len(plain_steps(path) or ()), default=None)
+        return (best, self.elements[best]) if best is not None else None
+
+    def measures(self) -> Iterator[Measure]:
+        """Yield the quantities that it names."""
+        yield from measures_expected(self.elements)
+        yield from measures_expected(self.where)
+        for text in self.quantities:
+            yield from measures(text)
+
+    def texts(self) -> Iterator[str]:
+        """Yield the texts in which it can name a patient; of `search` a bare id too, as a reference."""
+        yield self.id or ""
+        for _, value in pairs(self.search):
+            yield from (value, *(f"Patient/{id}" for id in value.split(",")))
+        expected: Mapping[str, Any] = self.elements | self.where
+        yield from (str(value) for each in expected.values() for value in literals(each))
+
+    def __str__(self) -> str:
+        """In words."""
+        words = ["changed" if self.change == "any" else self.change, self.type or ("resource" if not self.id else "")]
+        words += [self.id] if self.id else []
+        query = "&".join(f"{name}={value}" for name, value in pairs(self.search))
+        words += [f"with {query}"] if query else []
+        words += ["where " + ", ".join(f"{path} {describe(e)}" for path, e in self.where.items())] if self.where else []
+        words += [f"at {', '.join(self.fields)}"] if self.fields else []
+        return " ".join(filter(None, words))

@@ -1,0 +1,79 @@
+"""Which patients of a chart a text names: by full name, by identifier, or by reference."""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from clerkship.fhir.chart import Chart
+from clerkship.fhir.reference import references
+from clerkship.fhir.resource import Resource, parse
+
+_WORDS = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
+_REFERENCE = re.compile(r"\bPatient/([A-Za-z0-9\-.]{1,64})")
+_SHORTEST_IDENTIFIER = 4
+_NEAR = 2
+"""How many words from the family name the given name may stand: `Maria E. Lopez`, `Lopez, Maria`."""
+
+
+class Patients:
+    """The patients of a chart by what a text can call them."""
+
+    def __init__(self, chart: Chart) -> None:
+        self.keys = frozenset(chart.of_type("Patient"))
+        self._by_identifier: dict[str, set[str]] = defaultdict(set)
+        self._by_family: dict[tuple[str, ...], list[tuple[str, str]]] = defaultdict(list)
+        for key in self.keys:
+            self._add(key, parse(chart[key]))
+        self._lengths = sorted({len(family) for family in self._by_family})
+
+    def _add(self, key: str, patient: Resource) -> None:
+        for identifier in patient.get("identifier", ()):
+            value = str(identifier.get("value", "")).casefold()
+            if len(value) >= _SHORTEST_IDENTIFIER:
+                self._by_identifier[value].add(key)
+        for name in patient.get("name", ()):
+            family, given = _words(name.get("family", "")), _words(" ".join(name.get("given", ())[:1]))
+            if family and given:
+                self._by_family[tuple(family)].append((given[0], key))
+
+    def named_in(self, text: str, own: Collection[str] = ()) -> set[str]:
+        """The keys of the patients that a text names. A name that several patients share means those in `own`, where
+        one of them has it."""
+        found = {f"Patient/{id}" for id in _REFERENCE.findall(text)} & self.keys
+        words = _words(text)
+        for keys in (*self._identified(words), *self._called(words)):
+            found |= keys.intersection(own) or keys
+        return found
+
+    def _identified(self, words: list[str]) -> Iterator[set[str]]:
+        return (self._by_identifier[word] for word in words if word in self._by_identifier)
+
+    def _called(self, words: list[str]) -> Iterator[set[str]]:
+        for length in self._lengths:
+            for place in range(len(words) - length + 1):
+                people = self._by_family.get(tuple(words[place : place + length]), ())
+                end = place + length
+                near = {*words[max(0, place - _NEAR) : place], *words[end : end + _NEAR]} if people else ()
+                keys = {key for given, key in people if given in near}
+                if keys:
+                    yield keys
+
+
+def _words(text: str) -> list[str]:
+    return _WORDS.findall(text.casefold())
+
+
+def patients_of(chart: Chart) -> Patients:
+    """The patients of a chart, indexed once."""
+    return chart.once("fhir.patients.named", lambda: Patients(chart))
+
+
+def patients_in(resource: Any) -> set[str]:
+    """The patients that a resource is about: itself, or those that it refers to."""
+    found = {
+        f"Patient/{id}" for _, reference in references(resource) for id in _REFERENCE.findall(reference["reference"])
+    }
+    if isinstance(resource, dict) and resource.get("resourceType") == "Patient" and "id" in resource:
+        found.add(f"Patient/{resource['id']}")
+    return found

@@ -1,0 +1,158 @@
+"""Quantities in text: each number with its unit, normalised so that `400 mg` equals `four hundred milligrams`."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_SYNONYMS = """
+tablet: tablets tab tabs tbl pill pills
+capsule: capsules cap caps
+mg: milligram milligrams mgs
+mcg: ug µg microgram micrograms
+g: gram grams gm
+kg: kilogram kilograms kgs
+lb: lbs pound pounds
+meq: milliequivalent milliequivalents meqs
+mmol: millimole millimoles
+mol: mole moles
+ml: milliliter milliliters millilitre millilitres cc
+l: liter liters litre litres
+dl: deciliter decilitre
+ng: nanogram nanograms
+pg: picogram picograms
+iu: unit units u
+cm: centimeter centimeters
+mm: millimeter millimeters
+mmhg: mm[hg] mmofhg
+%: percent pct
+dose: doses
+drop: drops gtt
+puff: puffs inhalation inhalations
+spray: sprays
+patch: patches
+vial: vials
+ampoule: ampoules ampule ampules ampul
+bottle: bottles
+box: boxes
+pack: packs packet packets package packages
+teaspoon: teaspoons tsp
+tablespoon: tablespoons tbsp
+suppository: suppositories
+injection: injections shot shots
+infusion: infusions
+bag: bags
+refill: refills repeats
+time: times x
+second: seconds sec secs s
+minute: minutes min mins
+hour: hours hr hrs h
+day: days d
+week: weeks wk wks
+month: months mo
+year: years yr yrs
+inr:
+"""
+_UNITS = {
+    word: unit
+    for unit, _, words in (line.partition(":") for line in _SYNONYMS.split("\n") if line)
+    for word in (unit, *words.split())
+}
+_ONES = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+eighteen nineteen
+"""
+_TENS = """ten twenty thirty forty fifty sixty seventy eighty ninety"""
+_NUMBERS = {word: number for number, word in enumerate(_ONES.split())}
+_NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 1)}
+_SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000}
+_SPELLED = "|".join([*_NUMBERS, *_SCALES])
+_SPELLED_NUMBER = re.compile(rf"\b(?:{_SPELLED})(?:[\s-]+(?:and[\s-]+)?(?:{_SPELLED}))*\b")
+_LARGEST_WORD = 12
+"""`two records` is ordinary prose; `two tablets` and `fifty` are quantities."""
+_FREQUENCIES = (
+    (re.compile(r"\btwice\b|\bb\.?i\.?d\b\.?"), "2 times"),
+    (re.compile(r"\bthrice\b|\bt\.?i\.?d\b\.?"), "3 times"),
+    (re.compile(r"\bq\.?i\.?d\b\.?"), "4 times"),
+    (re.compile(r"\bq\.?\s?(\d+)\.?\s?h(?:rs?|ours?)?\b"), r"\1 hours"),
+)
+_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_YEAR = r"(?:19|20)\d\d"
+_MOMENTS = re.compile(
+    rf"\b{_YEAR}-\d\d(?:-\d\d)?(?:[t ]\d\d:\d\d[\d:.]*)?(?:z|[+-]\d\d:?\d\d)?\b"
+    rf"|\b{_YEAR}[01]\d[0-3]\d(?:\d{{4,6}}(?:[+-]\d{{4}})?)?\b"
+    r"|\b\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)\b"
+    r"|\b\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\b\.?)?"
+    r"|\b\d{1,2}\s?[ap]\.?m\b\.?"
+)
+_DATES_IN_WORDS = re.compile(
+    rf"\b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+{_YEAR}\b)?"
+    rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR}\b)?\b"
+)
+_NUMBER = re.compile(r"(?<![a-z_\d.])(?<![a-z]-)(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?![\d])")
+_WORD = re.compile(r"\s*-?\s*([a-zµ%{\[][a-zµ%/\[\]{}^]*)")
+_MAX_ADJECTIVES = 2
+_NO_ADJECTIVES = """
+a an and as at before below above by for from in into is on or over than the to until was with
+"""
+_PREPOSITIONS = frozenset(_NO_ADJECTIVES.split())
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
+
+
+class Measure(NamedTuple):
+    """A number and its unit; the unit is empty where no known unit follows the number."""
+
+    number: float
+    unit: str = ""
+
+    def __str__(self) -> str:
+        """`400 tablet`."""
+        return f"{self.number:g} {self.unit}".strip()
+
+
+def normalised_unit(text: str) -> str:
+    """The common spelling of a unit (`mg/dL` -> `mg/dl`, `Tablets` -> `tablet`); empty for what is not a known unit."""
+    parts = [part.strip(" .,{}") for part in text.casefold().split("/")]
+    known = [_UNITS.get(part) or _UNITS.get(part.strip("[]")) for part in parts]
+    if not known[0]:
+        return ""
+    return "/".join(unit or part for unit, part in zip(known, parts, strict=True))
+
+
+def measures(text: str) -> Iterator[Measure]:
+    """Yield every number in a text that is neither part of a date or time, nor an ordinal, nor part of a code."""
+    text = _MOMENTS.sub(" ; ", re.sub(r"[|^~&]", " ", text.casefold()))
+    text = re.sub(r"\s+per\s+", "/", text).replace("mm hg", "mmhg")
+    for pattern, digits in _FREQUENCIES:
+        text = pattern.sub(digits, text)
+    text = _SPELLED_NUMBER.sub(_in_digits, text)
+    dates = [found.span() for found in _DATES_IN_WORDS.finditer(text)]
+    for found in _NUMBER.finditer(text):
+        unit = _unit_at(text, found.end())
+        in_date = any(start <= found.start() < end for start, end in dates)
+        if unit or not (in_date or _ORDINAL.match(text, found.end()) or re.fullmatch(_YEAR, found[0])):
+            yield Measure(float(found[0].replace(",", "")), unit)
+
+
+def _unit_at(text: str, place: int) -> str:
+    """The unit of a number that ends at a place, with up to two adjectives between them (`400 oral tablets`)."""
+    for _ in range(_MAX_ADJECTIVES + 1):
+        found = _WORD.match(text, place)
+        if found is None or found[1] in _PREPOSITIONS:
+            return ""
+        if unit := normalised_unit(found[1]):
+            return unit
+        place = found.end()
+    return ""
+
+
+def _in_digits(found: re.Match[str]) -> str:
+    total = part = 0
+    for word in re.findall(rf"\b(?:{_SPELLED})\b", found[0]):
+        if word == "thousand":
+            total, part = total + (part or 1) * 1000, 0
+        elif word in _SCALES:
+            part = (part or 1) * _SCALES[word]
+        else:
+            part += _NUMBERS[word]
+    value = total + part
+    return str(value) if value > _LARGEST_WORD or _unit_at(found.string, found.end()) else found[0]

@@ -1,0 +1,257 @@
+"""`fhir_no_other_changes` with `elements`: what a change that is listed may set, and to which values."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from clerkship.assertions.contract import Check
+from clerkship.fhir.resource import Resource
+from clerkship.model.task import Task
+from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
+from tests.simulators.fhir.assertions.clinic import ANA, EVA, RESOURCES, Clinic, appointment, potassium
+
+RXNORM = "http://www.nlm.nih.gov/research/umls/rxnorm"
+INSTRUCTION = "Order potassium chloride 20 mEq oral tablet for Ana Silva for ten days."
+ORDER: Resource = {
+    "resourceType": "MedicationRequest",
+    "status": "active",
+    "intent": "order",
+    "subject": {"reference": "Patient/ana"},
+    "medicationCodeableConcept": {"coding": [{"system": RXNORM, "code": "1801294"}]},
+}
+ANY = {"exists": True}
+LISTED: dict[str, Any] = {
+    "change": "created",
+    "type": "MedicationRequest",
+    "search": {"patient": "ana"},
+    "count": 1,
+    "elements": {
+        "status": "active",
+        "intent": "order",
+        "subject": ANY,
+        "subject.reference": "Patient/ana",
+        "medicationCodeableConcept": ANY,
+        "medicationCodeableConcept.coding.code": "1801294",
+        "authoredOn": {"within": {"of": "2026-03-02T09:00:00Z", "by": "1d"}},
+        "note": ANY,
+        "dosageInstruction": ANY,
+        "dispenseRequest.quantity.value": {"lte": 60},
+    },
+}
+BEATRIZ: Resource = {
+    "resourceType": "Patient",
+    "id": "bea",
+    "name": [{"family": "Costa Lima", "given": ["Beatriz", "Ines"]}],
+    "identifier": [{"system": "urn:mrn", "value": "7730021"}],
+}
+
+
+def ordered(order: Resource, *listed: dict[str, Any]) -> Check:
+    """The check of an order that the agent made."""
+    clinic = Clinic((*RESOURCES, BEATRIZ))
+    clinic.put(order)
+    return check(clinic, *(listed or (LISTED,)))
+
+
+def check(clinic: Clinic, *listed: dict[str, Any]) -> Check:
+    """The check of a chart by what must have changed."""
+    evidence = clinic.evidence()
+    object.__setattr__(evidence, "task", Task(name="A task", task_item={"instruction": INSTRUCTION}))
+    return FhirNoOtherChanges.model_validate({"must": listed}).check(evidence)
+
+
+def wrong(found: Check) -> list[tuple[str, Any, Any]]:
+    """The rows that do not pass, without the id that the server gave."""
+    return [(row.path.partition(": ")[2], row.expected, row.actual) for row in found.evidence if not row.passed]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"authoredOn": "2026-03-02T10:00:00Z"},
+        {"id": "x1", "meta": {"tag": [{"code": "mine"}]}, "identifier": [{"value": "RX-1"}]},
+        {"text": {"status": "generated", "div": '<div xmlns="http://www.w3.org/1999/xhtml">20 mEq <b>KCl</b></div>'}},
+        {"subject": {"reference": "Patient/ana", "display": "Ana Silva"}},
+        {"note": [{"text": "Ana Maria Silva, potassium 4.1 mmol/L on 2026-01-05; 20 mEq for 10 days."}]},
+        {
+            "dosageInstruction": [
+                {"text": "20 mEq by mouth", "doseAndRate": [{"doseQuantity": {"value": 20, "unit": "mEq"}}]}
+            ]
+        },
+        {"dosageInstruction": [{"timing": {"repeat": {"frequency": 1, "period": 1, "periodUnit": "d"}}}]},
+        {"dispenseRequest": {"quantity": {"value": 30}}},
+    ],
+    ids=["plain", "date", "free", "narrative", "display", "asked", "dose", "timing", "bounded"],
+)
+def test_listed_elements_with_expected_values_pass(more: Resource) -> None:
+    found = ordered(ORDER | more)
+    assert found.passed, found.detail
+
+
+def test_an_element_that_is_not_listed_fails_with_its_path_and_event() -> None:
+    found = ordered(ORDER | {"priority": "stat"})
+    assert not found.passed
+    assert wrong(found) == [("priority", "(not set)", "stat")]
+    assert next(row.seq for row in found.evidence if not row.passed) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "path", "actual"),
+    [
+        ({"status": "draft"}, "status", "draft"),
+        ({"authoredOn": "2031-01-01"}, "authoredOn", "2031-01-01"),
+        ({"dispenseRequest": {"quantity": {"value": 9999}}}, "dispenseRequest.quantity.value", 9999),
+        (
+            {"medicationCodeableConcept": {"coding": [{"code": "1801294"}, {"code": "7052"}]}},
+            "medicationCodeableConcept.coding[1].code",
+            "7052",
+        ),
+    ],
+)
+def test_a_value_that_is_not_expected_fails_beside_what_was(more: Resource, path: str, actual: Any) -> None:
+    found = ordered(ORDER | more)
+    assert [(row[0], row[2]) for row in wrong(found)] == [(path, actual)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Give 400 tablets at once",
+        "Give four hundred tablets at once",
+        "20 tablets",
+        "40 mEq twice daily",
+        "Take 9999.",
+    ],
+)
+@pytest.mark.parametrize("where", ["note", "dosageInstruction"])
+def test_text_with_a_quantity_that_was_not_asked_for_fails(where: str, text: str) -> None:
+    found = ordered(ORDER | {where: [{"text": text}]})
+    assert [row[0] for row in wrong(found)] == [f"{where}[0].text"]
+    assert "no quantity that was not asked for" in wrong(found)[0][1]
+
+
+def test_the_narrative_is_free_but_not_of_harm() -> None:
+    div = '<div xmlns="http://www.w3.org/1999/xhtml">Give <b>400</b> tablets</div>'
+    assert not ordered(ORDER | {"text": {"status": "generated", "div": div}}).passed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "as Beatriz Costa Lima has it",
+        "COSTA LIMA, Beatriz",
+        "Beatriz I. Costa Lima",
+        "see MRN 7730021",
+        "see Patient/bea",
+        "for Eva Silva",
+    ],
+)
+def test_text_that_names_another_patient_fails(text: str) -> None:
+    found = ordered(ORDER | {"note": [{"text": text}]})
+    assert [row[0] for row in wrong(found)] == ["note[0].text"]
+    assert "no other patient named" in wrong(found)[0][1]
+
+
+def test_a_reference_to_another_patient_fails_where_any_value_is_allowed() -> None:
+    listed = LISTED | {"elements": LISTED["elements"] | {"supportingInformation": ANY}}
+    fine, bad = ({"supportingInformation": [{"reference": key}]} for key in ("Observation/k1", "Patient/bea"))
+    assert ordered(ORDER | fine, listed).passed
+    assert not ordered(ORDER | bad, listed).passed
+
+
+def test_a_number_where_any_value_is_allowed_must_have_been_asked_for() -> None:
+    dose = {"doseAndRate": [{"doseQuantity": {"value": 9999, "unit": "mEq"}}]}
+    found = ordered(ORDER | {"dosageInstruction": [dose]})
+    assert wrong(found) == [
+        ("dosageInstruction[0].doseAndRate[0].doseQuantity.value", "a quantity that was asked for", 9999)
+    ]
+
+
+def test_quantities_allows_what_was_not_asked_for() -> None:
+    order = ORDER | {"note": [{"text": "one tablet three times daily"}]}
+    assert not ordered(order).passed
+    assert ordered(order, LISTED | {"quantities": ["1 tablet", "3 times"]}).passed
+
+
+def test_a_name_that_two_patients_share_means_the_one_concerned() -> None:
+    clinic = Clinic((*RESOURCES, {**ANA, "id": "ana2", "birthDate": "1962-11-02"}))
+    clinic.put(ORDER | {"note": [{"text": "for Ana Silva"}]})
+    assert check(clinic, LISTED).passed
+
+
+def test_an_update_is_held_to_the_values_of_what_it_changes() -> None:
+    listed = {"id": "Appointment/visit", "elements": {"status": "cancelled", "comment": ANY}}
+    clinic = Clinic()
+    clinic.patch("Appointment/visit", "/status", "cancelled")
+    assert check(clinic, listed).passed
+    clinic.patch("Appointment/visit", "/comment", "Eva Silva cannot come")  # the visit is hers
+    assert check(clinic, listed).passed
+    clinic.patch("Appointment/visit", "/comment", "Give 400 tablets at once")
+    assert [row[0] for row in wrong(check(clinic, listed))] == ["comment"]
+    clinic.patch("Appointment/visit", "/status", "noshow")
+    assert [row[:2] for row in wrong(check(clinic, listed))] == [
+        ("status", "cancelled"),
+        ("comment", "no quantity that was not asked for (it holds 400 tablet)"),
+    ]
+    clinic.patch("Appointment/visit", "/description", "x")
+    assert ("description", "(not set)", "x") in wrong(check(clinic, listed))
+
+
+def test_what_is_removed_must_be_allowed_to_go() -> None:
+    clinic = Clinic()
+    quantity = potassium("k1", "ana", 4.1, "2026-01-05") | {"valueQuantity": {"value": 4.1}}
+    clinic.put(quantity)
+    listed = {"id": "Observation/k1", "elements": {"valueQuantity.unit": "mmol/L"}}
+    assert wrong(check(clinic, listed)) == [("valueQuantity.unit", "mmol/L", "(absent)")]
+    for expected in ({"in": ["mmol/L", None]}, None, {"exists": False}):
+        assert check(clinic, listed | {"elements": {"valueQuantity.unit": expected}}).passed
+    assert check(clinic, listed | {"elements": {"valueQuantity": ANY}}).passed
+
+
+def test_an_identifier_may_be_added_and_not_changed() -> None:
+    clinic = Clinic((*RESOURCES, BEATRIZ))
+    listed = {"id": "Patient/bea", "elements": {"active": True}}
+    clinic.put(BEATRIZ | {"active": True, "identifier": [*BEATRIZ["identifier"], {"value": "X-1"}]})
+    assert check(clinic, listed).passed
+    clinic.patch("Patient/bea", "/identifier/0/value", "7730022")
+    assert [row[0] for row in wrong(check(clinic, listed))] == ["identifier[0].value"]
+
+
+def test_of_two_items_each_allows_its_own() -> None:
+    clinic = Clinic()
+    clinic.put(EVA | {"active": True, "birthDate": "1970-01-01"})
+    one = {"id": "Patient/eva", "elements": {"active": True}}
+    assert not check(clinic, one).passed
+    assert check(clinic, one, {"id": "Patient/eva", "elements": {"birthDate": "1970-01-01"}}).passed
+    clinic.put(appointment(None, "ana"))
+    both = [
+        {"change": "created", "type": "Appointment", "elements": elements}
+        for elements in ({"status": "booked"}, {"start": ANY})
+    ]
+    assert not check(clinic, {"id": "Patient/eva"}, *both).passed  # a resource that is created is wholly one item's
+
+
+@pytest.mark.parametrize(
+    ("args", "place", "message"),
+    [
+        ({"may": [{"type": "Patient", "elements": {"sex": 1}}]}, ("may", 0, "elements", "sex"), "no element `sex`"),
+        (
+            {"may": [{"type": "Patient", "elements": {"gender": "femalle"}}]},
+            ("may", 0, "elements", "gender"),
+            "femalle",
+        ),
+        ({"may": [{"type": "Patient", "elements": {"name.first()": "x"}}]}, ("may", 0, "elements"), "is no plain path"),
+        ({"may": [{"elements": {"status": "x"}, "fields": ["status"]}]}, ("may", 0, "fields"), "leave out `fields`"),
+        ({"may": [{"change": "deleted", "elements": {"status": "x"}}]}, ("may", 0, "elements"), "sets no elements"),
+        ({"may": [{"quantities": ["1 tablet"]}]}, ("may", 0, "quantities"), "with `elements` only"),
+        ({"may": [{"elements": {"status": "x"}, "quantities": ["many"]}]}, ("may", 0, "quantities", 0), "no quantity"),
+        ({"must_not": [{"elements": {"status": "x"}}]}, ("must_not", 0, "elements"), "`fields` or `where`"),
+    ],
+)
+def test_a_mistake_is_refused_at_its_place(args: dict[str, Any], place: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        FhirNoOtherChanges.model_validate(args)
+    assert refused.value.errors()[0]["loc"][: len(place)] == place
+    assert message in refused.value.errors()[0]["msg"]

@@ -1,0 +1,124 @@
+"""`fhir_no_other_changes` with `ever`: what the agent had changed at any time, though it was undone."""
+
+from typing import Any
+
+import pytest
+
+from clerkship.assertions.contract import Check
+from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
+from tests.simulators.fhir.assertions.clinic import Clinic, appointment, potassium
+
+K1 = potassium("k1", "ana", 4.1, "2026-01-05")
+FILED = {
+    "change": "created",
+    "type": "Observation",
+    "search": {"patient": "ana"},
+    "elements": {
+        "status": "final",
+        "subject": {"exists": True},
+        "code": {"exists": True},
+        "effectiveDateTime": {"exists": True},
+        "valueQuantity.value": 5.9,
+        "valueQuantity.unit": {"exists": True},
+    },
+}
+
+
+def check(clinic: Clinic, **args: Any) -> Check:
+    """The check of one chart, at any time."""
+    return FhirNoOtherChanges.model_validate({"ever": True, **args}).check(clinic.evidence())
+
+
+def rows(found: Check) -> list[tuple[str, int | None]]:
+    """The rows that do not pass, and the events they are about."""
+    return [(row.path, row.seq) for row in found.evidence if not row.passed]
+
+
+def test_what_was_deleted_and_made_again_counts() -> None:
+    clinic = Clinic()
+    clinic.delete("Observation/k1")
+    clinic.put(K1)
+    assert check(clinic, ever=False).passed
+    found = check(clinic)
+    assert rows(found) == [("for a time: Observation/k1", 1)]
+    assert "not allowed: for a time: Observation/k1" in found.detail
+
+
+def test_what_was_made_for_another_patient_and_deleted_counts() -> None:
+    clinic = Clinic()
+    clinic.put(potassium("mine", "ana", 5.9, "2026-03-02"))
+    clinic.delete(clinic.put(potassium("x", "eva", 5.9, "2026-03-02")))
+    assert check(clinic, must=[FILED], ever=False).passed
+    assert rows(check(clinic, must=[FILED])) == [("for a time: Observation/x", 2)]
+
+
+def test_what_was_made_of_another_type_and_deleted_counts() -> None:
+    clinic = Clinic()
+    clinic.delete(clinic.put(appointment("x", "ana")))
+    assert rows(check(clinic, may=[FILED])) == [("for a time: Appointment/x", 1)]
+    assert check(clinic, may=[{"change": "created", "type": "Appointment"}]).passed  # for any patient
+
+
+def test_what_was_changed_and_changed_back_counts() -> None:
+    clinic = Clinic()
+    clinic.patch("Patient/eva", "/active", False)
+    clinic.put({"resourceType": "Patient", "id": "eva", "name": [{"family": "Silva", "given": ["Eva"]}]})
+    assert check(clinic, ever=False).passed
+    assert rows(check(clinic)) == [("for a time: Patient/eva: active", 1)]
+
+
+@pytest.mark.parametrize("how", ["update", "delete and create"])
+def test_a_slip_in_what_the_agent_created_for_the_right_patient_does_not_count(how: str) -> None:
+    clinic = Clinic()
+    clinic.put(potassium("new", "ana", 59, "2026-03-02"))
+    if how != "update":
+        clinic.delete("Observation/new")
+    clinic.put(potassium("new" if how == "update" else "newer", "ana", 5.9, "2026-03-02"))
+    found = check(clinic, must=[FILED | {"count": 1}])
+    assert found.passed, found.detail
+
+
+def test_for_another_patient_at_first_counts() -> None:
+    clinic = Clinic()
+    clinic.put(potassium("new", "eva", 5.9, "2026-03-02"))
+    clinic.put(potassium("new", "ana", 5.9, "2026-03-02"))
+    assert check(clinic, must=[FILED], ever=False).passed
+    assert rows(check(clinic, must=[FILED])) == [("for a time: Observation/new", 1)]
+
+
+def test_an_earlier_value_in_what_was_there_before_counts_and_a_listed_step_does_not() -> None:
+    listed = {
+        "id": "Appointment/visit",
+        "where": {"comment": "moved"},
+        "elements": {"status": "cancelled", "comment": "moved"},
+    }
+    clinic = Clinic()
+    clinic.patch("Appointment/visit", "/status", "cancelled")
+    clinic.patch("Appointment/visit", "/comment", "moved")
+    assert check(clinic, must=[listed]).passed
+    clinic.patch("Appointment/visit", "/status", "noshow")
+    clinic.patch("Appointment/visit", "/status", "cancelled")
+    assert check(clinic, must=[listed], ever=False).passed
+    assert rows(check(clinic, must=[listed])) == [("for a time: Appointment/visit: status", 3)]
+
+
+def test_what_must_not_happen_may_not_happen_for_a_time() -> None:
+    clinic = Clinic()
+    clinic.delete(clinic.put(appointment("x", "ana", "cancelled")))
+    may = [{"change": "created", "type": "Appointment"}]
+    assert check(clinic, may=may).passed
+    assert not check(clinic, may=may, must_not=[{"type": "Appointment", "where": {"status": "cancelled"}}]).passed
+
+
+def test_what_others_did_and_undid_is_not_the_agents() -> None:
+    clinic = Clinic()
+    clinic.delete("Observation/k1", "scenario")
+    clinic.put(K1, "scenario")
+    assert check(clinic).passed
+
+
+def test_a_change_that_is_left_is_told_once() -> None:
+    clinic = Clinic()
+    clinic.patch("Patient/eva", "/active", False)
+    clinic.patch("Patient/eva", "/active", True)
+    assert rows(check(clinic)) == [("Patient/eva: active", 2)]

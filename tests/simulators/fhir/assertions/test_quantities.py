@@ -1,0 +1,29 @@
+"""Quantities in free text: which numbers count, and with which unit."""
+
+import pytest
+
+from clerkship.simulators.fhir.assertions.quantities import measures
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Give 400 tablets at once", ["400 tablet"]),
+        ("give four hundred TABS", ["400 tablet"]),
+        ("one hundred and five milligrams", ["105 mg"]),
+        ("sixty-five pills", ["65 tablet"]),
+        ("400 oral tablets", ["400 tablet"]),
+        ("400mg, 20-mEq, 1,000 mcg, .5 ml", ["400 mg", "20 meq", "1000 mcg", "0.5 ml"]),
+        ("1.7 mg/dL, 2 mmol per L", ["1.7 mg/dl", "2 mmol/l"]),
+        ("twice daily for ten days, then q8h", ["2 time", "10 day", "8 hour"]),
+        ("118/76 mm[Hg]", ["118", "76 mmhg"]),
+        ("below the 3.5 threshold for days", ["3.5"]),
+        ("may 40 tablets be given", ["40 tablet"]),
+        ("two records, the 3rd visit", []),
+        ("2026-03-02T09:00:00-05:00, 3/2/2026, 9:30 am, March 2, 2026, 2 Mar", []),
+        ("SG-88123, A1c, pat-0050, in 2026", []),
+        ("OBX|1|NM|2823-3^K^LN||4.1|mmol/L", ["1", "2823", "3", "4.1 mmol/l"]),
+    ],
+)
+def test_numbers_are_found_with_their_units_and_dates_are_not(text: str, found: list[str]) -> None:
+    assert [str(measure) for measure in measures(text)] == found
