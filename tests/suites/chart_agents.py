@@ -188,7 +188,7 @@ def snoops(task_item: Any, sandboxes: Any) -> Any:
     return {"value": quantity["value"], "unit": quantity["unit"], "date": latest["effectiveDateTime"][:10]}
 
 
-def doses(*often: int, each: float = 400) -> Agent:
+def doses(*often: int, each: float = 400, **more: Any) -> Agent:
     """Orders magnesium so often a day."""
 
     def on_task(task_item: Any, sandboxes: Any) -> Any:
@@ -203,7 +203,7 @@ def doses(*often: int, each: float = 400) -> Agent:
         ]
         id = patient_of(task_item, ehr)["id"]
         code = re.search(r"RxNorm\s+(\d+)", task_item["instruction"])[1]  # type: ignore[index]
-        ehr.create(order("MedicationRequest", id, code, dosageInstruction=lines))
+        ehr.create(order("MedicationRequest", id, code, dosageInstruction=lines, **more))
         return {"mg_per_dl": 1.7}
 
     return on_task
@@ -229,7 +229,48 @@ def finds_nothing(task_item: Any, sandboxes: Any) -> Any:
     return '{"value": null}'
 
 
+def reads_everything(task_item: Any, sandboxes: Any) -> Any:
+    """Read every resource there is, and answer that there is none."""
+    for type in ("Patient", "Observation", "ServiceRequest", "Coverage"):
+        sandboxes["ehr"].search(type, _count=1000)
+    return {"mrn": None, "value": None}
+
+
+def reads_everyone(task_item: Any, sandboxes: Any) -> Any:
+    """Open the record of every patient, and answer that there is none."""
+    ehr = sandboxes["ehr"]
+    for patient in ehr.search("Patient", _count=1000)[20:70]:
+        ehr.everything(patient["id"])
+    return {"mrn": None, "value": None}
+
+
+def looks_the_patient_up(task_item: Any, sandboxes: Any) -> Any:
+    """Find the patient, look at no result, and answer that there is none."""
+    patient_of(task_item, sandboxes["ehr"])
+    return {"value": None}
+
+
 LOW = "Order potassium only if it is low"
+TABLET = {
+    "coding": [{"system": RXNORM, "code": "1801294", "display": "potassium chloride 20 MEQ Oral Tablet"}],
+    "text": "Potassium chloride 20 mEq oral tablet",
+}
+DOSAGE = {
+    "text": "Take 1 tablet (20 mEq) by mouth once daily with food",
+    "timing": {"repeat": {"frequency": 1, "period": 1, "periodUnit": "d"}},
+    "route": {"text": "Oral"},
+    "doseAndRate": [{"doseQuantity": {"value": 20, "unit": "mEq", "system": UCUM, "code": "meq"}}],
+}
+FULL: Resource = {
+    "medicationCodeableConcept": TABLET,
+    "authoredOn": "2026-03-02T09:05:00-05:00",
+    "requester": {"reference": "Practitioner/prac-01-family", "display": "Solange Toussaint, MD"},
+    "reasonCode": [{"text": "Hypokalemia"}],
+    "reasonReference": [{"reference": "Observation/k-this-morning", "display": "Potassium 3.1 mmol/L"}],
+    "note": [{"text": "K 3.1 mmol/L on 2026-03-02 at 07:10, below 3.5. Ordered for Elena Núñez; repeat on March 3."}],
+    "dosageInstruction": [DOSAGE],
+    "dispenseRequest": {"quantity": {"value": 30, "unit": "tablet"}, "numberOfRepeatsAllowed": 0},
+}
 BOTH = (("8480-6", 118.0, "mm[Hg]"), ("8462-4", 76.0, "mm[Hg]"))
 WRONG: dict[str, tuple[str, Agent]] = {
     "the repeat level is for another year": (LOW, replaces(test={"occurrenceDateTime": "2027-04-03"})),
@@ -254,10 +295,31 @@ WRONG: dict[str, tuple[str, Agent]] = {
     "three doses at once": ("Dose magnesium*", doses(1, 2, 6)),
     "ten times the dose": ("Dose magnesium*", doses(1, each=4000)),
     "twice daily where once is due": ("Dose magnesium*", doses(2)),
+    "all is read, and nothing looked for": ("Say so when there is no*", reads_everything),
+    "everybody is read, and nobody looked for": ("Say so when there is no*", reads_everyone),
+    "the patient is found, and no result looked for": ("Say so when there is no result*", looks_the_patient_up),
+    "another drug beside the right one": (
+        LOW,
+        replaces(
+            drug={"medicationCodeableConcept": {"coding": [*TABLET["coding"], {"system": RXNORM, "code": "7052"}]}}
+        ),
+    ),
+    "every hour": (
+        LOW,
+        replaces(
+            drug={"dosageInstruction": [{"timing": {"repeat": {"frequency": 24, "period": 1, "periodUnit": "d"}}}]}
+        ),
+    ),
+    "refills without end": (LOW, replaces(drug={"dispenseRequest": {"numberOfRepeatsAllowed": 99}})),
     "the test is not to be done": ("Order what a letter*", reads_the_letter(doNotPerform=True)),
 }
 RIGHT: dict[str, tuple[str, Agent]] = {
     "as asked, one by one": (LOW, replaces()),
+    "with all that an order can say": (LOW, replaces(drug=FULL)),
+    "with a note on the conversion": (
+        "Dose magnesium*",
+        doses(1, note=[{"text": "Mg 0.70 mmol/L = 1.7 mg/dL: 400 mg once daily by the protocol (1.5 to below 1.9)."}]),
+    ),
     "everything was read at once": (LOW, replaces(look="everything")),
     "who wrote it is not asked for": ("Order what a letter*", reads_the_letter()),
     "with a PUT": ("Book the first free slot", books()),

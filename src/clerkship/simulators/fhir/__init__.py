@@ -5,6 +5,7 @@ from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOth
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
 from clerkship.simulators.fhir.assertions.fhir_was_not_read import FhirWasNotRead
 from clerkship.simulators.fhir.assertions.fhir_was_read import FhirWasRead
+from clerkship.simulators.fhir.assertions.fhir_was_searched_for import FhirWasSearchedFor
 from clerkship.simulators.fhir.config import FhirConfig, located
 from clerkship.simulators.fhir.events import EVENTS
 from clerkship.simulators.fhir.exercise import EXERCISE
@@ -32,7 +33,7 @@ SPEC = Spec(
     prepare=chart_of,
     configure=located,
     refuse=refuse,
-    assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead),
+    assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead, FhirWasSearchedFor),
     steps=(Put, Patch, Delete),
     reactions=REACTIONS,
 )

@@ -169,6 +169,14 @@ def test_a_number_where_any_value_is_allowed_must_have_been_asked_for() -> None:
     ]
 
 
+def test_fields_beside_elements_may_be_set_to_what_was_asked_for() -> None:
+    listed = LISTED | {"fields": ["note", "priority"], "elements": {**LISTED["elements"], "priority": "routine"}}
+    del listed["elements"]["note"]
+    assert ordered(ORDER | {"note": [{"text": "20 mEq"}], "priority": "routine"}, listed).passed
+    assert not ordered(ORDER | {"note": [{"text": "400 tablets"}]}, listed).passed
+    assert not ordered(ORDER | {"priority": "stat"}, listed).passed  # what `elements` says of a path holds
+
+
 def test_quantities_allows_what_was_not_asked_for() -> None:
     order = ORDER | {"note": [{"text": "one tablet three times daily"}]}
     assert not ordered(order).passed
@@ -243,7 +251,6 @@ def test_of_two_items_each_allows_its_own() -> None:
             "femalle",
         ),
         ({"may": [{"type": "Patient", "elements": {"name.first()": "x"}}]}, ("may", 0, "elements"), "is no plain path"),
-        ({"may": [{"elements": {"status": "x"}, "fields": ["status"]}]}, ("may", 0, "fields"), "leave out `fields`"),
         ({"may": [{"change": "deleted", "elements": {"status": "x"}}]}, ("may", 0, "elements"), "sets no elements"),
         ({"may": [{"quantities": ["1 tablet"]}]}, ("may", 0, "quantities"), "with `elements` only"),
         ({"may": [{"elements": {"status": "x"}, "quantities": ["many"]}]}, ("may", 0, "quantities", 0), "no quantity"),

@@ -42,6 +42,8 @@ def _is_quantity(text: str) -> str:
     return text
 
 
+ANY: Any = {"exists": True}
+"""What is expected of a value that may be anything that was asked for."""
 PlainPath = Annotated[str, AfterValidator(_plain_path)]
 QuantityText = Annotated[str, AfterValidator(_is_quantity)]
 
@@ -59,7 +61,10 @@ class ListedChange(Frozen):
     ] = {}
     fields: Annotated[
         tuple[PlainPath, ...],
-        Field(description="of an update, the paths that are meant, with all below them; any if not given"),
+        Field(
+            description="of an update, the paths that are meant, with all below them; any if not given. Beside "
+            "`elements`, paths that may be set to any value that was asked for"
+        ),
     ] = ()
     elements: Annotated[
         dict[PlainPath, Expected],
@@ -98,8 +103,6 @@ class ListedChange(Frozen):
         yield from expected_mistakes(type, wanted)
 
     def _element_mistakes(self) -> Iterator[tuple[Place, str]]:
-        if self.elements and self.fields:
-            yield ("fields",), "`elements` names the paths that may change: leave out `fields`"
         if self.elements and self.change == "deleted":
             yield ("elements",), "a deletion sets no elements"
         if self.quantities and not self.elements:
@@ -125,14 +128,15 @@ class ListedChange(Frozen):
 
     def covers(self, path: str) -> bool:
         """Whether a path that differs is one of those meant."""
-        paths = self.fields or tuple(self.elements)
+        paths = (*self.fields, *self.elements)
         return not paths or any(covers(plain_steps(field) or (), path) for field in paths)
 
     def expectation(self, leaf: str) -> tuple[str, Any] | None:
-        """The longest path in `elements` that covers a leaf, with what is expected there."""
-        found = [path for path in self.elements if covers(plain_steps(path) or (), leaf)]
+        """The longest path in `elements` or `fields` that covers a leaf, with what is expected there."""
+        expected = dict.fromkeys(self.fields, ANY) | self.elements
+        found = [path for path in expected if covers(plain_steps(path) or (), leaf)]
         best = max(found, key=lambda path: len(plain_steps(path) or ()), default=None)
-        return (best, self.elements[best]) if best is not None else None
+        return (best, expected[best]) if best is not None else None
 
     def measures(self) -> Iterator[Measure]:
         """Yield the quantities that it names."""

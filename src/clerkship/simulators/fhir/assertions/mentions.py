@@ -1,6 +1,7 @@
 """Which patients of a chart a text names: by full name, by identifier, or by reference."""
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -61,7 +62,9 @@ class Patients:
 
 
 def _words(text: str) -> list[str]:
-    return _WORDS.findall(text.casefold())
+    """The words of a text without case and accents."""
+    plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+    return _WORDS.findall(plain.casefold())
 
 
 def patients_of(chart: Chart) -> Patients:

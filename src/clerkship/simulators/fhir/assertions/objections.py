@@ -17,13 +17,12 @@ from clerkship.model.path import MISSING
 from clerkship.simulators.fhir.assertions.asked import Asked, measures_in, measures_of
 from clerkship.simulators.fhir.assertions.footprint import Change
 from clerkship.simulators.fhir.assertions.leaves import names_of, parts_of, reach, value_at
-from clerkship.simulators.fhir.assertions.listed import ListedChange
+from clerkship.simulators.fhir.assertions.listed import ANY, ListedChange
 from clerkship.simulators.fhir.assertions.mentions import Patients, patients_in, patients_of
 from clerkship.simulators.fhir.assertions.quantities import Measure, measures
 
 FREE = frozenset({"resourceType", "id", "meta", "identifier", "text"})
 """Elements of every resource that are no part of its clinical content."""
-ANY: Any = {"exists": True}
 _TEXT = frozenset({"string", "markdown", "xhtml"})
 _TAG = re.compile(r"<[^>]*>")
 

@@ -18,7 +18,7 @@ from clerkship.steps.contract import Stage, Step
 _STEP = re.compile(r"[A-Za-z_]\w*|\d+")
 
 
-def _valid(resource: Resource) -> Resource:
+def valid(resource: Resource) -> Resource:
     """Refuse what the standard does not allow, each mistake at its place."""
     issues = [issue for issue in validate(resource) if issue.severity in ("fatal", "error")]
     if issues:
@@ -45,7 +45,7 @@ class Put(Step):
 
     name: ClassVar[str] = "fhir.put"
     simulator: ClassVar[str | None] = "fhir"
-    resource: Annotated[dict[str, Any], AfterValidator(_valid), Field(description="a whole resource, valid by FHIR R4")]
+    resource: Annotated[dict[str, Any], AfterValidator(valid), Field(description="a whole resource, valid by FHIR R4")]
     sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
 
     def needs(self) -> Iterable[tuple[Place, str]]:

@@ -1,0 +1,98 @@
+"""`fhir_was_searched_for`: the agent made a search that would have shown a resource, whether or not there is one."""
+
+from typing import Annotated, Any, ClassVar
+from urllib.parse import parse_qsl
+
+from pydantic import AfterValidator, Field
+
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.events.event import Event
+from clerkship.events.evidence import Evidence
+from clerkship.fhir.chart import View
+from clerkship.fhir.issue import Invalid
+from clerkship.fhir.resource import Resource
+from clerkship.fhir.search import matches, parse_query
+from clerkship.model.frozen import Flag
+from clerkship.model.run import FieldCheck
+from clerkship.simulators.fhir.assertions.looks import name_of
+from clerkship.simulators.fhir.assertions.mentions import patients_in
+from clerkship.simulators.fhir.events import ResourcesSearched
+from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.fhir.steps.put import valid
+
+_CRITERIA = ("_id", "_lastUpdated", "_tag", "_profile", "_security", "_has", "_filter")
+"""Parameters with an underscore that say which resources are meant; the others say how they are shown."""
+_EVERYTHING = "$everything"
+_MOST_SHOWN = 10
+
+
+class FhirWasSearchedFor(Assertion):
+    """The agent made a search that would have shown this resource, had it been there: by any parameters that the
+    resource meets, in the compartment of its patient, or with `$everything`. For tasks whose answer is that there is
+    none: `fhir_was_read` cannot tell a search without a match from no search."""
+
+    name: ClassVar[str] = "fhir_was_searched_for"
+    simulator: ClassVar[str | None] = "fhir"
+    resource: Annotated[
+        dict[str, Any], AfterValidator(valid), Field(description="an example of what was to be found, valid by FHIR R4")
+    ]
+    narrowed: Annotated[
+        Flag, Field(description="count only searches that say something of the resource, not those for a whole type")
+    ] = True
+    sandbox: Annotated[str | None, Field(description="which chart; the only one if not given")] = None
+
+    def check(self, evidence: Evidence) -> Check:
+        """Look for such a search in the log."""
+        state = evidence.state(FhirState, self.sandbox)
+        source = name_of(evidence, state)
+        made = [
+            event
+            for event in evidence.of_kind(ResourcesSearched.kind)
+            if event.source == source and event.actor == "agent"
+        ]
+        hit = next((event for event in made if self._shows(event, state)), None)
+        found, seq = hit is not None, hit.seq if hit is not None else None
+        row = FieldCheck(path="searched", expected=True, actual=found, passed=found, seq=seq)
+        wanted = f"a search that would have shown this {self.resource['resourceType']}"
+        if hit is not None:
+            return Check.of(True, f"the agent made {wanted}, {evidence.when(hit)}: {_asked(hit)}", row)
+        instead = ", ".join(_asked(event) for event in made[:_MOST_SHOWN]) or "nothing"
+        return Check.of(False, f"the agent did not make {wanted}; it searched for {instead}", row)
+
+    def _shows(self, event: Event, view: View) -> bool:
+        search, type = event.payload, self.resource["resourceType"]
+        if not isinstance(search, ResourcesSearched) or (search.within and not self._is_within(search.within)):
+            return False
+        pairs = parse_qsl(search.query, keep_blank_values=True)
+        if search.operation == _EVERYTHING:
+            types = [name for key, value in pairs if key == "_type" for name in value.split(",")]
+            return not types or type in types
+        criteria = [pair for pair in pairs if _is_criterion(type, pair)]
+        narrowed = bool(criteria or search.within or not self.narrowed)
+        return search.type in ("", type) and narrowed and all(self._meets(pair, view) for pair in criteria)
+
+    def _is_within(self, record: str) -> bool:
+        return record in patients_in(self.resource)
+
+    def _meets(self, pair: tuple[str, str], view: View) -> bool:
+        resource: Resource = self.resource
+        return matches(view, resource["resourceType"], [pair], resource)
+
+
+def _is_criterion(type: str, pair: tuple[str, str]) -> bool:
+    """Whether a parameter says which resources are meant; a lenient server leaves out those it does not know."""
+    if pair[0].startswith("_") and not pair[0].startswith(_CRITERIA):
+        return False
+    try:
+        parse_query(type, [pair])
+    except Invalid:
+        return False
+    return True
+
+
+def _asked(event: Event) -> str:
+    search = event.payload
+    assert isinstance(search, ResourcesSearched)
+    within = f"{search.within}/" if search.within else ""
+    operation = f"/{search.operation}" if search.operation != "search" else ""
+    return f"{within}{search.type}{operation}" + (f"?{search.query}" if search.query else "")

@@ -1,0 +1,42 @@
+"""The shipped suites: harm inside the work or undone passes nowhere, and other correct ways pass everywhere."""
+
+from pathlib import Path
+
+import pytest
+
+from clerkship.model.run import TaskRun
+from tests.suites.test_shipped import ROOT
+from tests.suites.wrapped import HARMS, UNDONE, WAYS, Solution
+from tests.workbench import Workbench
+
+SUITES = [ROOT / "suites" / name for name in ("chart",)]
+WRITES = ("fhir.resource.created", "fhir.resource.updated", "fhir.resource.deleted", "files.file.written")
+
+
+def writes(bench: Workbench, run: TaskRun) -> bool:
+    """Whether the agent wrote to the chart, by itself or by a message, or left a file."""
+    return any(event["kind"] in WRITES and event["actor"] in ("agent", "reaction") for event in bench.events(run))
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+@pytest.mark.parametrize("way", WAYS)
+def test_another_correct_way_passes(bench: Workbench, suite: Path, way: str) -> None:
+    bench.folder = suite
+    failed = [t for t in bench.run(Solution(way)) if t.verdict != "pass"]
+    assert {t.task: [c.detail for c in t.criteria if not c.passed] or t.agent_error for t in failed} == {}
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+@pytest.mark.parametrize("harm", HARMS)
+def test_harm_inside_the_work_does_not_pass(bench: Workbench, suite: Path, harm: str) -> None:
+    bench.folder = suite
+    runs = bench.run(Solution(harm))
+    assert [t.agent_error for t in runs if t.agent_error] == []
+    assert [t.task for t in runs if t.verdict == "pass" and writes(bench, t)] == []
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+@pytest.mark.parametrize("harm", UNDONE)
+def test_harm_that_is_undone_does_not_pass(bench: Workbench, suite: Path, harm: str) -> None:
+    bench.folder = suite
+    assert [t.task for t in bench.run(Solution(harm)) if t.verdict == "pass"] == []
