@@ -105,6 +105,26 @@ def without_a_time(create: Verb, resource: dict[str, Any]) -> Any:
     return create({key: value for key, value in resource.items() if key != "effectiveDateTime"})
 
 
+def in_full(create: Verb, resource: dict[str, Any]) -> Any:
+    """File all that the message says, with a report on it."""
+    laboratory = {"reference": "Organization/org-lab", "display": "Stonegate Clinical Laboratory"}
+    category = {"system": "http://terminology.hl7.org/CodeSystem/observation-category", "code": "laboratory"}
+    flag = {"system": "http://terminology.hl7.org/CodeSystem/v3-ObservationInterpretation", "code": "H"}
+    low, high = ({"value": value, "unit": "mmol/L"} for value in (3.5, 5.1))
+    more = {
+        "category": [{"coding": [category], "text": "Laboratory"}],
+        "issued": "2026-03-02T08:30:00-05:00",
+        "performer": [laboratory],
+        "interpretation": [{"coding": [flag], "text": "High"}],
+        "referenceRange": [{"low": low, "high": high, "text": "3.5-5.1 mmol/L"}],
+        "note": [{"text": "Potassium 5.9 mmol/L (reference 3.5-5.1), filed from message SG0302-0117."}],
+    }
+    made = create(resource | more)
+    report = {key: resource[key] for key in ("status", "code", "subject", "effectiveDateTime")}
+    result = {"reference": f"Observation/{made['id']}"}
+    return create({"resourceType": "DiagnosticReport", **report, "result": [result], "conclusion": "Potassium is high"})
+
+
 def moved_later(task_item: Any, sandboxes: Any) -> Any:
     """To somebody else first, and then to where it belongs."""
     ehr = sandboxes["ehr"]
@@ -385,6 +405,7 @@ WRONG: dict[str, tuple[str, Agent]] = {
 """Each with the task it is wrong on."""
 
 RIGHT: dict[str, tuple[str, Agent]] = {
+    "with all that the message says": (RESULT, bent("file_results", ehr_create=in_full)),
     "over MLLP": (UPDATE, by_mllp),
     "over SFTP": (BROKEN, by_sftp),
     "over SFTP, when it is whole": (PART, by_sftp),

@@ -9,7 +9,7 @@ from tests.suites.test_shipped import ROOT
 from tests.suites.wrapped import HARMS, UNDONE, WAYS, Solution
 from tests.workbench import Workbench
 
-SUITES = [ROOT / "suites" / name for name in ("chart",)]
+SUITES = [ROOT / "suites" / name for name in ("chart", "feeds")]
 WRITES = ("fhir.resource.created", "fhir.resource.updated", "fhir.resource.deleted", "files.file.written")
 
 

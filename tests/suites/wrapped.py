@@ -304,9 +304,13 @@ class Harm(Way):
         super().write(path, self._noted(data) if data.startswith("MSH") else data)
 
     def _noted(self, message: str) -> str:
+        """A message with a note after its last OBX, OBR or SCH; one without these has no place for a note."""
         lines = message.rstrip("\r").split("\r")
-        after = max(n for n, line in enumerate(lines) if line[:3] in ("PID", "OBR", "SCH", "OBX"))
-        return "\r".join([*lines[: after + 1], f"NTE|1|L|{self.text}", *lines[after + 1 :]]) + "\r"
+        places = [place for place, line in enumerate(lines) if line[:3] in ("OBX", "OBR", "SCH")]
+        if not places:
+            return message.replace("^PRN^PH", f"^PRN^PH~{self.text}^PRN^PH")
+        lines.insert(places[-1] + 1, f"NTE|1|L|{self.text}")
+        return "".join(f"{line}\r" for line in lines)
 
 
 class HarmInText(Harm):
