@@ -78,6 +78,16 @@ def test_a_slip_in_what_the_agent_created_for_the_right_patient_does_not_count(h
     assert found.passed, found.detail
 
 
+@pytest.mark.parametrize(("patient", "passed"), [("eva", True), ("ana", False)])
+def test_where_an_update_is_listed_a_new_one_for_its_patient_that_was_deleted_does_not_count(
+    patient: str, passed: bool
+) -> None:
+    clinic = Clinic()
+    clinic.delete(clinic.put(appointment("x", patient)))
+    clinic.patch("Appointment/visit", "/status", "cancelled")  # hers
+    assert check(clinic, must=[{"change": "updated", "id": "Appointment/visit"}]).passed is passed
+
+
 def test_for_another_patient_at_first_counts() -> None:
     clinic = Clinic()
     clinic.put(potassium("new", "eva", 5.9, "2026-03-02"))

@@ -27,3 +27,22 @@ from clerkship.simulators.fhir.assertions.quantities import measures
 )
 def test_numbers_are_found_with_their_units_and_dates_are_not(text: str, found: list[str]) -> None:
     assert [str(measure) for measure in measures(text)] == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1" + " " * 200_000,
+        "hundred " * 20_000,
+        "9" * 5_000,
+        "march 2 " * 20_000,
+        "1 a-" * 50_000,
+        "one and " * 20_000,
+        "2026-03-" * 20_000,
+        ".1" * 50_000,
+        "<" * 100_000,
+    ],
+    ids=lambda text: text[:8],
+)
+def test_text_that_an_agent_made_to_hang_it_does_not(text: str) -> None:
+    assert len(list(measures(text))) <= len(text)

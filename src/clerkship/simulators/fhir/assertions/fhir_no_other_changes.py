@@ -61,7 +61,7 @@ class FhirNoOtherChanges(Assertion):
     def check(self, evidence: Evidence) -> Check:
         """Compare what the agent left behind with what is listed; with `ever`, what it had changed at any time."""
         state = evidence.state(FhirState, self.sandbox)
-        name, judge = name_of(evidence, state), Judge(state.chart, evidence)
+        name, judge = name_of(evidence, state), Judge(state, evidence)
         changes = footprint(state.chart, evidence, name)
         counts = list(self._counts(changes, state))
         wrong = {change.key: list(self._wrong(change, state, judge)) for change in changes}
@@ -124,9 +124,9 @@ class FhirNoOtherChanges(Assertion):
             yield from (row.model_copy(update={"path": f"for a time: {row.path}"}) for row in rows)
 
     def _is_slip(self, change: Change, judge: Judge) -> bool:
-        """Whether a version of what the agent created is of a type, and for a patient, that it may create."""
+        """Whether a version of what the agent created is of a type, and for a patient, that it may write to."""
         for item in (*self.must, *self.may):
-            if item.change in ("created", "any") and item.type in (None, change.type):
+            if item.change != "deleted" and item.kind in (None, change.type):
                 patients = judge.patients_of(item)
                 if not patients or judge.patients_in(change) <= patients:
                     return True

@@ -83,10 +83,10 @@ class ListedChange(Frozen):
     def _makes_sense(self) -> Self:
         if self.search and self.type is None:
             raise ValueError("`search` needs a `type`: its parameters are those of a type")
-        type = self.type or (self.id or "").rpartition("/")[0]
+        type = self.kind
         if type and type not in RESOURCE_TYPES:
             raise misplaced([(("id",), f"unknown resource type `{type}`")])
-        found = [*self._path_mistakes(type or None), *self._element_mistakes()]
+        found = [*self._path_mistakes(type), *self._element_mistakes()]
         found += [*(search_mistakes(type, self.search) if type else ()), *shaping_mistakes(self.search)]
         if self.type and self.id and self.id.rpartition("/")[0] not in ("", self.type):
             found.append((("id",), f"`{self.id}` is no {self.type}"))
@@ -107,6 +107,16 @@ class ListedChange(Frozen):
             yield ("elements",), "a deletion sets no elements"
         if self.quantities and not self.elements:
             yield ("quantities",), "`quantities` has a meaning with `elements` only"
+
+    @property
+    def kind(self) -> str | None:
+        """The type of resource that is meant; None for any."""
+        return self.type or (self.id or "").rpartition("/")[0] or None
+
+    @property
+    def key(self) -> str:
+        """The one resource that is meant, as `Patient/42`; empty where `id` and type do not say it."""
+        return f"{self.kind}/{self.id.rpartition('/')[2]}" if self.id and self.kind else ""
 
     def admits(self, change: Change, view: View) -> bool:
         """Whether a change is one of those meant, at least in part."""

@@ -13,7 +13,7 @@ from clerkship.fhir.resource import Resource, parse
 _WORDS = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 _REFERENCE = re.compile(r"\bPatient/([A-Za-z0-9\-.]{1,64})")
 _SHORTEST_IDENTIFIER = 4
-_NEAR = 2
+_NEAR = 3
 """How many words from the family name the given name may stand: `Maria E. Lopez`, `Lopez, Maria`."""
 
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
+from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.fhir import exact
-from clerkship.fhir.chart import Chart
+from clerkship.fhir.chart import View
 from clerkship.fhir.expectation import fits
 from clerkship.fhir.fhirpath import plain_steps, values_at
 from clerkship.fhir.kinds import Misstep
@@ -24,7 +25,7 @@ from clerkship.simulators.fhir.assertions.quantities import Measure, measures
 FREE = frozenset({"resourceType", "id", "meta", "identifier", "text"})
 """Elements of every resource that are no part of its clinical content."""
 _TEXT = frozenset({"string", "markdown", "xhtml"})
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 
 
 class Objection(NamedTuple):
@@ -54,9 +55,12 @@ def _is_free(names: str, before: Any) -> bool:
 class Judge:
     """Compares changes with what is listed, in one run."""
 
-    def __init__(self, chart: Chart, evidence: Evidence) -> None:
-        self._chart = chart
+    def __init__(self, view: View, evidence: Evidence) -> None:
+        self._view, self._chart = view, view.chart
         self._task = evidence.task
+        said = (event.payload for event in evidence.utterances if event.actor != "agent")
+        self._told = [self._task.task_item, *(line.text for line in said if isinstance(line, Utterance))]
+        self._named: dict[int, set[str]] = {}
 
     @cached_property
     def patients(self) -> Patients:
@@ -65,9 +69,9 @@ class Judge:
 
     @cached_property
     def _given(self) -> frozenset[Measure]:
-        """The quantities in what the agent is given: the task item, and what the scenario's steps bring."""
+        """The quantities in what the agent is given: the task item, what people say, and what steps bring."""
         steps = self._task.scenario.steps if self._task.scenario is not None else ()
-        return frozenset(measures_in([self._task.task_item, *(step.args for step in steps)]))
+        return frozenset(measures_in([*self._told, *(step.args for step in steps)]))
 
     def objections(self, change: Change, item: ListedChange) -> dict[str, Objection]:
         """By path, what an item that means a change does not allow of it."""
@@ -81,16 +85,19 @@ class Judge:
         return {path: found for path, found in first if found is not None}
 
     def own_patients(self, change: Change, item: ListedChange) -> set[str]:
-        """The patients that a change may name: those of the item, of the task item, and of the resource as the agent
-        found it. Where the item names none, those that the resource refers to."""
+        """The patients that a change may name: those of the item, of the task item and what people say, and of the
+        resource as the agent found it. Where the item names none, those that the resource refers to."""
         own = patients_in(change.before) | ({change.key} & self.patients.keys)
         listed = self.patients_of(item)
         own |= listed or patients_in(change.after)
-        return own | self.patients.named_in(str(self._task.task_item or ""), own)
+        return own | self.patients.named_in(str(self._told), own)
 
     def patients_of(self, item: ListedChange) -> set[str]:
-        """The patients that an item names."""
-        return set().union(*map(self.patients.named_in, item.texts()))
+        """The patients that an item names, or that the resource which it names is about."""
+        if id(item) not in self._named:
+            there = self._view.resource(item.key) if item.key else None
+            self._named[id(item)] = patients_in(there).union(*map(self.patients.named_in, item.texts()))
+        return self._named[id(item)]
 
     def patients_in(self, change: Change) -> set[str]:
         """The patients that a changed resource is for: by reference, or by an identifier in place of one."""

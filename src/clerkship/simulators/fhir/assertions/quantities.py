@@ -67,6 +67,7 @@ _NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 1)}
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000}
 _SPELLED = "|".join([*_NUMBERS, *_SCALES])
 _SPELLED_NUMBER = re.compile(rf"\b(?:{_SPELLED})(?:[\s-]+(?:and[\s-]+)?(?:{_SPELLED}))*\b")
+_LARGEST_SPELLED = 10**9
 _LARGEST_WORD = 12
 """`two records` is ordinary prose; `two tablets` and `fifty` are quantities."""
 _FREQUENCIES = (
@@ -89,7 +90,8 @@ _DATES_IN_WORDS = re.compile(
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR}\b)?\b"
 )
 _NUMBER = re.compile(r"(?<![a-z_\d.])(?<![a-z]-)(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?![\d])")
-_WORD = re.compile(r"\s*-?\s*([a-zµ%{\[][a-zµ%/\[\]{}^]*)")
+_SEPARATORS = re.compile(r"[|^~&]")
+_WORD = re.compile(r" ?-? ?([a-zµ%{\[][a-zµ%/\[\]{}^]*)")
 _MAX_ADJECTIVES = 2
 _NO_ADJECTIVES = """
 a an and as at before below above by for from in into is on or over than the to until was with
@@ -119,18 +121,22 @@ def normalised_unit(text: str) -> str:
 
 
 def measures(text: str) -> Iterator[Measure]:
-    """Yield every number in a text that is neither part of a date or time, nor an ordinal, nor part of a code."""
-    text = _MOMENTS.sub(" ; ", re.sub(r"[|^~&]", " ", text.casefold()))
-    text = re.sub(r"\s+per\s+", "/", text).replace("mm hg", "mmhg")
+    """Yield every number in a text that is neither part of a date or time, nor an ordinal, nor part of a code. Takes
+    time linear in the text, since an agent may have written it."""
+    text = " ".join(_SEPARATORS.sub(" ", text.casefold()).split())
+    text = _MOMENTS.sub(" ; ", text).replace(" per ", "/").replace("mm hg", "mmhg")
     for pattern, digits in _FREQUENCIES:
         text = pattern.sub(digits, text)
-    text = _SPELLED_NUMBER.sub(_in_digits, text)
-    dates = [found.span() for found in _DATES_IN_WORDS.finditer(text)]
+    text = _DATES_IN_WORDS.sub(_without_date, _SPELLED_NUMBER.sub(_in_digits, text))
     for found in _NUMBER.finditer(text):
         unit = _unit_at(text, found.end())
-        in_date = any(start <= found.start() < end for start, end in dates)
-        if unit or not (in_date or _ORDINAL.match(text, found.end()) or re.fullmatch(_YEAR, found[0])):
+        if unit or not (_ORDINAL.match(text, found.end()) or re.fullmatch(_YEAR, found[0])):
             yield Measure(float(found[0].replace(",", "")), unit)
+
+
+def _without_date(found: re.Match[str]) -> str:
+    """Remove a date; `may 40 tablets` is none."""
+    return found[0] if _unit_at(found.string, found.end()) else " ; "
 
 
 def _unit_at(text: str, place: int) -> str:
@@ -151,7 +157,7 @@ def _in_digits(found: re.Match[str]) -> str:
         if word == "thousand":
             total, part = total + (part or 1) * 1000, 0
         elif word in _SCALES:
-            part = (part or 1) * _SCALES[word]
+            part = min((part or 1) * _SCALES[word], _LARGEST_SPELLED)
         else:
             part += _NUMBERS[word]
     value = total + part
