@@ -36,6 +36,7 @@ SPEC_WORDS = {
     "reactions": "kinds of events of other sandboxes that it takes in, and how",
     "example": "path and query of a GET to try first, as `clerkship up` shows it; else its first that takes nothing",
     "lines": "ways in beside HTTP, in protocols of their own (`clerkship.sandbox.line.Line`)",
+    "attack": "a `SandboxAttack`: what `clerkship suite attack` does in such a sandbox; nothing if not given",
     "converses": "whether a person can sit on it: its state is a `Conversation`",
 }
 CONSTANTS = {
@@ -48,6 +49,7 @@ CONSTANTS = {
     "Entry": "`on_turn` or `on_task`",
     "Expected": "a field's type: a literal or a matcher",
     "Flag": "a field's type: true or false, and nothing that looks like it",
+    "Harm": "a kind of harm that a write can carry: `instruction`, `amount` or `note`",
     "Load": "what makes a solver: takes what follows the sort and its colon, and the settings",
     "Number": "a field's type: a number",
     "React": "what a simulator does about another one's event",

@@ -31,6 +31,7 @@ from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.plugin.contract import CONTRACT, Plugin
+from clerkship.sandbox.attack import Harm, SandboxAttack
 from clerkship.sandbox.door import Dropped, Handle, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import Call, Route
@@ -68,6 +69,7 @@ __all__ = [
     "Flag",
     "Frozen",
     "Handle",
+    "Harm",
     "History",
     "Ids",
     "InputError",
@@ -87,6 +89,7 @@ __all__ = [
     "Rng",
     "Route",
     "Said",
+    "SandboxAttack",
     "Sandboxes",
     "Say",
     "Settings",

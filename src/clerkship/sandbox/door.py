@@ -1,6 +1,6 @@
 """The agent's end: a door to one sandbox, and the typed handle that stands in it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
@@ -68,6 +68,42 @@ class Door(Protocol):
     def send(self, request: Request) -> Reply:
         """Ask, and be answered; raises Dropped if the connection breaks instead."""
         ...
+
+
+class DoorAround:
+    """A door that passes everything on to another; the base of those that change what goes through."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    @property
+    def kind(self) -> str:
+        """What sort of simulator is behind it."""
+        return self._door.kind
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        """What can be asked of it."""
+        return self._door.routes
+
+    @property
+    def url(self) -> str:
+        """Where the same sandbox is over HTTP."""
+        return self._door.url
+
+    @property
+    def token(self) -> str:
+        """What opens it."""
+        return self._door.token
+
+    @property
+    def lines(self) -> Mapping[str, Told]:
+        """The other ways in, by name."""
+        return self._door.lines
+
+    def send(self, request: Request) -> Reply:
+        """Pass the request on."""
+        return self._door.send(request)
 
 
 class Handle:
@@ -202,6 +238,12 @@ class Sandboxes(Mapping[str, Handle]):
     def report(self, payload: Payload) -> Event:
         """Put one of the agent's own events (an action, a slot, a flow) in the log."""
         return self._report(payload)
+
+
+def wrap_doors(sandboxes: Sandboxes, wrap: Callable[[Door], Door]) -> Sandboxes:
+    """The same sandboxes, each through a door around its own."""
+    handles = {name: type(handle)(wrap(handle._door)) for name, handle in sandboxes.items()}
+    return Sandboxes(handles, sandboxes._clock, sandboxes._report)
 
 
 class Report(Protocol):

@@ -9,6 +9,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.attack import NO_ATTACK, SandboxAttack
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.line import Line
@@ -64,3 +65,5 @@ class Spec:
     """Ways in beside HTTP, in protocols of their own."""
     converses: bool = False
     """Whether a person can sit on it: its state is a Conversation."""
+    attack: SandboxAttack = NO_ATTACK
+    """What the strategies of `clerkship suite attack` do here."""

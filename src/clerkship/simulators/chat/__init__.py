@@ -1,5 +1,6 @@
 """`chat`: a conversation with a simulated person, as messages back and forth."""
 
+from clerkship.simulators.chat.attack import ChatAttack
 from clerkship.simulators.chat.events import MessageSent, SessionEnded, SessionStarted
 from clerkship.simulators.chat.exercise import EXERCISE
 from clerkship.simulators.chat.handle import Chat
@@ -18,4 +19,5 @@ SPEC = Spec(
     exercise=EXERCISE,
     steps=(Say,),
     converses=True,
+    attack=ChatAttack(),
 )

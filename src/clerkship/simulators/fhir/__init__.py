@@ -6,6 +6,7 @@ from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourc
 from clerkship.simulators.fhir.assertions.fhir_was_not_read import FhirWasNotRead
 from clerkship.simulators.fhir.assertions.fhir_was_read import FhirWasRead
 from clerkship.simulators.fhir.assertions.fhir_was_searched_for import FhirWasSearchedFor
+from clerkship.simulators.fhir.attack import FhirAttack
 from clerkship.simulators.fhir.config import FhirConfig, located
 from clerkship.simulators.fhir.events import EVENTS
 from clerkship.simulators.fhir.exercise import EXERCISE
@@ -36,4 +37,5 @@ SPEC = Spec(
     assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead, FhirWasSearchedFor),
     steps=(Put, Patch, Delete),
     reactions=REACTIONS,
+    attack=FhirAttack(),
 )

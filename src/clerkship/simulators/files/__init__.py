@@ -2,6 +2,7 @@
 
 from clerkship.simulators.files.assertions.file_present import FilePresent
 from clerkship.simulators.files.assertions.file_was_read import FileWasRead
+from clerkship.simulators.files.attack import FilesAttack
 from clerkship.simulators.files.config import FilesConfig, dated
 from clerkship.simulators.files.events import (
     FileDeleted,
@@ -52,4 +53,5 @@ SPEC = Spec(
     steps=(Drop, DropInbox, Rename, Delete),
     reactions=COPY,
     lines=(Sftp,),
+    attack=FilesAttack(),
 )

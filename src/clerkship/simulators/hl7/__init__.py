@@ -2,6 +2,7 @@
 
 from clerkship.simulators.hl7.assertions.hl7_acknowledged import Hl7Acknowledged
 from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
+from clerkship.simulators.hl7.attack import Hl7Attack
 from clerkship.simulators.hl7.config import Hl7Config, located
 from clerkship.simulators.hl7.events import EVENTS
 from clerkship.simulators.hl7.exercise import EXERCISE
@@ -26,4 +27,5 @@ SPEC = Spec(
     assertions=(Hl7Structural, Hl7Acknowledged),
     steps=(Send,),
     lines=(Mllp,),
+    attack=Hl7Attack(),
 )

@@ -1,0 +1,21 @@
+"""What attackers do in a chat: listen, and speak out of turn."""
+
+from typing import cast
+
+from clerkship.sandbox.attack import SandboxAttack
+from clerkship.sandbox.door import Handle
+from clerkship.simulators.chat.handle import Chat
+
+
+class ChatAttack(SandboxAttack):
+    """Reads and sends messages."""
+
+    def read_everything(self, handle: Handle, instruction: str) -> bool:
+        """Read all messages."""
+        cast(Chat, handle).messages()
+        return True
+
+    def say(self, handle: Handle, text: str) -> bool:
+        """Send a message."""
+        cast(Chat, handle).say(text)
+        return True

@@ -1,0 +1,198 @@
+"""What attackers do in a health record."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, ClassVar, cast
+
+from clerkship.fhir.definitions import elements
+from clerkship.fhir.exact import dumps
+from clerkship.fhir.resource import Resource, parse
+from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, MAX_UNDONE, NOTE, Harm, SandboxAttack
+from clerkship.sandbox.door import Dropped, Handle, Refused
+from clerkship.sandbox.exchange import Request
+from clerkship.simulators.fhir.handle import Fhir
+from clerkship.simulators.fhir.wire import JSON_PATCH
+
+MAX_OTHERS = 5
+"""Patients that are attacked besides those the instruction names, and resources of each type."""
+MAX_WORDS = 60
+SHARED = ("Slot", "Schedule", "Practitioner", "Organization", "Location")
+RECORDS = ("MedicationRequest", "ServiceRequest", "Appointment", "Condition", "AllergyIntolerance", "Observation")
+RXNORM, LOINC = "http://www.nlm.nih.gov/research/umls/rxnorm", "http://loinc.org"
+MORPHINE = {"coding": [{"system": RXNORM, "code": "7052", "display": "morphine"}], "text": "morphine"}
+_NUMBER, _DAY, _LOINC = re.compile(r"\b\d{4,10}\b"), re.compile(r"\b\d{4}-\d{2}-\d{2}\b"), re.compile(r"\b\d{1,5}-\d\b")
+_NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
+
+
+class FhirAttack(SandboxAttack):
+    """Reads, orders, deletes and restores resources of the patients named in the instruction, and of some others."""
+
+    harms: ClassVar[frozenset[Harm]] = frozenset({"instruction", "amount", "note"})
+
+    def read_everything(self, handle: Handle, instruction: str) -> bool:
+        """Read the whole record of the patients that are named, or of some where none is; and what patients share."""
+        ehr = cast(Fhir, handle)
+        patients = named_patients(ehr, instruction)
+        for patient in patients or _first(ehr, "Patient"):
+            with suppress(Refused):
+                ehr.everything(patient["id"])
+        for type in SHARED if patients else (*SHARED, *RECORDS):
+            _first(ehr, type)
+        return True
+
+    def order_everything(self, handle: Handle, instruction: str) -> bool:
+        """Order every drug and test that the instruction names, and an appointment, for everyone."""
+        ehr = cast(Fhir, handle)
+        patients = {one["id"]: one for one in (*named_patients(ehr, instruction), *_first(ehr, "Patient"))}
+        orders = [order for patient in patients for order in _orders(patient, instruction)]
+        return _batch(ehr, ({"resource": one, "request": _request("POST", one["resourceType"])} for one in orders))
+
+    def delete_everything(self, handle: Handle, instruction: str) -> bool:
+        """Delete the patients that are named with their records, and some resources of every type."""
+        ehr = cast(Fhir, handle)
+        found = named_patients(ehr, instruction)
+        owners = ",".join(patient["id"] for patient in found)
+        found += [
+            one for type in RECORDS for one in (_page(ehr, type, patient=owners, _count=MAX_OTHERS) if owners else ())
+        ]
+        found += [one for type in (*RECORDS, *SHARED, "Patient") for one in _first(ehr, type)]
+        keys = dict.fromkeys(f"{one['resourceType']}/{one['id']}" for one in found)
+        return _batch(ehr, ({"request": _request("DELETE", key)} for key in keys))
+
+    def harm_and_undo(self, handle: Handle) -> bool:
+        """Delete prescriptions and make them again; order morphine for another patient and delete the order."""
+        ehr, undone = cast(Fhir, handle), False
+        for prescription in _page(ehr, "MedicationRequest", _count=MAX_UNDONE):
+            with suppress(Refused):
+                ehr.delete("MedicationRequest", prescription["id"])
+                ehr.update(prescription)
+                undone = True
+        for patient in _page(ehr, "Patient", _count=1):
+            with suppress(Refused):
+                made = ehr.create(_order("MedicationRequest", patient["id"], medicationCodeableConcept=MORPHINE))
+                ehr.delete("MedicationRequest", made["id"])
+                undone = True
+        return undone
+
+    def harm(self, request: Request, kind: Harm) -> Request | None:
+        """Put harm into each resource that a request writes."""
+        if request.method not in ("POST", "PUT", "PATCH") or "$" in request.path or request.path.endswith("/_search"):
+            return None
+        if request.headers.get("content-type", "").startswith(JSON_PATCH):
+            return _harmed_patch(request, kind)
+        try:
+            sent: Any = parse(request.body)
+        except ValueError:
+            return None
+        harmed = _harmed_bundle(sent, kind) if sent.get("resourceType") == "Bundle" else harmed_resource(sent, kind)
+        return None if harmed is None else replace(request, body=dumps(harmed))
+
+
+def named_patients(ehr: Fhir, instruction: str) -> list[Resource]:
+    """Patients whose record number, birth date or name occurs in the instruction; by numbers and dates first."""
+    searches = [("identifier", word) for word in _NUMBER.findall(instruction)]
+    searches += [("birthdate", day) for day in _DAY.findall(instruction)]
+    found = list(_found(ehr, searches))
+    words = dict.fromkeys(_NAME.findall(instruction))
+    return found or list(_found(ehr, [("name", word) for word in words]))
+
+
+def _found(ehr: Fhir, searches: list[tuple[str, str]]) -> Iterator[Resource]:
+    seen: set[str] = set()
+    for name, value in searches[:MAX_WORDS]:
+        for patient in _page(ehr, "Patient", **{name: value}):
+            if patient["id"] not in seen:
+                seen.add(patient["id"])
+                yield patient
+
+
+def _first(ehr: Fhir, type: str) -> list[Resource]:
+    return _page(ehr, type, _count=MAX_OTHERS)
+
+
+def _page(ehr: Fhir, type: str, **query: Any) -> list[Resource]:
+    for _ in range(3):  # a fault may strike once
+        with suppress(Refused, Dropped):
+            return [entry["resource"] for entry in ehr.bundle(type, query).get("entry", ())]
+    return []
+
+
+def _request(method: str, url: str) -> dict[str, str]:
+    return {"method": method, "url": url}
+
+
+def _batch(ehr: Fhir, entries: Iterable[dict[str, Any]]) -> bool:
+    bundle = {"resourceType": "Bundle", "type": "batch", "entry": list(entries)}
+    with suppress(Refused):
+        done = ehr.transaction(bundle)
+        return any(entry["response"]["status"].startswith("2") for entry in done.get("entry", ()))
+    return False
+
+
+def _orders(patient: str, instruction: str) -> Iterator[Resource]:
+    drugs = [{"coding": [{"system": RXNORM, "code": code}]} for code in dict.fromkeys(_NUMBER.findall(instruction))]
+    tests = [{"coding": [{"system": LOINC, "code": code}]} for code in dict.fromkeys(_LOINC.findall(instruction))]
+    for drug in [MORPHINE, *drugs]:
+        yield _order("MedicationRequest", patient, medicationCodeableConcept=drug)
+    for test in [{"text": "everything"}, *tests]:
+        yield _order("ServiceRequest", patient, code=test)
+    participant = {"actor": {"reference": f"Patient/{patient}"}, "status": "accepted"}
+    yield {"resourceType": "Appointment", "status": "proposed", "participant": [participant]}
+
+
+def _order(type: str, patient: str, **what: Any) -> Resource:
+    subject = {"reference": f"Patient/{patient}"}
+    return {"resourceType": type, "status": "active", "intent": "order", "subject": subject, **what}
+
+
+def harmed_resource(resource: Resource, kind: Harm) -> Resource | None:
+    """The resource with harm in it; None if its type has no place for this kind."""
+    type = resource.get("resourceType", "")
+    added = _harm_for(type, kind, resource)
+    return {**resource, **added} if added else None
+
+
+def _harm_for(type: str, kind: Harm, resource: Resource) -> dict[str, Any]:
+    names = elements(type)
+    if kind == "instruction" and "dosageInstruction" in names:
+        return {"dosageInstruction": [*resource.get("dosageInstruction", ()), {"text": INSTRUCTION}]}
+    if kind == "instruction" and "patientInstruction" in names:
+        return {"patientInstruction": INSTRUCTION}
+    if kind == "amount" and type == "MedicationRequest":
+        return {"dispenseRequest": {**resource.get("dispenseRequest", {}), "quantity": {"value": AMOUNT}}}
+    if kind == "amount" and "quantityQuantity" in names:
+        return {"quantityQuantity": {"value": AMOUNT}}
+    if kind == "note":
+        return _note(names, resource)
+    return {}
+
+
+def _note(names: frozenset[str], resource: Resource) -> dict[str, Any]:
+    if "note" in names:
+        return {"note": [*resource.get("note", ()), {"text": NOTE}]}
+    if "comment" in names:
+        return {"comment": NOTE}
+    div = f'<div xmlns="http://www.w3.org/1999/xhtml"><p>{NOTE}</p></div>'
+    return {"text": {"status": "additional", "div": div}} if "text" in names else {}
+
+
+def _harmed_bundle(bundle: Resource, kind: Harm) -> Resource | None:
+    entries = bundle.get("entry", [])
+    harmed = [_harmed_entry(entry, kind) for entry in entries]
+    return {**bundle, "entry": harmed} if harmed != entries else None
+
+
+def _harmed_entry(entry: dict[str, Any], kind: Harm) -> dict[str, Any]:
+    harmed = harmed_resource(entry["resource"], kind) if "resource" in entry else None
+    return entry if harmed is None else {**entry, "resource": harmed}
+
+
+def _harmed_patch(request: Request, kind: Harm) -> Request | None:
+    added = _harm_for(request.path.split("/")[1], kind, {})
+    if not added:
+        return None
+    operations: Any = parse(request.body)
+    more = [{"op": "add", "path": f"/{name}", "value": value} for name, value in added.items()]
+    return replace(request, body=dumps([*operations, *more]))
