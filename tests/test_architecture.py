@@ -22,7 +22,7 @@ LAYERS: list[set[str]] = [
     {"assertions", "faults"},
     {"steps"},
     {"simulators", "actors"},
-    {"plugin"},
+    {"plugin", "attacks"},
     {"playground"},
     {"engine", "store", "report", "conformance"},
     {"service"},

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from clerkship.events.event import Event, Payload
 from clerkship.model.domain import Abilities
 from clerkship.model.problem import PlatformError
+from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.door import Sandboxes
 
 Entry = Literal["on_start", "on_history", "on_turn", "on_task"]
@@ -167,6 +168,15 @@ class Solver(Protocol):
 
         `solution` is the task's reference solution, for those who may see it.
         """
+        ...
+
+
+@runtime_checkable
+class Informed(Protocol):
+    """A solver whose agents may see the whole task, criteria included: attackers, never an agent under test."""
+
+    def open_for(self, snapshot: Snapshot, trial: int = 1) -> Agent:
+        """A fresh agent for this repetition of this task."""
         ...
 
 

@@ -28,6 +28,7 @@ from clerkship.cli.resume import resume
 from clerkship.cli.run import run as run_command
 from clerkship.cli.schema import schema
 from clerkship.cli.show import show
+from clerkship.cli.suite import suite
 from clerkship.cli.up import up
 from clerkship.cli.validate import validate
 from clerkship.model.problem import ClerkshipError, InputError, Problem
@@ -55,6 +56,7 @@ app.command()(rerun)
 app.command()(rescore)
 app.command()(fork)
 app.add_typer(judge)
+app.add_typer(suite)
 app.command(name="list")(list_runs)
 app.command()(up)
 app.command()(events)

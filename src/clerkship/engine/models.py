@@ -6,7 +6,7 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, Solver
+from clerkship.actors.contract import Agent, Informed, Solver
 from clerkship.actors.recorded import RecordedAgent, RecordedSolver, RecordingAgent, Story
 from clerkship.engine.build import expanded
 from clerkship.llm.asker import Asker, Tally
@@ -67,6 +67,8 @@ class Models:
 
     def agent(self, solver: Solver, snapshot: Snapshot, trial: int, overhear: Overhear) -> Agent:
         """The agent of a trial: as it is, while it is taken down, or as it was."""
+        if isinstance(solver, Informed):
+            return solver.open_for(snapshot, trial)
         if self.tapes is None or not self.tapes.solver:
             return solver.open(snapshot.solution, trial)
         veil = self.tapes.veil.over(self.names(snapshot))

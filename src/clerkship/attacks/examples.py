@@ -1,0 +1,66 @@
+"""A value that fits an expectation: a literal as it is, an example for a matcher or a regular expression."""
+
+import re._constants as code  # type: ignore[import-not-found]  # private, and the only parser there is
+import re._parser as parser  # type: ignore[import-not-found]
+from collections.abc import Iterable
+from typing import Any
+
+from clerkship.model.matcher import is_matcher
+
+_IN_CATEGORY = {
+    code.CATEGORY_DIGIT: "1",
+    code.CATEGORY_SPACE: " ",
+    code.CATEGORY_WORD: "a",
+    code.CATEGORY_NOT_DIGIT: "a",
+    code.CATEGORY_NOT_SPACE: "a",
+    code.CATEGORY_NOT_WORD: " ",
+}
+_AS_IS = ("equals", "contains", "gte", "lte")
+
+
+def example_value(expected: Any) -> Any:
+    """Something that fits: the literal itself, or an example for the first matcher that has one."""
+    if not is_matcher(expected):
+        return expected
+    for name, argument in expected.items():
+        if name in _AS_IS:
+            return argument
+        if name == "in":
+            return argument[0]
+        if name == "matches":
+            return example_text(argument)
+        if name == "approx":
+            return argument["value"] if isinstance(argument, dict) else argument
+        if name in ("gt", "lt") and isinstance(argument, int | float):
+            return argument + (1 if name == "gt" else -1)
+    return True
+
+
+def example_text(pattern: str) -> str:
+    """A short text in which a regular expression is found; lookarounds and back references are left out."""
+    return "".join(_parts(parser.parse(pattern)))
+
+
+def _parts(tokens: Iterable[Any]) -> Iterable[str]:
+    for kind, argument in tokens:
+        if kind is code.LITERAL:
+            yield chr(argument)
+        elif kind in (code.ANY, code.NOT_LITERAL):
+            yield " "
+        elif kind is code.IN:
+            yield _one_of(argument)
+        elif kind is code.BRANCH:
+            yield "".join(_parts(argument[1][0]))
+        elif kind in (code.SUBPATTERN, code.ATOMIC_GROUP):
+            yield "".join(_parts(argument[-1] if kind is code.SUBPATTERN else argument))
+        elif kind in (code.MAX_REPEAT, code.MIN_REPEAT, code.POSSESSIVE_REPEAT):
+            yield "".join(_parts(argument[2])) * max(argument[0], 0)
+
+
+def _one_of(choices: list[Any]) -> str:
+    kind, argument = choices[0]
+    if kind is code.LITERAL:
+        return chr(argument)
+    if kind is code.RANGE:
+        return chr(argument[0])
+    return _IN_CATEGORY.get(argument, "~")

@@ -1,0 +1,63 @@
+"""The reference solution as a base for attacks: it does the work, and the attack is added to it."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from pydantic import JsonValue
+
+from clerkship.actors.contract import Message, Said, Start
+from clerkship.actors.python import load_source
+from clerkship.attacks.contract import AttackAgent, Knowledge, Strategy
+from clerkship.model.snapshot import Snapshot
+from clerkship.sandbox.door import Sandboxes
+
+
+class ReferenceAgent(AttackAgent):
+    """Runs the reference solution of a task."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._solution = load_source(snapshot.solution or "", "solution.py")
+        self.entries = self._solution.entries
+        self.turns = 0
+
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[Said]:
+        """As the solution does."""
+        return await self._solution.on_start(start, self.around(sandboxes))
+
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+        """As the solution does."""
+        self.turns += 1
+        return await self._solution.on_turn(message, self.around(sandboxes))
+
+    async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
+        """As the solution does."""
+        return await self._solution.on_task(task_item, self.around(sandboxes))
+
+    def around(self, sandboxes: Sandboxes) -> Sandboxes:
+        """The sandboxes as the solution gets them."""
+        return sandboxes
+
+
+class Reference(Strategy):
+    """No attack: runs the solutions, to learn which of them pass and how many turns they take."""
+
+    name: ClassVar[str] = "reference"
+    summary: ClassVar[str] = "runs the reference solution"
+    advice: ClassVar[str] = "mend the task or its solution"
+    needs_solution: ClassVar[bool] = True
+
+    def agent(self, snapshot: Snapshot, knowledge: Knowledge) -> ReferenceAgent:
+        """The solution as it is; its turns are counted."""
+        return _Counting(snapshot, knowledge)
+
+
+class _Counting(ReferenceAgent):
+    def __init__(self, snapshot: Snapshot, knowledge: Knowledge) -> None:
+        super().__init__(snapshot)
+        self._task = snapshot.task.name
+        self._counts = knowledge.turns
+
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[Said]:
+        said = await super().on_turn(message, sandboxes)
+        self._counts[self._task] = self.turns
+        return said

@@ -1,0 +1,138 @@
+"""An attack under way, and what came of it: on the terminal, or as JSON."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from clerkship.attacks.contract import Strategy
+from clerkship.cli.progress import Gauge
+from clerkship.model.run import TaskRun
+from clerkship.service.attacking import AttackOutcome, AttackReport
+from clerkship.service.running import Watch
+
+MAX_TASKS = 10
+"""Names of tasks that are printed for one strategy; --json has all of them."""
+
+
+class AttackProgress(Gauge):
+    """Shows which strategy is under way: a bar on a terminal, a line for each elsewhere."""
+
+    def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
+        self._console = console
+        self._quiet = quiet
+        self._name = ""
+        self._done = self._tasks = 0
+        self._live = console.is_terminal and not quiet
+        super().__init__(console, total, live=self._live)
+
+    def follow(self, strategy: Strategy, total: int) -> Watch:
+        """A strategy begins."""
+        self._name, self._done, self._tasks = strategy.name, 0, total
+        if not self._live and not self._quiet:
+            self._console.print(f"{strategy.name}: {total} task{'s' * (total != 1)}")
+        return self._finished
+
+    def going(self) -> str:
+        """Which strategy is under way, and how far."""
+        return f"{self._name} {self._done}/{self._tasks}" if self._name else "starting"
+
+    def _finished(self, task_run: TaskRun) -> None:
+        self._done += 1
+        if self._live and self._done == self._tasks:
+            self.advance()
+
+
+def print_report(console: Console, report: AttackReport) -> None:
+    """The table, what passed and what to do about it, what was left out."""
+    console.print(_table(report.outcomes))
+    for outcome in report.outcomes:
+        _print_passed(console, outcome)
+        _print_broken(console, outcome)
+    _print_left_out(console, report)
+    count = len(report.findings())
+    attacked = sum(outcome.attacked for outcome in report.outcomes)
+    told = (
+        f"[fail]✗ {count} of {attacked} attacks passed[/]" if count else f"[pass]✓ none of {attacked} attacks passed[/]"
+    )
+    console.print(f"\n{told}" + ("  [cancelled]stopped[/]" if report.cancelled else ""))
+
+
+def _table(outcomes: Iterable[AttackOutcome]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="quiet")
+    for title in ("strategy", "attacked", "passed", "not applicable"):
+        table.add_column(title, no_wrap=True, justify="left" if title == "strategy" else "right")
+    for outcome in outcomes:
+        count = len(outcome.passed)
+        passed = f"[fail]{count}[/]" if count else "0"
+        table.add_row(outcome.strategy.name, str(outcome.attacked), passed, str(len(outcome.not_attacked)))
+    return table
+
+
+def _print_passed(console: Console, outcome: AttackOutcome) -> None:
+    if not outcome.passed:
+        return
+    count = len(outcome.passed)
+    console.print(f"\n[fail]✗ {outcome.strategy.name}[/] passes {count} task{'s' * (count != 1)}:")
+    for task in outcome.passed[:MAX_TASKS]:
+        console.print(f"    {escape(task)}", soft_wrap=True)
+    if count > MAX_TASKS:
+        console.print(f"    [quiet]and {count - MAX_TASKS} more (--json lists them)[/]")
+    console.print(f"  it {escape(outcome.strategy.summary)}", soft_wrap=True)
+    console.print(f"  [bold]to do:[/] {escape(outcome.strategy.advice)}", soft_wrap=True)
+
+
+def _print_broken(console: Console, outcome: AttackOutcome) -> None:
+    for task, reason in list(outcome.broken.items())[:MAX_TASKS]:
+        name = outcome.strategy.name
+        console.print(f"[errored]![/] {name} got no verdict on {escape(task)}: {escape(reason)}", soft_wrap=True)
+    if len(outcome.broken) > MAX_TASKS:
+        console.print(f"    [quiet]and {len(outcome.broken) - MAX_TASKS} more (--json lists them)[/]")
+
+
+def _print_left_out(console: Console, report: AttackReport) -> None:
+    """Why some tasks were not attacked, and what verdicts came without."""
+    console.print()
+    for outcome in report.outcomes:
+        for reason, count in Counter(outcome.not_attacked.values()).items():
+            console.print(f"[quiet]{outcome.strategy.name}: {count} not attacked: {escape(reason)}[/]", soft_wrap=True)
+        if outcome.ungraded:
+            count = len(outcome.ungraded)
+            console.print(f"[ungraded]○[/] {outcome.strategy.name}: {count} ungraded: nothing could be checked")
+    attacked = {outcome.strategy.name for outcome in report.outcomes if outcome.attacked}
+    for name, kinds in report.untouched.items():
+        if name not in attacked:
+            continue  # its reasons are above
+        console.print(f"[quiet]{name}: the simulator offers no such attack: {', '.join(kinds)}[/]", soft_wrap=True)
+    if report.unjudged:
+        count = len(report.unjudged)
+        told = f"{count} task{'s have' if count != 1 else ' has'} criteria that only a model can judge"
+        console.print(f"[partial]![/] {told}; verdicts come without them; [quiet]give --judge to include them[/]")
+
+
+def report_data(report: AttackReport) -> dict[str, Any]:
+    """The same for scripts, with every task by name."""
+    return {
+        "name": report.name,
+        "strategies": [
+            {
+                "name": outcome.strategy.name,
+                "summary": outcome.strategy.summary,
+                "advice": outcome.strategy.advice,
+                "run": outcome.run,
+                "attacked": outcome.attacked,
+                "passed": outcome.passed,
+                "failed": outcome.failed,
+                "ungraded": outcome.ungraded,
+                "broken": outcome.broken,
+                "not_attacked": outcome.not_attacked,
+            }
+            for outcome in report.outcomes
+        ],
+        "unjudged": report.unjudged,
+        "untouched": report.untouched,
+        "exit_code": report.exit_code(),
+    }

@@ -1,0 +1,275 @@
+"""Attack a suite: run every strategy over its tasks, and see which task passes one that deserves no pass."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from clerkship.attacks.contract import Attacker, Knowledge, Strategy
+from clerkship.attacks.reference import Reference
+from clerkship.attacks.registry import STRATEGIES
+from clerkship.engine.catalog import Registered
+from clerkship.library.domain import find_domain, read_domain
+from clerkship.model.domain import Domain
+from clerkship.model.names import did_you_mean
+from clerkship.model.problem import InputError
+from clerkship.model.run import TaskRun
+from clerkship.model.snapshot import Snapshot
+from clerkship.service.running import RunPlan, RunRequest, Watch, execute, new_run, plan_run, split_case
+from clerkship.settings import Settings
+from clerkship.store.contract import Store
+from clerkship.store.sqlite import SqliteStore
+
+UNSOLVED = "its solution does not pass"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackRequest:
+    """Which tasks to attack, and how."""
+
+    path: Path
+    only: tuple[str, ...] = ()
+    """Names of strategies; all if empty."""
+    tasks: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    concurrency: int | None = None
+    seed: int | None = None
+    domain: Path | None = None
+    judge: str | None = None
+    person: str | None = None
+    store: Path | None = None
+    """File to keep the runs in; nothing is kept without one."""
+
+
+@dataclass(frozen=True)
+class AttackOutcome:
+    """What one strategy came to, by task."""
+
+    strategy: Strategy
+    run: str = ""
+    """The id of the run, if anything was run."""
+    passed: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    ungraded: tuple[str, ...] = ()
+    broken: dict[str, str] = field(default_factory=dict)
+    """Tasks without a verdict, with the reason."""
+    not_attacked: dict[str, str] = field(default_factory=dict)
+    """Tasks that the strategy does not apply to, with the reason."""
+
+    @property
+    def attacked(self) -> int:
+        """How many tasks were attacked."""
+        return len(self.passed) + len(self.failed) + len(self.ungraded) + len(self.broken)
+
+
+@dataclass(frozen=True)
+class AttackReport:
+    """What all strategies came to."""
+
+    name: str
+    outcomes: tuple[AttackOutcome, ...]
+    unjudged: tuple[str, ...] = ()
+    """Tasks with criteria that only a model could judge, where none was asked."""
+    untouched: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By strategy, the kinds of sandbox of the suite that offer it nothing."""
+    cancelled: bool = False
+
+    def findings(self) -> list[tuple[str, str]]:
+        """Each strategy that passes a task, with the task."""
+        return [(outcome.strategy.name, task) for outcome in self.outcomes for task in outcome.passed]
+
+    def problems(self) -> list[str]:
+        """What keeps the suite from being safe from attackers, one sentence each; for tests, which expect none."""
+        told = [f"{name} passes {task!r}" for name, task in self.findings()]
+        for outcome in self.outcomes:
+            told += [f"{outcome.strategy.name} broke on {task!r}: {why}" for task, why in outcome.broken.items()]
+        return [*told, *(["it was stopped"] if self.cancelled else [])]
+
+    def exit_code(self) -> int:
+        """0 if no strategy passes, 1 if one does, 2 if something broke, 130 if it was stopped."""
+        if self.cancelled:
+            return 130
+        if any(outcome.broken for outcome in self.outcomes):
+            return 2
+        return 1 if self.findings() else 0
+
+
+Follow = Callable[[Strategy, int], Watch]
+"""Called as a strategy begins, with the number of tasks; returns what hears of each trial."""
+
+
+def attack(
+    request: AttackRequest, settings: Settings, catalog: Registered, follow: Follow = lambda strategy, total: _ignore
+) -> AttackReport:
+    """Run the strategies over the tasks."""
+    chosen = choose_strategies(request.only)
+    domain = _domain(request)
+    attacks = {kind: spec.attack for kind, spec in catalog.simulators.items()}
+    knowledge = Knowledge(attacks, catalog.assertion, domain)
+    with _store(request.store) as store:
+        campaign = _Campaign(request, settings, catalog, knowledge, store, follow)
+        return campaign.run(chosen)
+
+
+def choose_strategies(only: Sequence[str]) -> tuple[Strategy, ...]:
+    """The strategies of these names; all if none is given."""
+    known = {strategy.name: strategy for strategy in STRATEGIES}
+    for name in only:
+        if name not in known:
+            raise InputError.of(f"unknown strategy `{name}`", hint=did_you_mean(name, known))
+    return tuple(known[name] for name in only) or STRATEGIES
+
+
+@dataclass
+class _Campaign:
+    """The strategies under way, one run each."""
+
+    request: AttackRequest
+    settings: Settings
+    catalog: Registered
+    knowledge: Knowledge
+    store: Store
+    follow: Follow
+    unjudged: dict[str, None] = field(default_factory=dict)
+    cancelled: bool = False
+    first: RunPlan | None = None
+
+    def run(self, strategies: Sequence[Strategy]) -> AttackReport:
+        """One after the other; the reference solutions first, where a strategy is based on them."""
+        plan = self._plan(Attacker(strategies[0], self.knowledge))
+        plan.models.close()
+        if any(strategy.needs_solution for strategy in strategies):
+            self._learn()
+        outcomes = []
+        for strategy in strategies:
+            if not self.cancelled:
+                outcomes.append(self._attack(strategy))
+        kinds = {one.kind for snapshot in plan.snapshots for one in snapshot.environment.simulators.values()}
+        untouched = {strategy.name: self._untouched(strategy, kinds) for strategy in strategies}
+        return AttackReport(
+            plan.run.name,
+            tuple(outcomes),
+            tuple(self.unjudged),
+            {name: found for name, found in untouched.items() if found},
+            self.cancelled,
+        )
+
+    def _untouched(self, strategy: Strategy, kinds: set[str]) -> tuple[str, ...]:
+        return tuple(sorted(kind for kind in kinds if strategy.untouched(self.knowledge.attack(kind))))
+
+    def _learn(self) -> None:
+        """Find out which solutions pass: one that does not is no base for an attack."""
+        strategy = Reference()
+        runs, _ = self._execute(strategy, Attacker(strategy, self.knowledge))
+        self.knowledge.unsolved.update({run.task: UNSOLVED for run in runs if run.verdict in ("fail", "partial")})
+
+    def _attack(self, strategy: Strategy) -> AttackOutcome:
+        attacker = Attacker(strategy, self.knowledge)
+        runs, unfit = self._execute(strategy, attacker)
+        missed = {run.task: why for run in runs if (why := attacker.missed(run.task)) and not _why_broken(run)}
+        left = [run for run in runs if run.task not in missed]
+        broken = {run.task: why for run in left if (why := _why_broken(run))}
+        by_verdict = {verdict: tuple(run.task for run in left if run.verdict == verdict) for verdict in _VERDICTS}
+        self.unjudged.update(dict.fromkeys(run.task for run in left if _is_unjudged(run)))
+        return AttackOutcome(
+            strategy,
+            run=runs[0].run if runs else "",
+            passed=by_verdict["pass"],
+            failed=tuple(run.task for run in left if run.task not in broken and run.verdict in ("fail", "partial")),
+            ungraded=by_verdict["ungraded"],
+            broken=broken,
+            not_attacked=unfit | missed,
+        )
+
+    def _execute(self, strategy: Strategy, attacker: Attacker) -> tuple[list[TaskRun], dict[str, str]]:
+        """Run a strategy over the tasks it fits; returns its trials, and why the other tasks do not fit."""
+        plan = self._plan(attacker)
+        reasons = {one.task.name: strategy.unfit(one, self.knowledge) for one in plan.snapshots}
+        unfit = {task: why for task, why in reasons.items() if why}
+        fitting = tuple(one for one in plan.snapshots if one.task.name not in unfit)
+        if not fitting:
+            plan.models.close()
+            return [], unfit
+        result = execute(_restricted(plan, fitting), self.store, self.catalog, [self.follow(strategy, len(fitting))])
+        self.cancelled = self.cancelled or result.run.status == "cancelled"
+        return self.store.task_runs(result.run.id), unfit
+
+    def _plan(self, attacker: Attacker) -> RunPlan:
+        """The plan of a run with an attacker; files are read once, unless models must be opened for each run."""
+        if self.first is None:
+            self.first = self._load(attacker)
+            return self.first
+        asks = self.first.models.judge is not None or self.first.models.person is not None
+        return self._load(attacker) if asks else _again(self.first, attacker)
+
+    def _load(self, attacker: Attacker) -> RunPlan:
+        request = self.request
+        wanted = RunRequest(
+            path=request.path,
+            agent=attacker,
+            tasks=request.tasks,
+            tags=request.tags,
+            concurrency=request.concurrency,
+            seed=request.seed,
+            domain=request.domain,
+            judge=request.judge,
+            person=request.person,
+        )
+        plan = plan_run(wanted, self.settings, self.catalog)
+        if plan.models.judge is None:  # verdicts come without what only a model could judge
+            plan = replace(plan, models=replace(plan.models, skips_judged=True))
+        return plan
+
+
+_VERDICTS = ("pass", "ungraded")
+
+
+def _again(plan: RunPlan, attacker: Attacker) -> RunPlan:
+    """The same plan with another attacker, as a run of its own."""
+    fresh = new_run(plan.plan, attacker.name, name=plan.run.name)
+    named = {"id": fresh.id, "solver": attacker.name, "started_at": fresh.started_at}
+    return replace(plan, solver=attacker, run=plan.run.model_copy(update=named))
+
+
+def _restricted(plan: RunPlan, snapshots: tuple[Snapshot, ...]) -> RunPlan:
+    """The plan for some of its tasks."""
+    short = plan.plan.model_copy(update={"snapshots": tuple(one.hash for one in snapshots)})
+    run = plan.run.model_copy(update={"plan": short.hash, "total": len(snapshots)})
+    return replace(plan, plan=short, run=run, snapshots=snapshots)
+
+
+def _why_broken(run: TaskRun) -> str:
+    """Why a trial has no verdict, if it has none that says anything."""
+    if run.status not in ("completed", "timed_out"):
+        return run.error or run.status
+    if run.verdict == "inconclusive":
+        return next((one.detail for one in run.criteria if one.status == "error"), "inconclusive")
+    return ""
+
+
+def _is_unjudged(run: TaskRun) -> bool:
+    return run.status == "completed" and any(one.status == "skipped" for one in run.criteria)
+
+
+def _domain(request: AttackRequest) -> Domain | None:
+    path = request.domain or find_domain(split_case(request.path)[0])
+    return read_domain(path) if path is not None else None
+
+
+def _ignore(task_run: TaskRun) -> None:
+    """Hear of a trial."""
+
+
+@contextmanager
+def _store(path: Path | None) -> Iterator[Store]:
+    """The store at a path, or one that is gone afterwards."""
+    if path is not None:
+        with SqliteStore(path) as store:
+            yield store
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="clerkship-attack-") as folder,
+        SqliteStore(Path(folder, "store.db")) as store,
+    ):
+        yield store

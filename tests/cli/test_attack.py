@@ -1,0 +1,122 @@
+"""`clerkship suite attack` as it is typed: its table, its findings, its exit codes."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.attacks.registry import STRATEGIES
+from clerkship.cli.app import run
+
+SUITE = """
+environment: {name: desk, simulators: {drop: {kind: files}, chat: {kind: chat}}}
+tasks:
+  - name: Be nice
+    scenario: {starts: person, person: {opening: Hello}}
+    criteria: [{label: Thanks, assertion: {bot_uttered: {text_matches: Thank you}}}]
+  - name: Say five
+    criteria: [{label: Five it is, assertion: {answer_matches: 5}}]
+"""
+JUDGED = """
+scenario:
+  name: Is kind
+  simulation_context: You say hello.
+  setup: {person: {opening: Hello}}
+  goals: {criteria: [The agent is kind]}
+"""
+ERRORED = """
+environment: {name: desk, simulators: {drop: {kind: files}}}
+task:
+  name: Broken
+  scenario: {steps: [{files.delete: {path: not/there.txt}}]}
+  criteria: [{label: Five it is, assertion: {answer_matches: 5}}]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    write("suite/desk.yml", SUITE)
+
+
+def write(name: str, text: str) -> None:
+    """Put a file in the project."""
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).write_text(text)
+
+
+def document(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    """Exit code and JSON of an attack."""
+    code = run(["suite", "attack", *arguments, "--json"])
+    return code, json.loads(capfd.readouterr().out)
+
+
+def test_it_prints_a_table_each_finding_and_what_to_do(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["suite", "attack", "suite"]) == 1
+    printed = capfd.readouterr().out
+    assert "strategy" in printed
+    assert "be-polite passes 1 task" in printed
+    assert "Be nice" in printed
+    assert "to do: require what the words must state" in printed
+    assert "not attacked: no solution" in printed
+    assert [one.name for one in STRATEGIES if one.name not in printed] == []
+
+
+def test_it_exits_0_where_no_strategy_passes_and_keeps_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["suite", "attack", "suite", "--task", "Say five"]) == 0
+    assert "none of" in capfd.readouterr().out
+    assert not Path(".clerkship").exists()
+
+
+def test_it_keeps_the_runs_in_a_store_that_is_given(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["suite", "attack", "suite", "--only", "be-polite", "--store", "kept.db"]) == 1
+    capfd.readouterr()
+    assert run(["list", "--store", "kept.db"]) == 0
+    assert "attack:be-polite" in capfd.readouterr().out
+
+
+def test_json_has_every_task_by_name(capfd: pytest.CaptureFixture[str]) -> None:
+    code, found = document(capfd, "suite", "--only", "be-polite", "--only", "crash-after")
+    assert code == found["exit_code"] == 1
+    polite, crash = found["strategies"]
+    assert (polite["passed"], polite["failed"]) == (["Be nice"], ["Say five"])
+    assert crash["not_attacked"] == {"Be nice": "no solution", "Say five": "no solution"}
+
+
+def test_a_trial_that_breaks_exits_2(capfd: pytest.CaptureFixture[str]) -> None:
+    write("broken/task.yml", ERRORED)
+    code, found = document(capfd, "broken", "--only", "do-nothing")
+    assert code == 2
+    assert "not/there.txt" in found["strategies"][0]["broken"]["Broken"]
+
+
+def test_what_only_a_model_can_judge_is_left_out_and_said_to_be(capfd: pytest.CaptureFixture[str]) -> None:
+    write("judged/kind.yml", JUDGED)
+    assert run(["suite", "attack", "judged", "--only", "be-polite"]) == 0
+    printed = capfd.readouterr().out
+    assert "1 task has criteria that only a model can judge" in printed
+    assert "1 ungraded" in printed
+
+
+def test_a_judge_that_is_given_is_asked(capfd: pytest.CaptureFixture[str]) -> None:
+    write("judged/kind.yml", JUDGED)
+    answer = {"about": "criterion", "answer": {"passed": True, "reasoning": "It is kind, says [T2]."}}
+    write("answers.json", json.dumps([answer]))
+    code, found = document(capfd, "judged", "--only", "be-polite", "--judge", "scripted:answers.json")
+    assert (code, found["unjudged"]) == (1, [])
+
+
+def test_list_describes_the_strategies(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["suite", "attack", "--list"]) == 0
+    assert "do-nothing" in capfd.readouterr().out
+
+
+def test_an_unknown_strategy_or_no_path_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["suite", "attack", "suite", "--only", "be-polit"]) == 2
+    assert "be-polite" in capfd.readouterr().err
+    assert run(["suite", "attack"]) == 2
+    assert "PATH is missing" in capfd.readouterr().err
