@@ -40,7 +40,7 @@ from clerkship.model.run import TaskRun, Verdict
 from clerkship.model.scenario import EndRule, EventMatch, Line, Person, Rule, Scenario
 from clerkship.model.scenario_file import ExpectedTool, Goals, GroupPart, ScenarioFile, Setup, ToolCalled
 from clerkship.model.task import Entity, ForEach, Task
-from clerkship.pytest_plugin import Limits
+from clerkship.pytest_plugin import AttackLimits, Limits
 from clerkship.report.jsonl import BLOB_LIMIT, FORMAT
 from clerkship.report.junit import BUDGET as JUNIT_BUDGET
 from clerkship.report.junit import ELEMENTS
@@ -48,6 +48,7 @@ from clerkship.report.markdown import COMMENT, SUMMARY
 from clerkship.report.outcome import OUTCOMES, standing
 from clerkship.sandbox.door import Sandboxes
 from clerkship.sandbox.route import Route
+from clerkship.service.attacking import AttackReport
 from clerkship.service.testing import Result
 from clerkship.settings import Settings
 from clerkship.simulators.spec import Spec
@@ -739,6 +740,11 @@ def _pytest() -> str:
     members = "\n".join(
         f"| `result.{name}` | {text} |" for name, text in _verbs(Result) if not name.startswith("explain")
     )
+    attack_limits = ", ".join(f"`{name}`" for name in AttackLimits.__annotations__)
+    reported = "\n".join(
+        f"| `report.{name}()` | {inspect.getdoc(getattr(AttackReport, name))} |"
+        for name in ("problems", "findings", "exit_code")
+    )
     return f"""{HEAD}
 # Pytest
 
@@ -758,6 +764,13 @@ line: {limits}.
 A failed assertion about a result is followed by each trial that did not pass: its reason, every criterion that was not
 met with expected beside actual, the log's head, and the command that shows the log. A mistake in the files fails the
 test with each place. Ctrl-C ends the run, keeps what finished, and ends the session.
+
+`clerkship.attack(path, only=…, task=…, tags=…)` runs the strategies of `clerkship suite attack` over the tasks at a
+path ([guide](../guide/attack_a_suite.md)); `only` names strategies. It also takes {attack_limits}. It keeps no runs.
+
+| | |
+|---|---|
+{reported}
 
 Runs are kept in the test's `tmp_path`. `--clerkship-store FILE`, or `clerkship_store` in pytest's settings, keeps
 them in one place, from pytest's root folder.

@@ -276,3 +276,22 @@ def test_the_demo_suite_fails_where_it_should(session: pytest.Pytester) -> None:
             "E               actual   Of course, happy to help: it is on 2026-03-04 at 08:15 with Dr. Okafor.",
         ]
     )
+
+
+def test_attack_lists_each_task_that_passes_a_strategy(session: pytest.Pytester) -> None:
+    session.makepyfile(
+        """
+        def test_good(clerkship):
+            assert clerkship.attack("suites", task="Say five").problems() == []
+
+        def test_only_one(clerkship):
+            report = clerkship.attack("suites", only="be-polite")
+            assert [one.strategy.name for one in report.outcomes] == ["be-polite"]
+
+        def test_mistake(clerkship):
+            clerkship.attack("nowhere")
+        """
+    )
+    result = session.runpytest("-p", "no:xdist")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*there is no such file or folder*"])

@@ -6,15 +6,17 @@ comes, by name, with the first use of the fixture.
 
 import importlib
 import os
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import pytest
 
 if TYPE_CHECKING:
+    from clerkship.service.attacking import AttackReport
     from clerkship.service.testing import Practice, Result
 
+T = TypeVar("T")
 _USED = pytest.StashKey["Clerkship"]()
 _WARNINGS = pytest.StashKey[dict[str, None]]()
 
@@ -40,6 +42,15 @@ class Limits(TypedDict, total=False):
     refresh: bool
 
 
+class AttackLimits(TypedDict, total=False):
+    """What else an attack can be told."""
+
+    concurrency: int | None
+    seed: int | None
+    judge: str | None
+    person: str | None
+
+
 class Clerkship:
     """What the fixture gives to a test."""
 
@@ -63,16 +74,41 @@ class Clerkship:
         on the command line; `judge="none"` skips what a model must judge, `replay=True` asks no model at all.
         """
         __tracebackhide__ = True
-        mistake = ""
-        try:
-            result = self._practice.run(path, agent, tasks=_names(task), tags=_names(tags), **limits)
-        except self._mistakes as error:
-            mistake = str(error)
-        if mistake:
-            pytest.fail(mistake)  # out here, or pytest would show our own lines as its cause
+        result = self._do(lambda: self._practice.run(path, agent, tasks=_names(task), tags=_names(tags), **limits))
         if result.run.status == "cancelled":
             raise KeyboardInterrupt  # it was heard, and is for pytest too
         return result
+
+    def attack(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        only: str | Iterable[str] = (),
+        task: str | Iterable[str] = (),
+        tags: str | Iterable[str] = (),
+        **limits: Unpack[AttackLimits],
+    ) -> "AttackReport":
+        """Run agents that deserve no pass over the tasks at a path: what `clerkship suite attack` does.
+
+        `problems()` of what it returns lists each task that passes one, and is empty for a good suite. `only` names
+        strategies.
+        """
+        __tracebackhide__ = True
+        chosen = {"only": _names(only), "tasks": _names(task), "tags": _names(tags)}
+        report = self._do(lambda: self._practice.attack(path, **chosen, **limits))
+        if report.cancelled:
+            raise KeyboardInterrupt
+        return report
+
+    def _do(self, work: Callable[[], T]) -> T:
+        """Do it; a mistake in the files fails the test with its message alone."""
+        __tracebackhide__ = True
+        mistake = ""
+        try:
+            return work()
+        except self._mistakes as error:
+            mistake = str(error)
+        pytest.fail(mistake)  # out here, or pytest would show our own lines as its cause
 
     def __repr__(self) -> str:
         """As a failed assertion shows it."""

@@ -18,6 +18,7 @@ from clerkship.model.run import BenchmarkRun, Counts, Tape, TaskRun
 from clerkship.report.command import look_closer
 from clerkship.report.outcome import standing
 from clerkship.report.plain import explain, headline, named
+from clerkship.service.attacking import AttackReport, AttackRequest, attack
 from clerkship.service.exporting import Targets, write_reports
 from clerkship.service.reading import open_store, show_run, show_task
 from clerkship.service.running import RunRequest, execute, plan_run, split_case
@@ -115,6 +116,13 @@ class Practice:
         result = Result(view.run, view.counts, view.task_runs, self._store)
         self.results.append(result)
         return result
+
+    def attack(self, path: str | os.PathLike[str], **options: Any) -> AttackReport:
+        """Run the strategies of `clerkship suite attack` over what is at a path; the options are those of an
+        `AttackRequest`."""
+        catalog = Registered()
+        self.warnings = catalog.warnings()
+        return attack(AttackRequest(path=self._find(Path(path)), **options), load_settings(), catalog)
 
     def close(self) -> None:
         """Let go of the store."""
