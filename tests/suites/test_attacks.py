@@ -1,0 +1,38 @@
+"""No strategy of attack passes any task that ships."""
+
+from pathlib import Path
+
+import pytest
+
+from clerkship.service.attacking import AttackReport, AttackRequest, attack
+from clerkship.service.scaffold import init
+from clerkship.settings import Settings
+from tests.suites.test_shipped import ROOT, SUITES
+from tests.workbench import CATALOG
+
+ORDERS = ROOT / "examples" / "order_support"
+CONVERSATIONS = ("eval", "judged", "tests")
+
+
+def attacked(path: Path) -> AttackReport:
+    """All strategies over a suite, without a judge."""
+    return attack(AttackRequest(path=path), Settings(timeout=60), CATALOG)
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+def test_no_attacker_passes_a_shipped_suite(suite: Path) -> None:
+    report = attacked(suite)
+    assert report.problems() == []
+    assert all(not one.ungraded for one in report.outcomes)
+
+
+def test_no_attacker_passes_what_init_writes(tmp_path: Path) -> None:
+    init(tmp_path / "new")
+    assert attacked(tmp_path / "new" / "practice").problems() == []
+
+
+@pytest.mark.parametrize("part", CONVERSATIONS)
+def test_no_attacker_passes_the_order_example(part: str) -> None:
+    report = attacked(ORDERS / part)
+    assert report.problems() == []
+    assert sum(one.attacked for one in report.outcomes if one.strategy.name == "report-everything") > 0
