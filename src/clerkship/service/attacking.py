@@ -227,7 +227,7 @@ _VERDICTS = ("pass", "ungraded")
 
 def _again(plan: RunPlan, attacker: Attacker) -> RunPlan:
     """The same plan with another attacker, as a run of its own."""
-    fresh = new_run(plan.plan, attacker.name, name=plan.run.name)
+    fresh = new_run(plan.plan, plan.snapshots, attacker.name, name=plan.run.name)
     named = {"id": fresh.id, "solver": attacker.name, "started_at": fresh.started_at}
     return replace(plan, solver=attacker, run=plan.run.model_copy(update=named))
 
