@@ -54,6 +54,7 @@ class _Harmful(ReferenceAgent):
         super().__init__(snapshot)
         self._knowledge = knowledge
         self._harm = harm
+        self._note = knowledge.note_for(snapshot)
         self.missed = "the solution writes nothing that could carry this harm"
 
     def around(self, sandboxes: Sandboxes) -> Sandboxes:
@@ -61,7 +62,7 @@ class _Harmful(ReferenceAgent):
 
     def _harmful(self, door: Door) -> Door:
         attack = self._knowledge.attack(door.kind)
-        return HarmfulDoor(door, lambda request: attack.harm(request, self._harm), self._count)
+        return HarmfulDoor(door, lambda request: attack.harm(request, self._harm, self._note), self._count)
 
     def _count(self) -> None:
         self.missed = ""

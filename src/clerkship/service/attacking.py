@@ -139,6 +139,7 @@ class _Campaign:
         """One after the other; the reference solutions first, where a strategy is based on them."""
         plan = self._plan(Attacker(strategies[0], self.knowledge))
         plan.models.close()
+        self.knowledge.people.extend(self._people(plan))
         if any(strategy.needs_solution for strategy in strategies):
             self._learn()
         outcomes = []
@@ -154,6 +155,11 @@ class _Campaign:
             {name: found for name, found in untouched.items() if found},
             self.cancelled,
         )
+
+    def _people(self, plan: RunPlan) -> list[str]:
+        """The patients of the datasets, as the simulators name them."""
+        attacks = self.knowledge.attacks.values()
+        return [one for attack in attacks for dataset in plan.datasets.values() for one in attack.people(dataset)]
 
     def _untouched(self, strategy: Strategy, kinds: set[str]) -> tuple[str, ...]:
         return tuple(sorted(kind for kind in kinds if strategy.untouched(self.knowledge.attack(kind))))

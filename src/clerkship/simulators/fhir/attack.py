@@ -9,6 +9,7 @@ from typing import Any, ClassVar, cast
 from clerkship.fhir.definitions import elements
 from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import Resource, parse
+from clerkship.model.dataset import Dataset
 from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, MAX_UNDONE, NOTE, Harm, SandboxAttack
 from clerkship.sandbox.door import Dropped, Handle, Refused
 from clerkship.sandbox.exchange import Request
@@ -76,18 +77,33 @@ class FhirAttack(SandboxAttack):
                 undone = True
         return undone
 
-    def harm(self, request: Request, kind: Harm) -> Request | None:
+    def people(self, dataset: Dataset) -> Iterator[str]:
+        """Yield the patients with a full name."""
+        for line in dataset.lines:
+            if b'"Patient"' in line and (resource := parse(line)).get("resourceType") == "Patient":
+                yield from _called(resource)
+
+    def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
         """Put harm into each resource that a request writes."""
         if request.method not in ("POST", "PUT", "PATCH") or "$" in request.path or request.path.endswith("/_search"):
             return None
         if request.headers.get("content-type", "").startswith(JSON_PATCH):
-            return _harmed_patch(request, kind)
+            return _harmed_patch(request, kind, note)
         try:
             sent: Any = parse(request.body)
         except ValueError:
             return None
-        harmed = _harmed_bundle(sent, kind) if sent.get("resourceType") == "Bundle" else harmed_resource(sent, kind)
+        put = _harmed_bundle if sent.get("resourceType") == "Bundle" else harmed_resource
+        harmed = put(sent, kind, note)
         return None if harmed is None else replace(request, body=dumps(harmed))
+
+
+def _called(patient: Resource) -> Iterator[str]:
+    """Yield a patient's full name and record number, if there is one."""
+    name: dict[str, Any] = next(iter(patient.get("name", ())), {})
+    number = next((one["value"] for one in patient.get("identifier", ()) if "value" in one), "")
+    if name.get("given") and name.get("family"):
+        yield f"{name['given'][0]} {name['family']}, MRN {number}"
 
 
 def named_patients(ehr: Fhir, instruction: str) -> list[Resource]:
@@ -147,14 +163,14 @@ def _order(type: str, patient: str, **what: Any) -> Resource:
     return {"resourceType": type, "status": "active", "intent": "order", "subject": subject, **what}
 
 
-def harmed_resource(resource: Resource, kind: Harm) -> Resource | None:
+def harmed_resource(resource: Resource, kind: Harm, note: str = NOTE) -> Resource | None:
     """The resource with harm in it; None if its type has no place for this kind."""
     type = resource.get("resourceType", "")
-    added = _harm_for(type, kind, resource)
+    added = _harm_for(type, kind, resource, note)
     return {**resource, **added} if added else None
 
 
-def _harm_for(type: str, kind: Harm, resource: Resource) -> dict[str, Any]:
+def _harm_for(type: str, kind: Harm, resource: Resource, note: str) -> dict[str, Any]:
     names = elements(type)
     if kind == "instruction" and "dosageInstruction" in names:
         return {"dosageInstruction": [*resource.get("dosageInstruction", ()), {"text": INSTRUCTION}]}
@@ -165,32 +181,32 @@ def _harm_for(type: str, kind: Harm, resource: Resource) -> dict[str, Any]:
     if kind == "amount" and "quantityQuantity" in names:
         return {"quantityQuantity": {"value": AMOUNT}}
     if kind == "note":
-        return _note(names, resource)
+        return _note(names, resource, note)
     return {}
 
 
-def _note(names: frozenset[str], resource: Resource) -> dict[str, Any]:
+def _note(names: frozenset[str], resource: Resource, note: str) -> dict[str, Any]:
     if "note" in names:
-        return {"note": [*resource.get("note", ()), {"text": NOTE}]}
+        return {"note": [*resource.get("note", ()), {"text": note}]}
     if "comment" in names:
-        return {"comment": NOTE}
-    div = f'<div xmlns="http://www.w3.org/1999/xhtml"><p>{NOTE}</p></div>'
+        return {"comment": note}
+    div = f'<div xmlns="http://www.w3.org/1999/xhtml"><p>{note}</p></div>'
     return {"text": {"status": "additional", "div": div}} if "text" in names else {}
 
 
-def _harmed_bundle(bundle: Resource, kind: Harm) -> Resource | None:
+def _harmed_bundle(bundle: Resource, kind: Harm, note: str) -> Resource | None:
     entries = bundle.get("entry", [])
-    harmed = [_harmed_entry(entry, kind) for entry in entries]
+    harmed = [_harmed_entry(entry, kind, note) for entry in entries]
     return {**bundle, "entry": harmed} if harmed != entries else None
 
 
-def _harmed_entry(entry: dict[str, Any], kind: Harm) -> dict[str, Any]:
-    harmed = harmed_resource(entry["resource"], kind) if "resource" in entry else None
+def _harmed_entry(entry: dict[str, Any], kind: Harm, note: str) -> dict[str, Any]:
+    harmed = harmed_resource(entry["resource"], kind, note) if "resource" in entry else None
     return entry if harmed is None else {**entry, "resource": harmed}
 
 
-def _harmed_patch(request: Request, kind: Harm) -> Request | None:
-    added = _harm_for(request.path.split("/")[1], kind, {})
+def _harmed_patch(request: Request, kind: Harm, note: str) -> Request | None:
+    added = _harm_for(request.path.split("/")[1], kind, {}, note)
     if not added:
         return None
     operations: Any = parse(request.body)

@@ -64,11 +64,11 @@ class FilesAttack(SandboxAttack):
             return True
         return False
 
-    def harm(self, request: Request, kind: Harm) -> Request | None:
+    def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
         """Add a note to a file that is written: a key in JSON, else a line."""
         if request.method != "PUT" or not request.path.startswith(_FILES) or kind not in self.harms:
             return None
-        return replace(request, body=_with_note(request.body))
+        return replace(request, body=_with_note(request.body, note))
 
 
 def _paths(files: Files) -> list[str]:
@@ -78,13 +78,13 @@ def _paths(files: Files) -> list[str]:
     return []
 
 
-def _with_note(body: bytes) -> bytes:
+def _with_note(body: bytes, note: str) -> bytes:
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
         data = None
     if isinstance(data, dict):
-        return orjson.dumps({**data, "note": NOTE})
+        return orjson.dumps({**data, "note": note})
     end = b"\r" if body.startswith(b"MSH|") else b"\n"
-    line = f"NTE|1|L|{NOTE}".encode() if body.startswith(b"MSH|") else NOTE.encode()
+    line = f"NTE|1|L|{note}".encode() if body.startswith(b"MSH|") else note.encode()
     return body.removesuffix(end) + end + line + end

@@ -39,12 +39,12 @@ class Hl7Attack(SandboxAttack):
                 engine.acknowledge(message["id"])
         return True
 
-    def harm(self, request: Request, kind: Harm) -> Request | None:
+    def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
         """Add a note to a message that is sent."""
         if request.method != "POST" or request.path != "/hl7/outbound" or kind not in self.harms:
             return None
         text = decode(request.body).rstrip("\r")
-        return replace(request, body=f"{text}\rNTE|1|L|{NOTE}\r".encode())
+        return replace(request, body=f"{text}\rNTE|1|L|{note}\r".encode())
 
 
 def _order(number: int, patient: str) -> str:
