@@ -1,8 +1,8 @@
 """Which of an agent's own events a check needs, and the agent never reported."""
 
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.events.agent import family_of
 from clerkship.events.evidence import Evidence
+from clerkship.model.domain import family_of
 
 GUIDE = "docs/guide/connect_an_agent.md"
 

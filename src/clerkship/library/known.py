@@ -7,12 +7,11 @@ the domain lacks is a warning.
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from clerkship.events.agent import family_of
 from clerkship.library import rasa
 from clerkship.library.complaint import shown
 from clerkship.library.mention import Mention, Reading, Reads, mentions, readings
 from clerkship.library.note import Note, Path
-from clerkship.model.domain import Abilities, Domain, misfit
+from clerkship.model.domain import Abilities, Domain, family_of, misfit
 from clerkship.model.matcher import is_matcher
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import MISSING

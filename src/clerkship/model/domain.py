@@ -48,3 +48,21 @@ def misfit(value: JsonValue, slot_type: str) -> str:
     if isinstance(value, fitting) and not (slot_type == "float" and isinstance(value, bool)):
         return ""
     return _WORDS.get(slot_type, "text")
+
+
+_FAMILIES = {
+    "flow": "flows",
+    "slot": "slots",
+    "action": "actions",
+    "clarification": "clarifications",
+    "skill": "skills",
+    "block": "ordered blocks",
+    "memory": "memory",
+    "tool": "tool calls",
+}
+
+
+def family_of(kind: str) -> str:
+    """What events of a kind are about, as a plural: `flows` for `agent.flow.started`. Empty for other kinds."""
+    source, _, rest = kind.partition(".")
+    return _FAMILIES.get(rest.partition(".")[0], "") if source == "agent" else ""
