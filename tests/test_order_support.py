@@ -16,7 +16,7 @@ from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.plugin import Message, Payload, Say, Start
 from examples.order_support.bot import FLOWS, FORGOTTEN, RESPONSES, OrderBot
 from examples.order_support.rasa_server import RasaServer, serve
-from tests.workbench import Workbench
+from tests.workbench import Workbench, written
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "order_support"
 KNOWN = {"authenticated": True, "account_id": "12345", "order_id": "ORD-9981"}
@@ -163,7 +163,7 @@ def run_case(bench: Workbench, case: Case, agent: Any, *, holds: bool) -> tuple[
     scenario = {"name": case.name, "simulation_context": "You have an order.", "setup": setup, "goals": goals}
     bench.write("case.yml", json.dumps({"scenario": scenario}))
     task_run = bench.run_one(agent, judge=judge(bench)) if "generative" in case.name else bench.run_one(agent)
-    [criterion] = task_run.criteria
+    [criterion] = written(task_run)
     return task_run, criterion
 
 
@@ -237,7 +237,7 @@ def test_the_examples_scenarios_pass_and_go_the_same_way_through_both_doors(benc
 def test_the_example_with_all_twelve_assertions_and_two_criteria_passes(bench: Workbench) -> None:
     shutil.copy(EXAMPLE / "judged" / "order_delay.yml", bench.folder)
     task_run = bench.run_one(OrderBot, judge=judge(bench))
-    assert [criterion.passed for criterion in task_run.criteria] == [True] * 14
+    assert [criterion.passed for criterion in written(task_run)] == [True] * 14
     assert task_run.verdict == "pass"
 
 
