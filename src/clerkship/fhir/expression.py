@@ -112,6 +112,17 @@ def _check_function(node: Node, known: dict[str, Any]) -> None:
     taken = known[name].get("arity", {0: ()})
     if "variadic" not in known[name] and given not in taken:
         raise BadPath(f"`{name}()` takes {' or '.join(map(str, taken))} arguments, not {given}")
+    if name in _OURS:
+        _check_pattern(node["children"][1]["children"][0].get("text", ""))
+
+
+def _check_pattern(argument: str) -> None:
+    """Refuse a literal that is no regular expression, or a slow one."""
+    if argument.startswith("'") and argument.endswith("'"):
+        try:
+            pattern.check_pattern(argument[1:-1].replace("\\\\", "\\").replace("\\'", "'"))
+        except ValueError as error:
+            raise BadPath(str(error)) from None
 
 
 def _nodes(node: Node) -> Iterator[Node]:
