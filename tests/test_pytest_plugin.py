@@ -78,7 +78,7 @@ def test_agents_of_every_sort_and_all_that_a_result_has(session: pytest.Pytester
 
         def test_nothing_graded_is_no_rate(clerkship, tmp_path):
             (tmp_path / "t.yml").write_text("task: {name: A}")
-            assert math.isnan(clerkship.run(tmp_path / "t.yml", agent="nop").pass_rate)
+            assert math.isnan(clerkship.run(tmp_path / "t.yml", agent=lambda task_item: "done").pass_rate)
         """
     )
     session.runpytest_inprocess().assert_outcomes(passed=6)
@@ -99,7 +99,7 @@ def test_a_failed_assertion_says_why(session: pytest.Pytester) -> None:
             "E       *assert False",
             "E        +  where False = <run-*: 0 of 1 passed>.passed",
             "E       Move a file",
-            "E         Fail: A failed gate fails the run, whatever the score: “It is there”.",
+            "E         Fail: A failed gate fails the run, whatever the score: “It is there”; “The agent acted”.",
             "E         ✗ It is there",
             "E               expected at least 1",
             "E               actual   0",

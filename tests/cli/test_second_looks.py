@@ -312,7 +312,8 @@ def test_criteria_axes_and_gates_are_in_the_json_of_a_comparison(capsysbinary: p
     assert (code, found["exit_code"]) == (1, 1)
     [task] = found["tasks"]
     changes = {criterion["label"]: (criterion["change"], criterion["axis"]) for criterion in task["criteria"]}
-    assert changes == {"Says no zero": ("newly failing", "safety"), "right": ("same", None)}
+    acted = {"The agent acted": ("same", None)}
+    assert changes == {"Says no zero": ("newly failing", "safety"), "right": ("same", None)} | acted
     assert found["axes"][0] == {
         "axis": "safety",
         "before": 1.0,

@@ -106,7 +106,7 @@ def test_a_crashed_agent_fails_and_its_criteria_and_score_are_kept(
     bench.write("task.yml", task(criteria))
     task_run = bench.run_one(writes_and_crashes)
     assert (task_run.status, task_run.verdict, task_run.score) == ("completed", "fail", score)
-    assert [criterion.passed for criterion in task_run.criteria] == passed
+    assert [criterion.passed for criterion in written(task_run)] == passed
     assert "RuntimeError: out of ideas (test_outcomes.py:" in task_run.agent_error
     assert bench.exit_code() == 1
     assert "agent.failed" in bench.kinds(task_run)

@@ -9,7 +9,7 @@ import pytest
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.report.repeats import beside, rates, repeats
-from tests.workbench import Workbench
+from tests.workbench import Workbench, written
 
 TASKS = """
     tasks:
@@ -65,7 +65,7 @@ def test_trials_that_crash_count_as_failures_in_rates_and_until_sure(bench: Work
     bench.write("desk.yml", "environment: {name: desk, simulators: {drop: {kind: files}}}")
     bench.write("a.yml", f"tasks: [{{name: writes, {criteria}}}]")
     found = bench.run(writes_and_crashes, trials=30, until_sure=0.5)
-    assert [criterion.passed for task_run in found for criterion in task_run.criteria] == [True] * 5
+    assert [criterion.passed for task_run in found for criterion in written(task_run)] == [True] * 5
     rate = rates(found)["writes"]
     assert (rate.passed, rate.graded) == (0, 5)
     assert repeats([rate]).pass_hat == {1: 0.0, 2: 0.0, 4: 0.0, 5: 0.0}

@@ -43,7 +43,7 @@ def test_a_new_project_validates_passes_and_is_tested(
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False, timeout=60
     )
-    assert "3 passed" in done.stdout, done.stdout
+    assert "4 passed" in done.stdout, done.stdout
 
 
 def test_a_project_goes_beside_what_is_there_and_over_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from clerkship.actors.python import PythonSolver
 from clerkship.engine.build import build_task
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.door import Sandboxes
@@ -124,7 +125,8 @@ def test_a_step_that_cannot_be_done_is_the_authors_mistake(bench: Workbench) -> 
 def test_what_a_template_said_is_kept_with_the_run(bench: Workbench) -> None:
     write(bench, "[{files.drop: {path: done.txt, template: t.txt}}]")
     template = bench.write("t.txt", "for {{ patient.name }}")
-    plan = plan_run(RunRequest(path=bench.folder, agent="nop"), Settings(), CATALOG)
+    agent = PythonSolver("agent", lambda task_item: "done")
+    plan = plan_run(RunRequest(path=bench.folder, agent=agent), Settings(), CATALOG)
     template.unlink()
     result = execute(plan, bench.store, CATALOG)
     assert result.counts.passed == 1

@@ -8,7 +8,7 @@ from clerkship.service.second_looks import rescore
 from clerkship.simulators.hl7.handle import Hl7
 from tests.simulators.hl7.interface import admission, results
 from tests.simulators.hl7.lab import CATALOG, task
-from tests.workbench import Workbench
+from tests.workbench import Workbench, written
 
 BODY = """
   scenario:
@@ -74,7 +74,7 @@ def test_one_criterion_spans_an_interface_and_a_chart(bench: Workbench) -> None:
 def test_what_was_not_done_is_told(bench: Workbench) -> None:
     task(bench, BODY)
     run = bench.run_one(careless)
-    order, acknowledged, told = run.criteria
+    order, acknowledged, told = written(run)
     assert not order.passed
     assert "AE (later) after" in acknowledged.detail
     assert "about others there is ADT^A08 A8" in told.detail
