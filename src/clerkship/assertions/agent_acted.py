@@ -1,10 +1,8 @@
 """`agent_acted`: the agent did something: it replied, answered, reported an event or used a sandbox."""
 
-from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.events.agent import AGENT
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import is_routine
@@ -23,18 +21,18 @@ class AgentActed(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Find the first thing that the agent did."""
-        for event in _own_events(evidence):
-            what = _act(event, evidence)
-            if what:
-                field = FieldCheck(path="agent", expected=_EXPECTED, actual=what, passed=True, seq=event.seq)
-                return Check.of(True, f"the agent acted: {what} {evidence.when(event)}", field)
-        field = FieldCheck(path="agent", expected=_EXPECTED, actual="(none)", passed=False)
-        return Check.of(False, "the agent never replied, answered, reported anything or used a sandbox", field)
+        act = evidence.once(first_act)
+        if act is None:
+            field = FieldCheck(path="agent", expected=_EXPECTED, actual="(none)", passed=False)
+            return Check.of(False, "the agent never replied, answered, reported anything or used a sandbox", field)
+        event, what = act
+        field = FieldCheck(path="agent", expected=_EXPECTED, actual=what, passed=True, seq=event.seq)
+        return Check.of(True, f"the agent acted: {what} (#{event.seq})", field)
 
 
 def had_a_turn(evidence: Evidence) -> bool:
     """Tell whether the agent was given work, or a line to answer."""
-    if evidence.of_kind(RunForked.kind):
+    if evidence.once(first_act) is not None or evidence.of_kind(RunForked.kind):
         return True
     started = evidence.of_kind(AgentStarted.kind)
     if not started:
@@ -44,21 +42,24 @@ def had_a_turn(evidence: Evidence) -> bool:
     return not is_conversation or any(event.actor == "person" for event in evidence.utterances)
 
 
-def _own_events(evidence: Evidence) -> Iterator[Event]:
-    """Yield what this agent did; in a forked run the events before the fork belong to another."""
+def first_act(evidence: Evidence) -> tuple[Event, str] | None:
+    """Return the first thing that this agent did, and what it was. In a forked run the events before the fork belong to
+    another agent."""
     forks = evidence.of_kind(RunForked.kind)
     first = forks[-1].seq if forks else 0
-    return (event for event in evidence.events if event.actor == "agent" and event.seq > first)
+    for event in evidence.events:
+        if event.actor == "agent" and event.seq > first and (what := _act(event, evidence)):
+            return event, what
+    return None
 
 
 def _act(event: Event, evidence: Evidence) -> str:
     """Name the act that an event shows; empty if it shows none."""
-    payload = event.payload
-    if isinstance(payload, Utterance):
-        return "it replied"
-    if isinstance(payload, AgentAnswered):
-        is_blank = payload.answer is None or (isinstance(payload.answer, str) and not payload.answer.strip())
-        return "" if is_blank else "it answered"
-    if isinstance(payload, AGENT):
-        return "" if is_routine(payload) else f"it reported {event.kind}"
-    return f"it used `{event.source}` ({event.kind})" if event.source in evidence.states else ""
+    if event.source in evidence.states:
+        return "it replied" if isinstance(event.payload, Utterance) else f"it used `{event.source}` ({event.kind})"
+    if event.source == "agent":
+        return "" if is_routine(event.payload) else f"it reported {event.kind}"
+    if event.kind != AgentAnswered.kind:
+        return ""
+    answer = cast(AgentAnswered, event.payload).answer
+    return "" if answer is None or (isinstance(answer, str) and not answer.strip()) else "it answered"

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -22,6 +23,12 @@ from clerkship.sandbox.exchange import Request
 
 Overhear = Callable[[Callable[[str, Request], None]], None]
 """Has somebody told of each request to a sandbox."""
+
+
+@lru_cache
+def _is_informed(solver: type[Solver]) -> bool:
+    """Tell whether solvers of a class are given the task; asked once for each, because checking a protocol is slow."""
+    return issubclass(solver, Informed)
 
 
 @dataclass(frozen=True)
@@ -67,8 +74,8 @@ class Models:
 
     def agent(self, solver: Solver, snapshot: Snapshot, trial: int, overhear: Overhear) -> Agent:
         """The agent of a trial: as it is, while it is taken down, or as it was."""
-        if isinstance(solver, Informed):
-            return solver.open_for(snapshot, trial)
+        if _is_informed(type(solver)):
+            return cast(Informed, solver).open_for(snapshot, trial)
         if self.tapes is None or not self.tapes.solver:
             return solver.open(snapshot.solution, trial)
         veil = self.tapes.veil.over(self.names(snapshot))

@@ -23,17 +23,14 @@ class Watchdog:
 
     def beat(self) -> None:
         """Say that the process runs."""
-        now = self._clock()
-        self._last = (now, self._lost(now))
+        now, (beat, lost) = self._clock(), self._last
+        self._last = (now, lost + max(0.0, now - beat - MAX_GAP))
 
     def time(self) -> float:
         """Return seconds as agents have them."""
-        now = self._clock()
-        return now - self._lost(now)
-
-    def _lost(self, now: float) -> float:
-        beat, lost = self._last
-        return lost + max(0.0, now - beat - MAX_GAP)
+        now, (beat, lost) = self._clock(), self._last
+        late = now - beat - MAX_GAP
+        return now - lost - late if late > 0 else now - lost
 
 
 class Load(NamedTuple):
