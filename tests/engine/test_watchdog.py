@@ -21,8 +21,11 @@ TASK = """
       timeout: {timeout}
       criteria: [{{label: answers, assertion: {{answer_matches: 42}}}}]
 """
-NEEDED = 0.25
+NEEDED = 0.1
 """Processor seconds that an agent needs."""
+AGENTS = 12
+"""Enough to need more than the limit together, though the limit is ten times what one needs."""
+LIMIT = NEEDED * 10
 
 
 class Time:
@@ -83,21 +86,21 @@ def computes(task_item: Any) -> int:
 
 
 def write_tasks(bench: Workbench, timeout: float) -> None:
-    """Write eight tasks with a limit."""
-    for number in range(8):
+    """Write as many tasks as there are agents."""
+    for number in range(AGENTS):
         bench.write(f"task{number}.yml", TASK.format(number=number, timeout=timeout))
 
 
-@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize("concurrency", [1, AGENTS])
 def test_agents_that_compute_get_the_same_verdicts_at_any_concurrency(bench: Workbench, concurrency: int) -> None:
-    write_tasks(bench, NEEDED * 4)
+    write_tasks(bench, LIMIT)
     assert {t.verdict for t in bench.run(computes, concurrency=concurrency)} == {"pass"}
     assert bench.exit_code() == 0
 
 
 def test_a_timeout_while_agents_hold_each_other_up_is_kept_as_an_attempt_that_does_not_count(bench: Workbench) -> None:
     write_tasks(bench, NEEDED * 3)
-    bench.run(computes, concurrency=8)
+    bench.run(computes, concurrency=AGENTS)
     assert bench.result is not None
     attempts = bench.store.task_runs(bench.result.run.id, attempts=True)
     repeated = [t for t in attempts if t.attempt == 1 and t.error == CROWDED]
