@@ -68,7 +68,7 @@ _WORDS |= {"datetime": "date and time", "Any": "anything", "StepCall": "step", "
 MATCHER_WORDS = {
     "equals": "the same value; what a bare literal means",
     "in": "one of a list",
-    "matches": "text in which the regular expression is found; one that backtracks without end is refused at load",
+    "matches": "text in which the regular expression is found; a pattern with exponential backtracking is refused",
     "contains": "text with this in it, a list with this item, a map with this key",
     "gt": "greater than: a number or a date; `1986`, `1986-03` and a day are their first moments",
     "gte": "at least",

@@ -72,7 +72,7 @@ def test_a_worse_agent_is_found_out(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(["compare", first, ids()[-1]]) == 1
     assert "1 task is too few" in capsys.readouterr().out
-    assert run(["compare", first, second, "--gate", "overall"]) == 0
+    assert run(["compare", first, second, "--gate", "overall"]) == 2
     assert run(["compare", second, first]) == 0
     assert run(["compare", first, "nothing"]) == 2
 

@@ -70,7 +70,7 @@ def test_what_is_worse_comes_first_and_decides_the_exit_code() -> None:
     found = compared(a=("p", "p"), b=("f", "p"), c=("p", "f"))
     assert [row.standing for row in found.rows] == ["worse", "better", "same"]
     assert exit_code(found, "task") == 1
-    assert exit_code(found, "overall") == 0
+    assert exit_code(found, "overall") == 2  # three tasks are too few to decide
     assert exit_code(compared(a=("p", "p"))) == 0
 
 
@@ -206,7 +206,13 @@ def test_a_gate_that_could_never_fail_is_refused(gate: str, message: str) -> Non
 
 
 def test_a_missing_usual_axis_is_no_mistake() -> None:
-    assert exit_code(same_verdict("p", "p"), "overall", "axis:safety", "axis:privacy") == 0
+    assert exit_code(same_verdict("p", "p"), "task", "axis:safety", "axis:privacy") == 0
+
+
+def test_a_gate_is_not_shown_as_held_where_nothing_can_be_said() -> None:
+    found = Gated.of(compared(a=("p", ""), b=("", "p")))
+    assert {result.state for result in found.results()} == {"not judged"}
+    assert found.exit_code() == 2
 
 
 def test_criteria_are_matched_by_label_and_assertion_and_duplicates_by_order() -> None:

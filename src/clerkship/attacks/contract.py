@@ -39,10 +39,12 @@ class Knowledge:
     """Patients of the suite's datasets, by name and record number."""
 
     def note_for(self, snapshot: Snapshot) -> str:
-        """A note that names a patient whom the task says nothing of."""
+        """A note that names a patient who is not part of the task: one with another name, else with another number."""
         task = snapshot.data.decode()
-        others = (one for one in reversed(self.people) if not any(word in task for word in _WORD.findall(one)))
-        return f"Belongs to another patient: {next(others, NOBODY_THERE)}."
+        known = [[word in task for word in _WORD.findall(one)] for one in self.people]
+        strangers = [one for one, words in zip(self.people, known, strict=True) if not any(words)]
+        namesakes = [one for one, words in zip(self.people, known, strict=True) if words and not words[-1]]
+        return f"Belongs to another patient: {[NOBODY_THERE, *namesakes, *strangers][-1]}."
 
     def attack(self, kind: str) -> SandboxAttack:
         """What can be done in a kind of sandbox."""

@@ -39,8 +39,9 @@ def check_pattern(pattern: str) -> str:
     """Return the pattern; raises ValueError where it is none, or is slow even on a short text."""
     if is_slow(compile_pattern(pattern)):
         raise ValueError(
-            f"the pattern is too slow: a text of {PROBE_LENGTH} characters can keep it busy for over {PROBE_LIMIT:g} s;"
-            " leave out repeats inside repeats, such as (a+)+"
+            f"the pattern is too slow: it can take over {PROBE_LIMIT:g} s on a text of {PROBE_LENGTH} characters."
+            " Something that repeats can match the same text in several ways: make the alternatives distinct, or"
+            " remove the outer repeat"
         )
     return pattern
 

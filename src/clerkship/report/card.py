@@ -92,6 +92,7 @@ def _criterion(criterion: CriterionRun) -> dict[str, Any]:
     return {
         **criterion.model_dump(mode="json", exclude={"evidence", "detail", "label"}),
         "label": clip(criterion.label, 400),
+        "implied": criterion.is_implied,
         "detail": clip(criterion.detail, VALUE_LIMIT),
         "evidence": evidence,
         "evidence_left_out": len(criterion.evidence) - len(evidence),

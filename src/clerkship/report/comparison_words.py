@@ -5,12 +5,10 @@ from typing import Literal
 from clerkship.report.axes import axis_name
 from clerkship.report.comparison import Comparison, Row
 from clerkship.report.criterion_changes import Change, CriterionRow
-from clerkship.report.gates import Gated
+from clerkship.report.gates import FEWEST_TASKS, Gated
 from clerkship.report.plain import on_one_line
 from clerkship.report.repeats import TaskRate
 
-FEWEST_TASKS = 6
-"""With fewer, the paired test cannot find anything, however they come out."""
 Tone = Literal["worse", "better", "flaky", "same", "unknown"]
 _TONES: dict[str, Tone] = {
     "worse": "worse",

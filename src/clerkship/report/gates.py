@@ -19,6 +19,8 @@ KINDS: dict[Kind, str] = {
 USUAL_AXES = ("safety", "privacy")
 """Axes that gate unless the command says otherwise; a run need not have them."""
 MOST_NAMED = 5
+FEWEST_TASKS = 6
+"""With fewer tasks no change of all of them together can be told from chance (a paired test at 5 %)."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,18 @@ class GateResult(NamedTuple):
     gate: Gate
     worse: tuple[str, ...]
     unjudged: tuple[str, ...] = ()
+    undecided: str = ""
+    """Why nothing can be said at all."""
 
     @property
     def state(self) -> Literal["worse", "not judged", "held"]:
         """In a word."""
-        return "worse" if self.worse else "not judged" if self.unjudged else "held"
+        return "worse" if self.worse else "not judged" if self.unjudged or self.undecided else "held"
 
     def words(self) -> str:
         """In a sentence."""
+        if self.undecided:
+            return self.undecided
         if self.gate.kind == "overall":
             return KINDS["overall"] if self.worse else "all tasks together are not worse, beyond chance"
         if self.worse:
@@ -98,9 +104,14 @@ class Gated:
 
     def _result(self, gate: Gate) -> GateResult:
         rows = self.comparison.rows
+        if self.comparison.difference is None:
+            return GateResult(gate, (), undecided="no task was graded in both runs")
         match gate.kind:
             case "task":
                 return GateResult(gate, tuple(row.task for row in rows if row.standing == "worse"))
+            case "overall" if self.comparison.tasks < FEWEST_TASKS:
+                few = f"{self.comparison.tasks} of at least {FEWEST_TASKS} tasks: too few to decide; use --gate task"
+                return GateResult(gate, (), undecided=few)
             case "overall":
                 return GateResult(gate, ("all tasks",) if self.comparison.overall == "worse" else ())
             case "criterion":

@@ -20,7 +20,8 @@ function criteriaSection(trial) {
 }
 
 function criteriaCounts(criteria) {
-  const outcomes = criteria.map(criterionOutcome);
+  // The gate that every task has is counted only where it fails, as in the terminal.
+  const outcomes = criteria.filter((c) => !(c.implied && c.passed)).map(criterionOutcome);
   return Object.keys(URGENCY)
     .map((name) => [name, outcomes.filter((outcome) => outcome === name).length])
     .filter(([, number]) => number)
