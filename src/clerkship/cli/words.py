@@ -29,8 +29,9 @@ def styled(name: str) -> str:
 
 
 def verdict(task_run: TaskRun) -> str:
-    """A trial's outcome; beside it how it ended, where that is not how conversations should."""
-    how = "timed out" if task_run.status == "timed_out" else _BESIDE.get(task_run.ending, "")
+    """Return a trial's outcome; beside it how it ended, where that is not how it should."""
+    idle = any(criterion.is_implied and not criterion.passed for criterion in task_run.criteria)
+    how = "timed out" if task_run.status == "timed_out" else _BESIDE.get(task_run.ending, "did nothing" if idle else "")
     return styled(outcome(task_run)) + (f" [quiet]({how})[/]" if how else "")
 
 
