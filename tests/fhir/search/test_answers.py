@@ -57,6 +57,13 @@ def test_order_by_numbers_references_and_addresses() -> None:
     assert ids(view, "Observation", "_sort=_source") == ["3", "1", "2"]
 
 
+def test_a_number_of_as_many_digits_as_a_float_has_is_found() -> None:
+    view = view_of(made("Observation", "1", valueQuantity={"value": 66.89999999999999}))
+    assert ids(view, "Observation", "value-quantity=66.89999999999999") == ["1"]
+    assert ids(view, "Observation", "value-quantity=66.9") == ["1"]
+    assert ids(view, "Observation", "value-quantity=ne66.89999999999999") == []
+
+
 def walked(view: Changed, *asked: str, between: object = None) -> list[str]:
     """The ids on every page, one page after the other."""
     found: list[str] = []

@@ -4,6 +4,7 @@ import re
 import sys
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from math import inf, nextafter
 from typing import NamedTuple
 
 SECOND = 1_000_000
@@ -99,7 +100,7 @@ def _minutes(text: str, offset: str) -> int:
 
 
 def figure(text: str) -> Figure:
-    """A number, with the half of its last digit on either side."""
+    """Parse a number, with half of its last digit on either side; never less than the number itself."""
     found = _NUMBER.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is not a number")
@@ -109,4 +110,5 @@ def figure(text: str) -> Figure:
     if found[3] is not None and len(whole) == 1 and not fraction:
         digits = 1  # the specification's own example: 1e2 is [95, 105)
     half = Decimal(5).scaleb(power - digits - 1)
-    return Figure(float(value), float(value - half), float(value + half))
+    number = float(value)
+    return Figure(number, float(value - half), max(float(value + half), nextafter(number, inf)))
