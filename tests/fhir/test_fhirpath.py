@@ -3,6 +3,7 @@
 import copy
 import subprocess
 import sys
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clerkship.fhir import exact
+from clerkship.fhir.evaluation.collection import PathError
 from clerkship.fhir.expectation import all_fit, fits
 from clerkship.fhir.expression import LONGEST, BadPath, compile_expression
 from clerkship.fhir.fhirpath import compile_path, values_at
@@ -34,6 +36,12 @@ ANA: dict[str, Any] = {
     "deceasedBoolean": False,
     "multipleBirthInteger": 2,
     "contact": [{"name": {"family": "Silva"}}],
+}
+BEN: dict[str, Any] = {
+    "resourceType": "Patient",
+    "birthDate": "1970-05-01",
+    "_birthDate": {"extension": [{"url": "time", "valueDateTime": "1970-05-01T06:30:00Z"}]},
+    "name": [{"given": ["Ben", None], "_given": [None, {"extension": [{"url": "x", "valueString": "y"}]}]}],
 }
 
 
@@ -73,6 +81,38 @@ ANA: dict[str, Any] = {
         (POTASSIUM, "status.replaceMatches('^fin', 'f')", ["fal"]),
         (POTASSIUM, "%resource.id", ["k"]),
         (POTASSIUM, "note.where(text.exists())", []),
+        (POTASSIUM, "value.value = 5.4", [True]),
+        (POTASSIUM, "value.value != 5.4", [False]),
+        (POTASSIUM, "value.value + 0.1 = 5.5", [True]),
+        (POTASSIUM, "value > 5 'mmol/L'", [True]),
+        (POTASSIUM, "value = 0.0054 'mol/L'", [True]),
+        (POTASSIUM, "value = 5.4 'mg'", [False]),
+        (POTASSIUM, "value < 6 'xyz'", []),  # a unit that is not known
+        (POTASSIUM, "value * 2 'L' = 10.8 'mmol'", [True]),
+        (POTASSIUM, "component.value.ofType(Quantity).value.sum()", [1]),
+        (POTASSIUM, "(3 | 1.5 | 2).sum()", [6.5]),
+        (POTASSIUM, "(3 | 1.5 | 2).max()", [3]),
+        (POTASSIUM, "(3 | 1.5 | 2).min()", [1.5]),
+        (POTASSIUM, "(3 | 1.5 | 1.5).avg()", [2.25]),
+        (POTASSIUM, "{}.exists() | status.empty()", [False]),
+        (POTASSIUM, "(1 | 2) ~ (2 | 1)", [True]),
+        (POTASSIUM, "true.toString()", ["true"]),
+        (POTASSIUM, "1.50.toString()", ["1.50"]),
+        (POTASSIUM, "'a\nb'.matches('a.b')", [True]),
+        (POTASSIUM, "'ab'.replaceMatches('(a)(b)', '$2$1')", ["ba"]),
+        (POTASSIUM, "effective < @2026-03-02T10:00:00", []),  # it may be later on that day
+        (POTASSIUM, "effective <= @2026-04", [True]),
+        (POTASSIUM, "@2026-01-31 + 1 month", ["2026-02-28"]),
+        (POTASSIUM, "@2026-03-02T23:30:00Z + 45 minutes", ["2026-03-03T00:15:00Z"]),
+        (POTASSIUM, "@T23:30 + 45 minutes", ["00:15"]),
+        (POTASSIUM, "code.coding.select($this.code.where($this = 'K').combine($this.system))", ["loinc", "K", "local"]),
+        (ANA, "name.given.count()", [3]),
+        (ANA, "name.select(given.first() & ' ' & family)", ["Ana Silva", "Nana "]),
+        (ANA, "birthDate.toString()", ["1965-03-15"]),
+        (BEN, "birthDate.count()", [1]),
+        (BEN, "birthDate.extension('time').value", ["1970-05-01T06:30:00Z"]),
+        (BEN, "name.given.select(hasValue())", [True, False]),
+        (BEN, "name.given.count() = name.given.where(hasValue()).count()", [False]),
     ],
 )
 def test_a_path_leads_to_its_values(resource: dict[str, Any], path: str, found: list[Any]) -> None:
@@ -103,8 +143,12 @@ def test_a_path_leads_to_its_values(resource: dict[str, Any], path: str, found: 
         ("status.matches('^(a|aa)+$(?<=b)')", "the pattern is too slow"),
         ("status.replaceMatches('(', 'x')", "not a regular expression"),
         ("%patient.name", "unknown variable `%patient`"),
+        ("value is Quantitty", "unknown type `Quantitty`"),
+        ("birthDate > @2026-02-30", "is not a date"),
+        ("status > 1 is Integer and 'a' > 1", "cannot compare `a` with `1`"),
         ("$this.status", "`$this`"),
         ("(" * 400 + "1" + ")" * 400, "nested too deeply"),
+        ("1" + "+1" * 490, "nested too deeply"),
         ("a" * LONGEST + "+1", f"{LONGEST} characters"),
     ],
 )
@@ -112,6 +156,47 @@ def test_what_is_no_path_is_refused_before_anything_runs(path: str, words: str) 
     with pytest.raises(BadPath) as refused:
         compile_path(path)
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "name.single()",
+        "name.given > 'A'",
+        "name.family + 1",
+        "birthDate + 1 'mo'",
+        "(name | name.given).allTrue()",
+        "name.as(HumanName)",
+        "name.first().startsWith('x')",
+        "1 > (active is boolean)",
+    ],
+)
+def test_an_expression_that_has_no_value_raises_an_error(path: str) -> None:
+    with pytest.raises(PathError):
+        values_at(ANA, path)
+
+
+def test_a_number_with_a_huge_exponent_does_not_hang() -> None:
+    resource = exact.loads(b'{"resourceType":"Observation","valueQuantity":{"value":1e-999999999}}')
+    assert values_at(resource, "value.value < 5") == [True]
+    assert values_at(resource, "value.value ~ 5") == [False]
+    assert values_at(resource, "value.value.toString()") == ["0.0"]
+
+
+def test_an_expression_with_a_clock_reads_the_time_it_is_given() -> None:
+    now = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+    asked = {"now()": "2026-03-02T09:30:00.000+00:00", "today()": "2026-03-02", "timeOfDay()": "09:30:00.000"}
+    assert {path: values_at(ANA, path, now) for path in asked} == {path: [told] for path, told in asked.items()}
+    assert values_at(POTASSIUM, "effective > today() - 1 week", now) == [True]
+    with pytest.raises(BadPath, match="no clock"):
+        values_at(POTASSIUM, "effective > today() - 1 week")
+
+
+def test_exact_numbers_are_compared_by_all_their_digits() -> None:
+    resource = exact.loads(b'{"resourceType":"Observation","valueQuantity":{"value":0.1000000000000000000001}}')
+    assert values_at(resource, "value.value = 0.1") == [False]
+    assert values_at(resource, "value.value = 0.1000000000000000000001") == [True]
+    assert values_at(resource, "value.value ~ 0.1") == [True]
 
 
 def test_a_regular_expression_that_backtracks_without_end_does_not_hang() -> None:

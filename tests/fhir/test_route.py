@@ -36,6 +36,8 @@ from clerkship.fhir.route import misstep, misstep_anywhere, unfit, unfit_token
         ("Observation", "(value as Quantity).value > 3"),
         ("Observation", "value.ofType(Quantity).value"),
         ("Observation", "effective > @2020-01-01"),
+        ("Observation", "value > 3 'mg'"),
+        ("Patient", "name.sort(-family).given"),
         ("Bundle", "entry.resource.anything.first()"),
     ],
 )
@@ -62,6 +64,7 @@ def test_a_path_that_r4_has_is_right(type: str, path: str) -> None:
         ("Observation", "(value as Quantity).valu", "did you mean `value`?"),
         ("Observation", "code.coding.exists(cod = 'x')", "did you mean `code`?"),
         ("Observation", "value > 3", "compare its `.value`"),
+        ("Observation", "valueQuantity.exists()", "`valueQuantity` is not an element in FHIRPath; write `value`"),
         ("Bundle", "entry.resource.ofType(Patient).nam", "did you mean `name`?"),
     ],
 )

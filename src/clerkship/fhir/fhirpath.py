@@ -1,21 +1,21 @@
-"""Paths into resources: plain dotted ones are walked here, as FHIRPath walks them; what says more is left to FHIRPath.
+"""Paths into resources: plain dotted ones are walked here, as FHIRPath walks them; all others are FHIRPath.
 
 A step into a list means every item of it, and an index picks from all that was found so far: `name.given[0]` is the
 first given name of all. `value` finds `valueQuantity`, or whichever it is.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from datetime import datetime
 from functools import lru_cache, partial
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
 from clerkship.fhir import choice, exact
-from clerkship.fhir.expression import BadPath, compile_expression
+from clerkship.fhir.expression import BadPath, Find, compile_expression
 from clerkship.fhir.resource import Resource
 
-Find = Callable[[Resource], list[Any]]
 Steps = Sequence[str | int]
 _NAME = r"(?:[A-Za-z_][A-Za-z0-9_]*|\*|\d{1,9})(?:\[(?:\d{1,9}|\*)\])*"
 _PLAIN = re.compile(rf"{_NAME}(?:\.{_NAME})*")
@@ -31,32 +31,40 @@ def plain_steps(path: str) -> Steps | None:
 
 
 @lru_cache(maxsize=4096)
-def compile_path(path: str) -> Find:
-    """What finds the values at a path; raises BadPath for what is none."""
+def compile_path(path: str, *, has_clock: bool = False) -> Find:
+    """Compile a path; raises BadPath if it is wrong, or asks for the time where there is no clock."""
     steps = plain_steps(path)
     if steps is None:
-        return compile_expression(path)
+        return compile_expression(path, has_clock=has_clock)
     if not any(isinstance(step, str) for step in steps):
         raise BadPath(f"`{path}` is no path: it names no element")
     return partial(_walk, steps)
 
 
-def values_at(resource: Resource, path: str) -> list[Any]:
-    """Every value at a path, as plain data; none where it leads nowhere."""
-    return compile_path(path)(resource)
+def values_at(resource: Resource, path: str, now: datetime | None = None) -> list[Any]:
+    """Find every value at a path, as plain data. `now` is the time for an expression that asks for it."""
+    return compile_path(path, has_clock=now is not None)(resource, now)
 
 
 def check_path(path: str) -> str:
-    """Refuse at load what could only fail at run."""
+    """Refuse a wrong path when a file is read."""
     compile_path(path)
+    return path
+
+
+def check_timed_path(path: str) -> str:
+    """Refuse a wrong path when a file is read; it may ask for the time."""
+    compile_path(path, has_clock=True)
     return path
 
 
 PathText = Annotated[str, AfterValidator(check_path)]
 """A path in a file."""
+TimedPathText = Annotated[str, AfterValidator(check_timed_path)]
+"""A path in a file that is evaluated with a clock: `now()`, `today()` and `timeOfDay()` may be used."""
 
 
-def _walk(steps: Steps, resource: Resource) -> list[Any]:
+def _walk(steps: Steps, resource: Resource, now: datetime | None = None) -> list[Any]:
     found: list[Any] = [resource]
     first = steps[0]
     if isinstance(first, str) and first[0].isupper():  # `Patient.name`: of a resource of another type, nothing

@@ -6,15 +6,16 @@ A misspelt one finds nothing, and what denies something would hold for ever.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clerkship.fhir.definitions import is_structure
+from clerkship.fhir.definitions import is_structure, structure
 from clerkship.fhir.kinds import Kind, Kinds, Misstep, below, of_type
 
 Node = Mapping[str, Any]
 _OF_EVERY_VALUE = ("id", "extension")
 ROOTS = ("Resource", "DomainResource")
 _SAME = frozenset({"where", "first", "last", "tail", "skip", "take", "single", "distinct", "exclude", "intersect"})
+_SAME |= {"sort"}
 """Functions that give of what they are given."""
-_EACH = frozenset({"where", "all", "exists", "select", "repeat", "any", "iif"})
+_EACH = frozenset({"where", "all", "exists", "select", "repeat", "any", "iif", "sort"})
 """Functions whose arguments are about each item."""
 _SAID = frozenset({"exists", "empty", "not", "all", "allTrue", "anyTrue", "allFalse", "anyFalse", "contains"})
 _SAID |= {"startsWith", "endsWith", "matches", "is", "hasValue"}
@@ -103,6 +104,8 @@ class _Walk:
             return of_type("code")
         if name in _OF_EVERY_VALUE and base and not any(is_structure(kind.type) for kind in base):
             return None  # FHIRPath finds these of a value too, where they stand beside it
+        if (choice := _choice_of(base, name)) is not None:
+            raise Misstep(f": `{name}` is not an element in FHIRPath; write `{choice}`")
         return below(base, name)
 
     def _call(self, node: Node, base: Kinds, here: Kinds) -> Kinds:
@@ -121,6 +124,13 @@ class _Walk:
         if function == "extension":
             return of_type("Extension")
         return of_type("boolean") if function in _SAID else of_type("integer") if function in _COUNTS else None
+
+
+def _choice_of(here: Kinds, spelling: str) -> str | None:
+    """Return the choice that an element is a spelling of: `value` for `valueQuantity`."""
+    types = [kind.type for kind in here or () if is_structure(kind.type)]
+    choices = (element for type in types for element in structure(type).elements if element.choice)
+    return next((element.name for element in choices if spelling in element.spellings), None)
 
 
 def _text(node: Node) -> str:
@@ -143,8 +153,8 @@ def _named(node: Node) -> Kinds:
 
 
 def _comparable(one: Kinds, other: Kinds) -> None:
-    """A number beside what may be a Quantity cannot be compared: that stops the whole check."""
+    """Refuse to compare a number with what may be a Quantity: the two are never equal, and neither is greater."""
     types = [{kind.type for kind in kinds} if kinds else set() for kinds in (one, other)]
     for side, beside in (types, types[::-1]):
-        if side & {"decimal", "integer"} and beside & {"Quantity", "SimpleQuantity", "Age", "Duration"}:
-            raise Misstep(": a number is compared with what may be a Quantity; compare its `.value`")
+        if side and side <= {"decimal", "integer"} and beside & {"Quantity", "SimpleQuantity", "Age", "Duration"}:
+            raise Misstep(": a number is compared with what may be a Quantity; compare its `.value`, or write a unit")

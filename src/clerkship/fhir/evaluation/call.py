@@ -1,0 +1,104 @@
+"""A call of a FHIRPath function: what it is called on, and its arguments, which it evaluates itself."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from clerkship.fhir.evaluation.collection import Collection, PathError, is_number, single
+
+Tree = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What `$this`, `$index` and `$total` are."""
+
+    this: Collection
+    index: int | None = None
+    total: Collection | None = None
+
+
+Run = Callable[[Tree, Collection, Scope], Collection]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An expression that is given to a function."""
+
+    tree: Tree
+    scope: Scope
+    run: Run
+
+    def collection(self) -> Collection:
+        """Evaluate it where the function is called."""
+        return self.run(self.tree, self.scope.this, self.scope)
+
+    def on(self, items: Collection, index: int | None = None, total: Collection | None = None) -> Collection:
+        """Evaluate it with other items as `$this`."""
+        scope = Scope(items, self.scope.index if index is None else index, self.scope.total if total is None else total)
+        return self.run(self.tree, items, scope)
+
+    @property
+    def type_name(self) -> str:
+        """Read it as the name of a type."""
+        return str(self.tree.get("text", "")).replace("`", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call."""
+
+    name: str
+    input: Collection
+    arguments: Sequence[Argument] = field(default=())
+    now: datetime | None = None
+
+    @property
+    def where(self) -> str:
+        """Name the function, for an error."""
+        return f"`{self.name}()`"
+
+    def value(self) -> Any:
+        """Return the only value that it is called on; None if there is none."""
+        return single(self.input, self.where)
+
+    def argument(self, place: int) -> Any:
+        """Return the only value of an argument; None if it is empty or was not given."""
+        if place >= len(self.arguments):
+            return None
+        return single(self.arguments[place].collection(), f"an argument of {self.where}")
+
+    def text(self, place: int) -> str | None:
+        """Return an argument that must be text."""
+        value = self.argument(place)
+        if value is not None and not isinstance(value, str):
+            raise PathError(f"{self.where} expects text, not `{value}`")
+        return value
+
+    def integer(self, place: int) -> int | None:
+        """Return an argument that must be an integer."""
+        value = self.argument(place)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise PathError(f"{self.where} expects an integer, not `{value}`")
+        return value
+
+    def number(self, place: int) -> Any:
+        """Return an argument that must be a number."""
+        value = self.argument(place)
+        if value is not None and not is_number(value):
+            raise PathError(f"{self.where} expects a number, not `{value}`")
+        return value
+
+
+class Function(NamedTuple):
+    """A function, and how many arguments it takes."""
+
+    evaluate: Callable[[Call], Any]
+    """Returns a collection, one item, or None for nothing."""
+    arity: tuple[int, ...] = (0,)
+
+
+def as_collection(result: Any) -> Collection:
+    """Return the result of a function as a collection."""
+    return result if isinstance(result, list) else [] if result is None else [result]
