@@ -416,8 +416,9 @@ and "1" is neither.
 
 In what starts with `fhir_` a path is one of FHIR's. A step into a list means every item of it, an index picks from all
 that was found so far (`name.given[0]`), and `value` finds `valueQuantity`, or whichever it is. What is no plain dotted
-path is read as FHIRPath: `code.coding.where(system = 'http://loinc.org').code`, `name.given.count()`. It has no clock
-(no `now()`) and no store to look in (no `resolve()`). A path that R4 does not have is a mistake at load.
+path is read as FHIRPath: `code.coding.where(system = 'http://loinc.org').code`, `name.given.count()`,
+`value > 5.5 'mmol/L'`. In `fields` of `fhir_resource_state`, `now()` and `today()` are the playground's time at the end
+of the run; elsewhere there is no clock. There is no `resolve()`. A path that R4 does not have is a mistake at load.
 
 Such a path may lead to several values. A literal or a map of matchers holds if it holds for one of them; `not` holds if
 what it denies holds for none; `exists` asks whether there are any. A list is compared with all of them together, and

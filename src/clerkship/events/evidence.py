@@ -62,6 +62,11 @@ class Evidence:
         return self.entities.get(self.subject) if self.subject is not None else None
 
     @property
+    def now(self) -> datetime | None:
+        """The playground's time at the end of the run: that of the last event; None if there are no events."""
+        return self.events[-1].at if self.events else None
+
+    @property
     def as_rasa(self) -> bool:
         """Whether assertions are to be read as the system reads them that scenario files come from."""
         return self.task.compat == "rasa"

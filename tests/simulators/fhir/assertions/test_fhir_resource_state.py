@@ -50,6 +50,15 @@ def test_a_chart_as_expected_passes(args: dict[str, Any]) -> None:
     assert found.score == 1.0
 
 
+def test_a_path_may_ask_for_the_time_at_which_the_run_ended() -> None:
+    clinic = Clinic()
+    clinic.put(appointment("visit", "eva"))
+    for path in ("start > now()", "start < today() + 8 days", "now() = @2026-03-02T09:00:00.000+00:00"):
+        args = {"resource_type": "Appointment", "fields": [{"path": path, "expected": True}]}
+        found = check(args, clinic)
+        assert found.passed, found.detail
+
+
 @pytest.mark.parametrize(
     ("args", "score", "detail"),
     [

@@ -1,6 +1,7 @@
 """`fhir_resource_state`: the chart is as it should be at the end."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -68,7 +69,7 @@ class FhirResourceState(Assertion):
         """Search the final chart, and compare."""
         subject = subject_of(evidence)
         found = self._found(evidence.state(FhirState, self.sandbox), subject)
-        looked_at = {key_of(resource): self._compare(resource) for resource in found}
+        looked_at = {key_of(resource): self._compare(resource, evidence.now) for resource in found}
         if self.none or self.count is not None:
             return self._by_number(looked_at, subject)
         if not looked_at:
@@ -97,8 +98,8 @@ class FhirResourceState(Assertion):
             found = [resource for resource in found if key_of(resource) in keys]
         return found[: parse_query(self.resource_type, asked).count]  # `_sort: -date, _count: 1` is the latest
 
-    def _compare(self, resource: Resource) -> Rows:
-        return tuple(field.compare(resource) for field in self.fields)
+    def _compare(self, resource: Resource, now: datetime | None) -> Rows:
+        return tuple(field.compare(resource, now) for field in self.fields)
 
     def _asked(self, subject: Subject | None) -> str:
         """What was looked for, in words."""

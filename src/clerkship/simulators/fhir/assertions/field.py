@@ -1,10 +1,11 @@
 """A path in a resource, and what must be there."""
 
+from datetime import datetime
 from typing import Any
 
 from clerkship.events.query import shown
 from clerkship.fhir.expectation import fits
-from clerkship.fhir.fhirpath import PathText, values_at
+from clerkship.fhir.fhirpath import TimedPathText, values_at
 from clerkship.fhir.resource import Resource
 from clerkship.model.frozen import Frozen
 from clerkship.model.path import MISSING
@@ -15,12 +16,12 @@ from clerkship.model.scenario import Expected
 class FhirField(Frozen):
     """A dotted path or FHIRPath, and a literal or a matcher for what it leads to."""
 
-    path: PathText
+    path: TimedPathText
     expected: Expected
 
-    def compare(self, resource: Resource) -> FieldCheck:
-        """What is there beside it."""
-        values = values_at(resource, self.path)
+    def compare(self, resource: Resource, now: datetime | None) -> FieldCheck:
+        """Compare what is there with what is expected; `now` is the time for a path that asks for it."""
+        values = values_at(resource, self.path, now)
         return FieldCheck(
             path=self.path, expected=self.expected, actual=as_found(values), passed=fits(self.expected, values)
         )
