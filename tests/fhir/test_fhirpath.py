@@ -89,6 +89,8 @@ BEN: dict[str, Any] = {
         (POTASSIUM, "value = 5.4 'mg'", [False]),
         (POTASSIUM, "value < 6 'xyz'", []),  # a unit that is not known
         (POTASSIUM, "value * 2 'L' = 10.8 'mmol'", [True]),
+        (POTASSIUM, "37 'Cel' = 98.6 '[degF]'", []),  # such a unit has no factor
+        (POTASSIUM, "37 'Cel' < 38.5 'Cel'", [True]),
         (POTASSIUM, "component.value.ofType(Quantity).value.sum()", [1]),
         (POTASSIUM, "(3 | 1.5 | 2).sum()", [6.5]),
         (POTASSIUM, "(3 | 1.5 | 2).max()", [3]),

@@ -23,8 +23,8 @@ _MONTHS = (("calendar month", 1),)
 _PRESSURE = "g:1 m:-1 s:-2"
 _ATOMS = {
     # unit: how many base units, the base units, whether it takes a prefix
-    **{name: ("1", f"{name}:1", True) for name in ("m", "g", "s", "mol", "cd", "K", "C", "Cel", "[iU]", "[IU]")},
-    **{name: ("1", f"{name}:1", False) for name in ("[degF]", "[pH]", "[drp]", "[arb'U]", "rad")},
+    **{name: ("1", f"{name}:1", True) for name in ("m", "g", "s", "mol", "cd", "K", "C", "[iU]", "[IU]")},
+    **{name: ("1", f"{name}:1", False) for name in ("[pH]", "[drp]", "[arb'U]", "rad")},
     "L": ("0.001", "m:3", True),
     "l": ("0.001", "m:3", True),
     "eq": ("1", "mol:1", True),
