@@ -152,6 +152,7 @@ def test_an_entity_may_name_those_before_it(chart: Shelf) -> None:
         ("id: it, type: Patient, where: {_sort: birthdate}", "but 3 of chart fit Patient with _sort 'birthdate'"),
         ("id: it, type: Patient, where: {'name:nearly': x}", "`it`: "),
         ("id: it, type: Patient, where: {'name.where(': x}", "`it`: "),
+        ("id: it, type: Patient, where: {name.single().family: Kim}", "`it`: `single()` expects one value, not 2"),
     ],
 )
 def test_what_finds_none_or_several_is_said_by_name(chart: Shelf, entity: str, message: str) -> None:

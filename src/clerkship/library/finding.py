@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 from clerkship.fhir.chart import Chart, Untouched
 from clerkship.fhir.charts import chart_of
 from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.evaluation.collection import PathError
 from clerkship.fhir.expectation import fits
 from clerkship.fhir.expression import BadPath
 from clerkship.fhir.fhirpath import values_at
@@ -137,7 +138,7 @@ class Finder:
             if len(keys) <= _FEW:
                 return [key for key in keys if fits(expected, values_at(parse(chart[key]), path))]
             fitting = set(path_index(chart, query.type, path).fitting(expected))
-        except BadPath as bad:
+        except (BadPath, PathError) as bad:
             raise BadBinding(f"`{query.id}`: {bad}") from None
         return [key for key in keys if key in fitting]
 
