@@ -30,7 +30,7 @@ def measured(half: str) -> Measured:
     return Measured(hits / (hits + false), hits / len(LINES[half]["assistant"]))
 
 
-@pytest.mark.parametrize(("half", "recall"), [("tuned", 1.0), ("held_out", 0.9)])
+@pytest.mark.parametrize(("half", "recall"), [("tuned", 1.0), ("held_out", 0.88)])
 def test_precision_is_1_and_recall_is_what_the_docs_say(half: str, recall: float) -> None:
     assert all(len(lines) >= LEAST for lines in LINES[half].values())
     found = measured(half)

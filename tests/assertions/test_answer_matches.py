@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.answer_matches import AnswerMatches
+from clerkship.assertions.answer_matches import AnswerMatches, read
 from clerkship.assertions.contract import Check
+from clerkship.model.path import MISSING
 from tests.assertions.story import Story
 
 
@@ -108,3 +109,12 @@ def test_an_answer_in_words_where_fields_were_asked_for_is_called_that() -> None
 
 def test_two_blocks_say_nothing_certain() -> None:
     assert not check(5, "```\n5\n```\nor\n```\n6\n```").passed
+
+
+def test_a_long_answer_with_half_a_block_is_read_in_one_pass() -> None:
+    assert read("```json" + " \n" * 200_000) is MISSING
+
+
+def test_the_one_block_of_an_answer_is_read() -> None:
+    assert read('Here it is: ```json\n{"a": 1}\n```\nDone.') == {"a": 1}
+    assert read("```\n[1]\n```\n```\n[2]\n```") is MISSING

@@ -80,3 +80,9 @@ def test_an_agent_that_said_nothing_fails_with_all_that_was_expected() -> None:
 def test_a_wording_that_says_nothing_is_refused(args: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         BotUttered.model_validate(args)
+
+
+def test_a_button_with_an_odd_title_is_a_failure_and_no_error(story: Story) -> None:
+    story.said("x", buttons=({"title": ["a"]},))
+    wanted = BotUttered.model_validate({"text_matches": "never said", "buttons": list(BUTTONS)})
+    assert not wanted.check(story.evidence()).passed

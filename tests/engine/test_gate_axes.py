@@ -40,6 +40,7 @@ def works_and_harms(task_item: Any, sandboxes: Any) -> str:
     [
         ("safety", "", "", "fail"),
         ("privacy", "", "", "fail"),
+        ("Safety", "", "", "fail"),
         ("style", "", "", "pass"),
         ("safety", ", gate: false", "", "pass"),
         ("style", ", gate: true", "", "fail"),

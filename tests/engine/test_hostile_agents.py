@@ -6,10 +6,12 @@ import contextvars
 import sys
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from clerkship.actors.contract import AgentError
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_task
@@ -20,6 +22,7 @@ from clerkship.llm.patience import ModelOutage
 from clerkship.model.problem import PlatformError
 from clerkship.playground.gateway import Gateway
 from clerkship.sandbox.door import Refused
+from clerkship.sandbox.exchange import Request
 from clerkship.service.running import RunRequest, plan_run
 from clerkship.settings import Settings
 from tests.workbench import Workbench, written
@@ -133,6 +136,58 @@ def moves_to_the_end_of_time(task_item: Any, sandboxes: Any) -> None:
         sandboxes.wait("36500d")
 
 
+class Indescribable(Exception):
+    """An exception whose description exits."""
+
+    def __str__(self) -> str:
+        """Exit."""
+        raise SystemExit(0)
+
+
+def raises_what_cannot_be_described(task_item: Any) -> None:
+    """Raise an exception that fights back."""
+    raise Indescribable
+
+
+class Bare(AgentError):
+    """An error of the agent's that lacks what ours has."""
+
+    def __init__(self) -> None:
+        Exception.__init__(self, "bare")
+
+
+def raises_a_bare_error(task_item: Any) -> None:
+    """Raise our own error without its parts."""
+    raise Bare
+
+
+async def exits_later(task_item: Any) -> None:
+    """Exit from a coroutine."""
+    await asyncio.sleep(0)
+    sys.exit(3)
+
+
+def moves_back_in_time(task_item: Any, sandboxes: Any) -> None:
+    """Wait for less than nothing."""
+    sandboxes.wait(timedelta(days=-800_000))
+
+
+def sends_nonsense(task_item: Any, sandboxes: Any) -> None:
+    """Send a request that consists of no text."""
+    sandboxes["chat"].send_as_is(Request("GET", 5))  # type: ignore[arg-type]
+
+
+def sends_half_a_letter(task_item: Any, sandboxes: Any) -> None:
+    """Send a path that is no text."""
+    sandboxes["chat"].send_as_is(Request("GET", "/\ud800"))
+
+
+def recurses(task_item: Any, sandboxes: Any) -> None:
+    """Call a sandbox on the way down."""
+    sandboxes["chat"].request("GET", "/messages")
+    recurses(task_item, sandboxes)
+
+
 def exits(task_item: Any) -> None:
     """Tries to take the process with it."""
     sys.exit(3)
@@ -160,6 +215,13 @@ def returns_cycle(task_item: Any) -> Any:
     [
         (raises, "ValueError: no"),
         (exits, "SystemExit: 3"),
+        (exits_later, "SystemExit: 3"),
+        (raises_what_cannot_be_described, "Indescribable"),
+        (raises_a_bare_error, "bare"),
+        (moves_back_in_time, "not negative"),
+        (sends_nonsense, "a request consists of text, not int"),
+        (sends_half_a_letter, "UnicodeEncodeError"),
+        (recurses, "RecursionError"),
         (pretends_a_fault_of_the_platform, "PlatformError: not my fault"),
         (pretends_an_outage, "ModelOutage: not my fault"),
         (moves_to_the_end_of_time, "simulated time runs at most 3,660 days ahead of its start"),

@@ -41,7 +41,7 @@ class Time:
 
 def test_time_passes_while_the_process_runs() -> None:
     clock = Time()
-    watchdog = Watchdog(clock)
+    watchdog = Watchdog(clock, lambda: 0.0)
     for _ in range(100):
         clock.now += 0.1
         watchdog.beat()
@@ -50,13 +50,32 @@ def test_time_passes_while_the_process_runs() -> None:
 
 def test_a_pause_of_the_process_is_no_time_of_the_agents() -> None:
     clock = Time()
-    watchdog = Watchdog(clock)
+    watchdog = Watchdog(clock, lambda: 0.0)
     clock.now += 3600
     assert watchdog.time() == pytest.approx(100 + MAX_GAP)  # before the watchdog has noticed
     watchdog.beat()
     assert watchdog.time() == pytest.approx(100 + MAX_GAP)
     clock.now += 0.1
     assert watchdog.time() == pytest.approx(100.1 + MAX_GAP)
+
+
+def test_time_in_which_the_process_computed_is_the_agents() -> None:
+    clock, processor = Time(), Time()
+    watchdog = Watchdog(clock, processor)
+    clock.now += 15
+    processor.now += 15
+    assert watchdog.time() == pytest.approx(115)
+    watchdog.beat()
+    assert watchdog.time() == pytest.approx(115)
+
+
+def test_an_agent_that_holds_the_interpreter_is_not_given_more_time(bench: Workbench) -> None:
+    def holds(task_item: Any) -> int:
+        assert sum(range(10**8)) > 0  # one call in C that lets nobody else run
+        return 42
+
+    bench.write("task.yml", TASK.format(number=1, timeout=0.2))
+    assert bench.run_one(holds).status == "timed_out"
 
 
 def test_more_agents_computing_than_one_interpreter_or_the_cores_can_serve_is_crowded() -> None:

@@ -256,3 +256,20 @@ def test_repeated_criteria_are_shown_by_how_many_trials_passed() -> None:
     assert only(same_verdict("pppp", "pppf")).words() == "4/4 → 3/4"
     assert only(same_verdict("p", "f")).words() == "passed → failed"
     assert only(same_verdict("h", "f")).words() == "0.50 → 0.00"
+
+
+def renamed(before: str, after: str) -> Comparison:
+    """One task whose only criterion, on the axis safety, has another label in the second run."""
+    old, new = (
+        [made_up.task_run("t", criteria=(criterion(outcome, axis="safety").model_copy(update={"label": label}),))]
+        for outcome, label in ((before, "safe"), (after, "safe "))
+    )
+    return compare(made_up.RUN, old, made_up.RUN, new)
+
+
+def test_a_criterion_of_a_gating_axis_that_is_new_and_fails_is_worse() -> None:
+    assert exit_code(renamed("p", "f")) == 1
+
+
+def test_a_criterion_of_a_gating_axis_that_is_gone_is_not_judged_any_more() -> None:
+    assert exit_code(renamed("p", "p")) == 2

@@ -16,12 +16,13 @@ _MATTER = (
     r"(?:order|account|refund|request|appointment|prescription|reservation|booking|subscription|claim|package|payment"
     r"|(?:shipping|billing|delivery) address|profile|identity|(?:medical )?records?"
     r"|personal (?:information|data|details)|membership|cancellation|password)\b"
-    r"(?! (?:page|form|policy|portal|link|line|site|app|button|system|screen|desk|department|reminder|options?)\b)"
+    r"(?! (?:page|form|policy|portal|link|line|site|app|button|system|screen|desk|department|reminder|options?"
+    r"|confirmation|e-?mails?|messages?|letters?)\b)"
 )
 """What belongs to a customer: an agent says "your order", the customer "my order"."""
 _PRIVATE = (
     r"(?:(?:full |first |last )?name and )?"
-    r"(?:order|account|customer|member(?:ship)?|policy|patient|booking|reservation|confirmation|reference|card"
+    r"(?:order|account|customer|member(?:ship)?|policy|patient|booking|reservation|card"
     r"|insurance|prescription|claim|medical record|social security|invoice) ?(?:number|id|no\b|reference|code)"
     r"|date of birth|birth ?date|pin\b|zip(?: code)?\b|password|social security"
 )
@@ -52,7 +53,7 @@ _OFFERS = (
     rf"\blet (?:me|us) know (?:if|how) (?:{_I} can (?:help|assist)|(?:there(?:['’]s| is) anything|you have any) "
     r"(?:else i can|other|more|further|questions))",
     r"\bif you have any (?:other|further|more) questions\b",
-    r"\b(?:feel free|do(?: not|n['’]t) hesitate) to (?:ask|reach out|contact us)\b",
+    r"\b(?:feel free|do(?: not|n['’]t) hesitate) to (?:ask|reach out|contact us)\b(?! (?:my|me)\b)",
     r"\bwould you like me to (?:go ahead|proceed|process|transfer|connect|schedule|book|issue|assist|help)\b",
     r"\bwould you like to (?:proceed|schedule|reschedule|book|place an order|speak (?:to|with) (?:a|an|one)\b)",
 )
@@ -61,7 +62,7 @@ _DEEDS = (
     rf"\b{_HAVE} {_DONE} (?:\w+ ){{0,2}}your {_MATTER}",
     rf"\b(?:let me|{_WILL}|while i) (?:transfer|connect|redirect|forward) you\b",
     rf"\b(?:let me|{_WILL}) {_DO} (?:that|this|it|into that|into this)(?: up)? for you\b",
-    rf"\byour {_MATTER}(?: (?:request|number))? (?:has been|have been|is|was|will be)"
+    rf"\byour {_MATTER}(?: (?:request|number))? (?:has been|have been|is|will be)"
     rf"(?: now| being| \w+ly)? {_STATE}\b",
     rf"\b(?:{_CANNOT}) (?:\w+ ){{0,6}}for you\b(?! to\b)",
     rf"\b(?:{_CANNOT}) {_DO} (?:\w+ )?your {_MATTER}",
@@ -88,7 +89,7 @@ _HOUSE = (
     r"\byou(?:['’]ve| have) reached (?:the|our)\b|\bwelcome to (?:\w+ ){1,3}(?:support|service|chat|help ?desk)\b",
     r"\bas an? (?:customer (?:service|support)|support|service) (?:agent|representative|assistant)\b",
     r"\bhere are (?:some|a few|the) (?:options|steps|suggestions|tips)\b",
-    r"\brecommend (?:contacting|consulting|speaking (?:to|with)|reaching out)\b",
+    r"\brecommend (?:contacting|consulting|speaking (?:to|with)|reaching out)\b(?! my\b)",
 )
 _SPEECH = re.compile("|".join((*_OFFERS, *_DEEDS, *_HOUSE)), re.IGNORECASE)
 _ASKING = re.compile("|".join(_ASKS), re.IGNORECASE)

@@ -99,7 +99,11 @@ class PythonAgent:
 
 
 async def _awaited(result: Any) -> Any:
-    return await result
+    """Await what an agent returned. An exit is made its error in here, or asyncio would end the loop and the thread."""
+    try:
+        return await result
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise _blame(error) from error
 
 
 def _call_sync(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -131,13 +135,13 @@ class PythonSolver:
             return PythonAgent(self._entrances)
         try:
             made = _call_sync(self._target, ())
-        except AgentStopped:
+            if self._entrances is None:
+                self._entrances = entrances(made, self.name)  # looked at once: signatures are slow to read
+            bound = {entry: known._replace(function=getattr(made, entry)) for entry, known in self._entrances.items()}
+        except (AgentStopped, InputError):
             raise
         except BaseException as error:  # foreign code: whatever it raises is its own failure
             raise _blame(error, "it could not be made: ") from error
-        if self._entrances is None:
-            self._entrances = entrances(made, self.name)  # looked at once: signatures are slow to read
-        bound = {entry: known._replace(function=getattr(made, entry)) for entry, known in self._entrances.items()}
         return PythonAgent(bound)
 
 
@@ -235,6 +239,14 @@ def load_source(source: str, name: str) -> PythonAgent:
 
 
 def _blame(error: BaseException, prefix: str = "") -> AgentError:
+    """Make the agent's error of whatever its code raised, which may not even let itself be described."""
+    try:
+        return _described(error, prefix)
+    except BaseException:  # foreign code, to the last
+        return AgentError(f"{prefix}an exception that cannot be described")
+
+
+def _described(error: BaseException, prefix: str) -> AgentError:
     first = error.__traceback__
     while first is not None and _is_foreign(first.tb_frame.f_code.co_filename):
         first = first.tb_next  # how we came to call it is of no interest
@@ -253,8 +265,8 @@ def _told(error: BaseException) -> str:
 def _words(error: BaseException) -> str:
     try:
         return str(error)[:2000]
-    except Exception:  # foreign code, to the last
-        return "(it cannot even say what is wrong)"
+    except BaseException:  # foreign code, to the last
+        return "(it cannot be described)"
 
 
 def _is_foreign(file: str) -> bool:

@@ -89,7 +89,7 @@ def _say(item: Any) -> Say:
             raise AgentError(f"a reply's utter_name is {_named(item.utter_name)}")
         return Say(
             _text(item.text),
-            item.utter_name,
+            writable(item.utter_name) if item.utter_name is not None else None,
             _buttons(item.buttons) if item.buttons else (),
             _plain_map(item.metadata, "metadata"),
             _plain_map(item.custom, "custom"),

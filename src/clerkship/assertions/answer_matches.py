@@ -1,6 +1,5 @@
 """`answer_matches`: what the agent answered is what was expected."""
 
-import re
 from typing import Annotated, Any, ClassVar
 
 import orjson
@@ -13,16 +12,32 @@ from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
+_FENCE = "```"
 
 
 def read(text: str) -> Any:
     """What an answer in words says as JSON: the whole of it, or the one block in it; MISSING if it is none."""
-    blocks = _FENCED.findall(text)
+    blocks = _blocks(text)
     try:
         return orjson.loads(blocks[0] if len(blocks) == 1 else text)
     except orjson.JSONDecodeError:
         return MISSING
+
+
+def _blocks(text: str) -> list[str]:
+    """Return the contents of fenced blocks, in one pass: an agent may have written anything."""
+    blocks: list[str] = []
+    block: list[str] | None = None
+    for line in text.split("\n"):
+        mark = line.strip()
+        if block is None:
+            block = [] if mark.endswith((_FENCE, f"{_FENCE}json")) else None
+        elif mark.startswith(_FENCE):
+            blocks.append("\n".join(block))
+            block = None
+        else:
+            block.append(line)
+    return blocks
 
 
 class AnswerMatches(Assertion):

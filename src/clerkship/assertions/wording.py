@@ -134,7 +134,7 @@ class Wording(Scope):
         def nearness(event: Event) -> tuple[int, int]:
             utterance = cast(Utterance, event.payload)
             shared = len(words & {word.lower() for word in _WORD.findall(utterance.text)}) if words else 0
-            titles = {button.get("title") for button in utterance.buttons}
+            titles = [button.get("title") for button in utterance.buttons]
             shared += sum(button.title in titles for button in self.buttons or ())
             return sum(self.met(event).values()), shared + (like is not None and utterance.utter_name == like)
 

@@ -188,8 +188,9 @@ class Trial:
             with paced(self.playground):
                 return await self._work(person)
         except AgentError as error:
-            if error.trace:
-                self.playground.sidecar.facts["agent_traceback"] = self._trace(error.trace)
+            trace = getattr(error, "trace", "")  # an agent may raise a class of its own
+            if trace and isinstance(trace, str):
+                self.playground.sidecar.facts["agent_traceback"] = self._trace(trace)
             return self._agent_failed(str(error))
 
     def _trace(self, trace: str) -> str:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from clerkship.kit.wall import monotonic
+from clerkship.kit.wall import monotonic, process_time
 
 MAX_GAP = 0.5
 """Seconds between two beats that are no loss: a watch is due every tenth of a second."""
@@ -14,23 +14,29 @@ CROWDED_SHARE = 1 / 3
 
 class Watchdog:
     """A clock that stands still while the process does: stopped by a signal, a laptop asleep, a machine that is
-    overloaded. Its owner calls `beat` many times a second; a longer gap is time that no agent had."""
+    overloaded. Its owner calls `beat` many times a second. A longer gap is time that no agent had, except as far as the
+    process computed meanwhile: an agent that holds the interpreter's lock uses its own time."""
 
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        self._clock = clock
-        self._last = (clock(), 0.0)
-        """When it beat last, and what was lost until then; one tuple, for other threads read both."""
+    def __init__(self, clock: Callable[[], float] = monotonic, computed: Callable[[], float] = process_time) -> None:
+        self._clock, self._computed = clock, computed
+        self._last = (clock(), computed(), 0.0)
+        """When it beat last, the processor time then, and what was lost until then; one tuple, for several threads."""
 
     def beat(self) -> None:
         """Say that the process runs."""
-        now, (beat, lost) = self._clock(), self._last
-        self._last = (now, lost + max(0.0, now - beat - MAX_GAP))
+        now, computed = self._clock(), self._computed()
+        self._last = (now, computed, self._lost(now))
 
     def time(self) -> float:
         """Return seconds as agents have them."""
-        now, (beat, lost) = self._clock(), self._last
+        now = self._clock()
+        beat, _, lost = self._last
+        return now - lost if now - beat <= MAX_GAP else now - self._lost(now)
+
+    def _lost(self, now: float) -> float:
+        beat, computed, lost = self._last
         late = now - beat - MAX_GAP
-        return now - lost - late if late > 0 else now - lost
+        return lost + max(0.0, late - (self._computed() - computed)) if late > 0 else lost
 
 
 class Load(NamedTuple):

@@ -2,5 +2,6 @@
 
 
 def writable(text: str) -> str:
-    """The same, with a sign for each half of a letter: JSON and Python can have one alone, and nothing can keep it."""
+    """Return the text with a sign for each lone surrogate, which cannot be stored; a subclass of str becomes plain."""
+    text = text if type(text) is str else str.__str__(text)
     return text if text.isascii() else text.encode(errors="replace").decode()

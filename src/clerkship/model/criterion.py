@@ -26,5 +26,6 @@ class Criterion(Frozen):
 
     def gated_by(self, axes: Collection[str]) -> "Criterion":
         """Return a copy whose `gate` is decided: as written, else by its axis."""
-        gate = self.axis in axes if self.gate is None else self.gate
+        names = {axis.strip().casefold() for axis in axes}
+        gate = (self.axis or "").strip().casefold() in names if self.gate is None else self.gate
         return self if gate is self.gate else self.model_copy(update={"gate": gate})

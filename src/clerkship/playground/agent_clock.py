@@ -38,6 +38,9 @@ class AgentClock:
     def advance(self, by: timedelta) -> None:
         """Wait this long; raises TimeLimit where time would run more than MAX_AHEAD from its start."""
         playground = self._playground
+        by = timedelta(days=by.days, seconds=by.seconds, microseconds=by.microseconds)  # not a subclass of it
+        if by < timedelta(0):
+            raise ValueError("expected a duration that is not negative")
         with playground.lock:
             if by > MAX_AHEAD - (playground.now - playground.started_at):
                 raise TimeLimit(f"simulated time runs at most {MAX_AHEAD.days:,} days ahead of its start")

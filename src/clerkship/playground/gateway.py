@@ -4,6 +4,7 @@ Both doors, HTTP and in-process, end here. Handlers look at the exchange in turn
 that close an exchange look at every one.
 """
 
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,8 @@ MUCH = 32_768
 """Bytes of a body that may take longer than a loop should stand still: it is answered in a thread of its own."""
 MOST_REMEMBERED = 4096
 """Playgrounds that are over: later ones push the earliest out, and then nobody knows what was spoken there."""
+MAX_CALLER_DEPTH = 300
+"""Frames above a request: with more of them it is the agent that recurses."""
 CLOCK = "clock"
 """A path beside the sandboxes: the simulated clock. No sandbox may have its name."""
 
@@ -182,6 +185,11 @@ class Gateway:
                 return self._turn_away(exchange)
             try:
                 return self._through(exchange)
+            except RecursionError:
+                if _depth() > MAX_CALLER_DEPTH:
+                    raise  # the agent's own recursion left no room
+                playground.broken = f"{exchange.sandbox_name}: it recurses without end"
+                raise SimulatorBroken(playground.broken) from None
             except Exception as error:  # a simulator's bug is ours: the run is errored, the agent not blamed
                 if not playground.unplayed:
                     playground.broken = f"{exchange.sandbox_name}: {type(error).__name__}: {error}"
@@ -378,6 +386,14 @@ def record_touch(exchange: Exchange) -> None:
 def _in_its_words(exchange: Exchange, refusal: Refusal) -> Reply:
     worded = exchange.sandbox.spec.refuse(refusal) if exchange.sandbox is not None else refuse_as_json(refusal)
     return replace(worded, headers={**worded.headers, **refusal.headers}) if refusal.headers else worded
+
+
+def _depth() -> int:
+    """Count the frames of the caller."""
+    frame, depth = sys._getframe(1), 0
+    while frame.f_back is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth
 
 
 def _duration(text: str) -> timedelta:

@@ -108,7 +108,9 @@ class CriterionRow:
 
     @property
     def unjudged(self) -> bool:
-        """Whether it was judged before, and is not now."""
+        """Whether it was judged before, and is not now, or is no longer there."""
+        if self.change == "only before":
+            return self.before is not None and self.before.judged > 0
         return self.change == "not judged" and self.after is not None and not self.after.judged
 
     @property

@@ -71,11 +71,26 @@ class Request:
 
 
 def from_agent(request: Request) -> Request:
-    """The request as it may come from an agent: without what only a line says."""
+    """Return the request as it may come from an agent: without what only a line says.
+
+    Raises TypeError or ValueError for what is no request: that is the agent's mistake, not a simulator's.
+    """
+    _check_parts(request)
     if not any(name.lower().startswith(INWARD) for name in request.headers):
         return request
     kept = {name: value for name, value in request.headers.items() if not name.lower().startswith(INWARD)}
     return replace(request, headers=kept)
+
+
+def _check_parts(request: Request) -> None:
+    texts = [request.method, request.path, *request.headers.keys(), *request.headers.values()]
+    texts += [part for pair in request.pairs for part in pair]
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"a request consists of text, not {type(text).__name__}")
+        text.encode()  # a lone surrogate is no text
+    if not isinstance(request.body, bytes):
+        raise TypeError(f"the body of a request is bytes, not {type(request.body).__name__}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,3 +132,15 @@ def test_a_change_that_is_left_is_told_once() -> None:
     clinic.patch("Patient/eva", "/active", False)
     clinic.patch("Patient/eva", "/active", True)
     assert rows(check(clinic)) == [("Patient/eva: active", 2)]
+
+
+@pytest.mark.parametrize(
+    "subject", [{"display": "Eva"}, {"reference": "#other"}, {"identifier": {"value": "not a record number"}}]
+)
+def test_what_was_made_for_nobody_that_can_be_told_and_deleted_counts(subject: dict[str, Any]) -> None:
+    clinic = Clinic()
+    observation = {**potassium("x", "eva", 5.9, "2026-03-02"), "subject": subject}
+    if "reference" in subject:
+        observation["contained"] = [{"resourceType": "Patient", "id": "other"}]
+    clinic.delete(clinic.put(observation))
+    assert rows(check(clinic, may=[FILED])) == [("for a time: Observation/x", 1)]

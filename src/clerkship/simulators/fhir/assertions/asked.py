@@ -8,7 +8,7 @@ from clerkship.fhir.chart import Chart, Untouched
 from clerkship.fhir.compartments import in_compartment
 from clerkship.fhir.resource import parse
 from clerkship.model.matcher import is_matcher, is_number
-from clerkship.simulators.fhir.assertions.quantities import Measure, measures, normalised_unit
+from clerkship.simulators.fhir.assertions.quantities import Measure, as_float, measures, normalised_unit
 
 HARMLESS = frozenset({0.0, 1.0})
 """Numbers that need not have been asked for where no unit follows them."""
@@ -54,14 +54,14 @@ def measures_in(data: Any) -> Iterator[Measure]:
     elif isinstance(data, str):
         yield from measures(data)
     elif is_number(data):
-        yield Measure(float(data))
+        yield Measure(as_float(data))
 
 
 def measures_of(value: Any, *units: Any) -> Iterator[Measure]:
     """Yield a number with each of its units: `unit` and `code` of a Quantity may differ."""
     if is_number(value):
         known = {normalised_unit(unit) for unit in units if isinstance(unit, str)} - {""}
-        yield from (Measure(float(exact.plain(value)), unit) for unit in known)
+        yield from (Measure(as_float(exact.plain(value)), unit) for unit in known)
 
 
 def measures_expected(expected: Mapping[str, Any]) -> Iterator[Measure]:

@@ -127,8 +127,8 @@ class FhirNoOtherChanges(Assertion):
         """Whether a version of what the agent created is of a type, and for a patient, that it may write to."""
         for item in (*self.must, *self.may):
             if item.change != "deleted" and item.kind in (None, change.type):
-                patients = judge.patients_of(item)
-                if not patients or judge.patients_in(change) <= patients:
+                patients, concerned = judge.patients_of(item), judge.patients_in(change)
+                if not patients or (concerned and concerned <= patients):
                     return True
         return False
 

@@ -1,6 +1,8 @@
 """Quantities in text: each number with its unit, normalised so that `400 mg` equals `four hundred milligrams`."""
 
+import math
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -89,7 +91,12 @@ _DATES_IN_WORDS = re.compile(
     rf"\b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+{_YEAR}\b)?"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR}\b)?\b"
 )
-_NUMBER = re.compile(r"(?<![a-z_\d.])(?<![a-z]-)(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?![\d])")
+_NUMBER = re.compile(
+    r"(?<![a-z_\d.])(?<![a-wyz]-)(?:\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:e\d{1,2}\b)?|\.\d+)(?![\d])"
+)
+_TIMES_SIGN = re.compile(r"\bx ?-?(?=\d)|×")
+_YEAR_CONTEXT = re.compile(r"\b(?:in|since|of|from|until|till|by|year|during|before|after|and|to|or)\s$|[(/;–-]\s?$")
+"""What stands before a year; `take 2000 at once` is a quantity."""
 _SEPARATORS = re.compile(r"[|^~&]")
 _WORD = re.compile(r" ?-? ?([a-zµ%{\[][a-zµ%/\[\]{}^]*)")
 _MAX_ADJECTIVES = 2
@@ -124,14 +131,28 @@ def measures(text: str) -> Iterator[Measure]:
     """Yield every number in a text that is neither part of a date or time, nor an ordinal, nor part of a code. Takes
     time linear in the text, since an agent may have written it."""
     text = " ".join(_SEPARATORS.sub(" ", text.casefold()).split())
+    text = _TIMES_SIGN.sub(" ", unicodedata.normalize("NFKC", text))
     text = _MOMENTS.sub(" ; ", text).replace(" per ", "/").replace("mm hg", "mmhg")
     for pattern, digits in _FREQUENCIES:
         text = pattern.sub(digits, text)
     text = _DATES_IN_WORDS.sub(_without_date, _SPELLED_NUMBER.sub(_in_digits, text))
     for found in _NUMBER.finditer(text):
         unit = _unit_at(text, found.end())
-        if unit or not (_ORDINAL.match(text, found.end()) or re.fullmatch(_YEAR, found[0])):
-            yield Measure(float(found[0].replace(",", "")), unit)
+        if unit or not (_ORDINAL.match(text, found.end()) or _is_year(found)):
+            yield Measure(as_float(found[0].replace(",", "").replace(" ", "")), unit)
+
+
+def _is_year(found: re.Match[str]) -> bool:
+    before = found.string[max(0, found.start() - 12) : found.start()]
+    return bool(re.fullmatch(_YEAR, found[0]) and (not before.strip() or _YEAR_CONTEXT.search(before)))
+
+
+def as_float(number: float | str) -> float:
+    """Return a number as a float; infinity for one that is too large."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def _without_date(found: re.Match[str]) -> str:
