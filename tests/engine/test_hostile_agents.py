@@ -17,6 +17,7 @@ from clerkship.engine.batch import Batch
 from clerkship.engine.build import build_task
 from clerkship.engine.catalog import Registered
 from clerkship.engine.trial import Finished, Job, Setting
+from clerkship.events.agent import SlotSet
 from clerkship.kit.wall import monotonic
 from clerkship.llm.patience import ModelOutage
 from clerkship.model.problem import PlatformError
@@ -497,3 +498,87 @@ def test_when_results_cannot_be_kept_no_more_trials_are_begun(bench: Workbench) 
     with pytest.raises(OSError, match="disk full"):
         Batch(jobs, Setting(solver, Gateway(), lambda: ""), 4, disk_full).run()
     assert len(begun) < 1000
+
+
+def nested(levels: int) -> Any:
+    """A list in a list, this many times."""
+    value: Any = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+def answers_deeply(task_item: Any) -> Any:
+    """Answer 440 bytes that pydantic's JSON reader refuses to read."""
+    return nested(220)
+
+
+def reports_deeply(task_item: Any, sandboxes: Any) -> int:
+    """Report a slot that is nested as deeply."""
+    sandboxes.report(SlotSet(name="a", value=nested(220)))
+    return 42
+
+
+@pytest.mark.parametrize(
+    ("agent", "what"),
+    [
+        (answers_deeply, "its answer is nested more than 64 levels deep"),
+        (reports_deeply, "its report is nested more than 64 levels deep"),
+    ],
+)
+def test_what_is_nested_too_deeply_is_the_agents_error(bench: Workbench, agent: Callable[..., Any], what: str) -> None:
+    bench.write("a.yml", WORK.format(timeout=20))
+    task_run = bench.run_one(agent)
+    assert (task_run.status, task_run.verdict, task_run.ending) == ("completed", "fail", "agent_failed")
+    assert what in task_run.agent_error
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"text": "bye", "custom": {"a": nested(220)}},
+        {"text": "bye", "buttons": [{"a": nested(220)}]},
+        {"kind": "agent.slot.set", "name": "a", "value": nested(220)},
+        {"kind": "agent.slot.set", "name": "a", "value": nested(300)},
+        SlotSet(name="a", value=nested(900)),
+    ],
+)
+def test_a_turn_that_is_nested_too_deeply_is_the_agents_error(bench: Workbench, reply: Any) -> None:
+    def replies(message: Any) -> Any:
+        return [reply]
+
+    bench.write("a.yml", TASK.format(timeout=20))
+    task_run = bench.run_one(replies)
+    assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
+
+
+def test_an_answer_of_64_levels_is_kept_and_read(bench: Workbench) -> None:
+    def answers(task_item: Any) -> Any:
+        return nested(64)
+
+    bench.write("a.yml", WORK.format(timeout=20))
+    assert bench.run_one(answers).answer == nested(64)
+
+
+def test_evidence_is_cut_at_the_same_depth(bench: Workbench) -> None:
+    def answers_text(task_item: Any) -> str:
+        return "[" * 220 + "]" * 220
+
+    bench.write("a.yml", WORK.format(timeout=20))
+    task_run = bench.run_one(answers_text)
+    actual = written(task_run)[0].evidence[0].actual
+    for _ in range(64):
+        [actual] = actual
+    assert actual == "(nested deeper than 64 levels)"
+
+
+def test_a_posted_message_that_is_nested_too_deeply_is_refused(bench: Workbench) -> None:
+    def posts(task_item: Any, sandboxes: Any) -> int:
+        body = b'{"text": "hi", "buttons": [{"a": ' + b"[" * 300 + b"]" * 300 + b"}]}"
+        with pytest.raises(Refused) as refused:
+            sandboxes["chat"].request("POST", "/messages", body=body)
+        return int(refused.value.reply.status)
+
+    bench.write("a.yml", "environment: {name: d, simulators: {chat: {kind: chat}}}\ntask: {name: A}")
+    task_run = bench.run_one(posts)
+    assert (task_run.status, task_run.answer) == ("completed", 422)

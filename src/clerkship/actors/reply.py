@@ -10,6 +10,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from clerkship.actors.contract import AgentError, Said, Say
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
+from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.kit.text import writable
 from clerkship.model.names import did_you_mean
 
@@ -130,7 +131,7 @@ def _plain_map(value: Any, what: str) -> dict[str, Any] | None:
 
 
 def parse_answer(value: Any, what: str = "answer") -> JsonValue:
-    """Anything JSON can say, within the limit."""
+    """Return a copy of any JSON value; raise AgentError for what is not JSON, too long or nested too deeply."""
     if isinstance(value, str) and len(value) > ANSWER_LIMIT:
         raise AgentError(f"its {what} has {len(value):,} characters; the limit is {ANSWER_LIMIT:,}")
     try:
@@ -144,6 +145,8 @@ def parse_answer(value: Any, what: str = "answer") -> JsonValue:
     if len(data) > ANSWER_LIMIT:
         raise AgentError(f"its {what} has {len(data):,} bytes; the limit is {ANSWER_LIMIT:,}")
     plain: JsonValue = orjson.loads(data)
+    if is_deeper_than(plain):
+        raise AgentError(f"its {what} is nested more than {MAX_DEPTH} levels deep")
     return plain
 
 

@@ -8,6 +8,7 @@ from clerkship.assertions.agent_acted import AgentActed, had_a_turn
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.unreported import explain_unreported
 from clerkship.events.evidence import Evidence
+from clerkship.kit.depth import cut_at_depth
 from clerkship.kit.text import writable
 from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.llm.together import together
@@ -15,7 +16,16 @@ from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.pattern import PatternTooSlow
 from clerkship.model.problem import ClerkshipError
-from clerkship.model.run import DEFAULT_AXIS, AxisScore, CriterionRun, CriterionStatus, Ending, Status, Verdict
+from clerkship.model.run import (
+    DEFAULT_AXIS,
+    AxisScore,
+    CriterionRun,
+    CriterionStatus,
+    Ending,
+    FieldCheck,
+    Status,
+    Verdict,
+)
 from clerkship.model.variables import put_back
 
 PASS = 0.9
@@ -102,7 +112,7 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
         passed=check.passed,
         score=min(max(check.score, 0.0), 1.0),
         detail=check.detail,
-        evidence=check.evidence,
+        evidence=tuple(map(_bounded, check.evidence)),
         weight=criterion.weight,
         axis=criterion.axis,
         input_entity_id=criterion.input_entity_id,
@@ -112,6 +122,12 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
 
 def _checked(assertion: Assertion, evidence: Evidence) -> Check:
     return explain_unreported(assertion, assertion.check(evidence), evidence)
+
+
+def _bounded(row: FieldCheck) -> FieldCheck:
+    """Cut data that a check copied from the agent where it is nested too deeply for a record."""
+    actual = cut_at_depth(row.actual)
+    return row if actual is row.actual else row.model_copy(update={"actual": actual})
 
 
 def _unexpanded(criterion: CriterionRun, values: Mapping[str, str]) -> CriterionRun:

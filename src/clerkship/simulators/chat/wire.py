@@ -6,6 +6,7 @@ import orjson
 from pydantic import Field, ValidationError
 
 from clerkship.events.event import Event, Utterance
+from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.exchange import Refusal
 
@@ -18,9 +19,12 @@ class NewMessage(Frozen):
 
 
 def parse_message(body: bytes) -> NewMessage:
-    """Read a posted message."""
+    """Read a posted message; raise Refusal for what is none."""
     try:
-        return NewMessage.model_validate(orjson.loads(body))
+        content = orjson.loads(body)
+        if is_deeper_than(content):
+            raise Refusal(422, "not_a_message", f"the body is nested more than {MAX_DEPTH} levels deep")
+        return NewMessage.model_validate(content)
     except orjson.JSONDecodeError:
         raise Refusal(400, "not_json", "the body is not JSON") from None
     except ValidationError as error:

@@ -1,0 +1,35 @@
+"""How deeply plain data may be nested: JSON readers have limits of their own, and a record must fit all of them.
+
+orjson writes 254 levels and reads 1,024; pydantic reads 200.
+"""
+
+from typing import Any
+
+MAX_DEPTH = 64
+"""Levels of lists and maps in what an agent hands over, and in what evidence copies from it."""
+CUT = f"(nested deeper than {MAX_DEPTH} levels)"
+"""What replaces data below the limit."""
+
+
+def is_deeper_than(value: Any, limit: int = MAX_DEPTH) -> bool:
+    """Tell whether lists and maps are nested in each other more than `limit` times."""
+    if not isinstance(value, dict | list | tuple):
+        return False
+    if limit == 0:
+        return True
+    return any(is_deeper_than(child, limit - 1) for child in (value.values() if isinstance(value, dict) else value))
+
+
+def cut_at_depth(value: Any, limit: int = MAX_DEPTH) -> Any:
+    """Return the same data with CUT in place of every list and map below the limit."""
+    return _cut(value, limit) if is_deeper_than(value, limit) else value
+
+
+def _cut(value: Any, limit: int) -> Any:
+    if not isinstance(value, dict | list | tuple):
+        return value
+    if limit == 0:
+        return CUT
+    if isinstance(value, dict):
+        return {key: _cut(child, limit - 1) for key, child in value.items()}
+    return [_cut(child, limit - 1) for child in value]
