@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from clerkship.cli.comparison import print_gated
-from clerkship.cli.console import err, out, print_json
+from clerkship.cli.console import damage_data, err, out, print_json, report_damage
 from clerkship.cli.options import Json, Markdown, MarkdownLimit, Report, StorePath
 from clerkship.cli.shown import say_written
 from clerkship.report.gates import Gated
@@ -53,14 +53,16 @@ def compare(
 
         clerkship compare latest~1 latest --markdown comment.md --report compare.html
     """
+    damaged: list[str] = []
     targets = Targets(html=report, markdown=markdown, markdown_limit=markdown_limit)
     with open_store(store or load_settings().store) as kept:
-        gated = Gated.of(compare_runs(kept, before, after), gate or ())
+        gated = Gated.of(compare_runs(kept, before, after, damaged), gate or ())
     written = write_comparison(gated, targets)
     if not targets.to_stdout():
         if json:
-            print_json(gated.data() | {"reports": written})
+            print_json(gated.data() | {"reports": written} | damage_data(damaged))
         else:
             print_gated(out(), gated)
         say_written(err() if json else out(), written)
+    report_damage(damaged)
     raise typer.Exit(gated.exit_code())

@@ -4,12 +4,13 @@ import io
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 import orjson
+import typer
 from pydantic import BaseModel
 from rich.console import Console
 from rich.markup import escape
@@ -139,6 +140,19 @@ def _plain(value: Any) -> Any:
 def print_problem(problem: Problem, console: Console) -> None:
     """Place, what is wrong, and what to do about it."""
     console.print(f"[fail]✗[/] {_told(problem)}", soft_wrap=True)
+
+
+def report_damage(sentences: Sequence[str]) -> None:
+    """Say on standard error what in a store cannot be read; exit with 2 if there is anything."""
+    for sentence in sentences:
+        print_problem(Problem(message=sentence, hint="everything else is shown"), err())
+    if sentences:
+        raise typer.Exit(2)
+
+
+def damage_data(sentences: Sequence[str]) -> dict[str, list[Problem]]:
+    """The same for machines; nothing where everything can be read."""
+    return {"problems": [Problem(message=sentence) for sentence in sentences]} if sentences else {}
 
 
 def print_warning(problem: Problem, console: Console) -> None:

@@ -1,13 +1,14 @@
 """`clerkship list`: the runs that are kept."""
 
 import shlex
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from clerkship.cli.console import out, print_json
+from clerkship.cli.console import out, print_json, report_damage
 from clerkship.cli.options import Json, StorePath
 from clerkship.cli.verdicts import unfinished
 from clerkship.cli.words import styled
@@ -25,11 +26,18 @@ def list_runs(
     json: Json = False,
 ) -> None:
     """List the runs that are kept, newest first."""
+    damaged: list[str] = []
     with open_store(store or load_settings().store) as kept:
-        runs = [(run, counts, run.status == "active" and kept.held(run.id)) for run, counts in kept.runs(limit)]
+        found = kept.runs(limit, damaged)
+        runs = [(run, counts, run.status == "active" and kept.held(run.id)) for run, counts in found]
     if json:
         print_json([{"run": run, "counts": counts, "running": held} for run, counts, held in runs])
-        return
+    else:
+        _print_runs(runs, f" --store {shlex.quote(str(store))}" if store else "")
+    report_damage(damaged)
+
+
+def _print_runs(runs: Sequence[tuple[BenchmarkRun, Counts, bool]], elsewhere: str) -> None:
     console = out()
     table = Table(box=None, pad_edge=False, header_style="quiet")
     for title in ("run", "passed", "agent", "what"):
@@ -44,7 +52,6 @@ def list_runs(
         agent.truncate(agents, overflow="ellipsis")
         table.add_row(run.id, _passed(run, counts), agent, what)
     console.print(table)
-    elsewhere = f" --store {shlex.quote(str(store))}" if store else ""
     for run, _, held in runs:
         if run.status != "completed":
             console.print(f"{run.id} {unfinished(run, held=held, elsewhere=elsewhere)}", soft_wrap=True)

@@ -9,7 +9,7 @@ import typer
 import yaml
 from rich.markup import escape
 
-from clerkship.cli.console import err, out, print_json
+from clerkship.cli.console import damage_data, err, out, print_json, report_damage
 from clerkship.cli.event_line import print_event
 from clerkship.cli.options import Json, Jsonl, Junit, Markdown, MarkdownLimit, Report, Results, RunReference, StorePath
 from clerkship.cli.shown import say_written
@@ -83,10 +83,14 @@ def show(
         say_written(err(), written)
         if task is not None:
             wanted = Wanted(kind, after, limit if events or json else 0)
-            _show_task(show_task(kept, run, task, trial, wanted), events=events, criteria=criteria, json=json)
+            shown = show_task(kept, run, task, trial, wanted)
+            _show_task(shown, events=events, criteria=criteria, json=json)
+            damaged = shown.damaged
         else:
             view = show_run(kept, run, failed=failed)
             _show_run(view, json=json, held=kept.held(view.run.id), store=store)
+            damaged = view.damaged
+    report_damage(damaged)
 
 
 def _only_task(store: Store, run: str) -> str:
@@ -102,7 +106,8 @@ def _only_task(store: Store, run: str) -> str:
 def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> None:
     if json:
         found = {"run": view.run, "counts": view.counts, "repeats": view.repeats(), "judged": view.judged_data()}
-        print_json(found | {"templates": view.templates_data(), "tasks": view.task_runs})
+        tasks = {"templates": view.templates_data(), "tasks": view.task_runs}
+        print_json(found | tasks | damage_data(view.damaged))
         return
     made = f"  [quiet]{view.run.descent}[/]" if view.run.descent else ""
     out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{made}")
@@ -117,7 +122,8 @@ def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> N
 def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> None:
     if json:
         found = {"task_run": view.task_run, "intact": view.intact, "events": view.events, "sidecar": view.sidecar}
-        print_json(found | {"criteria": view.snapshot.task.criteria, "attempts": view.attempts})
+        written = {"criteria": view.snapshot.task.criteria, "attempts": view.attempts}
+        print_json(found | written | damage_data(view.damaged))
         return
     console, task_run = out(), view.task_run
     score = "" if task_run.score is None else f"  {task_run.score:.2f}"

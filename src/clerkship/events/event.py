@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import orjson
 from pydantic import BaseModel
 
+from clerkship.kit.depth import MAX_DEPTH, cut_at_depth
 from clerkship.model.frozen import Frozen
 
 INLINE_LIMIT = 4096
@@ -109,6 +110,14 @@ def _body(value: Any) -> tuple[str, bytes]:
             return "bytes", value
         return "text", value
     return "json", orjson.dumps(value, default=_plain, option=_OPTIONS)
+
+
+def parse_line(line: bytes) -> dict[str, Any]:
+    """Read an event as plain data, to be shown. What is nested deeper than an agent may now nest it is cut: earlier
+    versions kept it, and no report could be written of it."""
+    record: dict[str, Any] = orjson.loads(line)
+    levels = MAX_DEPTH + 2
+    return cut_at_depth(record, levels) if line.count(b"{") + line.count(b"[") > levels else record
 
 
 def parse_event(line: bytes, kinds: Mapping[str, type[Payload]], blob: Callable[[str], bytes]) -> Event:

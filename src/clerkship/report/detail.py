@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from clerkship.events.event import parse_line
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 
@@ -27,7 +28,7 @@ def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob
     """A trial from the bytes a store hands out; `blob` is asked for the snapshot and for large bodies."""
     return TaskDetail(
         task_run,
-        [_whole(orjson.loads(line), blob) for line in lines],
+        [_whole(parse_line(line), blob) for line in lines],
         Snapshot.model_validate_json(blob(task_run.snapshot)),
         orjson.loads(sidecar) if sidecar else {},
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import orjson
+from pydantic import ValidationError
 
 from clerkship.kit.wall import now
 from clerkship.model.names import did_you_mean
@@ -27,6 +28,7 @@ from clerkship.report.markdown import SUMMARY, render_markdown
 from clerkship.report.outcome import urgency
 from clerkship.report.rasa_results import STAMP, Results, place_for
 from clerkship.report.rasa_results import Kept as KeptResult
+from clerkship.service.frozen import snapshot_at
 from clerkship.service.reading import known, played_in
 from clerkship.service.taping import moment
 from clerkship.store.contract import Store
@@ -125,6 +127,9 @@ def _write_files(wanted: dict[str, Path], render: Callable[[str], Iterable[bytes
                     file.write(piece)
         except OSError as error:
             failed.append(f"the report {target} cannot be written: {error.strerror}; choose a file elsewhere")
+        except (orjson.JSONDecodeError, ValidationError):
+            hint = "`clerkship show RUN TASK` says which part, and shows the rest"
+            failed.append(f"the report {target} cannot be written: the run is damaged in the store; {hint}")
     return failed
 
 
@@ -137,7 +142,7 @@ def _write_results(store: Store, reference: str, wanted: ResultsFolder) -> Path:
     snapshots: dict[str, Snapshot] = {}
     for task_run in store.each(run.id):
         if task_run.task not in snapshots:
-            snapshots[task_run.task] = Snapshot.model_validate_json(store.blob(task_run.snapshot))
+            snapshots[task_run.task] = snapshot_at(store, task_run.snapshot)
     for name, data in Results(run, snapshots, shown).render(_results(store, run.id), store.blob):
         target = folder / name
         target.parent.mkdir(exist_ok=True)
@@ -206,7 +211,7 @@ def _cases(store: Store, run_id: str) -> Iterable[Case]:
     sources: dict[str, str] = {}
     for task_run in store.each(run_id):
         if task_run.snapshot not in sources:
-            sources[task_run.snapshot] = Snapshot.model_validate_json(store.blob(task_run.snapshot)).source
+            sources[task_run.snapshot] = snapshot_at(store, task_run.snapshot).source
         sidecar = store.sidecar(task_run)
         wall = orjson.loads(sidecar).get("wall_ms", 0.0) if sidecar else 0.0
         yield Case(task_run, sources[task_run.snapshot], wall / 1000)

@@ -3,12 +3,14 @@
 import hashlib
 from collections.abc import Iterable
 
+from pydantic import ValidationError
+
 from clerkship.model.dataset import Dataset
 from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.snapshot import GRADING, Snapshot
-from clerkship.store.contract import Store, StoreFailed
+from clerkship.store.contract import Store, StoreDamaged, StoreFailed
 
 
 def graded_now(snapshot: Snapshot) -> Snapshot:
@@ -29,8 +31,15 @@ def snapshots_of(store: Store, run: BenchmarkRun) -> list[Snapshot]:
 
 
 def snapshot_at(store: Store, address: str) -> Snapshot:
-    """One task, by hash."""
-    return Snapshot.model_validate_json(frozen(store, address))
+    """Return the snapshot of a task; raise StoreDamaged where it cannot be parsed."""
+    try:
+        return Snapshot.model_validate_json(frozen(store, address))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise StoreDamaged(
+            f"the task snapshot {address[:12]} in the store is corrupt: {place}: {first['msg']}"
+        ) from None
 
 
 def datasets_of(store: Store, snapshots: Iterable[Snapshot]) -> dict[str, Dataset]:

@@ -1,12 +1,14 @@
 """Look at runs that are kept."""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from clerkship.events.event import parse_line
 from clerkship.events.lifecycle import StepFailed
 from clerkship.events.log import Chain
 from clerkship.events.query import is_kind
@@ -18,7 +20,8 @@ from clerkship.report.comparison import Comparison, compare
 from clerkship.report.judged import Judged
 from clerkship.report.repeats import Repeats, rates, repeats
 from clerkship.report.templates import Templates
-from clerkship.store.contract import Store, UnknownRun
+from clerkship.service.frozen import snapshot_at
+from clerkship.store.contract import Store, StoreDamaged, UnknownRun
 from clerkship.store.sqlite import SqliteStore
 
 MOST_SAID = 200
@@ -40,6 +43,8 @@ class RunView:
     """Calibrations of its judge that the store has."""
     played_in: frozenset[str] = frozenset()
     """Snapshots in which a model plays somebody, where the trials do not say so."""
+    damaged: tuple[str, ...] = ()
+    """A sentence for each record that cannot be parsed and is left out."""
 
     def judged(self) -> Judged:
         """What models said and took in these trials."""
@@ -84,6 +89,8 @@ class TaskView:
     """All repetitions of its task, itself included."""
     replayed: bool = False
     """Whether what its models said was recorded before."""
+    damaged: tuple[str, ...] = ()
+    """A sentence for each part that cannot be parsed and is left out."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +110,10 @@ def open_store(path: Path, *, create: bool = False) -> SqliteStore:
 def show_run(store: Store, reference: str, *, failed: bool = False) -> RunView:
     """One run; all its trials, or those with anything wrong."""
     run = store.run(reference)
-    ran = store.task_runs(run.id, failed=failed)
-    return RunView(run, store.counts(run.id), ran, known(store, run), played_in(store, run))
+    damaged: list[str] = []
+    ran = store.task_runs(run.id, failed=failed, damaged=damaged)
+    models = frozenset() if damaged else played_in(store, run)
+    return RunView(run, store.counts(run.id), ran, known(store, run), models, tuple(damaged))
 
 
 def known(store: Store, run: BenchmarkRun) -> tuple[Calibration, ...]:
@@ -121,7 +130,7 @@ def played_in(store: Store, run: BenchmarkRun) -> frozenset[str]:
 
 
 def _needs_person(store: Store, digest: str) -> bool:
-    scenario = Snapshot.model_validate_json(store.blob(digest)).task.scenario
+    scenario = snapshot_at(store, digest).task.scenario
     return scenario is not None and scenario.person is not None and scenario.person.needs_model
 
 
@@ -130,34 +139,43 @@ def show_task(
 ) -> TaskView:
     """One trial, by the task's name or a part of it that only it has; the first that did not pass, if none is named."""
     run = store.run(reference)
-    chosen, found = find_trials(store, run, name, trial)
-    attempts = [a for a in store.task_runs(run.id, task=chosen.task, attempts=True) if a.trial == chosen.trial]
+    damaged: list[str] = []
+    chosen, found = find_trials(store, run, name, trial, damaged)
+    attempts = store.task_runs(run.id, task=chosen.task, attempts=True, damaged=damaged)
+    before = tuple(a for a in attempts if a.trial == chosen.trial and a.attempt < chosen.attempt)
     view = view_task(store, chosen, wanted or Wanted())
-    return replace(view, attempts=tuple(attempts[:-1]), trials=tuple(found), replayed=run.replayed)
+    damage = tuple(dict.fromkeys((*damaged, *view.damaged)))
+    return replace(view, attempts=before, trials=tuple(found), replayed=run.replayed, damaged=damage)
 
 
-def find_trials(store: Store, run: BenchmarkRun, name: str, trial: int | None) -> tuple[TaskRun, list[TaskRun]]:
-    """The trial that is meant, and all of its task."""
-    found = store.task_runs(run.id, task=name) or _by_part(store.task_runs(run.id), name)
+def find_trials(
+    store: Store, run: BenchmarkRun, name: str, trial: int | None, damaged: list[str] | None = None
+) -> tuple[TaskRun, list[TaskRun]]:
+    """The trial that is meant, and all of its task; for `damaged` see `Store.task_runs`."""
+    found = store.task_runs(run.id, task=name, damaged=damaged)
+    if not found and not damaged:
+        found = _by_part(store.task_runs(run.id, damaged=damaged), name)
     asked = [task_run for task_run in found if trial in (None, task_run.trial)]
+    if not asked and damaged:
+        raise StoreDamaged(f"{damaged[0]}; `clerkship show {run.id}` shows the other trials")
     if not asked:
         raise UnknownRun(f"{run.id} has no trial {trial} of {name!r}; it has {', '.join(str(t.trial) for t in found)}")
     return next((ran for ran in asked if ran.verdict not in ("pass", "ungraded")), asked[0]), found
 
 
-def compare_runs(store: Store, before: str, after: str) -> Comparison:
-    """Two runs of one store, task by task."""
+def compare_runs(store: Store, before: str, after: str, damaged: list[str] | None = None) -> Comparison:
+    """Two runs of one store, task by task; for `damaged` see `Store.task_runs`."""
     old, new = store.run(before), store.run(after)
-    return compare(old, _by_content(store, old.id), new, _by_content(store, new.id))
+    return compare(old, _by_content(store, old.id, damaged), new, _by_content(store, new.id, damaged))
 
 
-def _by_content(store: Store, run_id: str) -> list[TaskRun]:
+def _by_content(store: Store, run_id: str, damaged: list[str] | None) -> list[TaskRun]:
     """A run's trials, each with what identifies its task in place of its snapshot: a limit that was asked for, or
     another way to the same file, makes no other task of it."""
-    found, known = store.task_runs(run_id), dict[str, str]()
+    found, known = store.task_runs(run_id, damaged=damaged), dict[str, str]()
     for task_run in found:
         if task_run.snapshot not in known:
-            known[task_run.snapshot] = Snapshot.model_validate_json(store.blob(task_run.snapshot)).content
+            known[task_run.snapshot] = snapshot_at(store, task_run.snapshot).content
     return [task_run.model_copy(update={"snapshot": known[task_run.snapshot]}) for task_run in found]
 
 
@@ -175,6 +193,7 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
     chain, events = Chain(), list[dict[str, Any]]()
     bodies: set[str] = set()
     said: list[tuple[str, str]] = []
+    damaged: list[str] = []
     for seq, line in enumerate(store.log(task_run), 1):
         chain.add(line)
         is_wanted = seq > wanted.after and (wanted.limit is None or len(events) < wanted.limit)
@@ -182,28 +201,46 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
         told = _TURN in line or _BLOBS in line or _ENDED in line or _BROKEN in line or _SPOILT in line
         if not is_wanted and not told:
             continue
-        event = orjson.loads(line)
+        try:
+            event = parse_line(line)
+        except orjson.JSONDecodeError as error:
+            damaged.append(f"the log of {task_run.task} (trial {task_run.trial}) is corrupt at event {seq}: {error}")
+            continue
         bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
-        text = event["payload"].get("text")
-        if "turn" in event["payload"] and isinstance(text, str) and len(said) < MOST_SAID:
-            said.append((event["actor"], _as_seen(event["payload"])))
-        if event["kind"] == _BROKE:
-            said.append(("person", f"(out of role; not said: {event['payload'].get('would_have_said') or 'nothing'})"))
-        if event["kind"] == StepFailed.kind and event["payload"].get("by_agent"):
-            step, reason = event["payload"]["step"], event["payload"]["reason"]
-            said.append(("scenario", f"(after what the agent did, {step} could not be done: {reason})"))
-        if event["kind"].endswith(".session.ended") and event["payload"].get("detail"):
-            said.append((event["actor"], f"({event['payload']['detail']})"))
+        said += _said(event, with_utterances=len(said) < MOST_SAID)
         if is_wanted and (wanted.kind is None or is_kind(event["kind"], wanted.kind)):
             events.append(event)
     return TaskView(
         task_run,
-        Snapshot.model_validate_json(store.blob(task_run.snapshot)),
+        snapshot_at(store, task_run.snapshot),
         events,
-        orjson.loads(store.sidecar(task_run)),
+        _sidecar(store, task_run, damaged),
         chain.head == task_run.head and all(_is_intact(store, digest) for digest in bodies),
         said,
+        damaged=tuple(damaged),
     )
+
+
+def _sidecar(store: Store, task_run: TaskRun, damaged: list[str]) -> dict[str, Any]:
+    try:
+        sidecar: dict[str, Any] = orjson.loads(store.sidecar(task_run))
+    except orjson.JSONDecodeError as error:
+        damaged.append(f"the sidecar of {task_run.task} (trial {task_run.trial}) is corrupt: {error}")
+        return {}
+    return sidecar
+
+
+def _said(event: dict[str, Any], *, with_utterances: bool) -> Iterator[tuple[str, str]]:
+    """Yield who said what in an event, and what a reader of the conversation must know of it besides."""
+    payload, kind, actor = event["payload"], event["kind"], event["actor"]
+    if with_utterances and "turn" in payload and isinstance(payload.get("text"), str):
+        yield actor, _as_seen(payload)
+    if kind == _BROKE:
+        yield "person", f"(out of role; not said: {payload.get('would_have_said') or 'nothing'})"
+    if kind == StepFailed.kind and payload.get("by_agent"):
+        yield "scenario", f"(after what the agent did, {payload['step']} could not be done: {payload['reason']})"
+    if kind.endswith(".session.ended") and payload.get("detail"):
+        yield actor, f"({payload['detail']})"
 
 
 def _as_seen(said: dict[str, Any]) -> str:

@@ -12,6 +12,10 @@ class StoreFailed(PlatformError):
     """The store could not be opened, read or written."""
 
 
+class StoreDamaged(StoreFailed):
+    """A record in the store cannot be parsed; the rest of the store can be read."""
+
+
 class UnknownRun(ClerkshipError):
     """There is no such run."""
 
@@ -100,8 +104,8 @@ class Store(Protocol):
         """Those of one model, oldest first."""
         ...
 
-    def runs(self, limit: int = 50) -> list[tuple[BenchmarkRun, Counts]]:
-        """The newest runs, newest first."""
+    def runs(self, limit: int = 50, damaged: list[str] | None = None) -> list[tuple[BenchmarkRun, Counts]]:
+        """The newest runs, newest first. For `damaged` see `task_runs`."""
         ...
 
     def run(self, reference: str) -> BenchmarkRun:
@@ -113,11 +117,18 @@ class Store(Protocol):
         ...
 
     def task_runs(
-        self, run_id: str, *, failed: bool = False, task: str | None = None, attempts: bool = False
+        self,
+        run_id: str,
+        *,
+        failed: bool = False,
+        task: str | None = None,
+        attempts: bool = False,
+        damaged: list[str] | None = None,
     ) -> list[TaskRun]:
         """A run's trials in order; all, or those with anything wrong, or those of one task.
 
-        Of each the last attempt counts, unless all are asked for.
+        Of each the last attempt counts, unless all are asked for. A record that cannot be parsed raises StoreDamaged;
+        with a list `damaged` it is left out, and a sentence about it is added to the list.
         """
         ...
 

@@ -5,20 +5,23 @@ import re
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import orjson
+from pydantic import ValidationError
 
+from clerkship.kit.depth import MAX_DEPTH, cut_at_depth
 from clerkship.kit.wall import monotonic
 from clerkship.model.calibration import Calibration
 from clerkship.model.frozen import plain
 from clerkship.model.run import BenchmarkRun, Counts, Outcome, TaskRun
-from clerkship.store.contract import Kept, RunBusy, StoreFailed, UnknownRun
+from clerkship.store.contract import Kept, RunBusy, StoreDamaged, StoreFailed, UnknownRun
 from clerkship.store.journal import Journal, is_held
 
+T = TypeVar("T")
 VERSION = 3
 READABLE = (2, VERSION)
 """What can be read as it is, where nothing may be written; the second has no calibrations."""
@@ -28,6 +31,9 @@ SEGMENT = 1 << 20
 """Bytes of a log that are read, and held, at once."""
 PAGE = 200
 """Trials that are, where there may be many."""
+MAX_RECORD_DEPTH = MAX_DEPTH + 5
+"""Levels of a trial's record: what evidence copies from an agent is five levels down."""
+_REST = "`clerkship list` and `clerkship show RUN` show everything else"
 BUSY_FOR = 30.0
 """Seconds that another process may take before we give up."""
 _SCHEMA = """
@@ -151,7 +157,7 @@ class SqliteStore:
         for path in self.path.parent.glob(f"{glob.escape(self.path.name)}-*.journal"):
             run_id = path.name.removeprefix(f"{self.path.name}-").removesuffix(".journal")
             rows = self._read(f"{_RUN} WHERE runs.id = ?", (run_id,))
-            if not rows or _run(rows[0]).status != "active":
+            if not rows or rows[0][1] not in (None, "active"):
                 with suppress(RunBusy), Journal(path, run_id):
                     pass
 
@@ -205,12 +211,27 @@ class SqliteStore:
         if self._version() < VERSION:
             return ()
         rows = self._read("SELECT record FROM calibrations WHERE model = ? ORDER BY id", (model,))
-        return tuple(Calibration.model_validate_json(row[0]) for row in rows)
+        try:
+            return tuple(Calibration.model_validate_json(row[0]) for row in rows)
+        except ValidationError as error:
+            raise StoreDamaged(f"a calibration of {model} in {self.path} is corrupt: {_reason(error)}") from None
 
-    def runs(self, limit: int = 50) -> list[tuple[BenchmarkRun, Counts]]:
-        """The newest runs, newest first: in the order they were kept, for clocks go backwards."""
+    def runs(self, limit: int = 50, damaged: list[str] | None = None) -> list[tuple[BenchmarkRun, Counts]]:
+        """The newest runs, newest first: in the order they were saved, for clocks go backwards."""
         rows = self._read(f"{_RUN} ORDER BY runs.rowid DESC LIMIT ?", (limit,))
-        return [(run, self.counts(run.id)) for run in map(_run, rows)]
+        runs = self._readable(_run, rows, damaged)
+        return [(run, self.counts(run.id)) for run in runs]
+
+    def _readable(self, parse: Callable[[Any], T], rows: Iterable[Any], damaged: list[str] | None) -> Iterator[T]:
+        """Parse rows; add those that are corrupt to `damaged`, or raise if it is None."""
+        for row in rows:
+            try:
+                yield parse(row)
+            except StoreDamaged as error:
+                sentence = f"the store {self.path} is damaged: {error}"
+                if damaged is None:
+                    raise StoreDamaged(f"{sentence}; {_REST}") from None
+                damaged.append(sentence)
 
     def run(self, reference: str) -> BenchmarkRun:
         """A run by id, by the start of its id, `latest`, or `latest~1` for the one before."""
@@ -221,9 +242,9 @@ class SqliteStore:
             rows = self._read(
                 f"{_RUN} WHERE runs.id >= ? AND runs.id < ? LIMIT 3", (reference, reference + "\U0010ffff")
             )
-        exact = [row for row in rows if orjson.loads(row[0])["id"] == reference] or rows
+        exact = [row for row in rows if row[3] == reference] or rows
         if len(exact) == 1:
-            return _run(exact[0])
+            return next(self._readable(_run, exact, None))
         found = "several runs start with" if exact else "there is no run"
         raise UnknownRun(f"{found} {reference!r}; `clerkship list` shows them")
 
@@ -247,7 +268,13 @@ class SqliteStore:
         return [Outcome(*row) for row in self._read(f"{query} ORDER BY task, trial", (run_id,))]
 
     def task_runs(
-        self, run_id: str, *, failed: bool = False, task: str | None = None, attempts: bool = False
+        self,
+        run_id: str,
+        *,
+        failed: bool = False,
+        task: str | None = None,
+        attempts: bool = False,
+        damaged: list[str] | None = None,
     ) -> list[TaskRun]:
         """A run's trials in order; all, or those with anything wrong, or those of one task."""
         where, values = ["run_id = ?"], [run_id]
@@ -258,21 +285,19 @@ class SqliteStore:
         if task is not None:
             where.append("task = ?")
             values.append(task)
-        query = f"SELECT record FROM task_runs WHERE {' AND '.join(where)} ORDER BY task, trial, attempt"
-        return [TaskRun.model_validate_json(row[0]) for row in self._read(query, values)]
+        query = f"{_TASK_RUN} WHERE {' AND '.join(where)} ORDER BY task, trial, attempt"
+        return list(self._readable(_task_run, self._read(query, values), damaged))
 
     def each(self, run_id: str, *, attempts: bool = False) -> Iterator[TaskRun]:
         """A run's trials in the same order, a page at a time; between pages nothing is held open."""
         query = (
-            f"SELECT record FROM task_runs WHERE run_id = ? AND (task, trial, attempt) > (?, ?, ?)"
+            f"{_TASK_RUN} WHERE run_id = ? AND (task, trial, attempt) > (?, ?, ?)"
             f"{'' if attempts else f' AND {_LAST}'} ORDER BY task, trial, attempt LIMIT ?"
         )
         place: tuple[str, int, int] = ("", 0, 0)
         while rows := self._read(query, (run_id, *place, PAGE)):
-            for row in rows:
-                task_run = TaskRun.model_validate_json(row[0])
-                yield task_run
-            place = (task_run.task, task_run.trial, task_run.attempt)
+            yield from self._readable(_task_run, rows, None)
+            place = rows[-1][1:4]
 
     def log(self, task_run: TaskRun, after: int = 0) -> Iterator[bytes]:
         """A trial's log from some line on, a segment at a time: it may be larger than memory."""
@@ -367,9 +392,10 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
 
 _LATEST = re.compile(r"latest(?:~(\d{1,9}))?")
 _RUN = (
-    "SELECT runs.record, run_marks.status, run_marks.at FROM runs LEFT JOIN run_marks"
+    "SELECT runs.record, run_marks.status, run_marks.at, runs.id FROM runs LEFT JOIN run_marks"
     " ON run_marks.id = (SELECT max(last.id) FROM run_marks AS last WHERE last.run_id = runs.id)"
 )
+_TASK_RUN = "SELECT record, task, trial, attempt, run_id FROM task_runs"
 _LAST = (
     "NOT EXISTS (SELECT 1 FROM task_runs AS later WHERE later.run_id = task_runs.run_id AND later.task = task_runs.task"
     " AND later.trial = task_runs.trial AND later.attempt = task_runs.attempt + 1 AND later.attempt > 1)"
@@ -408,8 +434,30 @@ def _segments(log: bytes) -> Iterator[tuple[int, bytes]]:
         first += data.count(b"\n") + 1
 
 
+def _task_run(row: Any) -> TaskRun:
+    """Parse the record of a trial; raise StoreDamaged where it is corrupt."""
+    record, task, trial, _, run_id = row
+    with suppress(ValidationError):
+        return TaskRun.model_validate_json(record)
+    try:  # earlier versions wrote up to 254 levels, of which pydantic reads 200
+        return TaskRun.model_validate(cut_at_depth(orjson.loads(record), MAX_RECORD_DEPTH))
+    except ValueError as error:
+        raise StoreDamaged(f"the record of {task} (trial {trial}) in {run_id} is corrupt: {_reason(error)}") from None
+
+
+def _reason(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
+    return str(error)
+
+
 def _run(row: Any) -> BenchmarkRun:
-    run = BenchmarkRun.model_validate_json(row[0])
+    """Parse the record of a run; raise StoreDamaged where it is corrupt."""
+    try:
+        run = BenchmarkRun.model_validate_json(row[0])
+    except ValidationError as error:
+        raise StoreDamaged(f"the record of the run {row[3]} is corrupt: {_reason(error)}") from None
     if row[1] is None:
         return run
     return run.model_copy(update={"status": row[1], "completed_at": row[2] if row[1] != "active" else None})
@@ -434,6 +482,7 @@ _ADVICE = {
     "disk i/o": "; the disk is full or failing; mend it and go on with `clerkship resume`: what was finished is kept",
     "no space": "; free some space and go on with `clerkship resume`: what was finished before is kept",
     "not a database": "; name another file with --store",
+    "malformed": "; the file is damaged: restore a copy of it, or save what can be read with `sqlite3 FILE .recover`",
     "locked": "; another process is writing to it",
 }
 
