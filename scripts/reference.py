@@ -688,8 +688,10 @@ def _reports() -> str:
 # Reports
 
 `clerkship run` and `clerkship show` write them: `--report` HTML, `--junit`, `--jsonl`, `--markdown`, `--results`. They
-are written whatever the verdicts. One that cannot be written is said so, with exit code 2, and costs neither the run
-nor the other reports. With `clerkship show`, `-` is standard output for a report that is one file.
+are written whatever the verdicts. A report that names a folder, or a place where nothing can be written, is refused
+before the run, with exit code 2. One that becomes unwritable during the run is named after the verdicts, with exit
+code 2 too; the run and the other reports are kept. With `clerkship show`, `-` is standard output for a report that is
+one file.
 
 ## JUnit XML
 

@@ -200,13 +200,15 @@ def test_an_agent_that_ends_its_import_is_no_success(
     assert "importing it failed" in capsys.readouterr().err
 
 
-def test_a_report_that_cannot_be_written_is_said_so_after_the_verdicts(
+def test_a_report_that_becomes_unwritable_during_the_run_is_named_after_the_verdicts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["run", str(SUITE), "-a", "oracle", "--report", str(tmp_path)]) == 2
+    (tmp_path / "in_the_way.py").write_text("import os\ndef agent(task_item):\n    os.mkdir('r.html')\n    return 1\n")
+    (tmp_path / "t.yml").write_text("task: {name: A, criteria: [{label: a, assertion: {answer_matches: 1}}]}")
+    assert run(["run", "t.yml", "-a", "python:in_the_way:agent", "--report", "r.html"]) == 2
     output = capsys.readouterr()
     assert "pass rate 100%" in output.out
-    assert "cannot be written" in output.err
+    assert "the report r.html cannot be written: Is a directory" in output.err
     assert "bug" not in output.err
 
 

@@ -74,13 +74,61 @@ def test_a_file_that_cannot_be_written_loses_neither_the_run_nor_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "taken").write_text("a file, not a folder")
-    assert run(["run", str(SUITE), "-a", "oracle", "--junit", "taken/junit.xml", "--markdown", "summary.md"]) == 2
+    assert run(["run", str(SUITE), "-a", "oracle"]) == 0
+    assert run(["show", "latest", "--junit", "taken/junit.xml", "--markdown", "summary.md"]) == 2
     output = capsys.readouterr()
-    assert "pass rate 100%" in output.out
     assert "the report taken/junit.xml cannot be written: File exists; choose a file elsewhere" in output.err
     assert "5 of 5" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert run(["show", "latest", "--junit", "junit.xml"]) == 0
     assert (tmp_path / "junit.xml").exists()
+
+
+@pytest.mark.parametrize("option", ["--report", "--junit", "--jsonl", "--markdown"])
+def test_a_report_that_could_not_be_written_is_refused_before_the_run(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("taken").write_text("a file, not a folder")
+    Path("folder").mkdir()
+    for target, reason in (
+        ("folder", f"{option} folder is a folder; name a file"),
+        ("taken/a/report", f"{option} taken/a/report cannot be written: Not a directory; choose a file elsewhere"),
+        ("/proc/report", f"{option} /proc/report cannot be written"),
+        ("x" * 300, "cannot be written: File name too long"),
+    ):
+        assert run(["run", str(SUITE), "-a", "nop", option, target]) == 2
+        assert reason in " ".join(capsys.readouterr().err.split())
+    assert not Path(".clerkship").exists()
+
+
+def test_every_report_that_could_not_be_written_is_named_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("folder").mkdir()
+    assert run(["run", str(SUITE), "-a", "nop", "--report", "folder", "--junit", "folder"]) == 2
+    said = capsys.readouterr().err
+    assert "--report folder is a folder" in said
+    assert "--junit folder is a folder" in said
+
+
+@pytest.mark.parametrize("command", [["demo"], ["rerun", "latest"], ["resume", "latest"]])
+def test_every_command_that_runs_something_refuses_such_a_report(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["run", str(SUITE), "-a", "nop"])
+    capsys.readouterr()
+    assert run([*command, "--report", "."]) == 2
+    assert "--report . is a folder" in capsys.readouterr().err
+    run(["list", "--json"])
+    assert len(json.loads(capsys.readouterr().out)) == 1
+
+
+def test_checking_a_report_leaves_nothing_behind(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("old.md").write_text("old")
+    assert run(["run", "nowhere", "-a", "nop", "--report", "new/a.html", "--markdown", "old.md"]) == 2
+    assert Path("old.md").read_text() == "old"
+    assert not Path("new").exists()
+
+
+def test_a_report_may_be_a_device() -> None:
+    assert run(["run", str(SUITE), "-a", "nop", "--report", "/dev/null"]) == 1
 
 
 def test_a_summary_can_be_made_to_fit_a_comment(capsys: pytest.CaptureFixture[str]) -> None:

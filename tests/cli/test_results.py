@@ -69,10 +69,20 @@ def test_another_form_is_refused_before_anything_is_run(
     assert not Path(".clerkship").exists()
 
 
+@pytest.mark.parametrize("form", ["rasa:taken/results", "rasa"])
+def test_a_folder_that_cannot_be_made_is_refused_before_the_run(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("taken").write_text("a file")
+    Path("eval/results").write_text("a file")
+    assert run(["run", "eval", "-a", "python:polite_bot:on_turn", "--results", form]) == 2
+    assert "results: Not a directory; choose a folder with rasa:DIR" in " ".join(capsys.readouterr().err.split())
+    assert not Path(".clerkship").exists()
+
+
 def test_a_folder_that_cannot_be_made_loses_neither_the_run_nor_the_reports(capsys: pytest.CaptureFixture[str]) -> None:
     Path("taken").write_text("a file")
     arguments = ["--results", "rasa:taken/results", "--markdown", "summary.md"]
-    assert run(["run", "eval", "-a", "python:polite_bot:on_turn", *arguments]) == 2
+    assert run(["run", "eval", "-a", "python:polite_bot:on_turn"]) == 0
+    assert run(["show", "latest", *arguments]) == 2
     assert "results cannot be written to taken/results: Not a directory" in " ".join(capsys.readouterr().err.split())
     assert Path("summary.md").exists()
     assert run(["show", "latest"]) == 0

@@ -8,7 +8,8 @@ from rich.markup import escape
 from clerkship.cli.console import out
 from clerkship.cli.options import Json, Report, StorePath
 from clerkship.cli.run import run_and_show
-from clerkship.service.exporting import Targets
+from clerkship.cli.shown import reports
+from clerkship.report.markdown import SUMMARY
 from clerkship.service.running import RunRequest
 from clerkship.settings import load_settings, program
 
@@ -27,9 +28,9 @@ def demo(
     The agent is a clinic's front desk. It passes all tasks but one: it has a fault, and the suite finds it, so that
     you see what a failure looks like. Exits 0 when the outcomes are the expected ones.
     """
-    settings = load_settings()
+    settings, targets = load_settings(), reports(report, None, None, None, SUMMARY)
     request = RunRequest(path=SUITE, agent=AGENT)
-    result, view = run_and_show(request, settings, store or settings.store, Targets(html=report), json=json)
+    result, view = run_and_show(request, settings, store or settings.store, targets, json=json)
     surprising = [t.task for t in view.task_runs if t.verdict != ("fail" if ON_PURPOSE in t.tags else "pass")]
     if result.run.status == "cancelled":
         raise typer.Exit(130)

@@ -50,7 +50,7 @@ from clerkship.cli.run_options import (
 )
 from clerkship.cli.shown import RunShown, reports
 from clerkship.report.markdown import SUMMARY
-from clerkship.service.exporting import Targets
+from clerkship.service.exporting import Targets, check_results_writable
 from clerkship.service.reading import RunView, open_store
 from clerkship.service.running import RunRequest, RunResult, execute, plan_run
 from clerkship.settings import Settings, load_settings
@@ -146,6 +146,7 @@ def run_and_show(
     """Plan, execute with progress, keep, show, report."""
     catalog = registered()
     plan = plan_run(request, settings, catalog)
+    check_results_writable(targets, plan.run.path)
     with open_store(store_path, create=True) as store:
         warnings = [*catalog.warnings(), *map(str, plan.warnings)]
         show = RunShown(store, store_path, settings, targets, json=json, warnings=warnings)

@@ -16,7 +16,7 @@ from clerkship.cli.verdicts import print_run
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.report.outcome import standing
-from clerkship.service.exporting import ReportFailed, ResultsFolder, Targets, write_reports
+from clerkship.service.exporting import ReportFailed, ResultsFolder, Targets, check_writable, write_reports
 from clerkship.service.reading import RunView, show_run
 from clerkship.service.running import RunPlan, RunResult, Watch
 from clerkship.settings import Settings, program
@@ -31,7 +31,7 @@ def reports(
     markdown_limit: int,
     results: str | None = None,
 ) -> Targets:
-    """The reports that a command which runs something was asked for."""
+    """Return the reports to write after a run; raise InputError if one could not be written."""
     targets = Targets(
         html=html,
         junit=junit,
@@ -43,6 +43,7 @@ def reports(
     if targets.to_stdout():
         hint = "`clerkship show latest` writes a report to -"
         raise InputError.of("standard output is for the verdicts", hint=hint)
+    check_writable(targets)
     return targets
 
 

@@ -1,10 +1,13 @@
 """Write a run that is kept to files: for people a page and a summary, for machines JUnit XML, JSON Lines, results."""
 
+import errno
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import BinaryIO
 
 import orjson
@@ -12,7 +15,7 @@ from pydantic import ValidationError
 
 from clerkship.kit.wall import now
 from clerkship.model.names import did_you_mean
-from clerkship.model.problem import InputError, PlatformError
+from clerkship.model.problem import InputError, PlatformError, Problem
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.budget import BUDGET
@@ -85,6 +88,56 @@ class Targets:
     def to_stdout(self) -> bool:
         """Whether one of them goes there, so that nothing else may."""
         return STDOUT in self.wanted().values()
+
+
+def check_writable(targets: Targets) -> None:
+    """Raise InputError for every report that names a folder, or a place where nothing can be written."""
+    problems = [_file_problem(sort, target) for sort, target in targets.wanted().items() if target != STDOUT]
+    if targets.results is not None and targets.results.folder is not None:
+        problems.append(_folder_problem(targets.results.folder))
+    found = [problem for problem in problems if problem is not None]
+    if found:
+        raise InputError(found)
+
+
+def check_results_writable(targets: Targets, run_path: str) -> None:
+    """Raise InputError if --results names no folder, and the usual one for this path cannot be written."""
+    if targets.results is not None and targets.results.folder is None:
+        problem = _folder_problem(place_for(run_path))
+        if problem is not None:
+            raise InputError([problem])
+
+
+def _file_problem(sort: str, target: Path) -> Problem | None:
+    option = "--report" if sort == "html" else f"--{sort}"
+    try:
+        if target.is_dir():
+            return Problem(message=f"{option} {target} is a folder", hint="name a file")
+        if target.is_file():
+            target.open("ab").close()
+        elif not target.exists():  # a device or a pipe is not opened twice
+            _check_folder(target.parent)
+    except OSError as error:
+        message = f"{option} {target} cannot be written: {error.strerror}"
+        return Problem(message=message, hint="choose a file elsewhere")
+    return None
+
+
+def _folder_problem(folder: Path) -> Problem | None:
+    try:
+        _check_folder(folder)
+    except OSError as error:
+        message = f"--results cannot be written to {folder}: {error.strerror}"
+        return Problem(message=message, hint="choose a folder with rasa:DIR")
+    return None
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise OSError unless a file can be written in a folder, or in the nearest one above it that exists."""
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    if not existing.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    TemporaryFile(dir=existing).close()  # permissions do not tell everything: the disk may be read-only
 
 
 def write_reports(store: Store, reference: str, targets: Targets) -> dict[str, Path]:
