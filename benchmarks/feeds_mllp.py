@@ -25,11 +25,12 @@ from typing import NamedTuple
 
 from hl7.mllp import HL7StreamReader, HL7StreamWriter, start_hl7_server
 
+from clerkship.events.log import MAX_EVENTS
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.resource import render
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
-from clerkship.playground.gateway import MOST_EVENTS, Gateway
+from clerkship.playground.gateway import Gateway
 from clerkship.playground.lines import Lines
 from clerkship.playground.playground import Playground, Room
 from clerkship.simulators import fhir, hl7
@@ -37,7 +38,7 @@ from clerkship.simulators import fhir, hl7
 ROOT = Path(__file__).resolve().parent.parent
 CONNECTIONS = (1, 8)
 AIM = 3.0
-ENOUGH = MOST_EVENTS - 5_000
+ENOUGH = MAX_EVENTS - 5_000
 """Messages that one run takes: then the next is asked."""
 PATIENT = {
     "resourceType": "Patient",

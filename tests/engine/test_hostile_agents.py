@@ -435,7 +435,7 @@ def test_a_number_that_json_cannot_say_is_no_answer(bench: Workbench) -> None:
 
 
 def test_a_runaway_agent_cannot_fill_the_machine(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clerkship.playground.gateway.MOST_EVENTS", 100)
+    monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", 100)
 
     def runs_away(task_item: Any, sandboxes: Any) -> list[int]:
         found = []
@@ -450,6 +450,57 @@ def test_a_runaway_agent_cannot_fill_the_machine(bench: Workbench, monkeypatch: 
     bench.write("a.yml", "environment: {name: d, simulators: {drop: {kind: files}}}\ntask: {name: A}")
     task_run = bench.run_one(runs_away)
     assert task_run.answer == [200, 429]
+    assert task_run.events < 120
+
+
+def reports_for_ever(task_item: Any, sandboxes: Any) -> int:
+    """Report until the log is full."""
+    for number in range(3000):
+        sandboxes.report(SlotSet(name=f"slot {number}", value="x" * 1000))
+    return 42
+
+
+def reports_for_ever_and_catches(task_item: Any, sandboxes: Any) -> int:
+    """Ignore that the log is full."""
+    for number in range(3000):
+        with contextlib.suppress(Exception):
+            sandboxes.report(SlotSet(name=f"slot {number}", value="x" * 1000))
+    return 42
+
+
+@pytest.mark.parametrize("agent", [reports_for_ever, reports_for_ever_and_catches])
+@pytest.mark.parametrize(("name", "limit"), [("MAX_EVENTS", 100), ("MAX_BYTES", 100_000)])
+def test_reports_count_towards_the_limits_of_the_log(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch, agent: Callable[..., Any], name: str, limit: int
+) -> None:
+    monkeypatch.setattr(f"clerkship.events.log.{name}", limit)
+    bench.write("a.yml", WORK.format(timeout=20))
+    task_run = bench.run_one(agent)
+    assert (task_run.status, task_run.verdict, task_run.ending) == ("completed", "fail", "agent_failed")
+    assert "the log of the trial is full" in task_run.agent_error
+    assert task_run.events < 120
+    assert sum(map(len, bench.store.log(task_run))) < 150_000
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        [{"kind": "agent.slot.set", "name": f"slot {number}", "value": 1} for number in range(200)],
+        ["and another thing"] * 90 + [{"kind": "agent.slot.set", "name": "a", "value": 1}] * 90,
+    ],
+)
+def test_what_is_reported_and_said_in_turns_counts_towards_the_limits_of_the_log(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch, reply: Any
+) -> None:
+    monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", 100)
+
+    def replies(message: Any) -> Any:
+        return reply
+
+    bench.write("a.yml", TASK.format(timeout=20))
+    task_run = bench.run_one(replies)
+    assert (task_run.status, task_run.verdict, task_run.ending) == ("completed", "fail", "agent_failed")
+    assert "the log of the trial is full" in task_run.agent_error
     assert task_run.events < 120
 
 

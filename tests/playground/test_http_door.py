@@ -177,7 +177,7 @@ def test_a_simulator_that_breaks_says_so_in_its_words(hall: Hall) -> None:
 
 
 def test_a_full_log_is_said_in_its_words_and_does_not_grow(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "MOST_EVENTS", -1)
+    monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", -1)
     assert hall.ask("/x")[:2] == (429, b"NAK too_many_requests")
     assert hall.playground.log.events == []
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from clerkship.actors.contract import AgentError, Said, Say
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
+from clerkship.events.log import MAX_BYTES, MAX_EVENTS, Log
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.kit.text import writable
 from clerkship.model.names import did_you_mean
@@ -18,6 +19,7 @@ TEXT_LIMIT = 100_000
 ANSWER_LIMIT = 1_000_000
 MOST_REPLIES = 100
 MOST_REPORTS = 10_000
+LOG_FULL = f"the log of the trial is full: an agent may fill it up to {MAX_EVENTS:,} events or {MAX_BYTES:,} bytes"
 _KINDS: dict[str, type[Payload]] = {model.kind: model for model in AGENT}
 _REQUIRED: dict[type[Payload], frozenset[str]] = {
     model: frozenset(name for name, info in model.model_fields.items() if info.is_required()) for model in AGENT
@@ -37,6 +39,13 @@ def parse_replies(value: Any) -> list[Said]:
     if replies > MOST_REPLIES:
         raise AgentError(f"it returned {replies:,} replies; the limit is {MOST_REPLIES}")
     return said
+
+
+def check_room(log: Log) -> None:
+    """Raise AgentError if the log accepts no more reports and replies of the agent."""
+    if log.is_full:
+        log.overflowed = True
+        raise AgentError(LOG_FULL)
 
 
 def parse_event(payload: Payload) -> Payload:

@@ -25,6 +25,7 @@ from clerkship.actors.contract import (
     Start,
     Starting,
 )
+from clerkship.actors.reply import LOG_FULL
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.models import ALONE, Models
 from clerkship.engine.person_check import Unchecked, check_person
@@ -186,7 +187,10 @@ class Trial:
                 return "errored"
         try:
             with paced(self.playground):
-                return await self._work(person)
+                ending = await self._work(person)
+            if self.playground.log.overflowed:  # it caught the error and went on
+                raise AgentError(LOG_FULL)
+            return ending
         except AgentError as error:
             trace = getattr(error, "trace", "")  # an agent may raise a class of its own
             if trace and isinstance(trace, str):

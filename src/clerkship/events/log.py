@@ -10,6 +10,9 @@ from clerkship.model.problem import PlatformError
 
 Subscriber = Callable[[Event], None]
 GENESIS = bytes(32)
+MAX_EVENTS = 50_000
+MAX_BYTES = 500_000_000
+"""What one trial may record before nothing more is accepted from its agent."""
 
 
 class LogClosed(PlatformError):
@@ -25,6 +28,8 @@ class Log:
         self.blobs: dict[str, bytes] = {}
         self.size = 0
         """Bytes, bodies included."""
+        self.overflowed = False
+        """Whether a report or a reply of the agent was refused because the log was full."""
         self._digest = GENESIS
         self._in_order = True
         self._subscribers: list[Subscriber] = []
@@ -33,6 +38,16 @@ class Log:
     def head(self) -> str:
         """The hash that vouches for every line."""
         return self._digest.hex()
+
+    @property
+    def room(self) -> int:
+        """How many more events an agent may cause."""
+        return MAX_EVENTS - len(self.events)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is accepted from the agent; what the run itself records always is."""
+        return len(self.events) > MAX_EVENTS or self.size > MAX_BYTES
 
     def ordered(self) -> list[Event]:
         """By (at, seq): what arrived late stands where it happened."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from clerkship.actors.reply import parse_event
+from clerkship.actors.reply import check_room, parse_event
 from clerkship.events.event import Event, Payload
 from clerkship.playground.agent_clock import AgentClock, recording_failures
 from clerkship.playground.gateway import Exchange, Gateway
@@ -89,7 +89,9 @@ class AgentReport:
         self._playground = playground
 
     def __call__(self, payload: Payload) -> Event:
-        """Append it to the log as the agent's."""
+        """Append it to the log as the agent's; raise AgentError if the log is full."""
         event = parse_event(payload)
-        with self._playground.lock, recording_failures(self._playground):
-            return self._playground.emit("agent", event, "agent")
+        with self._playground.lock:
+            check_room(self._playground.log)
+            with recording_failures(self._playground):
+                return self._playground.emit("agent", event, "agent")

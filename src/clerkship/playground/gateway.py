@@ -23,9 +23,6 @@ from clerkship.sandbox.route import Call, Route, find_route
 
 OVER = "the run is over, and its tokens with it"
 BODY_LIMIT = 20_000_000
-MOST_EVENTS = 50_000
-MOST_BYTES = 500_000_000
-"""What one trial may leave in its log: a runaway agent must not take the machine with it."""
 MUCH = 32_768
 """Bytes of a body that may take longer than a loop should stand still: it is answered in a thread of its own."""
 MOST_REMEMBERED = 4096
@@ -272,8 +269,7 @@ def find_route_of(exchange: Exchange) -> None:
         exchange.reply = _use_clock(exchange.playground, exchange.request)
         return
     exchange.playground.clock.touch()
-    log = exchange.playground.log
-    if len(log.events) > MOST_EVENTS or log.size > MOST_BYTES:
+    if exchange.playground.log.is_full:
         exchange.counts = False  # the log is what must not grow
         raise Refusal(429, "too_many_requests", "this run's log is full; nothing more is done in it")
     if exchange.objection is not None:
@@ -315,10 +311,8 @@ def route(exchange: Exchange) -> None:
     assert sandbox is not None
     assert exchange.route is not None
     act = playground.act(sandbox.name, "agent", exchange.cause)
-    room = MOST_EVENTS - len(playground.log.events)
-    call = Call(
-        exchange.request, exchange.params, sandbox.state, act, exchange.base, sandbox.address, exchange.keep_link, room
-    )
+    room, keep_link = playground.log.room, exchange.keep_link
+    call = Call(exchange.request, exchange.params, sandbox.state, act, exchange.base, sandbox.address, keep_link, room)
     exchange.reply = exchange.route.handler(call)
 
 

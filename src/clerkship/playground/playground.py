@@ -9,6 +9,7 @@ from random import Random  # noqa: TID251  (the type alone; the generator is han
 from typing import Any, TypeVar, cast
 
 from clerkship.actors.contract import Heard, OutOfRole, Said, Say, SimulatedPerson, Speech, Unplayed
+from clerkship.actors.reply import check_room
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.lifecycle import (
     FaultInjected,
@@ -376,6 +377,7 @@ class Playground:
         self._held = []
         said: Event | None = None
         for part in turn:
+            check_room(self.log)
             if not isinstance(part, Say):
                 self.emit("agent", part, "agent")
                 continue

@@ -13,7 +13,6 @@ from clerkship.faults.error import Error
 from clerkship.faults.expired import Expired
 from clerkship.faults.latency import Latency
 from clerkship.faults.truncated import Truncated
-from clerkship.playground import gateway as gate
 from tests.simulators.hl7.feed import BODIES, START, Feed, Wire, framed, message, said, until
 
 
@@ -239,7 +238,7 @@ def test_a_run_that_is_over_is_no_facility_any_more(feed: Feed) -> None:
 
 
 def test_a_log_that_is_full_rejects(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "MOST_EVENTS", 2)
+    monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", 2)
     lab = feed.lab()
     for number in range(3):
         assert said(lab.ask(control_id=str(number)))[0] == "AA"

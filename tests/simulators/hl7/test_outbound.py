@@ -8,7 +8,6 @@ import pytest
 from clerkship.hl7.ack import read_ack
 from clerkship.hl7.message import parse
 from clerkship.hl7.stream import split
-from clerkship.playground import gateway
 from clerkship.sandbox.exchange import Request
 from tests.simulators.hl7.interface import Interface, admission, head, results
 
@@ -338,7 +337,7 @@ def test_a_batch_of_too_many_is_refused_before_any_of_it_is_done() -> None:
 
 
 def test_a_batch_does_not_go_beyond_what_the_log_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateway, "MOST_EVENTS", 100)
+    monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", 100)
     engine = Interface()
     batch = "".join(admission(f"A{n}") for n in range(21))
     assert engine.post(batch).status == 200
