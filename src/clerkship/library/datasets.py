@@ -114,7 +114,7 @@ class Datasets:
         self, name: str, documents: Sequence[Document], options: Options, generate: Generate | None, now: datetime
     ) -> Dataset | None:
         parts = [orjson.dumps([options.validation, options.days, options.updated, __version__]), _makers()]
-        parts += [part for document in documents for part in (document.name.encode(), document.data)]
+        parts += [part for document in documents for part in (document.name.encode(), document.digest)]
         if generate is not None:
             moment = now.astimezone(UTC).isoformat()
             parts.append(orjson.dumps([GENERATOR, generate.patients, generate.seed, moment]))

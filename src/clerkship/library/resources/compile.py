@@ -78,7 +78,7 @@ class _Compiler:
         return self._out
 
     def _read(self, reader: Reader, document: Document) -> Iterator[Entry]:
-        if document.is_lines and not document.data.strip():
+        if document.is_lines and document.is_blank:
             self._out.warnings.append(document.problem(1, (), "it is empty", "a resource stands on a line of its own"))
         return reader.read(document)
 

@@ -1,11 +1,14 @@
 """Texts that resources are read from: a file of JSON, of NDJSON, or what a YAML file says inline."""
 
 import gzip
+import hashlib
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import orjson
 
@@ -15,6 +18,11 @@ from clerkship.library.source import Unreadable
 from clerkship.model.problem import Problem
 
 MOST_BYTES = 2_000_000_000
+MAX_TEXT = 200_000_000
+"""Bytes of one JSON text: it is parsed as a whole, which takes several times its length."""
+CHUNK = 1 << 20
+_MARK = b"\xef\xbb\xbf"
+"""A byte order mark, which some editors write."""
 _LINES = (".ndjson", ".jsonl")
 SUFFIXES = (".json", *_LINES)
 _NO_DATA = (".yml", ".yaml", ".py", ".md", "LICENSE", "Makefile")
@@ -32,13 +40,22 @@ class Document(Protocol):
         ...
 
     @property
-    def data(self) -> bytes:
-        """What is in it."""
+    def digest(self) -> bytes:
+        """A hash of what is in it."""
+        ...
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing but white space in it."""
         ...
 
     @property
     def is_lines(self) -> bool:
         """Whether each line is a text of its own."""
+        ...
+
+    def texts(self) -> Iterator[tuple[int, bytes]]:
+        """Yield each JSON text with the number of its line; the number is 0 where the whole is one text."""
         ...
 
     def problem(self, line: int, path: Steps, message: str, hint: str = "") -> Problem:
@@ -47,22 +64,72 @@ class Document(Protocol):
 
 
 class FileDocument:
-    """A file, unpacked if it was packed."""
+    """A file, compressed or not. It is read in pieces: once to hash it, once more when its texts are asked for."""
 
     def __init__(self, file: Path, name: str) -> None:
         self.file, self.name = str(file), name
         plain = name.removesuffix(".gz")
         self.is_lines = plain.endswith(_LINES)
-        self.data = _read(file, packed=plain != name)
+        self._is_compressed = plain != name
+        self.size, self.is_blank, digest = 0, True, hashlib.sha256()
+        with _readable(), self._open() as opened:
+            longest = _Longest(whole=not self.is_lines)
+            while chunk := opened.read(CHUNK):
+                self.size += len(chunk)
+                if self.size > MOST_BYTES:
+                    raise Unreadable(f"it has more than {MOST_BYTES // 1_000_000:,} MB", "split it")
+                longest.add(chunk)
+                digest.update(chunk)
+                self.is_blank = self.is_blank and chunk.isspace()
+        self.digest = digest.digest()
+
+    def _open(self) -> BinaryIO | gzip.GzipFile:
+        return gzip.open(self.file) if self._is_compressed else Path(self.file).open("rb")
+
+    def texts(self) -> Iterator[tuple[int, bytes]]:
+        """Yield each JSON text with the number of its line; the number is 0 where the whole is one text."""
+        with _readable(), self._open() as opened:
+            if not self.is_lines:
+                yield 0, opened.read().removeprefix(_MARK)
+                return
+            for number, line in enumerate(opened, 1):
+                text = (line.removeprefix(_MARK) if number == 1 else line).rstrip(b"\n")
+                if text and not text.isspace():
+                    yield number, text
 
     def problem(self, line: int, path: Steps, message: str, hint: str = "") -> Problem:
         """Something wrong at a line, or at a path in the whole."""
-        row, column = (line, 0) if line else self._positions.locate(path)
+        row, column = (line or 1, 0) if line or self.is_lines else self._positions.locate(path)
         return Problem(file=self.file, line=row, column=column, key=dotted(path), message=message, hint=hint)
 
     @cached_property
     def _positions(self) -> Positions:
-        return Positions(self.data)
+        return Positions(b"".join(text for _, text in self.texts()))
+
+
+class _Longest:
+    """Raises Unreadable for a JSON text that is too long to be parsed, without holding it."""
+
+    def __init__(self, *, whole: bool) -> None:
+        self._whole, self._length = whole, 0
+
+    def add(self, chunk: bytes) -> None:
+        end = -1 if self._whole else chunk.rfind(b"\n")
+        self._length = self._length + len(chunk) if end < 0 else len(chunk) - 1 - end
+        if self._length > MAX_TEXT:
+            what = "it is one JSON text of" if self._whole else "one of its lines has"
+            hint = "write one resource per line, to an .ndjson file"
+            raise Unreadable(f"{what} more than {MAX_TEXT // 1_000_000} MB", hint)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Raise Unreadable where a file cannot be read or decompressed."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:  # gzip raises BadGzipFile, an OSError without a strerror
+        why = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"
+        raise Unreadable(f"it cannot be read: {why}") from None
 
 
 class InlineDocument:
@@ -71,8 +138,13 @@ class InlineDocument:
     def __init__(self, piece: Piece, number: int, record: object) -> None:
         self._piece, self._number = piece, number
         self.name = f"records[{number}]"
-        self.is_lines = False
-        self.data = orjson.dumps(record)
+        self.is_lines = self.is_blank = False
+        self._data = orjson.dumps(record)
+        self.digest = hashlib.sha256(self._data).digest()
+
+    def texts(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the record."""
+        yield 0, self._data
 
     def problem(self, line: int, path: Steps, message: str, hint: str = "") -> Problem:
         """Something wrong at a path in the record."""
@@ -84,22 +156,6 @@ class InlineDocument:
 def dotted(path: Steps) -> str:
     """`entry[3].resource.birthDate`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
-
-
-def _read(file: Path, *, packed: bool) -> bytes:
-    try:
-        if not packed:
-            if file.stat().st_size > MOST_BYTES:
-                raise Unreadable(f"it has more than {MOST_BYTES // 1_000_000:,} MB", "split it")
-            return file.read_bytes()
-        with gzip.open(file) as opened:
-            data = opened.read(MOST_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:  # gzip raises BadGzipFile, an OSError without a strerror
-        why = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"
-        raise Unreadable(f"it cannot be read: {why}") from None
-    if len(data) > MOST_BYTES:
-        raise Unreadable(f"it unpacks to more than {MOST_BYTES // 1_000_000:,} MB", "split it")
-    return data
 
 
 def read_file(file: Path) -> FileDocument:
@@ -131,7 +187,7 @@ def read_tree(folder: Path) -> list[FileDocument]:
         raise Unreadable(
             "no FHIR is in it", f"files whose names end in {_listed(SUFFIXES)} are read, packed with .gz or not"
         )
-    if sum(len(document.data) for document in found) > MOST_BYTES:
+    if sum(document.size for document in found) > MOST_BYTES:
         raise Unreadable(f"it has more than {MOST_BYTES // 1_000_000:,} MB")
     return found
 

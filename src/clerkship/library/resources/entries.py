@@ -59,16 +59,12 @@ class Reader:
         self._scopes = count(1)
 
     def read(self, document: Document) -> Iterator[Entry]:
-        """All of one text."""
-        data = document.data.removeprefix(b"\xef\xbb\xbf")
-        if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:1000]:
-            self._note(document.problem(0, (), "it is not UTF-8 text", "save it as UTF-8"))
-        elif document.is_lines:
-            for number, line in enumerate(data.split(b"\n"), 1):
-                if line and not line.isspace():
-                    yield from self._text(document, line, number)
-        else:
-            yield from self._text(document, data, 0)
+        """Yield the entries of one document, text by text."""
+        for line, text in document.texts():
+            if line <= 1 and (text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in text[:1000]):
+                self._note(document.problem(0, (), "it is not UTF-8 text", "save it as UTF-8"))
+                return
+            yield from self._text(document, text, line)
 
     def _text(self, document: Document, data: bytes, line: int) -> Iterator[Entry]:
         try:

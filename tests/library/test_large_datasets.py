@@ -1,0 +1,55 @@
+"""Compressed datasets take memory for what is in them, not for what they unpack to."""
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROBE = """
+import resource, sys
+from pathlib import Path
+from clerkship.library.datasets import read_path
+from clerkship.library.resources.cache import Cache
+from clerkship.model.problem import InputError
+try:
+    print(len(read_path(Path(sys.argv[1]), Cache(None), lambda warning: None).lines), "resources")
+except InputError as error:
+    print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+MOST_MEGABYTES = 150
+BLANK = b" " * 999_999
+
+
+def probe(path: Path) -> tuple[str, int]:
+    """Read a dataset in a process of its own: what came of it, and the most memory it took, in megabytes."""
+    ended = subprocess.run([sys.executable, "-c", PROBE, str(path)], capture_output=True, text=True, check=True)
+    said, megabytes = ended.stdout.strip().rsplit("\n", 1)
+    return said, int(megabytes)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a.json.gz", "it is one JSON text of more than 200 MB"),
+        ("a.ndjson.gz", "one of its lines has more than 200 MB"),
+    ],
+)
+def test_a_text_too_long_to_parse_is_refused_before_it_is_unpacked(tmp_path: Path, name: str, said: str) -> None:
+    with gzip.open(tmp_path / name, "wb", compresslevel=1) as file:
+        for _ in range(400):
+            file.write(BLANK)
+    found, megabytes = probe(tmp_path / name)
+    assert said in found
+    assert megabytes < MOST_MEGABYTES
+
+
+def test_lines_are_read_one_at_a_time(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "a.ndjson.gz", "wb", compresslevel=1) as file:
+        for number in range(400):
+            file.write(b'{"resourceType":"Patient","id":"p%d"}%b\n' % (number, BLANK))
+    found, megabytes = probe(tmp_path / "a.ndjson.gz")
+    assert found == "400 resources"
+    assert megabytes < MOST_MEGABYTES
