@@ -8,10 +8,12 @@ finished by somebody else.
 import asyncio
 import ctypes
 import math
+import os
 import queue
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from clerkship.actors.contract import AgentStopped
@@ -29,6 +31,10 @@ GRACE = 0.3
 
 COMPUTING = 0.002
 """Processor seconds between two looks, a tenth of a second apart, by which a thread or a program is seen to compute."""
+
+
+LOOP_DESCRIPTORS = 3
+"""What an event loop takes: a selector, and the two ends of the socket that wakes it."""
 
 
 class NoMoreSeats(PlatformError):
@@ -208,7 +214,11 @@ def _raise_in(thread: int, exception: Any) -> None:
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
+    """Open an event loop; raise NoMoreSeats where there are too few descriptors for one."""
     try:
+        with ExitStack() as spare:  # asyncio prints a traceback for a loop that it could open only in part
+            for _ in range(LOOP_DESCRIPTORS):
+                spare.callback(os.close, os.open(os.devnull, os.O_RDONLY))
         return asyncio.new_event_loop()
     except OSError as error:
         raise NoMoreSeats(f"no more agents can be run: {error.strerror}; too many of them hang") from None

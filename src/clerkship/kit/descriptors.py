@@ -4,6 +4,8 @@ import asyncio
 import logging
 from typing import Any
 
+from clerkship.model.problem import PlatformError
+
 try:
     import resource
 except ImportError:  # not every system has such limits
@@ -15,6 +17,12 @@ RESERVED = 512
 """For all that is no connection of an agent: stores, reports, programs that are started."""
 SHARES = 4
 """HTTP, MLLP and SFTP have one each, and the agents in this process the last."""
+MIN_DESCRIPTORS = 96
+"""Below it a run is refused: the store, the listener and one agent take about half of them."""
+AMPLE = 1024
+"""From here on the number of agents at once is not limited."""
+PER_AGENT = 12
+"""What one agent may need: its event loop, connections and the pipes of a program."""
 QUIET = 10.0
 """Seconds between two words about the same thing."""
 
@@ -36,6 +44,26 @@ def raise_limit() -> int:
             continue
         return wanted
     return WANTED if soft == resource.RLIM_INFINITY else soft
+
+
+class TooFewDescriptors(PlatformError):
+    """This process may not open as many files as a run needs."""
+
+
+def check_limit() -> None:
+    """Raise TooFewDescriptors where a run could not even begin."""
+    limit = raise_limit()
+    if limit < MIN_DESCRIPTORS:
+        raise TooFewDescriptors(
+            f"this process may open {limit} files and sockets, and a run needs at least {MIN_DESCRIPTORS}; "
+            "raise the limit, for example with `ulimit -n 1024`"
+        )
+
+
+def fitting_agents(wanted: int) -> int:
+    """How many agents may work at once without running out of descriptors, at most `wanted`."""
+    limit = raise_limit()
+    return wanted if limit >= AMPLE else max(1, min(wanted, (limit - MIN_DESCRIPTORS // 2) // PER_AGENT))
 
 
 def share() -> int:

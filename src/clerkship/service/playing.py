@@ -18,6 +18,7 @@ from clerkship.engine.models import ALONE, Models
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.events.lifecycle import AgentStarted, RunStarted
 from clerkship.events.log import Subscriber
+from clerkship.kit.descriptors import check_limit
 from clerkship.kit.rng import derive
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
@@ -121,6 +122,7 @@ def open_play(
     gateway.admit(playground)
     about = describe(playground, loaded, library.datasets)
     control = ControlDoor(gateway, playground, about)
+    check_limit()
     listener, lines = Listener(control, request.port), Lines(gateway, request.line_ports)
     try:
         _begin(playground, built, models)

@@ -17,6 +17,7 @@ from clerkship.engine.schedule import Schedule
 from clerkship.engine.taping import Taping
 from clerkship.engine.trial import Finished, Setting
 from clerkship.faults.chaos import chaos
+from clerkship.kit.descriptors import check_limit, fitting_agents
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.library.calibration import beside, load_calibrations
@@ -369,7 +370,8 @@ def _pick(library: Library, request: RunRequest) -> tuple[list[LoadedTask], Benc
 
 
 def execute(plan: RunPlan, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:
-    """Run a plan to its end, or until Ctrl-C; each finished trial is kept before anyone hears of it."""
+    """Run a plan to its end, or until Ctrl-C; each finished trial is saved before it is reported to `watch`."""
+    check_limit()
     if plan.run.replayed:
         plan = replace(plan, run=free_name(plan.run, store))
     built = plan.build(catalog)
@@ -392,7 +394,7 @@ def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch
     gateway = Gateway()
     listener, lines = Listener(gateway), Lines(gateway)
     setting = Setting(plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models, lines=lines)
-    batch = Batch(schedule.first(), setting, plan.concurrency, save, schedule.after)
+    batch = Batch(schedule.first(), setting, fitting_agents(plan.concurrency), save, schedule.after)
     with batch.hearing_ctrl_c():
         try:
             batch.run()

@@ -11,6 +11,7 @@ from clerkship.engine.regrade import regrade
 from clerkship.engine.schedule import Schedule
 from clerkship.engine.taping import Taping
 from clerkship.engine.trial import Finished, Job, stillborn
+from clerkship.kit.descriptors import check_limit
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load, root_of
@@ -141,6 +142,7 @@ def resume(resumed: Resumed, store: Store, catalog: Registered, watch: Iterable[
     plan, run = resumed.plan, resumed.plan.run
     if not resumed.left and run.status == "completed":
         return RunResult(run, store.counts(run.id))
+    check_limit()
     built = plan.build(catalog)
     with store.hold(run.id) as hold:
         cut_short = _cut_short(plan, built, hold.begun, store.outcomes(run.id))
