@@ -93,8 +93,8 @@ class FileDocument:
                 yield 0, opened.read().removeprefix(_MARK)
                 return
             for number, line in enumerate(opened, 1):
-                text = (line.removeprefix(_MARK) if number == 1 else line).rstrip(b"\n")
-                if text and not text.isspace():
+                text = (line.removeprefix(_MARK) if number == 1 else line).rstrip()
+                if text:
                     yield number, text
 
     def problem(self, line: int, path: Steps, message: str, hint: str = "") -> Problem:
