@@ -146,7 +146,7 @@ def test_a_simulator_that_breaks_is_our_fault_not_the_agents(bench: Workbench) -
     assert execute(plan, bench.store, catalog).exit_code() == 2
     [task_run] = bench.store.task_runs(plan.run.id)
     assert (task_run.status, task_run.verdict, task_run.agent_error) == ("errored", None, "")
-    assert "drop: KeyError" in task_run.error
+    assert "drop: GET /files: KeyError" in task_run.error
 
 
 def test_a_limit_above_what_the_system_has_room_for_is_lowered(tmp_path: Path) -> None:

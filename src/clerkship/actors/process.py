@@ -25,6 +25,7 @@ from clerkship.actors import offspring
 from clerkship.actors.contract import AgentError, AgentStopped
 from clerkship.actors.messages import REPLY_LIMIT
 from clerkship.kit.secrets import new_name
+from clerkship.kit.text import last_part
 from clerkship.kit.wall import monotonic, process_seconds
 from clerkship.model.problem import PlatformError
 
@@ -122,7 +123,7 @@ class Process:
         if not any(_ERROR.search(line) for line in lines):  # its name may stand far above, with a long trace below
             lines = [*[line for line in every if _ERROR.search(line)][-1:], *lines]
         plain = ("".join(sign if sign.isprintable() else " " for sign in line) for line in lines)
-        return _end_of("\n".join(plain), 1000)
+        return last_part("\n".join(plain), 1000)
 
     def _running(self) -> bool:
         return self._child is not None and self._child.poll() is None
@@ -278,7 +279,7 @@ class Process:
             return {}
         self._drain_err()
         facts: dict[str, JsonValue] = (
-            {"agent_stderr": _end_of(self._err.decode(errors="replace"), STDERR_LIMIT - 1)} if self._err else {}
+            {"agent_stderr": last_part(self._err.decode(errors="replace"), STDERR_LIMIT - 1)} if self._err else {}
         )
         code = self._child.poll()
         return facts | ({"agent_ended_by": ended_by} if ended_by else {"agent_exit_code": code})
@@ -336,12 +337,3 @@ def _leave_nobody() -> None:
     for process in list(_LIVE):
         with contextlib.suppress(Exception):
             process.abandon()
-
-
-def _end_of(text: str, limit: int) -> str:
-    """The end of what is too long, from a whole word on: half a secret is not known for one."""
-    if len(text) <= limit:
-        return text
-    end = text[-limit:]
-    rest = end.split(maxsplit=1)[1:]
-    return rest[0] if rest else end

@@ -7,20 +7,21 @@ go on with a conversation it has not had. `reported_events` may list the kinds o
 """
 
 import asyncio
-import contextvars
 import hashlib
 import importlib
 import inspect
 import sys
-import sysconfig
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
+from urllib.error import HTTPError
 
 from pydantic import JsonValue
 
+from clerkship.actors.agent_output import AgentOutput, watch_streams
+from clerkship.actors.agent_stack import is_library
 from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, Entry, History, Message, Said, Start
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import AGENT
@@ -34,11 +35,9 @@ T = TypeVar("T")
 _ENTRIES: dict[str, Entry] = {"message": "on_turn", "task_item": "on_task"}
 _BESIDE: tuple[Entry, ...] = ("on_start", "on_history")
 """What only one that answers people has."""
-_PACKAGE = Path(__file__).parents[1]
-_FOREIGN = tuple(
-    str(place) for place in (*(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")), _PACKAGE)
-)
-LONGEST_TRACE = 20_000
+MAX_TRACEBACK = 20_000
+MAX_REASON = 1_000
+"""Characters shown of the body with which a server refused a request."""
 
 
 class Entrance(NamedTuple):
@@ -52,10 +51,11 @@ class Entrance(NamedTuple):
 class PythonAgent:
     """Adapts functions of either kind to the two entry points."""
 
-    def __init__(self, entrances: Mapping[Entry, Entrance]) -> None:
+    def __init__(self, entrances: Mapping[Entry, Entrance], output: AgentOutput | None = None) -> None:
         self.entries: frozenset[Entry] = frozenset(entrances)
         self._entrances = entrances
-        self._context = contextvars.copy_context()  # what it sets there ends with it
+        self._output = output or AgentOutput()
+        self._context = self._output.context  # what it sets there ends with it
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[Said]:
         """Tell it that a conversation begins."""
@@ -74,11 +74,13 @@ class PythonAgent:
         return await self._call("on_task", (task_item, sandboxes), parse_answer)
 
     def close(self) -> Mapping[str, JsonValue]:
-        """What it holds in this process ends with it."""
-        return NOTHING
+        """Return what it has printed."""
+        text = self._output.text()
+        return {"agent_output": text} if text else NOTHING
 
     async def _call(self, entry: Entry, arguments: tuple[Any, ...], parse: Callable[[Any], T]) -> T:
         function, arity, is_async = self._entrances[entry]
+        watch_streams()
         try:
             if is_async:
                 result = function(*arguments[:arity])
@@ -133,16 +135,17 @@ class PythonSolver:
         """A fresh instance where the target is a class."""
         if self._entrances is not None and not self._is_class:
             return PythonAgent(self._entrances)
+        output = AgentOutput()
         try:
-            made = _call_sync(self._target, ())
+            made = output.context.run(_call_sync, self._target, ())
             if self._entrances is None:
                 self._entrances = entrances(made, self.name)  # looked at once: signatures are slow to read
             bound = {entry: known._replace(function=getattr(made, entry)) for entry, known in self._entrances.items()}
         except (AgentStopped, InputError):
             raise
         except BaseException as error:  # foreign code: whatever it raises is its own failure
-            raise _blame(error, "it could not be made: ") from error
-        return PythonAgent(bound)
+            raise _with_output(_blame(error, "it could not be made: "), output) from error
+        return PythonAgent(bound, output)
 
 
 def _reported_events(target: Any, name: str) -> frozenset[str] | None:
@@ -203,6 +206,7 @@ def load_python(reference: str) -> PythonSolver:
     name = name or "agent"
     if module_name.endswith(".py") or "/" in module_name:
         raise InputError.of(f"agent python:{reference}: not a module", hint="write its name, without path and .py")
+    watch_streams()  # a logging handler that the module sets up shall write to these
     try:
         module = _import_from_here(module_name)
     except ModuleNotFoundError as error:
@@ -246,20 +250,41 @@ def _blame(error: BaseException, prefix: str = "") -> AgentError:
         return AgentError(f"{prefix}an exception that cannot be described")
 
 
+def _with_output(error: AgentError, output: AgentOutput) -> AgentError:
+    """Add what was printed to the traceback, where there is no agent to keep it."""
+    text = output.text()
+    return AgentError(str(error), f"{error.trace}\nIt had printed:\n{text}") if text else error
+
+
 def _described(error: BaseException, prefix: str) -> AgentError:
     first = error.__traceback__
-    while first is not None and _is_foreign(first.tb_frame.f_code.co_filename):
+    while first is not None and is_library(first.tb_frame.f_code.co_filename):
         first = first.tb_next  # how we came to call it is of no interest
-    trace = "".join(traceback.format_exception(type(error), error, first or error.__traceback__))[-LONGEST_TRACE:]
+    trace = "".join(traceback.format_exception(type(error), error, first or error.__traceback__))[-MAX_TRACEBACK:]
     return AgentError(prefix + _told(error), writable(trace))
 
 
 def _told(error: BaseException) -> str:
     """The error with the agent's own line: not ours, and not one deep in a library."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not _is_foreign(frame.filename)]
+    own = [frame for frame in frames if not is_library(frame.filename)]
     place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    return writable(f"{type(error).__name__}: {_words(error)}{place}")
+    return writable(f"{type(error).__name__}: {_words(error)}{_server_reason(error)}{place}")
+
+
+def _server_reason(error: BaseException) -> str:
+    """Return what a server replied, where an HTTP client's error holds the reply and does not show its body.
+
+    `httpx` and `requests` keep it as `response`, `urllib` is the reply itself.
+    """
+    try:
+        response = getattr(error, "response", None)
+        body = response.text if response is not None else error.read() if isinstance(error, HTTPError) else ""
+        text = body.decode(errors="replace") if isinstance(body, bytes) else str(body)
+    except Exception:  # the body was never read, or the connection is closed
+        return ""
+    text = " ".join(text.split())[:MAX_REASON]
+    return f"; the server replied: {text}" if text and text not in _words(error) else ""
 
 
 def _words(error: BaseException) -> str:
@@ -267,7 +292,3 @@ def _words(error: BaseException) -> str:
         return str(error)[:2000]
     except BaseException:  # foreign code, to the last
         return "(it cannot be described)"
-
-
-def _is_foreign(file: str) -> bool:
-    return file.startswith("<") or (file.startswith(_FOREIGN) and not Path(file).is_relative_to(_PACKAGE / "suites"))

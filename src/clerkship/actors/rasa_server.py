@@ -108,5 +108,6 @@ def refusal(place: Place, path: str, status: int, location: str, data: bytes) ->
         there = place.redacted(location[:300]) or "nowhere"
         return f"{place.host} redirects ({status}) {path} to {there}; redirects are not followed: give that address"
     if status in _WORDS:
-        return f"{place.host} {_WORDS[status]} ({status} at {path})"
+        reason = f": {place.redacted(shown(data))}" if data else ""
+        return f"{place.host} {_WORDS[status]} ({status} at {path}){reason}"
     return f"{place.host} answers {path} with status {status}: {place.redacted(shown(data))}"

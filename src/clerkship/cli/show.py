@@ -18,6 +18,7 @@ from clerkship.cli.verdicts import print_criterion, print_rated, print_run, unfi
 from clerkship.cli.words import ending, verdict
 from clerkship.model.criterion import Criterion
 from clerkship.model.problem import InputError
+from clerkship.report.failure import Attachment, attachments
 from clerkship.report.markdown import SUMMARY
 from clerkship.report.outcome import is_missed, undecided
 from clerkship.report.plain import blame, on_one_line, some_gate, wrong
@@ -137,9 +138,8 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
     for name, text in ((blame(task_run), wrong(task_run)), ("the agent failed", task_run.agent_error)):
         if text:
             console.print(f"  [fail]{name}:[/] {escape(text)}")
-    for line in str(view.sidecar.get("agent_traceback", "")).splitlines():
-        _print_line(line)
-    _print_stderr(str(view.sidecar.get("agent_stderr", "")).splitlines())
+    for attachment in attachments(view.sidecar):
+        _print_attachment(attachment)
     if task_run.answer is not None:
         console.print(f"  [quiet]answer[/] {escape(orjson.dumps(task_run.answer).decode())[:500]}")
     for attempt in view.attempts:
@@ -162,7 +162,7 @@ def _print_criteria(view: TaskView, *, whole: bool) -> None:
         out().print(f"  [quiet]criteria {undecided(task_run)}[/]")
     written = iter(view.snapshot.task.criteria)
     for criterion in task_run.criteria:
-        print_criterion(out(), criterion, whole=whole, gates=some_gate(task_run))
+        print_criterion(out(), criterion, whole=whole, gates=some_gate(task_run), traced=True)
         if whole and not criterion.is_implied:
             _print_written(next(written))
 
@@ -174,10 +174,10 @@ def _print_written(criterion: Criterion) -> None:
         out().print(f"      [quiet]{escape(line)}[/]", soft_wrap=True)
 
 
-def _print_stderr(lines: list[str]) -> None:
-    if lines:
-        cut = f", last {MOST_LINES} of {len(lines)} lines" if len(lines) > MOST_LINES else ""
-        out().print(f"  [quiet]the agent's standard error{cut}[/]")
+def _print_attachment(attachment: Attachment) -> None:
+    lines = attachment.text.splitlines()
+    cut = f", last {MOST_LINES} of {len(lines)} lines" if len(lines) > MOST_LINES else ""
+    out().print(f"  [quiet]{attachment.title}{cut}[/]")
     for line in lines[-MOST_LINES:]:
         _print_line(line)
 

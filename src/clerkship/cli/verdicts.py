@@ -242,13 +242,17 @@ def print_beside(console: Console, indent: int, about: str, markup: str) -> None
     console.print(Padding(grid, (0, 0, 0, indent)))
 
 
-def print_criterion(console: Console, criterion: CriterionRun, *, whole: bool = False, gates: bool = True) -> None:
+def print_criterion(
+    console: Console, criterion: CriterionRun, *, whole: bool = False, gates: bool = True, traced: bool = False
+) -> None:
     """One criterion with its evidence; of a failed one what failed, or all of it."""
     mark = {"error": "[errored]! error[/]", "skipped": "[quiet]– skipped[/]"}.get(
         criterion.status, "[pass]✓[/]" if criterion.passed else "[fail]✗[/]"
     )
     print_indented(console, 2, f"{mark} {escape(criterion.label)}{_tags(criterion, gates=gates)}")
     print_indented(console, 6, escape(criterion.detail))
+    for line in criterion.traceback.splitlines() if traced else ():
+        print_indented(console, 8, f"[quiet]{escape(line)}[/]")
     if by_model(criterion):
         print_reliance(console, criterion, whole=whole)
         return

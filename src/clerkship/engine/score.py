@@ -9,7 +9,7 @@ from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.unreported import explain_unreported
 from clerkship.events.evidence import Evidence
 from clerkship.kit.depth import cut_at_depth
-from clerkship.kit.text import writable
+from clerkship.kit.traceback_text import describe, render_traceback
 from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.llm.together import together
 from clerkship.model.call import AssertionCall
@@ -94,6 +94,7 @@ def _needless(ending: Ending) -> str:
 
 def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, skip: str) -> CriterionRun:
     status: CriterionStatus = "skipped" if skip else "judged"
+    trace = ""
     if criterion.input_entity_id is not None:
         evidence = evidence.about(criterion.input_entity_id)
     try:
@@ -103,8 +104,8 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
     except (NoModel, BadAnswer, ClerkshipError) as told:  # their words are meant for people
         status, check = "error", Check.of(False, str(told))
     except Exception as error:  # one criterion's error is data, and takes no other down
-        status = "error"
-        check = Check.of(False, writable(f"{type(error).__name__}: {error}"))
+        status, trace = "error", render_traceback(error)
+        check = Check.of(False, describe(error))
     return CriterionRun(
         label=criterion.label,
         assertion=criterion.assertion.name,
@@ -117,6 +118,7 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
         axis=criterion.axis,
         input_entity_id=criterion.input_entity_id,
         gate=bool(criterion.gate),
+        traceback=trace,
     )
 
 
@@ -135,7 +137,8 @@ def _unexpanded(criterion: CriterionRun, values: Mapping[str, str]) -> Criterion
         row.model_copy(update={"expected": put_back(row.expected, values), "actual": put_back(row.actual, values)})
         for row in criterion.evidence
     )
-    return criterion.model_copy(update={"detail": put_back(criterion.detail, values), "evidence": rows})
+    texts = {"detail": put_back(criterion.detail, values), "traceback": put_back(criterion.traceback, values)}
+    return criterion.model_copy(update={**texts, "evidence": rows})
 
 
 def fold(criteria: Sequence[CriterionRun], status: Status, *, crashed: bool = False) -> Score:

@@ -16,9 +16,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+from clerkship.actors.agent_stack import task_stacks, thread_stack
 from clerkship.actors.contract import AgentStopped
 from clerkship.engine.trial import Finished, Job, Setting, Trial, called_off, stillborn
 from clerkship.engine.watchdog import Load
+from clerkship.kit.traceback_text import describe, render_traceback
 from clerkship.kit.wall import thread_seconds
 from clerkship.model.problem import ClerkshipError, PlatformError
 from clerkship.model.run import Ending, TaskRun
@@ -100,7 +102,7 @@ class Seat:
         try:
             trial = Trial(job, self._setting)
         except Exception as error:  # around one run: whatever it was is data
-            return Done(self, stillborn(job, told(error)))
+            return Done(self, stillborn(job, told(error), traceback=traceback_of(error)))
         ending, reason = await self._play(trial)
         if not self.retired:
             await self._clear()
@@ -132,6 +134,7 @@ class Seat:
             self.retired = True  # its loop may be in any state
             return trial.out_of_time(self._ending), ""
         except BaseException as error:  # around one run: whatever it was is data, and must not end the thread
+            trial.keep_traceback(traceback_of(error))
             return "errored", told(error)
 
     async def _clear(self) -> None:
@@ -184,6 +187,7 @@ class Seat:
 
         def cancel() -> None:
             if self.trial is trial and self._task is not None:
+                trial.keep_stack(task_stacks(self._made))
                 self._task.cancel()
 
         if not self._loop.is_closed():
@@ -194,6 +198,8 @@ class Seat:
 
         Not while the thread is inside the playground: an event half taken down is worse than a moment's wait.
         """
+        if self._thread.ident is not None:
+            trial.keep_stack(thread_stack(self._thread.ident))
         if self._interrupted or self._thread.ident is None or not trial.playground.lock.acquire(blocking=False):
             return
         try:
@@ -244,9 +250,15 @@ def finish(trial: Trial, ending: Ending, error: str = "") -> Finished:
     try:
         return trial.finish(ending, error)
     except Exception as failure:  # around one run: whatever it was is data
+        trial.keep_traceback(traceback_of(failure))
         return trial.wreck(told(failure))
 
 
 def told(error: BaseException) -> str:
-    """What went wrong: in its own words where they are meant for people, else with its sort."""
-    return str(error) if isinstance(error, ClerkshipError) else f"{type(error).__name__}: {error}"
+    """Describe what went wrong: by its message where that is meant for people, else with its type."""
+    return str(error) if isinstance(error, ClerkshipError) else describe(error)
+
+
+def traceback_of(error: BaseException) -> str:
+    """Return the traceback of a bug; empty for an error whose message is meant for people."""
+    return "" if isinstance(error, ClerkshipError) else render_traceback(error)

@@ -42,6 +42,7 @@ from clerkship.events.lifecycle import (
     AgentStarted,
     PersonBrokeContract,
     PersonChecked,
+    RequestRefused,
 )
 from clerkship.events.log import Log, Subscriber
 from clerkship.kit.rng import derive
@@ -54,6 +55,7 @@ from clerkship.model.run import Attempt, CriterionRun, Ending, TaskRun
 from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT, Person, Scenario
 from clerkship.model.usage import Role
 from clerkship.playground.doors import open_doors
+from clerkship.playground.failure import TRACEBACK
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.lines import Lines
 from clerkship.playground.pacer import paced
@@ -64,6 +66,9 @@ from clerkship.sandbox.state import Conversation
 LOCK_LIMIT = 2.0
 T = TypeVar("T")
 CROWDED = "it timed out while more agents were computing than there are cores, and was repeated alone"
+STACK = "agent_stack"
+"""Name of the fact in a run's sidecar that says where a hung agent was."""
+MAX_STACK = 20_000
 WORDS = 200
 """Characters of what a person would have said, in a sentence about it; the log has all of it."""
 
@@ -196,6 +201,16 @@ class Trial:
             if trace and isinstance(trace, str):
                 self.playground.sidecar.facts["agent_traceback"] = self._trace(trace)
             return self._agent_failed(str(error))
+
+    def keep_stack(self, stack: str) -> None:
+        """Keep where the agent was when it was stopped; the first time counts."""
+        if stack:
+            self.playground.sidecar.facts.setdefault(STACK, self._trace(writable(stack[-MAX_STACK:])))
+
+    def keep_traceback(self, trace: str) -> None:
+        """Keep the traceback of a bug of ours, unless one is kept already."""
+        if trace:
+            self.playground.sidecar.facts.setdefault(TRACEBACK, self.playground.redacted(trace))
 
     def _trace(self, trace: str) -> str:
         """Where an agent failed; in a replay without the place that its files have on this machine."""
@@ -334,9 +349,16 @@ class Trial:
             self.playground.emit("run", payload, "agent")
 
     def _agent_failed(self, error: str) -> Ending:
-        self._agent_error = self.playground.redacted(writable(error))
+        self._agent_error = self.playground.redacted(writable(error + self._last_refusal(error)))
         self._emit(AgentFailed(error=self._agent_error))
         return "agent_failed"
+
+    def _last_refusal(self, error: str) -> str:
+        """Name the refusal that an agent failed right after, unless its error does: most HTTP clients drop it."""
+        last = self.playground.log.events[-1] if self.playground.log.events else None
+        if last is None or not isinstance(last.payload, RequestRefused) or last.payload.reason in error:
+            return ""
+        return f"\n{last.source} refused its last request: {last.payload.status} {last.payload.reason}"
 
     def finish(self, ending: Ending, error: str = "") -> Finished:
         """Close the agent, seal what happened and grade it. Every criterion is checked, whatever the ending."""
@@ -472,7 +494,9 @@ def called_off(finished: Finished) -> Finished:
     return replace(finished, task_run=finished.task_run.model_copy(update=unjudged))
 
 
-def stillborn(job: Job, error: str, ending: Literal["errored", "cancelled"] = "errored") -> Finished:
+def stillborn(
+    job: Job, error: str, ending: Literal["errored", "cancelled"] = "errored", *, traceback: str = ""
+) -> Finished:
     """A trial of which there is nothing: its playground could not be made, or its process died."""
     snapshot = job.built.snapshot
     task_run = TaskRun(
@@ -489,7 +513,7 @@ def stillborn(job: Job, error: str, ending: Literal["errored", "cancelled"] = "e
         template=snapshot.template,
         tags=snapshot.task.tags,
     )
-    return Finished(task_run, b"", {}, b"{}")
+    return Finished(task_run, b"", {}, orjson.dumps({TRACEBACK: traceback} if traceback else {}))
 
 
 def _told(broken: OutOfRole) -> str:

@@ -57,6 +57,8 @@ class CriterionRun(Frozen):
     axis: str | None = None
     input_entity_id: str | None = None
     gate: bool = False
+    traceback: str = ""
+    """Where the assertion raised, if it has a bug."""
 
     @property
     def is_implied(self) -> bool:

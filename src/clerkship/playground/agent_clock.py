@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
+from clerkship.playground.failure import record_failure
 from clerkship.playground.playground import Playground
 
 MAX_AHEAD = timedelta(days=3660)
@@ -20,7 +21,7 @@ def recording_failures(playground: Playground) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        playground.broken = playground.broken or f"{type(error).__name__}: {error}"
+        record_failure(playground, error, "advancing the clock")
         raise
 
 

@@ -17,6 +17,7 @@ from clerkship.kit.wall import perf_counter
 from clerkship.model.duration import parse_duration
 from clerkship.model.problem import PlatformError
 from clerkship.playground.agent_clock import AgentClock, TimeLimit
+from clerkship.playground.failure import record_failure
 from clerkship.playground.playground import ActiveFault, Playground, Sandbox
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import Call, Route, find_route
@@ -68,6 +69,11 @@ class Exchange:
     def operation(self) -> str:
         """What it is in the simulator's words."""
         return self.route.operation if self.route is not None else ""
+
+    @property
+    def title(self) -> str:
+        """The sandbox, method and path, to name the request in an error."""
+        return f"{self.sandbox_name}: {self.request.method} {self.request.path}"
 
     def keep_link(self, name: str, value: str) -> None:
         """Keep where its agent can be reached, and tell whoever would call there."""
@@ -185,12 +191,10 @@ class Gateway:
             except RecursionError:
                 if _depth() > MAX_CALLER_DEPTH:
                     raise  # the agent's own recursion left no room
-                playground.broken = f"{exchange.sandbox_name}: it recurses without end"
+                playground.broken = f"{exchange.title}: it recurses without end"
                 raise SimulatorBroken(playground.broken) from None
             except Exception as error:  # a simulator's bug is ours: the run is errored, the agent not blamed
-                if not playground.unplayed:
-                    playground.broken = f"{exchange.sandbox_name}: {type(error).__name__}: {error}"
-                raise SimulatorBroken(playground.broken) from error
+                raise SimulatorBroken(record_failure(playground, error, exchange.title)) from error
 
     def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
         """A no in the words of the protocol that is, or was, spoken there; plainly, where nobody knows which."""

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
+from clerkship.playground.failure import record_failure
 from clerkship.playground.playground import Playground
 
 LONGEST_NAP = 0.05
@@ -31,8 +32,8 @@ def _keep(playground: Playground, over: threading.Event) -> None:
                 return
             try:
                 playground.clock.settle()
-            except Exception as error:  # nobody above to hear of it: the run is errored
-                playground.broken = f"{type(error).__name__}: {error}"
+            except Exception as error:  # no caller to raise to: the run is errored
+                record_failure(playground, error, "advancing the clock")
 
 
 def _nap(playground: Playground) -> float:

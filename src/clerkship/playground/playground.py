@@ -452,6 +452,9 @@ class Playground:
                     self.step_errors.append(f"step {step.name}: {error}")
                 failed = StepFailed(step=step.name, reason=str(error), by_agent=agents)
                 self.emit("scenario", failed, "scenario")
+            except Exception as error:
+                error.add_note(f"in the step {step.name}")
+                raise
             else:
                 self.emit("scenario", StepRan(step=step.name), "scenario")
 

@@ -10,6 +10,7 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.report.costs import render_used
 from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import clip
+from clerkship.report.failure import FACTS, attachments
 from clerkship.report.judged import by_model
 from clerkship.report.outcome import ended, is_missed, outcome, reason, status_words, undecided
 from clerkship.report.plain import unmet
@@ -53,11 +54,14 @@ def body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
         "head": run.head,
         "events": run.events,
         "brief": _brief(detail.snapshot) if detail.snapshot else None,
-        "agent_traceback": _last_words(detail.sidecar),
+        "attachments": [
+            {"title": attachment.title, "text": attachment.text[-VALUE_LIMIT:]}
+            for attachment in attachments(detail.sidecar)
+        ],
         "facts": {
             name: clip(fact, 400)
             for name, fact in detail.sidecar.items()
-            if not name.startswith("touches") and name not in ("agent_traceback", "agent_stderr", "handed")
+            if not name.startswith("touches") and name not in FACTS | {"handed"}
         },
     } | _of_models(run, replayed)
 
@@ -71,11 +75,6 @@ def _of_models(run: TaskRun, replayed: bool) -> dict[str, Any]:
         **({"undecided": undecided(run)} if undecided(run) else {}),
         **({"missed": True} if is_missed(run) else {}),
     }
-
-
-def _last_words(sidecar: dict[str, Any]) -> str:
-    """Where in its own code an agent failed, or the end of what its program wrote to standard error."""
-    return str(sidecar.get("agent_traceback") or sidecar.get("agent_stderr") or "")[-VALUE_LIMIT:]
 
 
 def _criterion(criterion: CriterionRun) -> dict[str, Any]:
@@ -94,6 +93,7 @@ def _criterion(criterion: CriterionRun) -> dict[str, Any]:
         "label": clip(criterion.label, 400),
         "implied": criterion.is_implied,
         "detail": clip(criterion.detail, VALUE_LIMIT),
+        "traceback": clip(criterion.traceback, VALUE_LIMIT),
         "evidence": evidence,
         "evidence_left_out": len(criterion.evidence) - len(evidence),
     }

@@ -6,6 +6,7 @@ function trialView(trial) {
   return [
     trialHead(trial),
     alerts(trial),
+    attachments(trial),
     facts(trial),
     briefSection(trial),
     criteriaSection(trial),
@@ -30,12 +31,12 @@ function trialHead(trial) {
 }
 
 function alerts(trial) {
-  const { error, verdict, missed, agent_error: agentError, agent_traceback: trace } = trial.body;
+  const { error, verdict, missed, agent_error: agentError } = trial.body;
   return [
     error && trial.outcome === "invalid_person" ? personBox(trial, error) : null,
     error && missed ? errorBox("Not recorded", "It took another turn than the recording, and what it came to was never recorded. This trial has no verdict and is left out of the rate.", error) : null,
     error && !missed && trial.outcome !== "invalid_person" ? errorBox("Platform error", `Not the agent's doing.${verdict ? "" : " This trial has no verdict and is left out of the rate."}`, error) : null,
-    agentError ? errorBox("The agent crashed", `It raised an error or returned an invalid answer${verdict ? ", so the verdict is fail" : ""}. What it did until then was checked.`, [agentError, trace].filter(Boolean).join("\n\n"), "fail") : null,
+    agentError ? errorBox("The agent crashed", `It raised an error or returned an invalid answer${verdict ? ", so the verdict is fail" : ""}. What it did until then was checked.`, agentError, "fail") : null,
   ];
 }
 
@@ -52,6 +53,13 @@ function personBox(trial, error) {
 function errorBox(title, meaning, text, outcome = "errored") {
   return el("div", { class: `alert is-${outcome}`, role: "note" }, icon(outcome),
     el("div", {}, el("h3", {}, title), el("p", {}, meaning), el("pre", { tabindex: "0" }, text)));
+}
+
+// Tracebacks and stacks are open; what the agent printed is opened by the reader.
+function attachments(trial) {
+  return trial.body.attachments.map(({ title, text }) =>
+    el("details", { class: "attachment", open: !title.includes("print") && !title.includes("standard error") },
+      el("summary", {}, title[0].toUpperCase() + title.slice(1)), el("pre", { tabindex: "0" }, text)));
 }
 
 function facts(trial) {

@@ -1,0 +1,56 @@
+"""Where the code of a Python agent is at the moment: kept when an agent that hangs is stopped."""
+
+import asyncio
+import sys
+import sysconfig
+import traceback
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+MAX_STACKS = 5
+_PACKAGE = Path(__file__).parents[1]
+_LIBRARIES = tuple(
+    str(place) for place in (*(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")), _PACKAGE)
+)
+
+
+def is_library(file: str) -> bool:
+    """Whether a file is Python's, an installed package's or ours, and not the agent's."""
+    return file.startswith("<") or (file.startswith(_LIBRARIES) and not Path(file).is_relative_to(_PACKAGE / "suites"))
+
+
+def thread_stack(thread: int) -> str:
+    """Render what a thread is doing, from the agent's first frame on; empty if it runs none of the agent's code."""
+    frame = sys._current_frames().get(thread)
+    return _render(reversed(list(_callers(frame))))
+
+
+def task_stacks(tasks: Iterable["asyncio.Task[Any]"]) -> str:
+    """Render what each waiting task of an agent is suspended in; to be called in the thread of their event loop."""
+    stacks = (_render(_awaits(task.get_coro())) for task in tasks if not task.done())
+    return "\n".join([stack for stack in stacks if stack][:MAX_STACKS])
+
+
+def _callers(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _awaits(awaited: Any) -> Iterator[FrameType]:
+    """Yield the frames of a coroutine and of what it awaits, outermost first."""
+    while awaited is not None:
+        frame = getattr(awaited, "cr_frame", None) or getattr(awaited, "gi_frame", None)
+        if frame is not None:
+            yield frame
+        awaited = getattr(awaited, "cr_await", None) or getattr(awaited, "gi_yieldfrom", None)
+
+
+def _render(frames: Iterable[FrameType]) -> str:
+    own = list(frames)
+    while own and is_library(own[0].f_code.co_filename):
+        del own[0]
+    summary = traceback.StackSummary.extract((frame, frame.f_lineno) for frame in own)
+    return "".join(summary.format())

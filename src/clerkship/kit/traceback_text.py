@@ -1,0 +1,54 @@
+"""Tracebacks of platform failures as text: the same on every machine, so that a replay stores the same bytes."""
+
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+
+from clerkship.kit.text import writable
+
+MAX_FRAMES = 40
+MAX_CHARACTERS = 8_000
+_PACKAGES = ("site-packages", "dist-packages", "src")
+"""Folders below which the path of a file is the same on every machine."""
+
+
+def render_traceback(error: BaseException) -> str:
+    """Render an exception with its causes, oldest first, without the folders of this machine."""
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    text = "\n".join("\n".join(_lines(link)) for link in reversed(chain))
+    return writable(text[-MAX_CHARACTERS:])
+
+
+def describe(error: BaseException) -> str:
+    """Render an exception in one line, with the notes that say during which operation it was raised."""
+    notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    return writable(f"{type(error).__name__}: {error}{notes}")
+
+
+def _lines(error: BaseException) -> Iterable[str]:
+    frames = traceback.extract_tb(error.__traceback__)
+    if len(frames) > MAX_FRAMES:
+        yield f"… {len(frames) - MAX_FRAMES} earlier frames"
+    for frame in frames[-MAX_FRAMES:]:
+        yield f"{_short(frame.filename)}:{frame.lineno} in {frame.name}"
+        if frame.line:
+            yield f"    {frame.line}"
+    yield _last_line(error)
+
+
+def _last_line(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception_only(error)).rstrip()
+    except Exception:  # the exception's own __str__ raises
+        return type(error).__name__
+
+
+def _short(file: str) -> str:
+    """Cut a path to what follows the folder of packages, or to the file's name."""
+    parts = Path(file).parts
+    below = [number for number, part in enumerate(parts) if part in _PACKAGES]
+    return "/".join(parts[below[-1] + 1 :]) if below else Path(file).name

@@ -1,0 +1,28 @@
+"""What is known of a failure beside its message: tracebacks, the stack of a hung agent, what it printed."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Attachment(NamedTuple):
+    """A text that explains a failure, with a title."""
+
+    title: str
+    text: str
+
+
+_OURS = {"platform_traceback": "traceback of the platform error"}
+_AGENTS = {
+    "agent_traceback": "traceback of the agent",
+    "agent_stack": "where the agent was when it was stopped",
+    "agent_output": "what the agent printed",
+    "agent_stderr": "standard error of the agent",
+}
+FACTS = frozenset(_OURS | _AGENTS)
+"""Names of the sidecar's facts that are shown this way."""
+
+
+def attachments(sidecar: Mapping[str, Any]) -> list[Attachment]:
+    """Return what the sidecar of a trial has, the cause of a failure first."""
+    titles = _OURS | _AGENTS
+    return [Attachment(title, str(sidecar[name])) for name, title in titles.items() if sidecar.get(name)]
