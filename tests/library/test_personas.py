@@ -46,6 +46,22 @@ def test_a_task_names_one_or_has_it_written_out(folder: Shelf) -> None:
     assert person(folder).speaks == "French"
 
 
+def test_a_persona_in_the_task_is_filled_once(folder: Shelf) -> None:
+    folder.write(
+        "one.yml",
+        """\
+        dataset: {name: patients, type: records, records: [{id: p1, name: "{{ now }} ${HOME}"}]}
+        task:
+          name: One
+          entities: [{id: patient, dataset: patients}]
+          scenario:
+            starts: person
+            person: {simulation_context: x, persona: {name: own, description: "Like {{ patient.name }}."}}
+        """,
+    )
+    assert person(folder).manner == Persona(name="own", description="Like {{ now }} $${HOME}.")
+
+
 def test_those_that_several_folders_share_are_found_beside_them(folder: Shelf) -> None:
     folder.write("personas/manners.yml", MANNERS)
     folder.write("eval/scenarios/one.yml", CONTEXT % "persona: chatty")

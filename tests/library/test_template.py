@@ -126,7 +126,7 @@ def test_a_value_is_not_read_as_a_template_again() -> None:
         ("{{ patient.name | date }}", "`date` does not fit 'Rosa Delgado': it is not a date"),
         ("{{ now | plus('soon') }}", "expected a duration such as 30m"),
         ("{{ now | plus('99y') }}", "expected a duration such as 30m"),
-        ("{{ '9999-12-31' }}", "is not an expression"),
+        ("{{ '9999-12-31' | date }}", "is not an expression"),
     ],
 )
 def test_what_cannot_be_filled_in_is_refused_with_the_nearest_name(template: str, message: str) -> None:
@@ -218,3 +218,22 @@ def test_a_hostile_megabyte_is_done_with_at_once_and_answered_briefly(form: str)
     except BadTemplate as bad:
         assert len(str(bad)) < 300  # noqa: PT017  (some forms are harmless text)
     assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ('{{ "{{" }}', "{{"),
+        (' {{ "{{" }} ', " {{ "),
+        ("{{ '{%' }} if }}", "{% if }}"),
+        ('{{ "{{ patient.name }}" }} is {{ patient.name }}', "{{ patient.name }} is Rosa Delgado"),
+        ('{{ "" }}', ""),
+    ],
+)
+def test_a_quoted_text_in_double_braces_is_taken_as_it_is(template: str, text: str) -> None:
+    assert render(template, VALUES) == text
+
+
+def test_a_variable_in_the_argument_of_a_filter_is_refused() -> None:
+    with pytest.raises(BadTemplate, match="not replaced in the argument"):
+        render('{{ patient.middle | default("${HOME}") }}', VALUES)

@@ -25,7 +25,7 @@ from clerkship.model.problem import InputError
 from clerkship.model.scenario import Person, Scenario
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
-from clerkship.model.variables import UnknownVariable, Used, expand
+from clerkship.model.variables import UnknownVariable, Used, expand_task
 from clerkship.playground.playground import Room
 from clerkship.settings import Settings, variables
 from clerkship.steps.contract import Step
@@ -135,7 +135,7 @@ def expanded(snapshot: Snapshot) -> tuple[Task, Mapping[str, str]]:
     if b"${" not in snapshot.data:
         return snapshot.task, {}
     used, unset = Used(variables()), _unset(f"task {snapshot.task.name!r}")
-    return Task.model_validate(expand(snapshot.task.model_dump(mode="json"), used, unset)), used.found
+    return Task.model_validate(expand_task(snapshot.task.model_dump(mode="json"), used, unset)), used.found
 
 
 def _unset(what: str) -> Callable[[list[int | str], UnknownVariable], None]:

@@ -17,6 +17,7 @@ from clerkship.library.yaml import Tree
 from clerkship.model.dataset import Dataset
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import Problem
+from clerkship.model.variables import escape_text
 
 MOST_STORED = 5_000_000
 """Bytes of a dataset's file that a step may take: each task keeps a copy with its run."""
@@ -110,7 +111,7 @@ class Beside:
             problem = Problem(file=str(file), **place, message=message, hint=hint)
             self.folder.report.add(str(file), lambda: problem)
 
-        filled = text if filler is None else filler.fill_file(text, here, complain)
+        filled = escape_text(text) if filler is None else filler.fill_file(text, here, complain)
         return {key: value for key, value in args.items() if key != field} | {target: filled}
 
     def _from_dataset(

@@ -8,8 +8,9 @@ import orjson
 
 from clerkship.fhir import exact
 from clerkship.fhir.record import Charted
-from clerkship.library.template import BadTemplate, render
+from clerkship.library.template import Alone, BadTemplate, render_parts
 from clerkship.model.names import did_you_mean
+from clerkship.model.variables import escape, escape_text, join_escaped
 
 MOST_WRITTEN = 10_000_000
 Path = list[int | str]
@@ -27,6 +28,8 @@ class Filler:
     room: int = MOST_WRITTEN
     failed: bool = False
     """Whether something could not be filled in."""
+    escapes: bool = True
+    """Whether `${NAME}` in values is escaped. Not in queries: they are not expanded."""
 
     def fill(self, data: Any, path: Path) -> Any:
         """The same data with every template filled in."""
@@ -39,24 +42,31 @@ class Filler:
         return data
 
     def fill_file(self, text: str, path: Path, complain: Callable[[int, str, str], None]) -> str:
-        """What a file says that is named at a path, its templates filled in; each mistake is reported where it is."""
+        """Fill the templates of a file that is named at a path. Nothing in it is a variable: it is not YAML."""
         if "{{" not in text and "{%" not in text:
-            return text
-        filled = self._filled(text, path, lambda bad, hint: complain(bad.at, bad.message, hint), alone=False)
-        return str(filled)
+            return escape_text(text)
+        parts = self._filled(text, path, lambda bad, hint: complain(bad.at, bad.message, hint), "".join, alone=False)
+        return escape_text(str(parts))
 
     def _fill_text(self, text: str, path: Path) -> Any:
-        return self._filled(text, path, lambda bad, hint: self.complain(path, bad.message, hint))
+        join = join_escaped if self.escapes else "".join
+        return self._filled(text, path, lambda bad, hint: self.complain(path, bad.message, hint), join)
 
     def _filled(
-        self, text: str, path: Path, complain: Callable[[BadTemplate, str], None], *, alone: bool = True
+        self,
+        text: str,
+        path: Path,
+        complain: Callable[[BadTemplate, str], None],
+        join: Callable[[list[str]], str],
+        *,
+        alone: bool = True,
     ) -> Any:
         if self.room < 0:
             self.failed = True
             self.pass_over(path)
             return text
         try:
-            value = _plain(render(text, self.values, alone=alone))
+            rendered = render_parts(text, self.values, alone=alone)
         except BadTemplate as bad:
             self.failed = True
             if bad.unknown and bad.unknown in self.unbound:
@@ -65,10 +75,15 @@ class Filler:
                 hint = did_you_mean(bad.unknown, [*self.values, *self.unbound]) if bad.unknown else ""
                 complain(bad, hint or bad.hint)
             return text
+        value = self._whole(rendered.value) if isinstance(rendered, Alone) else join(rendered)
         self.room -= len(orjson.dumps(value))
         if self.room < 0:
             self.complain(path, f"the task's templates write more than {MOST_WRITTEN:,} characters in all", "")
         return value
+
+    def _whole(self, value: Any) -> Any:
+        value = _plain(value)
+        return escape(value) if self.escapes else value
 
 
 def _plain(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """The records that a task is about: one for each of its entities, and one for each task that `for_each` makes."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
@@ -123,7 +123,7 @@ class Binder:
     def _read(self, piece: Piece, model: type[E], item: Any, path: Path, bound: Bound) -> E | None:
         """A query with the templates in it filled in; None where it is none, which is said when the task is read."""
         if isinstance(item, dict) and isinstance(item.get("where"), dict):
-            filler = self.filler(piece, bound.values(), bound.unbound)
+            filler = replace(self.filler(piece, bound.values(), bound.unbound), escapes=False)
             item = {**item, "where": filler.fill(item["where"], [*piece.path, *path, "where"])}
             if filler.failed:
                 return None

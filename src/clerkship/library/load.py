@@ -49,7 +49,7 @@ from clerkship.model.persona import Persona
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import LONGEST_NAME, Entity, Task
-from clerkship.model.variables import UnknownVariable, expand
+from clerkship.model.variables import UnknownVariable, expand_task
 
 M = TypeVar("M", bound=BaseModel)
 _TEMPLATED = ("task_item", "scenario", "criteria")
@@ -408,9 +408,11 @@ class Loader:
         return task.model_copy(update={"name": own, "entities": (subject, *task.entities), "for_each": None})
 
     def _filled_persona(self, piece: Piece, task: Task, bound: Bound) -> Task:
-        """What is said of the person in a file of their own has templates too."""
+        """Fill the templates of a persona in a file of its own; one that the task itself has is filled with it."""
         person = task.scenario.person if task.scenario is not None else None
         if task.scenario is None or person is None or not isinstance(person.persona, Persona):
+            return task
+        if not isinstance(_at(piece.data, ("scenario", "person", "persona")), str):
             return task
         written = person.persona.model_dump(mode="json", exclude_unset=True)
         path = [*piece.path, "scenario", "person", "persona"]
@@ -455,7 +457,7 @@ class Loader:
         def told(path: list[int | str], unknown: UnknownVariable) -> None:
             self.problem(piece.tree, [*piece.path, *path], str(unknown), unknown.hint, spoils=True)
 
-        found = expand(data, self._variables, told)
+        found = expand_task(data, self._variables, told)
         return found if isinstance(found, dict) else {}
 
     def _checker(self, piece: Piece) -> Checker:

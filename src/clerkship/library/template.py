@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -21,6 +21,7 @@ from clerkship.model.duration import parse_duration
 from clerkship.model.matcher import as_instant
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import MISSING, lookup, split
+from clerkship.model.variables import escape_text
 
 OUTPUT_LIMIT = 1_000_000
 MOST_EXPRESSIONS = 10_000
@@ -30,6 +31,8 @@ LONGEST_FORM = 100
 # Possessive throughout (`++`, `*+`, `?+`): what does not fit fails at once, without trying shorter ways.
 _QUOTED = r"\"[^\"]*\"|'[^']*'"
 _BODY = re.compile(rf"((?:[^\"'}}]++|{_QUOTED}|\}}(?!\}}))*+)\}}\}}")
+_OPENING = re.compile(r"\{\{|\{%")
+_LITERAL = re.compile(rf"\s*+({_QUOTED})\s*+")
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*+"
 _PATH = re.compile(rf"{_NAME}(?:\.(?:{_NAME}|[0-9]++)|\[[0-9]++\])*+")
 _FILTER = re.compile(
@@ -108,23 +111,36 @@ FILTERS: dict[str, Filter] = {
 }
 
 
+class Alone(NamedTuple):
+    """The value of a text that is one expression."""
+
+    value: Any
+
+
 def render(text: str, values: Mapping[str, Any], *, alone: bool = True) -> Any:
     """A text with every expression replaced; one that is nothing but an expression takes its value's type, unless a
     text is wanted whatever it is."""
-    start = text.find("{%")
+    rendered = render_parts(text, values, alone=alone)
+    return rendered.value if isinstance(rendered, Alone) else "".join(rendered)
+
+
+def render_parts(text: str, values: Mapping[str, Any], *, alone: bool = True) -> Alone | list[str]:
+    """Evaluate every expression. Return what the author wrote (at even places) and the values (at odd places)."""
+    parts: list[str] = []
+    size = end = start = 0
     try:
-        if start >= 0:
-            raise BadTemplate("statements ({% … %}) are not templates here", "only {{ name.path | filter }}")
-        parts: list[str] = []
-        size = end = 0
         for count in range(MOST_EXPRESSIONS + 1):
-            start = text.find("{{", end)
-            if start < 0:
-                return "".join([*parts, text[end:]])
+            found = _OPENING.search(text, end)
+            if found is None:
+                return [*parts, text[end:]]
+            start = found.start()
+            if found[0] == "{%":
+                raise BadTemplate("statements ({% … %}) are not templates here", "only {{ name.path | filter }}")
             expression, after = _expression(text, start + 2)
-            value, as_text = _evaluate(expression, values)
-            if alone and count == 0 and not text[:start].strip() and not text[after:].strip():
-                return value
+            literal = _LITERAL.fullmatch(expression)
+            value, as_text = (literal[1][1:-1], _as_text) if literal else _evaluate(expression, values)
+            if alone and count == 0 and not literal and not text[:start].strip() and not text[after:].strip():
+                return Alone(value)
             parts += [text[end:start], as_text(value)]
             size += len(parts[-1]) + len(parts[-2])
             if size > OUTPUT_LIMIT:
@@ -212,6 +228,8 @@ def _apply(found: "re.Match[str]", value: Any, text: Text) -> Any:
     if name not in FILTERS:
         raise BadTemplate(f"unknown filter `{_short(name)}`", did_you_mean(name, FILTERS))
     argument = int(number) if number is not None else double or single or ""
+    if isinstance(argument, str) and escape_text(argument) != argument:
+        raise BadTemplate("`${NAME}` is not replaced in the argument of a filter", "write it outside of {{ }}")
     try:
         return FILTERS[name](value, argument, text)
     except (TypeError, ValueError, KeyError, OverflowError) as error:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
+from clerkship.model.variables import escape_text
 from clerkship.service.draft_goals import Goal
 from clerkship.service.draft_kinds import Draft, Kind, Matter, Project
 from clerkship.service.draft_values import type_of
@@ -14,7 +15,6 @@ from clerkship.service.draft_values import type_of
 _WIDE = 110
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?: [A-Za-z0-9_]+)*")
 _TAKEN = re.compile(r"(?i)true|false|null|yes|no|on|off|y|n")
-_VARIABLE = re.compile(r"\$\{(?=[A-Za-z_][A-Za-z0-9_]*\})")
 _MOST_NAMED = 12
 _WHO: dict[Kind, str] = {
     "happy_path": "Who is this, and why do they come today? Put in values that your test system knows.",
@@ -128,7 +128,7 @@ def _scalar(value: JsonValue) -> str:
         return _inline(value) if isinstance(value, list | dict) else json.dumps(value)
     if _PLAIN.fullmatch(value) and not _TAKEN.fullmatch(value):
         return value
-    return "".join(map(_sign, json.dumps(literal(value), ensure_ascii=False)))
+    return "".join(map(_sign, json.dumps(escape_text(value), ensure_ascii=False)))
 
 
 def _sign(sign: str) -> str:
@@ -137,14 +137,9 @@ def _sign(sign: str) -> str:
     return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}"
 
 
-def literal(text: str) -> str:
-    """The text with nothing in it that would be replaced when the file is run."""
-    return _VARIABLE.sub("$${", text)
-
-
 def _block(text: str, indent: str) -> Iterator[str]:
     """Lines of a literal block."""
-    for line in literal(text).splitlines():
+    for line in escape_text(text).splitlines():
         clean = "".join(sign for sign in " ".join(line.split()) if sign.isprintable())
         item = "  " if clean.startswith("- ") else ""
         wrapped = textwrap.wrap(clean, _WIDE, subsequent_indent=item, break_long_words=False, break_on_hyphens=False)
