@@ -4,7 +4,7 @@ import io
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -14,12 +14,13 @@ import typer
 from pydantic import BaseModel
 from rich.console import Console
 from rich.markup import escape
+from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
 from clerkship.engine.seat import SEAT
 from clerkship.model.problem import Problem
-from clerkship.report.plain import harmless
+from clerkship.report.plain import harmless, without_commands
 
 _THEME = Theme(
     {
@@ -48,11 +49,14 @@ def err() -> Console:
 
 
 class _Guarded(Console):
-    """What agents and authors wrote is shown, and obeyed by no terminal: no sign in it moves a cursor."""
+    """A console for text by agents and authors: nothing in it moves the cursor, or is a command to a CI system."""
 
     def render_str(self, text: str, **how: Any) -> Text:
         """As rich does, without the signs that are none."""
         return super().render_str(harmless(text), **how)
+
+    def _render_buffer(self, buffer: Iterable[Segment]) -> str:
+        return without_commands(super()._render_buffer(buffer))
 
     def on_broken_pipe(self) -> None:
         """Nobody reads on: what is still to be said goes nowhere, and what is still to be done is done."""
@@ -72,13 +76,20 @@ class _Sorted(io.TextIOBase):
 
     def __init__(self, stdout: TextIO) -> None:
         self._stdout = stdout
+        self._last = "\n"
+        """The last character that an agent printed."""
 
     def _mine(self) -> TextIO:
         return sys.stderr if threading.current_thread().name.startswith(SEAT) else self._stdout
 
     def write(self, text: str) -> int:
-        """To whom it belongs."""
-        return self._mine().write(text)
+        """Write an agent's text to standard error, without commands to a CI system; anything else to standard output."""
+        stream = self._mine()
+        if stream is self._stdout or not text:
+            return stream.write(text)
+        stream.write(without_commands(self._last + text)[1:])
+        self._last = text[-1]
+        return len(text)
 
     def flush(self) -> None:
         """Likewise."""
@@ -115,15 +126,17 @@ def agents_print_to_stderr() -> Iterator[None]:
 
 def print_json(data: Any) -> None:
     """One JSON document, on standard output."""
-    sys.stdout.buffer.write(
-        orjson.dumps(data, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS) + b"\n"
-    )
-    sys.stdout.buffer.flush()
+    _write_json(orjson.dumps(data, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
 
 
 def print_json_line(data: Any) -> None:
-    """A JSON document on a line of its own, out at once: for whoever reads while this goes on."""
-    sys.stdout.buffer.write(orjson.dumps(data, default=_plain) + b"\n")
+    """Print a JSON document on a line of its own, and flush it."""
+    _write_json(orjson.dumps(data, default=_plain))
+
+
+def _write_json(data: bytes) -> None:
+    """Write JSON in which `##[` and `##vso[`, commands to a CI system wherever they stand, are escaped."""
+    sys.stdout.buffer.write(data.replace(b"##", rb"#\u0023") + b"\n")
     sys.stdout.buffer.flush()
 
 

@@ -15,6 +15,7 @@ LONGEST_VALUE = 500
 MOST_CITES = 5
 """Places shown that a judge relies on."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_COMMAND = re.compile(r"(?:(?m:^)|(?<=\r))((?:[^\S\r\n]|\x1b\[[0-9;]*m)*)(?=::)|(?<=#)(?=#(?:vso)?\[)")
 
 
 def named(task_run: TaskRun) -> str:
@@ -103,6 +104,14 @@ def explain(task_run: TaskRun) -> Iterator[str]:
 def harmless(text: str) -> str:
     """Foreign text for a terminal: what would move its cursor, or turn its lines round, is shown as a sign."""
     return _CONTROL.sub("�", text.replace("\r\n", "\n"))
+
+
+def without_commands(text: str) -> str:
+    """Break what a CI system would take for a command in the output of a job, with a backslash.
+
+    GitHub obeys lines that begin with `::`, after any white space, and `##[…]` anywhere; Azure obeys `##vso[…]`.
+    """
+    return _COMMAND.sub(r"\1\\", text) if "::" in text or "##" in text else text
 
 
 def side_by_side(check: FieldCheck) -> tuple[str, str]:

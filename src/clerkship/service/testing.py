@@ -17,7 +17,7 @@ from clerkship.model.problem import InputError
 from clerkship.model.run import BenchmarkRun, Counts, Tape, TaskRun
 from clerkship.report.command import look_closer
 from clerkship.report.outcome import standing
-from clerkship.report.plain import explain, headline, named
+from clerkship.report.plain import explain, headline, named, without_commands
 from clerkship.service.attacking import AttackReport, AttackRequest, attack
 from clerkship.service.exporting import Targets, write_reports
 from clerkship.service.reading import open_store, show_run, show_task
@@ -72,6 +72,9 @@ class Result:
 
     def explain(self) -> Iterator[str]:
         """Each trial that did not pass with its reasons, and what to type to look closer."""
+        return map(without_commands, self._explain())
+
+    def _explain(self) -> Iterator[str]:
         failed, store = self.failed, f" --store {shlex.quote(str(self.store.path))}"
         for task_run in failed[:MOST_FAILURES]:
             yield ""

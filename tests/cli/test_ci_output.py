@@ -1,0 +1,56 @@
+"""What agents write cannot give orders to the CI system that reads the output."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from clerkship.cli.app import run
+from clerkship.report.plain import without_commands
+from tests.cli.terminal import clerkship
+
+OBEYED = re.compile(r"(?m)(?:^|\r)\s*::|##(?:vso)?\[")
+AGENT = """\
+ORDERS = "x\\n::error::a\\n  ::add-mask::b\\r::c\\n##[error]d\\nat the end ##vso[task.complete]e"
+
+def agent(task_item):
+    print(ORDERS)
+    raise RuntimeError(ORDERS)
+"""
+TASK = """\
+task: {name: "::warning::A ##[debug]", criteria: [{label: "::error::L", assertion: {answer_matches: 1}}]}
+"""
+
+
+def test_an_agents_error_is_no_command_anywhere_in_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "ordering.py").write_text(AGENT, encoding="utf-8")
+    (tmp_path / "t.yml").write_text(TASK, encoding="utf-8")
+    done = clerkship(tmp_path, "run", "t.yml", "-a", "python:ordering:agent", "--junit", "junit.xml")
+    assert done.returncode == 1, done.stderr
+    assert r"\::error::a" in done.stderr
+    monkeypatch.chdir(tmp_path)
+    shown = b""
+    for options in ((), ("--events",), ("--json",), ("--failed",)):
+        task = [] if "--failed" in options else ["warning"]
+        assert run(["show", "latest", *task, *options]) == 0
+        shown += capsysbinary.readouterr().out
+    assert r"\::error::a" in shown.decode()
+    for text in (done.stdout, done.stderr, shown.decode(), Path("junit.xml").read_text(encoding="utf-8")):
+        assert not OBEYED.search(text), OBEYED.findall(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("::error::x", r"\::error::x"),
+        ("a\n \t::error::x", "a\n \t\\::error::x"),
+        ("a\r::error::x", "a\r\\::error::x"),
+        ("\x1b[2m::error::x", "\x1b[2m\\::error::x"),
+        ("a ##[group]b ###vso[c]", r"a #\#[group]b ##\#vso[c]"),
+        ("a::b # c ## d", "a::b # c ## d"),
+    ],
+)
+def test_commands_are_broken_with_a_backslash(text: str, shown: str) -> None:
+    assert without_commands(text) == shown
