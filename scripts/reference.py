@@ -360,10 +360,10 @@ task by another name; or an E2E test file, known by `test_cases`. `!include othe
 folder. An unknown key is an error. `clerkship schema task`, `clerkship schema scenario` and so on print the same as
 JSON Schema.
 
-`${{NAME}}` in a text stands for an environment variable, `$${{NAME}}` for that text itself. It is replaced when the task
-is built; the snapshot keeps the name, and not the value. Only what is written in the YAML files is replaced: not the
-values that [templates](templates.md) put in, not the records of a dataset, not files that a step names, nothing that an
-agent or a model says. A task's `name`, `entities` and `for_each` have no variables.
+`${{NAME}}` in a text stands for an environment variable, `$${{NAME}}` for that text itself. It is replaced when the
+task is built; the snapshot keeps the name, and not the value. Only what is written in the YAML files is replaced: not
+the values that [templates](templates.md) put in, not the records of a dataset, not files that a step names, nothing
+that an agent or a model says. A task's `name`, `entities` and `for_each` have no variables.
 
 Of a scenario file, what is marked (ours) is our addition to its format. Every criterion of it gates. It is known by its
 `name`, and by the name of its file. The slots it names must be in the agent's domain, and their values of the right
@@ -443,8 +443,8 @@ arithmetic. An unknown name is an error at validation. Output is capped at 1,000
 its own has templates too, filled in for each task that names it; and so has `where` of an entity, with those before it.
 Scenario files and E2E test files have no templates: braces in them are text.
 
-What a template puts in is data. It is not read as a template again, and `${{NAME}}` in it is not replaced: the agent gets
-what the record has. Nor is `${{NAME}}` replaced in the argument of a filter; that is an error.
+What a template puts in is data. It is not read as a template again, and `${{NAME}}` in it is not replaced: the agent
+gets what the record has. Nor is `${{NAME}}` replaced in the argument of a filter; that is an error.
 
 To write `{{{{` or `{{%` itself, put it in quotes inside an expression: `{{{{ "{{{{" }}}}` gives `{{{{`, and
 `{{{{ '{{{{ name }}}}' }}}}` gives `{{{{ name }}}}`. The quoted text is taken as it is. `}}}}` needs no escape.

@@ -83,7 +83,7 @@ class _Sorted(io.TextIOBase):
         return sys.stderr if threading.current_thread().name.startswith(SEAT) else self._stdout
 
     def write(self, text: str) -> int:
-        """Write an agent's text to standard error, without commands to a CI system; anything else to standard output."""
+        """Write an agent's text to standard error, without commands to a CI system; all else to standard output."""
         stream = self._mine()
         if stream is self._stdout or not text:
             return stream.write(text)

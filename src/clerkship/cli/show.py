@@ -25,6 +25,7 @@ from clerkship.report.plain import blame, on_one_line, some_gate, wrong
 from clerkship.report.repeats import rates
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task
+from clerkship.service.redacting import redactor_for
 from clerkship.settings import load_settings
 from clerkship.store.contract import Store
 
@@ -85,10 +86,12 @@ def show(
         if task is not None:
             wanted = Wanted(kind, after, limit if events or json else 0)
             shown = show_task(kept, run, task, trial, wanted)
+            shown = shown.redacted(redactor_for(kept, kept.run(run)))
             _show_task(shown, events=events, criteria=criteria, json=json)
             damaged = shown.damaged
         else:
             view = show_run(kept, run, failed=failed)
+            view = view.redacted(redactor_for(kept, view.run))
             _show_run(view, json=json, held=kept.held(view.run.id), store=store)
             damaged = view.damaged
     report_damage(damaged)

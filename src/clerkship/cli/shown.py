@@ -18,6 +18,7 @@ from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.report.outcome import standing
 from clerkship.service.exporting import ReportFailed, ResultsFolder, Targets, check_writable, write_reports
 from clerkship.service.reading import RunView, show_run
+from clerkship.service.redacting import redactor_for
 from clerkship.service.running import RunPlan, RunResult, Watch
 from clerkship.settings import Settings, program
 from clerkship.store.contract import Store
@@ -88,7 +89,7 @@ class RunShown:
         console = out()
         with agents_print_to_stderr(), RunProgress(console, total, quiet=self.json) as progress:
             result = work(progress)
-        view = show_run(self.store, result.run.id)
+        view = show_run(self.store, result.run.id).redacted(redactor_for(self.store, result.run))
         if not self.json:
             print_run(console, view, self._elsewhere)
             say_ungraded(console, view.run, view.counts)

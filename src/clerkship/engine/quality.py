@@ -13,7 +13,7 @@ from clerkship.llm.contract import BadAnswer, NoModel, Question
 from clerkship.model.frozen import Flag
 from clerkship.model.problem import ClerkshipError
 from clerkship.model.quality import Quality, Rating
-from clerkship.model.variables import put_back
+from clerkship.model.redaction import redact_quality, redactor
 
 MOST = 200
 """Metrics of one answer."""
@@ -90,6 +90,12 @@ class Ratings(BaseModel):
 
 
 def rate(evidence: Evidence, asker: Asker | None, variables: Mapping[str, str]) -> Quality | None:
+    """Rate a conversation by every metric, and redact what the model says of it; see `_rated`."""
+    quality = _rated(evidence, asker)
+    return redact_quality(quality, redactor(variables)) if quality is not None and variables else quality
+
+
+def _rated(evidence: Evidence, asker: Asker | None) -> Quality | None:
     """Every metric, or why there are none; nothing where the agent took no part, or nobody is there to be asked."""
     if asker is None or not evidence.once(took_part):
         return None
@@ -100,11 +106,7 @@ def rate(evidence: Evidence, asker: Asker | None, variables: Mapping[str, str]) 
         told = cautioned(prompt.fill(metrics=metrics, **evidence.once(matter)))
         answer = asker.ask(Question(told.matter, Ratings, told.orders, prompt.name))
     except (NoModel, BadAnswer, ClerkshipError) as failed:
-        return Quality(error=put_back(str(failed), variables), **about)
+        return Quality(error=str(failed), **about)
     except Exception as error:  # ratings decide nothing: neither does a failure to rate
         return Quality(error=writable(f"{type(error).__name__}: {error}"), **about)
-    ratings = {
-        name: rating.model_copy(update={"reason": put_back(rating.reason, variables)})
-        for name, rating in answer.data.found().items()
-    }
-    return Quality(ratings=ratings, summary=put_back(answer.data.summary, variables), **about | {"model": answer.model})
+    return Quality(ratings=answer.data.found(), summary=answer.data.summary, **about | {"model": answer.model})

@@ -16,6 +16,7 @@ from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.pattern import PatternTooSlow
 from clerkship.model.problem import ClerkshipError
+from clerkship.model.redaction import redact_criterion, redactor
 from clerkship.model.run import (
     DEFAULT_AXIS,
     AxisScore,
@@ -26,7 +27,6 @@ from clerkship.model.run import (
     Status,
     Verdict,
 )
-from clerkship.model.variables import put_back
 
 PASS = 0.9
 NOTHING: Mapping[str, str] = {}
@@ -65,7 +65,7 @@ def judge(
         found = tuple(_judge_one(one, by, evidence, skip if by.judged else "") for one, by in pairs)
     else:
         found = _judge_with_models(pairs, evidence)
-    return tuple(_unexpanded(criterion, variables) for criterion in found) if variables else found
+    return tuple(redact_criterion(criterion, redactor(variables)) for criterion in found) if variables else found
 
 
 def implied_checks(evidence: Evidence) -> tuple[tuple[Criterion, Assertion], ...]:
@@ -130,15 +130,6 @@ def _bounded(row: FieldCheck) -> FieldCheck:
     """Cut data that a check copied from the agent where it is nested too deeply for a record."""
     actual = cut_at_depth(row.actual)
     return row if actual is row.actual else row.model_copy(update={"actual": actual})
-
-
-def _unexpanded(criterion: CriterionRun, values: Mapping[str, str]) -> CriterionRun:
-    rows = tuple(
-        row.model_copy(update={"expected": put_back(row.expected, values), "actual": put_back(row.actual, values)})
-        for row in criterion.evidence
-    )
-    texts = {"detail": put_back(criterion.detail, values), "traceback": put_back(criterion.traceback, values)}
-    return criterion.model_copy(update={**texts, "evidence": rows})
 
 
 def fold(criteria: Sequence[CriterionRun], status: Status, *, crashed: bool = False) -> Score:

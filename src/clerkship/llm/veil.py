@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from clerkship.kit.text import writable
-from clerkship.model.variables import SHORTEST
+from clerkship.model.redaction import MIN_EXACT, MIN_SECRET
 
-LEAST_SECRET = 8
-"""Characters of a secret that is looked for: shorter ones stand in too much that has nothing to do with them."""
 _MADE_ANEW = (
     ("clk_sbx_", re.compile(r"clk_sbx_[A-Za-z0-9_-]{43}"), "[token]"),
     ("/pg-", re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\]):\d+/pg-[0-9a-f]{16}"), "[address]/[playground]"),
@@ -96,7 +94,7 @@ def _forms(value: str) -> tuple[str, ...]:
 @lru_cache(256)
 def _finder(named: tuple[tuple[str, str], ...]) -> tuple["re.Pattern[str]", dict[str, str]]:
     """Finds values, the longest first, and what looks like a name of ours; and which name each value has."""
-    names = {form: name for name, value in sorted(named) if len(value) >= SHORTEST for form in _forms(value)}
+    names = {form: name for name, value in sorted(named) if len(value) >= MIN_EXACT for form in _forms(value)}
     values = "|".join(re.escape(form) for form in sorted(names, key=lambda form: (-len(form), form))) or "(?!)"
     return re.compile(rf"(\$*)(?:({values})|(?<=\$)\{{([A-Za-z_][A-Za-z0-9_]*)\}})"), names
 
@@ -106,4 +104,4 @@ _NAME = re.compile(r"(\$+)\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 def worth_hiding(values: Mapping[str, str]) -> tuple[str, ...]:
     """Those of some secrets that can be looked for, the longest first: one may stand in another."""
-    return tuple(sorted({value for value in values.values() if len(value) >= LEAST_SECRET}, key=lambda v: (-len(v), v)))
+    return tuple(sorted({value for value in values.values() if len(value) >= MIN_SECRET}, key=lambda v: (-len(v), v)))

@@ -206,6 +206,8 @@ class BenchmarkRun(Frozen):
     """Of that judge, or of one most like it, as was known when it began."""
     plugins: dict[str, str] = {}
     """Packages from elsewhere that its tasks and its agent need, with their versions."""
+    variables: tuple[str, ...] | None = None
+    """Names of the environment variables that its tasks use; None in a run from before this was kept."""
 
     @property
     def replayed(self) -> bool:

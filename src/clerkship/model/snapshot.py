@@ -9,6 +9,7 @@ from clerkship.model.addressed import Addressed
 from clerkship.model.dataset import Record
 from clerkship.model.environment import GATE_AXES, Environment
 from clerkship.model.task import Task
+from clerkship.model.variables import NOT_EXPANDED, names_in
 
 GRADING = "6"
 """Raised whenever the same evidence could get another verdict."""
@@ -38,6 +39,12 @@ class Snapshot(Addressed):
         for limit in ("max_turns", "turn_timeout"):
             (told["task"]["scenario"] or {}).pop(limit, None)
         return hashlib.sha256(orjson.dumps(told)).hexdigest()
+
+    def variables(self) -> set[str]:
+        """Return the names of the environment variables that the task uses."""
+        if b"${" not in self.data:
+            return set()
+        return names_in(self.task.model_dump_json(exclude=set(NOT_EXPANDED)))
 
     @cached_property
     def scene(self) -> str:

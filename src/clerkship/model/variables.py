@@ -48,20 +48,9 @@ class Used(Mapping[str, str]):
         return len(self._values)
 
 
-SHORTEST = 4
-"""Of a value that is put back: shorter ones stand in too much that has nothing to do with them."""
-
-
-def put_back(data: Any, values: Mapping[str, str]) -> Any:
-    """The same data with each value that was put in replaced, wherever a text has it, by the name it stands for."""
-    if isinstance(data, str):
-        for name, value in sorted(values.items(), key=lambda pair: -len(pair[1])):
-            if len(value) >= SHORTEST:
-                data = data.replace(value, f"${{{name}}}")
-        return data
-    if isinstance(data, dict):
-        return {key: put_back(value, values) for key, value in data.items()}
-    return [put_back(value, values) for value in data] if isinstance(data, list | tuple) else data
+def names_in(text: str) -> set[str]:
+    """Return the names of the variables that expanding this text would ask for."""
+    return {name for escaped, name in _NAME.findall(text) if not escaped and name != DOLLAR}
 
 
 def expand_text(text: str, values: Mapping[str, str]) -> str:

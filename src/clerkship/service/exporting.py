@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from clerkship.kit.wall import now
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError, Problem
+from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.budget import BUDGET
@@ -33,6 +34,7 @@ from clerkship.report.rasa_results import STAMP, Results, place_for
 from clerkship.report.rasa_results import Kept as KeptResult
 from clerkship.service.frozen import snapshot_at
 from clerkship.service.reading import known, played_in
+from clerkship.service.redacting import redactor_for
 from clerkship.service.taping import moment
 from clerkship.store.contract import Store
 
@@ -196,7 +198,8 @@ def _write_results(store: Store, reference: str, wanted: ResultsFolder) -> Path:
     for task_run in store.each(run.id):
         if task_run.task not in snapshots:
             snapshots[task_run.task] = snapshot_at(store, task_run.snapshot)
-    for name, data in Results(run, snapshots, shown).render(_results(store, run.id), store.blob):
+    by = redactor_for(store, run)
+    for name, data in Results(run, snapshots, shown).render(_results(store, run.id, by), _bodies(store, by)):
         target = folder / name
         target.parent.mkdir(exist_ok=True)
         target.write_bytes(data)
@@ -214,10 +217,16 @@ def _new_folder(parent: Path, name: str) -> Path:
     raise ReportFailed(f"{parent} has too many results of this second")
 
 
-def _results(store: Store, run_id: str) -> Iterable[KeptResult]:
+def _results(store: Store, run_id: str, by: Redactor) -> Iterable[KeptResult]:
     for task_run in store.each(run_id):
         sidecar = store.sidecar(task_run)
-        yield KeptResult(task_run, store.log(task_run), orjson.loads(sidecar) if sidecar else {})
+        lines = map(by.line, store.log(task_run))
+        yield KeptResult(redact_task_run(task_run, by), lines, by.data(orjson.loads(sidecar)) if sidecar else {})
+
+
+def _bodies(store: Store, by: Redactor, snapshot: str = "") -> Callable[[str], bytes]:
+    """Return what reads bodies redacted, all but that of a snapshot, which has to be valid."""
+    return lambda digest: store.blob(digest) if digest == snapshot else by.body(store.blob(digest))
 
 
 @contextmanager
@@ -235,41 +244,56 @@ def _render(sort: str, store: Store, reference: str, targets: Targets) -> Iterat
     run = store.run(reference)
     counts = store.counts(run.id)
     judged = Judged.of(run, known=known(store, run), played_in=played_in(store, run))
+    by = redactor_for(store, run)
     match sort:
         case "html":
-            yield render_html(run, counts, _details(store, store.task_runs(run.id)), judged).encode()
+            yield render_html(run, counts, _details(store, store.task_runs(run.id), by), judged).encode()
         case "junit":
-            for piece in render_junit(run, counts, lambda: _cases(store, run.id), judged):
+            for piece in render_junit(run, counts, lambda: _cases(store, run.id, by), judged):
                 yield piece.encode()
         case "jsonl":
-            yield from render_jsonl(run, counts, _kept(store, run.id), store.blob, judged)
+            yield from render_jsonl(run, counts, _kept(store, run.id, by), _bodies(store, by), judged)
         case "markdown":
             limit = targets.markdown_limit
-            yield render_markdown(run, counts, lambda: store.each(run.id), limit, judged).encode()
+            yield render_markdown(run, counts, lambda: _each(store, run.id, by), limit, judged).encode()
 
 
-def _details(store: Store, task_runs: list[TaskRun]) -> Iterator[TaskDetail]:
+def _each(store: Store, run_id: str, by: Redactor) -> Iterator[TaskRun]:
+    return (redact_task_run(task_run, by) for task_run in store.each(run_id))
+
+
+def _details(store: Store, task_runs: list[TaskRun], by: Redactor) -> Iterator[TaskDetail]:
     """The most urgent first, with their logs for as long as a page could hold them: the rest is not even read."""
     room = BUDGET
     for task_run in sorted(task_runs, key=urgency):
         if room <= 0:
-            yield TaskDetail(task_run, [], None, {})
+            yield TaskDetail(redact_task_run(task_run, by), [], None, {})
             continue
-        lines = list(store.log(task_run))
+        lines = list(map(by.line, store.log(task_run)))
         room -= sum(map(len, lines))
-        yield parse_detail(task_run, lines, store.sidecar(task_run), store.blob)
+        detail = parse_detail(task_run, lines, by.json(store.sidecar(task_run)), _bodies(store, by, task_run.snapshot))
+        yield _redacted(detail, by)
 
 
-def _cases(store: Store, run_id: str) -> Iterable[Case]:
+def _redacted(detail: TaskDetail, by: Redactor) -> TaskDetail:
+    if not by or detail.snapshot is None:
+        return detail
+    task = detail.snapshot.task.model_copy(update={"task_item": by.data(detail.snapshot.task.task_item)})
+    snapshot = detail.snapshot.model_copy(update={"task": task})
+    return replace(detail, task_run=redact_task_run(detail.task_run, by), snapshot=snapshot)
+
+
+def _cases(store: Store, run_id: str, by: Redactor) -> Iterable[Case]:
     sources: dict[str, str] = {}
     for task_run in store.each(run_id):
         if task_run.snapshot not in sources:
             sources[task_run.snapshot] = snapshot_at(store, task_run.snapshot).source
         sidecar = store.sidecar(task_run)
         wall = orjson.loads(sidecar).get("wall_ms", 0.0) if sidecar else 0.0
-        yield Case(task_run, sources[task_run.snapshot], wall / 1000)
+        yield Case(redact_task_run(task_run, by), sources[task_run.snapshot], wall / 1000)
 
 
-def _kept(store: Store, run_id: str) -> Iterable[Kept]:
+def _kept(store: Store, run_id: str, by: Redactor) -> Iterable[Kept]:
     for task_run in store.each(run_id, attempts=True):
-        yield Kept(task_run, store.log(task_run), store.sidecar(task_run))
+        lines = map(by.line, store.log(task_run))
+        yield Kept(redact_task_run(task_run, by), lines, by.json(store.sidecar(task_run)))

@@ -14,6 +14,7 @@ from clerkship.events.log import Chain
 from clerkship.events.query import is_kind
 from clerkship.model.calibration import Calibration
 from clerkship.model.names import did_you_mean, fitting
+from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.comparison import Comparison, compare
@@ -21,6 +22,7 @@ from clerkship.report.judged import Judged
 from clerkship.report.repeats import Repeats, rates, repeats
 from clerkship.report.templates import Templates
 from clerkship.service.frozen import snapshot_at
+from clerkship.service.redacting import redactor_for
 from clerkship.store.contract import Store, StoreDamaged, UnknownRun
 from clerkship.store.sqlite import SqliteStore
 
@@ -45,6 +47,10 @@ class RunView:
     """Snapshots in which a model plays somebody, where the trials do not say so."""
     damaged: tuple[str, ...] = ()
     """A sentence for each record that cannot be parsed and is left out."""
+
+    def redacted(self, by: Redactor) -> "RunView":
+        """Return a view in which values of variables are not shown."""
+        return replace(self, task_runs=[redact_task_run(task_run, by) for task_run in self.task_runs]) if by else self
 
     def judged(self) -> Judged:
         """What models said and took in these trials."""
@@ -91,6 +97,19 @@ class TaskView:
     """Whether what its models said was recorded before."""
     damaged: tuple[str, ...] = ()
     """A sentence for each part that cannot be parsed and is left out."""
+
+    def redacted(self, by: Redactor) -> "TaskView":
+        """Return a view in which values of variables are not shown."""
+        if not by:
+            return self
+        return replace(
+            self,
+            task_run=redact_task_run(self.task_run, by),
+            events=[by.event(event) for event in self.events],
+            sidecar=by.data(self.sidecar),
+            said=[(actor, by.text(text)) for actor, text in self.said],
+            attempts=tuple(redact_task_run(attempt, by) for attempt in self.attempts),
+        )
 
 
 @dataclass(frozen=True)
@@ -164,15 +183,16 @@ def find_trials(
 
 
 def compare_runs(store: Store, before: str, after: str, damaged: list[str] | None = None) -> Comparison:
-    """Two runs of one store, task by task; for `damaged` see `Store.task_runs`."""
+    """Compare two runs of one store, task by task, without values of variables; for `damaged` see `Store.task_runs`."""
     old, new = store.run(before), store.run(after)
-    return compare(old, _by_content(store, old.id, damaged), new, _by_content(store, new.id, damaged))
+    return compare(old, _by_content(store, old, damaged), new, _by_content(store, new, damaged))
 
 
-def _by_content(store: Store, run_id: str, damaged: list[str] | None) -> list[TaskRun]:
+def _by_content(store: Store, run: BenchmarkRun, damaged: list[str] | None) -> list[TaskRun]:
     """A run's trials, each with what identifies its task in place of its snapshot: a limit that was asked for, or
     another way to the same file, makes no other task of it."""
-    found, known = store.task_runs(run_id, damaged=damaged), dict[str, str]()
+    by = redactor_for(store, run)
+    found, known = [redact_task_run(ran, by) for ran in store.task_runs(run.id, damaged=damaged)], dict[str, str]()
     for task_run in found:
         if task_run.snapshot not in known:
             known[task_run.snapshot] = snapshot_at(store, task_run.snapshot).content

@@ -296,7 +296,7 @@ def _cannot_stub(loaded: LoadedTask, solver: Solver) -> Problem:
 
 def new_run(plan: Plan, snapshots: Iterable[Snapshot], solver: str, **about: Any) -> BenchmarkRun:
     """Make the record of a run that begins now."""
-    started = now()
+    started, snapshots = now(), tuple(snapshots)
     return BenchmarkRun(
         id=new_name(f"run-{started:%Y%m%d-%H%M%S}")[:-10],
         plan=plan.hash,
@@ -309,6 +309,7 @@ def new_run(plan: Plan, snapshots: Iterable[Snapshot], solver: str, **about: Any
         criteria=sum(bool(one.weight or one.gate) for snapshot in snapshots for one in snapshot.task.criteria),
         grading=GRADING,
         clerkship=__version__,
+        variables=tuple(sorted(set().union(*(snapshot.variables() for snapshot in snapshots)))),
         **about,
     )
 

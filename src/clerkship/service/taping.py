@@ -1,7 +1,6 @@
 """Cassettes for a run: which there are, whom they know, and what a replayed run is called."""
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -24,17 +23,17 @@ from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan
 from clerkship.model.problem import InputError, Problem
+from clerkship.model.redaction import Redactor
 from clerkship.model.run import Asking, BenchmarkRun, Tape
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
-from clerkship.model.variables import put_back
+from clerkship.model.variables import names_in
 from clerkship.service.casting import Cast, Needs, manner_of, rates
 from clerkship.settings import Settings, secrets, variables
 from clerkship.store.contract import Store, UnknownRun
 
 JUDGES: tuple[Role, ...] = ("judge", "metrics", "person_check")
 """What is asked of whoever judges."""
-_NAME = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _FLAGS: Mapping[str, tuple[Role, ...]] = {"--judge": JUDGES, "--person": ("person",)}
 
 
@@ -89,7 +88,7 @@ def _as_known(choice: ModelChoice | None, tapes: Tapes, role: Role) -> ModelChoi
     part = tapes.parts.get(role)
     if choice is None or part is None:
         return choice
-    version = put_back(choice.api_version, tapes.veil.names)
+    version = Redactor(tapes.veil.names, variants=False).text(choice.api_version)
     return choice.model_copy(
         update={
             "who": part.name,
@@ -122,7 +121,7 @@ def _names_in(conftest: Conftest | None) -> set[str]:
         name
         for llm in _llms(conftest)
         for text in (llm.name, llm.api_base or "", llm.api_version or "")
-        for name in _NAME.findall(text)
+        for name in names_in(text)
     }
 
 
@@ -140,7 +139,8 @@ def _refuse_unwritable(path: Path) -> None:
 def _part(choice: ModelChoice, settings: Settings, veil: Veil) -> Part:
     """Without the address where it is the settings' own: that is where a model is asked, not who it is."""
     name = choice.who.removesuffix(f"@{settings.openai_base_url}")
-    return Part(put_back(name, veil.names), choice.parameters, put_back(choice.embeddings, veil.names))
+    by = Redactor(veil.names, variants=False)
+    return Part(by.text(name), choice.parameters, by.text(choice.embeddings))
 
 
 def _recalled(cast: Cast, deck: Deck, tapes: Tapes, snapshots: Sequence[Snapshot], needs: Needs) -> Cast:

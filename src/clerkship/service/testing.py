@@ -14,6 +14,7 @@ from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import Registered
 from clerkship.kit.statistics import wilson
 from clerkship.model.problem import InputError
+from clerkship.model.redaction import redact_task_run
 from clerkship.model.run import BenchmarkRun, Counts, Tape, TaskRun
 from clerkship.report.command import look_closer
 from clerkship.report.outcome import standing
@@ -21,6 +22,7 @@ from clerkship.report.plain import explain, headline, named, without_commands
 from clerkship.service.attacking import AttackReport, AttackRequest, attack
 from clerkship.service.exporting import Targets, write_reports
 from clerkship.service.reading import open_store, show_run, show_task
+from clerkship.service.redacting import redactor_for
 from clerkship.service.running import RunRequest, execute, plan_run, split_case
 from clerkship.settings import load_settings
 from clerkship.store.sqlite import SqliteStore
@@ -75,7 +77,9 @@ class Result:
         return map(without_commands, self._explain())
 
     def _explain(self) -> Iterator[str]:
-        failed, store = self.failed, f" --store {shlex.quote(str(self.store.path))}"
+        by = redactor_for(self.store, self.run)
+        failed = [redact_task_run(task_run, by) for task_run in self.failed]
+        store = f" --store {shlex.quote(str(self.store.path))}"
         for task_run in failed[:MOST_FAILURES]:
             yield ""
             yield named(task_run)

@@ -1,0 +1,190 @@
+"""Show `${NAME}` in place of the values of environment variables, in whatever form they appear."""
+
+import base64
+import html
+import json
+import re
+import string
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+from urllib.parse import quote, quote_plus
+
+import orjson
+
+from clerkship.model.quality import Quality
+from clerkship.model.run import CriterionRun, TaskRun
+
+MIN_EXACT = 4
+"""Characters of a value that is looked for as it is: shorter ones occur by chance."""
+MIN_SECRET = 8
+"""Characters of a value that is looked for in all its forms."""
+_BASE64 = frozenset(string.ascii_letters + string.digits + "+/-_")
+Replace = Callable[[str], str]
+
+
+class _Form(NamedTuple):
+    """One way to write a value: a text that is looked for first, because that is fast, and what replaces it."""
+
+    sign: str
+    replace: Replace
+
+
+class Redactor:
+    """Replaces values by the names of their variables, in texts and in all texts of a structure."""
+
+    def __init__(self, values: Mapping[str, str], *, shortest: int = MIN_EXACT, variants: bool = True) -> None:
+        known = sorted(((name, value) for name, value in values.items() if len(value) >= shortest), key=_longest_first)
+        self._exact: list[_Form] = []
+        self._folded: list[_Form] = []
+        """Forms that are found in upper, lower or mixed case; their signs are in lower case."""
+        for name, value in known:
+            if variants and len(value) >= MIN_SECRET:
+                self._folded += _spelled(f"${{{name}}}", value)
+                self._exact += _encoded(f"${{{name}}}", value)
+            else:
+                self._exact.append(_Form(value, partial(_replace, value=value, name=f"${{{name}}}")))
+
+    def __bool__(self) -> bool:
+        return bool(self._exact or self._folded)
+
+    def text(self, text: str) -> str:
+        """Redact one text."""
+        folded = text.lower() if self._folded else ""
+        for form in self._folded:
+            if form.sign in folded:
+                text = form.replace(text)
+        for form in self._exact:
+            if form.sign in text:
+                text = form.replace(text)
+        return text
+
+    def data(self, data: Any) -> Any:
+        """Redact every text in plain data, keys included; numbers stay as they are."""
+        if isinstance(data, str):
+            return self.text(data)
+        if isinstance(data, dict):
+            return {self.data(key): self.data(value) for key, value in data.items()}
+        return [self.data(value) for value in data] if isinstance(data, list | tuple) else data
+
+    def body(self, data: bytes) -> bytes:
+        """Redact bytes; what is not UTF-8 in them stays as it is."""
+        if not self._is_in(data):
+            return data
+        return self.text(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+
+    def event(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Redact what an event says. When, where and by whom it was said stays, and so do the names of its fields."""
+        return event | {"payload": {field: self.data(value) for field, value in event["payload"].items()}}
+
+    def line(self, line: bytes) -> bytes:
+        """Redact one line of a log; a line without any value stays the same to the byte."""
+        if not self._is_in(line):
+            return line
+        return orjson.dumps(self.event(orjson.loads(line)), option=orjson.OPT_SORT_KEYS)
+
+    def json(self, data: bytes) -> bytes:
+        """Redact every text of a JSON document."""
+        return orjson.dumps(self.data(orjson.loads(data))) if self._is_in(data) else data
+
+    def _is_in(self, data: bytes) -> bool:
+        text = data.decode(errors="surrogateescape") if self else ""
+        folded = text.lower()
+        return any(form.sign in folded for form in self._folded) or any(form.sign in text for form in self._exact)
+
+
+def redactor(values: Mapping[str, str], *, shortest: int = MIN_EXACT) -> Redactor:
+    """Return the redactor of these values; the last ones are kept."""
+    return _redactor(tuple(sorted(values.items())), shortest)
+
+
+@lru_cache(64)
+def _redactor(values: tuple[tuple[str, str], ...], shortest: int) -> Redactor:
+    return Redactor(dict(values), shortest=shortest)
+
+
+def redact_criterion(criterion: CriterionRun, by: Redactor) -> CriterionRun:
+    """Redact the reasons and the evidence of a criterion."""
+    rows = tuple(
+        row.model_copy(update={field: by.data(getattr(row, field)) for field in ("path", "expected", "actual")})
+        for row in criterion.evidence
+    )
+    return criterion.model_copy(update={"detail": by.text(criterion.detail), "evidence": rows})
+
+
+def redact_task_run(task_run: TaskRun, by: Redactor) -> TaskRun:
+    """Redact a trial's record, to be shown: all but what identifies it."""
+    if not by:
+        return task_run
+    texts = {field: by.data(getattr(task_run, field)) for field in ("error", "agent_error", "answer")}
+    criteria = tuple(
+        redact_criterion(criterion, by).model_copy(update={"label": by.text(criterion.label)})
+        for criterion in task_run.criteria
+    )
+    quality = redact_quality(task_run.quality, by) if task_run.quality is not None else None
+    return task_run.model_copy(update=texts | {"criteria": criteria, "quality": quality})
+
+
+def redact_quality(quality: Quality, by: Redactor) -> Quality:
+    """Redact what a model said of a conversation."""
+    ratings = {
+        name: rating.model_copy(update={"reason": by.text(rating.reason)}) for name, rating in quality.ratings.items()
+    }
+    texts = {"summary": by.text(quality.summary), "error": by.text(quality.error)}
+    return quality.model_copy(update={"ratings": ratings, **texts})
+
+
+def _longest_first(item: tuple[str, str]) -> tuple[int, str]:
+    name, value = item
+    return -len(value), name
+
+
+def _replace(text: str, value: str, name: str) -> str:
+    return text.replace(value, name)
+
+
+def _spelled(name: str, value: str) -> list[_Form]:
+    """Return the forms of a value as it is, and as JSON, URLs, HTML and hex dumps have it, in any case."""
+    spellings = {form.lower(): form for case in (value, value.upper(), value.lower()) for form in _spellings(case)}
+    ordered = sorted(spellings.items(), key=lambda item: (-len(item[0]), item))
+    return [
+        _Form(sign, partial(re.compile(re.escape(form), re.IGNORECASE).sub, lambda _: name)) for sign, form in ordered
+    ]
+
+
+def _spellings(value: str) -> Iterator[str]:
+    data = value.encode(errors="surrogateescape")
+    quoted = orjson.dumps(value.encode(errors="replace").decode()).decode()[1:-1]
+    yield from (value, quoted, orjson.dumps(quoted).decode()[1:-1], json.dumps(value)[1:-1])
+    yield from (quote(data, safe=""), quote(data), quote_plus(data), html.escape(value), data.hex())
+
+
+def _encoded(name: str, value: str) -> list[_Form]:
+    """Return the forms of a value in base64, standard and URL-safe, wherever in the encoded data it begins.
+
+    Each character stands for six bits. Those that are of this value alone are known; one before or after them may
+    share its bits with a neighbour, and is replaced with them, as is the padding.
+    """
+    forms: dict[str, _Form] = {}
+    for case in (value, value.upper(), value.lower()):
+        data = case.encode(errors="surrogateescape")
+        for before in range(3):
+            encoded = base64.b64encode(bytes(before) + data).decode()
+            start, end = -(-before * 8 // 6), (before + len(data)) * 8 // 6
+            shares = bool(before), bool((before + len(data)) * 8 % 6)
+            for core in (encoded[start:end], encoded[start:end].replace("+", "-").replace("/", "_")):
+                forms[core] = _Form(core, partial(_replace_encoded, core=core, shares=shares, name=name))
+    return list(forms.values())
+
+
+def _replace_encoded(text: str, core: str, shares: tuple[bool, bool], name: str) -> str:
+    parts: list[str] = []
+    done = 0
+    while (found := text.find(core, done)) >= 0:
+        end = found + len(core)
+        start = found - (shares[0] and found > done and text[found - 1] in _BASE64)
+        end += shares[1] and text[end : end + 1] in _BASE64
+        end += len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))
+        parts += [text[done:start], name]
+        done = end
+    return "".join([*parts, text[done:]])

@@ -1,0 +1,68 @@
+"""Values of variables are recognised in every form that a tool may write them in."""
+
+import base64
+import html
+import json
+from urllib.parse import quote
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clerkship.model.redaction import Redactor, redactor
+
+VALUE = 'Sk-"live"/77+Ünï?~'
+SECRETS = redactor({"KEY": VALUE, "SHORT": "abc", "WORD": "w0rd", "LONGER": f"{VALUE}-and-more"})
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        VALUE,
+        VALUE.upper(),
+        VALUE.lower(),
+        quote(VALUE, safe=""),
+        quote(VALUE, safe="").lower(),
+        json.dumps(VALUE)[1:-1],
+        json.dumps(VALUE, ensure_ascii=False)[1:-1],
+        json.dumps(json.dumps(VALUE, ensure_ascii=False), ensure_ascii=False)[3:-3],
+        html.escape(VALUE),
+        VALUE.encode().hex(),
+    ],
+)
+def test_each_spelling_is_replaced_by_the_name(form: str) -> None:
+    assert SECRETS.text(f"<{form}>") == "<${KEY}>"
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.binary(max_size=7), st.binary(max_size=7), st.booleans(), st.booleans())
+def test_base64_is_found_at_any_alignment(before: bytes, after: bytes, padded: bool, safe: bool) -> None:
+    data = before + VALUE.encode() + after
+    text = (base64.urlsafe_b64encode if safe else base64.b64encode)(data).decode()
+    shown = SECRETS.text(text if padded else text.rstrip("="))
+    assert "${KEY}" in shown
+    left = [part for part in shown.split("${KEY}") if part]
+    assert sum(map(len, left)) <= (len(before) + len(after)) * 4 / 3 + 4
+
+
+def test_the_longest_value_wins_and_short_ones_are_replaced_only_as_they_are() -> None:
+    assert SECRETS.text(f"{VALUE}-and-more {VALUE} w0rd W0RD abc") == "${LONGER} ${KEY} ${WORD} W0RD abc"
+
+
+def test_only_texts_are_redacted_in_data() -> None:
+    by = Redactor({"PIN": "12345678"})
+    data = {"12345678": [12345678, "no 12345678", None, True, 1.5]}
+    assert by.data(data) == {"${PIN}": [12345678, "no ${PIN}", None, True, 1.5]}
+
+
+def test_a_line_keeps_its_fields_and_one_without_values_its_bytes() -> None:
+    by = Redactor({"KIND": "chat.message.sent"})
+    record = {"seq": 1, "kind": "chat.message.sent", "payload": {"text": "a chat.message.sent"}}
+    assert orjson.loads(by.line(orjson.dumps(record))) == record | {"payload": {"text": "a ${KIND}"}}
+    other = b'{ "payload": {"text": "nothing"}}'
+    assert by.line(other) is other
+
+
+def test_bytes_that_are_not_text_keep_what_is_not_redacted() -> None:
+    assert Redactor({"KEY": "0123456789"}).body(b"\xff\x000123456789\xfe") == b"\xff\x00${KEY}\xfe"

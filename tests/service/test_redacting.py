@@ -1,0 +1,94 @@
+"""No output of a run has the value of a variable that its tasks use, in whatever form an agent repeats it."""
+
+import base64
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.cli.app import run
+from clerkship.service.exporting import ResultsFolder, Targets, write_reports
+from clerkship.service.reading import compare_runs
+from tests.workbench import Workbench
+
+KEY = "Sk-live-0123456789"
+SUITE = """\
+environment: {name: clinic, simulators: {drop: {kind: files}}}
+task:
+  name: A
+  task_item: {key: "${MY_API_KEY}"}
+  scenario: [{files.drop: {path: a.txt, text: "key ${MY_API_KEY}"}}]
+  criteria:
+    - {label: writes nothing, assertion: {file_present: "${MY_API_KEY}.txt"}}
+    - {label: says, assertion: {answer_matches: {expected: {said: "not ${MY_API_KEY}"}}}}
+"""
+
+
+def forms() -> list[str]:
+    """What an agent may make of the key."""
+    coded = [base64.b64encode(b"x" * count + KEY.encode() + b"y").decode() for count in range(3)]
+    return [KEY, KEY.upper(), KEY.lower(), *coded]
+
+
+def leaks(text: str) -> list[str]:
+    """The forms that are in a text; of those in base64 the part that does not depend on what stands around them."""
+    return [form for form in [*forms()[:3], *(form[4:-4] for form in forms()[3:])] if form in text]
+
+
+async def agent(task_item: Any, sandboxes: Any) -> Any:
+    """Repeat the key everywhere."""
+    assert task_item["key"] == KEY
+    sandboxes["drop"].write("b.txt", "\n".join(forms()) * 200)
+    sandboxes["drop"].write("c.bin", b"\xff\x00" + KEY.encode() + b"\x00" * 5000)
+    sandboxes["drop"].write(f"{KEY.lower()}.txt", "x")
+    return {"said": forms(), KEY: {"nested": KEY}}
+
+
+async def crash(task_item: Any) -> None:
+    """Repeat the key in an error."""
+    raise RuntimeError(f"cannot use {task_item['key']}\nnor {task_item['key'].upper()}")
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workbench:
+    """A suite that uses a key, run twice."""
+    monkeypatch.setenv("MY_API_KEY", KEY)
+    bench = Workbench(tmp_path)
+    bench.write("suite.yml", SUITE)
+    bench.run(agent)
+    bench.run(crash)
+    return bench
+
+
+def test_reports_have_the_name_and_not_the_value(bench: Workbench, tmp_path: Path) -> None:
+    for number, reference in enumerate(("latest", "latest~1")):
+        out = tmp_path / f"out{number}"
+        names = {sort: out / f"run.{sort}" for sort in ("html", "junit", "jsonl", "markdown")}
+        write_reports(bench.store, reference, Targets(**names, results=ResultsFolder(out / "rasa")))  # type: ignore[arg-type]
+        written = {path: html.unescape(path.read_text(encoding="utf-8")) for path in out.rglob("*") if path.is_file()}
+        assert len(written) > 5
+        for path, text in written.items():
+            assert not leaks(text), path
+        for sort in names.values():
+            assert "MY_API_KEY" in written[sort]
+        for line in names["jsonl"].read_text(encoding="utf-8").splitlines():
+            body = json.loads(line)
+            if body["type"] == "blob":
+                assert KEY.encode() not in base64.b64decode(body["base64"])
+    assert not leaks(str(compare_runs(bench.store, "latest~1", "latest").data()))
+
+
+def test_the_command_line_shows_the_name_and_not_the_value(
+    bench: Workbench, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    store = ["--store", str(tmp_path / "store.db")]
+    for reference in ("latest", "latest~1"):
+        for options in ([], ["A"], ["A", "--events", "--criteria"], ["A", "--json"], ["--json"]):
+            assert run(["show", reference, *options, *store]) == 0
+            shown = capsysbinary.readouterr().out.decode()
+            assert not leaks(shown), (reference, options)
+            assert "MY_API_KEY" in shown
+    run(["compare", "latest~1", "latest", *store])
+    assert not leaks(capsysbinary.readouterr().out.decode())
