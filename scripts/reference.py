@@ -365,6 +365,12 @@ task is built; the snapshot keeps the name, and not the value. Only what is writ
 the values that [templates](templates.md) put in, not the records of a dataset, not files that a step names, nothing
 that an agent or a model says. A task's `name`, `entities` and `for_each` have no variables.
 
+A value of eight characters or more is not shown. Reports, `show`, `events`, `compare` and the results folder have
+`${{NAME}}` in its place, whoever wrote it: as it is, in upper and lower case, in base64, percent-encoded, escaped as in
+JSON or HTML, in hex. The store has no values to compare with, so they are read from the environment when something is
+shown. Set the same variables then as for the run, or write the reports together with the run. In the log an author's
+`${{NAME}}` stays a name too; what an agent said or did is kept as it was, so the store itself is as secret as that.
+
 Of a scenario file, what is marked (ours) is our addition to its format. Every criterion of it gates. It is known by its
 `name`, and by the name of its file. The slots it names must be in the agent's domain, and their values of the right
 type; actions, responses and flows that are not there are warned about. The domain is `--domain`, else what a connected
@@ -725,7 +731,8 @@ first line rises when one changes its meaning (now {FORMAT}).
 
 A log's chain can be computed again from the file: start with 32 zero bytes; for each of a trial's `event` lines in
 order, take the bytes between `,"event":` and the last brace, and hash (SHA-256) what you have followed by them. The
-last hash, in hex, is the trial's `head`.
+last hash, in hex, is the trial's `head`. Where the value of a variable was replaced by its name, the line is not the
+one that was hashed, and a `blob` not the one of its `sha256`; the log in the store is unchanged.
 
 ## Markdown
 

@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
+from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
+from clerkship.model.problem import InputError
 from clerkship.service.running import execute
-from clerkship.service.second_looks import plan_rerun
+from clerkship.service.second_looks import plan_rerun, rescore
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
 
@@ -77,3 +80,77 @@ def test_only_the_authors_text_is_expanded_also_when_the_run_is_repeated(bench: 
     again = plan_rerun(bench.store, "latest", CATALOG, Settings(timeout=20), PythonSolver("agent", agent))
     execute(again, bench.store, CATALOG)
     assert seen[1] == seen[0]
+
+
+TALK = """\
+scenario:
+  name: Talk
+  simulation_context: You have ${MY_API_KEY}.
+  setup:
+    initial_slots: {key: "${MY_API_KEY}", literal: "$${MY_API_KEY}"}
+    person: {lines: ["Use ${MY_API_KEY}, not $${MY_API_KEY}", "And ${MY_API_KEY}"]}
+  goals:
+    assertions:
+      - bot_uttered: {text_matches: "got And ${MY_API_KEY}"}
+      - slot_was_set: [{name: key, value: "${MY_API_KEY}"}, {name: literal, value: "$${MY_API_KEY}"}]
+"""
+
+
+class Echo:
+    """Repeats what it hears."""
+
+    def on_turn(self, message: Message) -> str:
+        """Answer."""
+        return f"got {message.text}"
+
+
+def texts(bench: Workbench, actor: str) -> list[str]:
+    """What somebody said, as the log has it."""
+    [task_run] = bench.store.task_runs(bench.store.run("latest").id)
+    events = [event for event in bench.events(task_run) if event["actor"] == actor]
+    return [event["payload"]["text"] for event in events if "text" in event["payload"]]
+
+
+def test_the_log_has_the_name_where_the_author_wrote_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", KEY)
+    bench = Workbench(tmp_path)
+    bench.write("talk.yml", TALK)
+    task_run = bench.run_one(Echo)
+    assert task_run.verdict == "pass", task_run.criteria
+    assert texts(bench, "person") == ["Use ${MY_API_KEY}, not $${MY_API_KEY}", "And ${MY_API_KEY}"]
+    assert texts(bench, "agent") == [f"got Use {KEY}, not ${{MY_API_KEY}}", f"got And {KEY}"]
+    lines = [line for line in bench.store.log(task_run) if KEY.encode() in line]
+    assert {orjson.loads(line)["actor"] for line in lines} == {"agent"}
+    again = rescore(bench.store, "latest", CATALOG)
+    assert [ran.verdict for ran in bench.store.task_runs(again.run.id)] == ["pass"]
+
+
+def test_a_task_item_and_a_file_of_the_author_are_in_the_log_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", KEY)
+    bench = Workbench(tmp_path)
+    bench.write(
+        "t.yml",
+        """\
+        environment: {name: clinic, simulators: {drop: {kind: files}}}
+        task:
+          name: A
+          task_item: {key: "${MY_API_KEY}"}
+          scenario: [{files.drop: {path: a.txt, text: "LONG ${MY_API_KEY} $${MY_API_KEY}"}}]
+          criteria:
+            - {label: kept, assertion: {file_present: {path: a.txt, text: {contains: "${MY_API_KEY}"}}}}
+            - {label: says, assertion: {answer_matches: "${MY_API_KEY}"}}
+        """.replace("LONG", "x" * 9000),
+    )
+    task_run = bench.run_one(lambda task_item: task_item["key"])
+    assert task_run.verdict == "pass", (task_run.criteria, task_run.error)
+    kept = b"".join(line for line in bench.store.log(task_run) if b'"agent.answered"' not in line)
+    for event in bench.events(task_run):
+        kept += b"".join(bench.store.blob(body["sha256"]) for body in event.get("blobs", {}).values())
+    assert KEY.encode() not in kept
+    again = rescore(bench.store, "latest", CATALOG)
+    assert [ran.verdict for ran in bench.store.task_runs(again.run.id)] == ["pass"]
+    monkeypatch.delenv("MY_API_KEY")
+    with pytest.raises(InputError, match="MY_API_KEY is not set"):
+        rescore(bench.store, "latest", CATALOG)

@@ -84,7 +84,7 @@ def test_a_simulator_that_broke_is_said_to_have(
     with tail.ending_by_signal(), open_play(request, Settings(store=tmp_path / "s.db"), CATALOG, tail.add) as play:
         play.playground.broken = "drop: KeyError: x"
         signal.raise_signal(signal.SIGINT)
-        tail.follow(play.playground, None)
+        tail.follow(play.playground, None, play.redactor)
     assert "broken, and not by the agent: drop: KeyError: x" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

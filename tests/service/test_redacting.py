@@ -3,15 +3,23 @@
 import base64
 import html
 import json
+import os
+import signal
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
 
 from clerkship.cli.app import run
+from clerkship.cli.console import out
+from clerkship.cli.up import Tail
+from clerkship.events.agent import SlotSet
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
+from clerkship.service.playing import PlayRequest, open_play
 from clerkship.service.reading import compare_runs
-from tests.workbench import Workbench
+from clerkship.settings import load_settings
+from tests.workbench import CATALOG, Workbench
 
 KEY = "Sk-live-0123456789"
 SUITE = """\
@@ -92,3 +100,23 @@ def test_the_command_line_shows_the_name_and_not_the_value(
             assert "MY_API_KEY" in shown
     run(["compare", "latest~1", "latest", *store])
     assert not leaks(capsysbinary.readouterr().out.decode())
+
+
+def test_the_events_of_a_playground_have_the_name_and_not_the_value(
+    bench: Workbench, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLERKSHIP_STORE", str(tmp_path / "s.db"))
+    tail = Tail()
+    request = PlayRequest(path=bench.folder, task="A")
+    with tail.ending_by_signal(), open_play(request, load_settings(), CATALOG, tail.add) as play:
+        play.playground.emit("agent", SlotSet(name="key", value=forms()), "agent")
+        for options in ([], ["--json"]):
+            assert run(["events", *options]) == 0
+            shown = capsysbinary.readouterr().out.decode()
+            assert not leaks(shown)
+            assert "MY_API_KEY" in shown
+        Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
+        tail.follow(play.playground, out(), play.redactor)
+    shown = capsysbinary.readouterr().out.decode()
+    assert not leaks(shown)
+    assert "slot" in shown

@@ -119,7 +119,7 @@ def test_an_agents_own_words_come_back_with_this_machines_values(
     said_then = [event["payload"]["text"] for event in planted.events(task_run) if event["kind"] == "chat.message.sent"]
     assert task_run.error == ""
     assert "Not a name: ${CUSTOMER_CODE}, but QUINCE-9" in said_then
-    assert "My code is QUINCE-9. Where is my order?" in said_then
+    assert "My code is ${CUSTOMER_CODE}. Where is my order?" in said_then
 
 
 def test_secrets_are_known_by_their_settings_and_by_their_names(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from clerkship.cli.console import err, out, print_json, print_json_line
 from clerkship.cli.event_line import print_event
 from clerkship.cli.options import PlaygroundName
 from clerkship.service.remote import NotThere, Remote
-from clerkship.service.watching import Kinds, read_events
+from clerkship.service.watching import Kinds, read_events, redactor_of
 from clerkship.service.whereabouts import Whereabouts, find, folder_of
 from clerkship.settings import load_settings
 
@@ -45,7 +45,7 @@ def events(
         if follow:
             _follow(remote, where, after, kinds, json=json)
             return
-        found = [event for event in read_events(remote, after) if event in kinds]
+        found = [event for event in read_events(remote, after, redactor_of(remote)) if event in kinds]
     if json:
         print_json({"events": found})
     console = out()
@@ -54,12 +54,12 @@ def events(
 
 
 def _follow(remote: Remote, where: Whereabouts, after: int, kinds: Kinds, *, json: bool) -> None:
-    console, stop = out(), Moment()
+    console, stop, by = out(), Moment(), redactor_of(remote)
     # Not as an exception: one that strikes while a line is printed can be lost on its way.
     signal.signal(signal.SIGINT, lambda number, frame: stop.set())
     try:
         while not stop.is_set():
-            for event in read_events(remote, after):
+            for event in read_events(remote, after, by):
                 after = event["seq"]
                 if event in kinds:
                     print_json_line(event) if json else print_event(console, event)

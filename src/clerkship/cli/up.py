@@ -18,6 +18,7 @@ from clerkship.cli.catalog import registered
 from clerkship.cli.console import err, out, print_json_line
 from clerkship.cli.event_line import print_event
 from clerkship.events.event import Event
+from clerkship.model.redaction import Redactor
 from clerkship.playground.playground import Playground
 from clerkship.service.playing import Play, PlayRequest, Way, open_play, parse_line_ports
 from clerkship.settings import load_settings, program
@@ -80,7 +81,7 @@ def up(
             print_json_line(_document(play))
         else:
             print_play(out(), play)
-        tail.follow(play.playground, None if json else out())
+        tail.follow(play.playground, None if json else out(), play.redactor)
     if not json:
         out().print(f"[quiet]stopped after {len(play.playground.log.events)} events; nothing is kept[/]")
 
@@ -114,7 +115,7 @@ class Tail:
             for number, handler in before.items():
                 signal.signal(number, handler or signal.SIG_DFL)
 
-    def follow(self, playground: Playground, console: Console | None) -> None:
+    def follow(self, playground: Playground, console: Console | None, by: Redactor) -> None:
         """Until somebody stops it."""
         while not self._over:
             try:
@@ -123,7 +124,7 @@ class Tail:
                 self._look_after(playground)
                 continue
             if seq and console is not None:
-                print_event(console, orjson.loads(playground.log.lines[seq - 1]))
+                print_event(console, by.event(orjson.loads(playground.log.lines[seq - 1])))
         self._look_after(playground)
 
     def _look_after(self, playground: Playground) -> None:

@@ -12,10 +12,12 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentAnswered
 from clerkship.events.log import chain_head
 from clerkship.llm.asker import Tally
-from clerkship.model.problem import PlatformError
+from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, Ending, TaskRun
+from clerkship.model.variables import UnknownVariable
 from clerkship.playground.playground import replay
+from clerkship.settings import variables
 
 Kinds = Mapping[str, type[Payload]]
 _ERRORED: dict[str, Any] = {"status": "errored", "ending": "errored", "verdict": None, "score": None}
@@ -27,9 +29,14 @@ class UnknownEvent(PlatformError):
 
 
 def parse_log(lines: Iterable[bytes], kinds: Kinds, blob: Callable[[str], bytes]) -> list[Event]:
-    """The events as they arrived."""
+    """Return the events as they arrived, with the values that variables have now where the log has their names."""
+    values = variables()
     try:
-        return [parse_event(line, kinds, blob) for line in lines]
+        return [parse_event(line, kinds, blob, values) for line in lines]
+    except UnknownVariable as unknown:
+        raise InputError.of(
+            f"the log cannot be read: {unknown}", hint="set it as it was when the run was made"
+        ) from None
     except KeyError as error:
         raise UnknownEvent(
             f"the log has an event {error}, which no simulator here knows: is a plug-in missing?"

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import orjson
@@ -10,10 +11,12 @@ from pydantic import BaseModel
 
 from clerkship.kit.depth import MAX_DEPTH, cut_at_depth
 from clerkship.model.frozen import Frozen
+from clerkship.model.variables import expand_text
 
 INLINE_LIMIT = 4096
 """Bytes; a body above it is kept as a blob, by its hash."""
 
+NO_VALUES: Mapping[str, str] = MappingProxyType({})
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_UTC_Z
 
 
@@ -64,8 +67,11 @@ def _short(value: Any) -> Any:
     return _plain(value)
 
 
-def render_event(event: Event, blobs: dict[str, bytes]) -> bytes:
-    """One line of canonical JSON; large or binary bodies go to the blobs instead."""
+def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | None = None) -> bytes:
+    """Return one line of canonical JSON; large or binary bodies go to the blobs instead.
+
+    `named` is what the event says with names of variables for their values, if there are any.
+    """
     record: dict[str, Any] = {
         "seq": event.seq,
         "at": event.at,
@@ -73,7 +79,8 @@ def render_event(event: Event, blobs: dict[str, bytes]) -> bytes:
         "kind": event.kind,
         "actor": event.actor,
         "cause": event.cause,
-        "payload": event.payload.__dict__,
+        "payload": event.payload.__dict__ if named is None else named,
+        **({} if named is None else {"expand": True}),
     }
     try:
         line = orjson.dumps(record, default=_short, option=_OPTIONS)
@@ -112,6 +119,22 @@ def _body(value: Any) -> tuple[str, bytes]:
     return "json", orjson.dumps(value, default=_plain, option=_OPTIONS)
 
 
+def map_texts(data: Any, change: Callable[[str], str]) -> Any:
+    """Change every text in an event's data, and bytes that are text. Keys stay as they are."""
+    if isinstance(data, str):
+        return change(data)
+    if isinstance(data, bytes):
+        try:
+            return change(data.decode()).encode()
+        except UnicodeDecodeError:
+            return data
+    if isinstance(data, BaseModel):
+        data = data.__dict__
+    if isinstance(data, dict):
+        return {key: map_texts(value, change) for key, value in data.items()}
+    return [map_texts(value, change) for value in data] if isinstance(data, list | tuple) else data
+
+
 def parse_line(line: bytes) -> dict[str, Any]:
     """Read an event as plain data, to be shown. What is nested deeper than an agent may now nest it is cut: earlier
     versions kept it, and no report could be written of it."""
@@ -120,8 +143,13 @@ def parse_line(line: bytes) -> dict[str, Any]:
     return cut_at_depth(record, levels) if line.count(b"{") + line.count(b"[") > levels else record
 
 
-def parse_event(line: bytes, kinds: Mapping[str, type[Payload]], blob: Callable[[str], bytes]) -> Event:
-    """Read an event back from its bytes; `blob` is asked for bodies that are kept by hash."""
+def parse_event(
+    line: bytes, kinds: Mapping[str, type[Payload]], blob: Callable[[str], bytes], values: Mapping[str, str] = NO_VALUES
+) -> Event:
+    """Read an event back from its bytes; `blob` is asked for bodies that are kept by hash.
+
+    Names of variables get their `values` where the log has names; raises UnknownVariable if one is missing.
+    """
     record = orjson.loads(line)
     payload = record["payload"]
     for field, kept in record.get("blobs", {}).items():
@@ -129,6 +157,8 @@ def parse_event(line: bytes, kinds: Mapping[str, type[Payload]], blob: Callable[
         payload[field] = data.decode() if kept["form"] == "text" else data
         if kept["form"] == "json":
             payload[field] = orjson.loads(data)
+    if record.get("expand"):
+        payload = map_texts(payload, lambda text: expand_text(text, values))
     return Event(
         record["seq"],
         datetime.fromisoformat(record["at"]),

@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import islice, pairwise
 
 from clerkship.events.event import Event, Payload, render_event
+from clerkship.events.named import NO_NAMES, Names
 from clerkship.model.problem import PlatformError
 
 Subscriber = Callable[[Event], None]
@@ -65,8 +66,9 @@ class Log:
 class Writer:
     """The only hand that writes a log. Whoever opened it holds it."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, names: Names = NO_NAMES) -> None:
         self._log = log
+        self._names = names
         self._closed = False
 
     def append(self, source: str, payload: Payload, *, actor: str, at: datetime, cause: int | None = None) -> Event:
@@ -76,7 +78,7 @@ class Writer:
             raise LogClosed("the run has ended; nothing more is recorded")
         event = Event(len(log.events) + 1, at, source, payload.kind, actor, cause, payload)
         before = len(log.blobs)
-        line = render_event(event, log.blobs)
+        line = render_event(event, log.blobs, self._names.payload(event))
         if len(log.blobs) != before:
             log.size += sum(map(len, islice(reversed(log.blobs.values()), len(log.blobs) - before)))
         log._digest = hashlib.sha256(log._digest + line).digest()
@@ -94,15 +96,17 @@ class Writer:
         self._closed = True
 
 
-def open_log() -> tuple[Log, Writer]:
+def open_log(names: Names = NO_NAMES) -> tuple[Log, Writer]:
     """A new log, and the one writer of it."""
     log = Log()
-    return log, Writer(log)
+    return log, Writer(log, names)
 
 
-def reopen_log(events: Sequence[Event], lines: Sequence[bytes], blobs: Mapping[str, bytes]) -> tuple[Log, Writer]:
+def reopen_log(
+    events: Sequence[Event], lines: Sequence[bytes], blobs: Mapping[str, bytes], names: Names = NO_NAMES
+) -> tuple[Log, Writer]:
     """A log that begins with what another has, byte by byte, and the one writer of it."""
-    log, writer = open_log()
+    log, writer = open_log(names)
     log.events, log.lines, log.blobs = list(events), list(lines), dict(blobs)
     log.size = sum(map(len, lines)) + sum(map(len, blobs.values()))
     log._digest = bytes.fromhex(chain_head(lines))

@@ -20,6 +20,7 @@ from clerkship.events.lifecycle import (
     StepRan,
 )
 from clerkship.events.log import Subscriber, open_log, reopen_log
+from clerkship.events.named import NO_NAMES, Names
 from clerkship.events.sidecar import Sidecar
 from clerkship.faults.contract import Fault
 from clerkship.kit.clock import Clock, Paced, Stepped
@@ -142,8 +143,9 @@ class ReactionLoop(PlatformError):
 class Playground:
     """Everything one trial can touch. One thread at a time, by its lock."""
 
-    def __init__(self, environment: Environment, rooms: Mapping[str, Room], seed: str) -> None:
+    def __init__(self, environment: Environment, rooms: Mapping[str, Room], seed: str, names: Names = NO_NAMES) -> None:
         self.environment = environment
+        self._names = names
         self.id = ""
         """Its name at the gateway, once it is admitted."""
         self.address = ""
@@ -155,7 +157,7 @@ class Playground:
         self.started_at = now
         self.ids = Ids(seed)
         self.rng = Rng(seed)
-        self.log, self._writer = open_log()
+        self.log, self._writer = open_log(self._names)
         self._followers: list[Subscriber] = []
         self.sidecar = Sidecar()
         self.sandboxes = {name: Sandbox(name, room) for name, room in rooms.items()}
@@ -511,7 +513,7 @@ class Playground:
         with self.lock:
             if self.closed:
                 return
-            self.log, self._writer = reopen_log(before.events, before.lines, before.blobs)
+            self.log, self._writer = reopen_log(before.events, before.lines, before.blobs, self._names)
             for follower in self._followers:
                 self.log.subscribe(follower)
             self.sidecar = Sidecar(facts=self.sidecar.facts)

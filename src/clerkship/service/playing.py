@@ -18,6 +18,7 @@ from clerkship.engine.models import ALONE, Models
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.events.lifecycle import AgentStarted, RunStarted
 from clerkship.events.log import Subscriber
+from clerkship.events.named import Names
 from clerkship.kit.descriptors import check_limit
 from clerkship.kit.rng import derive
 from clerkship.kit.wall import now
@@ -28,6 +29,7 @@ from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION, Environment
 from clerkship.model.names import did_you_mean, fitting
 from clerkship.model.problem import InputError
+from clerkship.model.redaction import MIN_SECRET, Redactor, redactor
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.playground.control import CONTROL, ControlDoor
@@ -91,6 +93,8 @@ class Play:
     clock: Way
     alone: bool
     """Whether it is the only one that is up from here."""
+    redactor: Redactor
+    """Replaces the values of the task's variables in what is shown."""
 
     @property
     def task_item(self) -> Any:
@@ -115,12 +119,13 @@ def open_play(
     check_lines(request.line_ports, rooms.values())
     # As the first trial of a run has it: the same seed, the same ids.
     seeded = derive(seed, loaded.task.name, 1) if loaded else derive(seed, environment.name)
-    playground = Playground(environment, rooms, seeded)
+    used = built.variables if built is not None else {}
+    playground = Playground(environment, rooms, seeded, Names(used))
     if subscriber is not None:
         playground.log.subscribe(subscriber)
     gateway = Gateway()
     gateway.admit(playground)
-    about = describe(playground, loaded, library.datasets)
+    about = describe(playground, loaded, library.datasets) | {"variables": sorted(used)}
     control = ControlDoor(gateway, playground, about)
     check_limit()
     listener, lines = Listener(control, request.port), Lines(gateway, request.line_ports)
@@ -131,7 +136,9 @@ def open_play(
             alone = not others(folder_of(settings), where.name)
             ways = _ways(playground, url, lines)
             task = loaded.task if loaded else None
-            yield Play(where, playground, task, seed, url, ways, _clock(url, ways), alone)
+            yield Play(
+                where, playground, task, seed, url, ways, _clock(url, ways), alone, redactor(used, shortest=MIN_SECRET)
+            )
     finally:
         gateway.dismiss(playground)
         models.close()  # before the door: whoever is in the middle of a request may wait for the person

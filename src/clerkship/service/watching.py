@@ -22,17 +22,21 @@ from clerkship.library.load import load
 from clerkship.llm.asker import Tally
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError
+from clerkship.model.redaction import MIN_SECRET, Redactor, redactor
 from clerkship.model.run import CriterionRun, Ending
 from clerkship.service.playing import pick_task, place_hash, scene_hash
 from clerkship.service.remote import Remote
 from clerkship.service.whereabouts import Whereabouts
-from clerkship.settings import Settings
+from clerkship.settings import Settings, variables
 
 
 class Answer(NamedTuple):
     """What the agent answered: nothing runs it here, so it has to be said."""
 
     value: Any
+
+
+NOTHING_HIDDEN = Redactor({})
 
 
 @dataclass(frozen=True)
@@ -77,9 +81,16 @@ class Kinds:
         return not self.wanted or any(is_kind(event["kind"], kind) for kind in self.wanted)
 
 
-def read_events(remote: Remote, after: int = 0) -> Iterator[dict[str, Any]]:
-    """The events of a log from a place on, up to where it is now."""
-    return map(orjson.loads, remote.lines(after))
+def read_events(remote: Remote, after: int = 0, by: Redactor = NOTHING_HIDDEN) -> Iterator[dict[str, Any]]:
+    """The events of a log from a place on, up to where it is now, without the values that `by` knows."""
+    return (by.event(orjson.loads(line)) for line in remote.lines(after))
+
+
+def redactor_of(remote: Remote) -> Redactor:
+    """Return the redactor for the variables that a playground's task uses, as far as they are set here."""
+    known = variables()
+    names = remote.about().get("variables", ())
+    return redactor({name: known[name] for name in names if name in known}, shortest=MIN_SECRET)
 
 
 def check_now(

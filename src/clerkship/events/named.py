@@ -1,0 +1,53 @@
+"""Names of variables in the log, where an author wrote them: the log has `${NAME}`, the events in memory its value."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from clerkship.events.event import Event, map_texts
+from clerkship.events.lifecycle import AgentStarted
+from clerkship.model.redaction import MIN_SECRET
+from clerkship.model.variables import join_escaped
+
+_AUTHORED = ("person", "scenario", "run")
+"""Actors whose events say what an author wrote. What an agent says is evidence, and stays as it was."""
+
+
+class Names:
+    """Writes values of variables as names, so that `expand_text` puts them back."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        known = {value: name for name, value in sorted(values.items(), reverse=True) if len(value) >= MIN_SECRET}
+        self._names = dict(sorted(known.items(), key=lambda item: -len(item[0])))
+
+    def payload(self, event: Event) -> dict[str, Any] | None:
+        """Return what an event says with names for values; None if there is nothing to replace."""
+        if not self._names or not (event.actor in _AUTHORED or isinstance(event.payload, AgentStarted)):
+            return None
+        found = False
+
+        def look(text: str) -> str:
+            nonlocal found
+            found = found or any(value in text for value in self._names)
+            return text
+
+        map_texts(event.payload.__dict__, look)
+        return map_texts(event.payload.__dict__, self._written) if found else None
+
+    def _written(self, text: str) -> str:
+        parts = [text]
+        for value, name in self._names.items():
+            parts = [
+                piece
+                for place, part in enumerate(parts)
+                for piece in (_split(part, value, f"${{{name}}}") if place % 2 == 0 else [part])
+            ]
+        return join_escaped(["", *parts, ""])
+
+
+NO_NAMES = Names({})
+
+
+def _split(text: str, value: str, name: str) -> list[str]:
+    """Split a text at a value, with the name between the parts."""
+    first, *rest = text.split(value)
+    return [first, *(piece for part in rest for piece in (name, part))]
