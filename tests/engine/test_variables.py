@@ -35,6 +35,7 @@ task:
     split: "${{ patient.brace }}"
     tags: "{{ patient.tags }}"
     braces: '{{ "{{ patient.name }}" }}'
+  criteria: [{label: "$${A} ${MY_API_KEY} {{ patient.name }}", assertion: {file_present: a.txt}}]
   scenario:
     - files.drop: {path: a.txt, template: note.txt}
     - files.drop: {path: b.txt, text: "{{ same.name }}"}
@@ -63,6 +64,7 @@ def test_only_the_authors_text_is_expanded_also_when_the_run_is_repeated(bench: 
     task_run = bench.run_one(agent)
     assert task_run.task == f"A [{name}]"
     assert task_run.status == "completed", task_run.error
+    assert task_run.criteria[0].label == "${A} ${MY_API_KEY} ${MY_API_KEY}"
     assert seen == [
         {
             "key": KEY,

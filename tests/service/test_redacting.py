@@ -89,7 +89,7 @@ def test_reports_have_the_name_and_not_the_value(bench: Workbench, tmp_path: Pat
 
 
 def test_the_command_line_shows_the_name_and_not_the_value(
-    bench: Workbench, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+    bench: Workbench, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = ["--store", str(tmp_path / "store.db")]
     for reference in ("latest", "latest~1"):
@@ -99,7 +99,13 @@ def test_the_command_line_shows_the_name_and_not_the_value(
             assert not leaks(shown), (reference, options)
             assert "MY_API_KEY" in shown
     run(["compare", "latest~1", "latest", *store])
-    assert not leaks(capsysbinary.readouterr().out.decode())
+    shown, warned = map(bytes.decode, capsysbinary.readouterr())
+    assert not leaks(shown)
+    assert "MY_API_KEY" not in warned
+    monkeypatch.delenv("MY_API_KEY")
+    for command in (["show", "latest"], ["compare", "latest~1", "latest"]):
+        run([*command, *store])
+        assert "may be shown: MY_API_KEY; set the variables" in capsysbinary.readouterr().err.decode()
 
 
 def test_the_events_of_a_playground_have_the_name_and_not_the_value(

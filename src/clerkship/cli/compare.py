@@ -5,13 +5,14 @@ from typing import Annotated
 import typer
 
 from clerkship.cli.comparison import print_gated
-from clerkship.cli.console import damage_data, err, out, print_json, report_damage
+from clerkship.cli.console import damage_data, err, out, print_json, report_damage, warn_unset
 from clerkship.cli.options import Json, Markdown, MarkdownLimit, Report, StorePath
 from clerkship.cli.shown import say_written
 from clerkship.report.gates import Gated
 from clerkship.report.markdown import COMMENT
 from clerkship.service.exporting import Targets, write_comparison
 from clerkship.service.reading import compare_runs, open_store
+from clerkship.service.redacting import unset_variables
 from clerkship.settings import load_settings
 
 
@@ -56,6 +57,7 @@ def compare(
     damaged: list[str] = []
     targets = Targets(html=report, markdown=markdown, markdown_limit=markdown_limit)
     with open_store(store or load_settings().store) as kept:
+        warn_unset(sorted({name for run in (before, after) for name in unset_variables(kept, kept.run(run))}))
         gated = Gated.of(compare_runs(kept, before, after, damaged), gate or ())
     written = write_comparison(gated, targets)
     if not targets.to_stdout():

@@ -163,6 +163,13 @@ def report_damage(sentences: Sequence[str]) -> None:
         raise typer.Exit(2)
 
 
+def warn_unset(names: Sequence[str]) -> None:
+    """Warn on standard error about variables of a run whose values would be shown, because they are not known."""
+    if names:
+        message = f"not set here, so the value is not recognised and may be shown: {', '.join(names)}"
+        print_warning(Problem(message=message, hint="set the variables as they were for the run"), err())
+
+
 def damage_data(sentences: Sequence[str]) -> dict[str, list[Problem]]:
     """The same for machines; nothing where everything can be read."""
     return {"problems": [Problem(message=sentence) for sentence in sentences]} if sentences else {}

@@ -9,7 +9,7 @@ import typer
 import yaml
 from rich.markup import escape
 
-from clerkship.cli.console import damage_data, err, out, print_json, report_damage
+from clerkship.cli.console import damage_data, err, out, print_json, report_damage, warn_unset
 from clerkship.cli.event_line import print_event
 from clerkship.cli.options import Json, Jsonl, Junit, Markdown, MarkdownLimit, Report, Results, RunReference, StorePath
 from clerkship.cli.shown import say_written
@@ -25,7 +25,7 @@ from clerkship.report.plain import blame, on_one_line, some_gate, wrong
 from clerkship.report.repeats import rates
 from clerkship.service.exporting import ResultsFolder, Targets, write_reports
 from clerkship.service.reading import RunView, TaskView, Wanted, open_store, show_run, show_task
-from clerkship.service.redacting import redactor_for
+from clerkship.service.redacting import redactor_for, unset_variables
 from clerkship.settings import load_settings
 from clerkship.store.contract import Store
 
@@ -79,6 +79,7 @@ def show(
     with open_store(store or load_settings().store) as kept:
         if task is None and (events or criteria or trial is not None):
             task = _only_task(kept, run)
+        warn_unset(unset_variables(kept, kept.run(run)))
         written = write_reports(kept, run, targets)
         if targets.to_stdout():
             return

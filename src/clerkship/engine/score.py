@@ -27,6 +27,7 @@ from clerkship.model.run import (
     Status,
     Verdict,
 )
+from clerkship.model.variables import unescape_text
 
 PASS = 0.9
 NOTHING: Mapping[str, str] = {}
@@ -107,7 +108,7 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
         status, trace = "error", render_traceback(error)
         check = Check.of(False, describe(error))
     return CriterionRun(
-        label=criterion.label,
+        label=unescape_text(criterion.label),
         assertion=criterion.assertion.name,
         status=status,
         passed=check.passed,

@@ -76,6 +76,13 @@ def escape_text(text: str) -> str:
     return _REFERENCE.sub(lambda found: f"${found[0]}", text) if "${" in text else text
 
 
+def unescape_text(text: str) -> str:
+    """Return the text as it is shown: with the names of variables, and without escapes."""
+    if "${" not in text:
+        return text
+    return _NAME.sub(lambda found: "$" if found[2] == DOLLAR else found[0][len(found[1]) :], text)
+
+
 def escape(data: Any) -> Any:
     """Escape every text in the data. Keys stay as they are: they are not expanded."""
     if isinstance(data, str):

@@ -16,11 +16,17 @@ def redactor_for(store: Store, run: BenchmarkRun) -> Redactor:
     return redactor({name: known[name] for name in _names(store, run) if name in known}, shortest=MIN_SECRET)
 
 
+def unset_variables(store: Store, run: BenchmarkRun) -> list[str]:
+    """Return the variables of a run that are not set now, so that their values cannot be recognised."""
+    return sorted(_names(store, run) - variables().keys())
+
+
 def _names(store: Store, run: BenchmarkRun) -> set[str]:
     names = set(run.variables or ())
     if run.variables is None and run.plan:
         names |= {name for snapshot in snapshots_of(store, run) for name in snapshot.variables()}
     for choice in (run.judge, run.person):
         if choice is not None:
-            names |= names_in(orjson.dumps(choice.parameters).decode()) | {choice.key_from}
+            names |= names_in(orjson.dumps(choice.parameters).decode())
+            names |= {choice.key_from} if choice.key_from else set()
     return names
