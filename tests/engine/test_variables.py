@@ -12,6 +12,7 @@ from clerkship.model.problem import InputError
 from clerkship.service.running import execute
 from clerkship.service.second_looks import plan_rerun, rescore
 from clerkship.settings import Settings
+from tests.service.forks import fork
 from tests.workbench import CATALOG, Workbench
 
 KEY = "sk-live-0123456789"
@@ -125,6 +126,18 @@ def test_the_log_has_the_name_where_the_author_wrote_one(tmp_path: Path, monkeyp
     assert {orjson.loads(line)["actor"] for line in lines} == {"agent"}
     again = rescore(bench.store, "latest", CATALOG)
     assert [ran.verdict for ran in bench.store.task_runs(again.run.id)] == ["pass"]
+
+
+def test_a_fork_goes_on_with_the_values_and_keeps_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", KEY)
+    bench = Workbench(tmp_path)
+    bench.write("talk.yml", TALK)
+    bench.run(Echo)
+    before = texts(bench, "person")
+    forked = fork(bench, Echo, task="Talk", turn=2, warm_up=True)
+    assert forked.verdict == "pass", (forked.criteria, forked.error)
+    assert texts(bench, "person") == before
+    assert texts(bench, "agent")[-1] == f"got And {KEY}"
 
 
 def test_a_task_item_and_a_file_of_the_author_are_in_the_log_by_name(
