@@ -14,11 +14,14 @@ AGENT = """\
 ORDERS = "x\\n::error::a\\n  ::add-mask::b\\r::c\\n##[error]d\\nat the end ##vso[task.complete]e"
 
 def agent(task_item):
-    print(ORDERS)
+    print(ORDERS, task_item["key"], task_item["key"].upper())
     raise RuntimeError(ORDERS)
 """
 TASK = """\
-task: {name: "::warning::A ##[debug]", criteria: [{label: "::error::L", assertion: {answer_matches: 1}}]}
+task:
+  name: "::warning::A ##[debug]"
+  task_item: {key: "${MY_API_KEY}"}
+  criteria: [{label: "::error::L", assertion: {answer_matches: 1}}]
 """
 
 
@@ -27,9 +30,12 @@ def test_an_agents_error_is_no_command_anywhere_in_the_output(
 ) -> None:
     (tmp_path / "ordering.py").write_text(AGENT, encoding="utf-8")
     (tmp_path / "t.yml").write_text(TASK, encoding="utf-8")
+    monkeypatch.setenv("MY_API_KEY", "Sk-live-0123456789")
     done = clerkship(tmp_path, "run", "t.yml", "-a", "python:ordering:agent", "--junit", "junit.xml")
     assert done.returncode == 1, done.stderr
     assert r"\::error::a" in done.stderr
+    assert "e ${MY_API_KEY} ${MY_API_KEY}" in done.stderr
+    assert "sk-live" not in done.stderr.lower()
     monkeypatch.chdir(tmp_path)
     shown = b""
     for options in ((), ("--events",), ("--json",), ("--failed",)):

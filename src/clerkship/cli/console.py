@@ -20,6 +20,7 @@ from rich.theme import Theme
 
 from clerkship.engine.seat import SEAT
 from clerkship.model.problem import Problem
+from clerkship.model.redaction import NOTHING_HIDDEN, Redactor
 from clerkship.report.plain import harmless, without_commands
 
 _THEME = Theme(
@@ -74,8 +75,9 @@ def _console(*, stderr: bool) -> Console:
 class _Sorted(io.TextIOBase):
     """Standard output for everyone but the threads that agents work in: what they print goes to standard error."""
 
-    def __init__(self, stdout: TextIO) -> None:
+    def __init__(self, stdout: TextIO, by: Redactor) -> None:
         self._stdout = stdout
+        self._redactor = by
         self._last = "\n"
         """The last character that an agent printed."""
 
@@ -83,11 +85,11 @@ class _Sorted(io.TextIOBase):
         return sys.stderr if threading.current_thread().name.startswith(SEAT) else self._stdout
 
     def write(self, text: str) -> int:
-        """Write an agent's text to standard error, without commands to a CI system; all else to standard output."""
+        """Write an agent's text to standard error, without values of variables or commands to a CI system."""
         stream = self._mine()
         if stream is self._stdout or not text:
             return stream.write(text)
-        stream.write(without_commands(self._last + text)[1:])
+        stream.write(without_commands(self._last + self._redactor.text(text))[1:])
         self._last = text[-1]
         return len(text)
 
@@ -114,10 +116,10 @@ class _Sorted(io.TextIOBase):
 
 
 @contextmanager
-def agents_print_to_stderr() -> Iterator[None]:
+def agents_print_to_stderr(by: Redactor = NOTHING_HIDDEN) -> Iterator[None]:
     """Standard output is for verdicts: an agent's `print` must not spoil the JSON, or be hit by a closed pipe."""
     before = sys.stdout
-    sys.stdout = _Sorted(before)
+    sys.stdout = _Sorted(before, by)
     try:
         yield
     finally:

@@ -90,5 +90,5 @@ def fork(
         show = RunShown(kept, path, settings, targets, json=json, warnings=warnings)
         times = f" × {plan.run.trials}" if plan.run.trials > 1 else ""
         show.announce(plan, f"{plan.snapshots[0].task.name} from turn {at_turn} on{times}")
-        result, _ = show.follow(plan.expected(), lambda watch: execute(plan, kept, catalog, [watch]))
+        result, _ = show.follow(plan.run, plan.expected(), lambda watch: execute(plan, kept, catalog, [watch]))
     raise typer.Exit(result.exit_code())

@@ -54,5 +54,5 @@ def rerun(
         plan = plan_rerun(kept, run, catalog, limits, agent)
         show = RunShown(kept, path, settings, targets, json=json, warnings=catalog.warnings())
         show.announce(plan)
-        result, _ = show.follow(plan.expected(), lambda watch: execute(plan, kept, catalog, [watch]))
+        result, _ = show.follow(plan.run, plan.expected(), lambda watch: execute(plan, kept, catalog, [watch]))
     raise typer.Exit(result.exit_code())

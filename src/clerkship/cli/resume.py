@@ -63,5 +63,5 @@ def resume(
             out().print(f"[quiet]{escape(resumed.plan.run.id)} has nothing left to do[/]")
             raise typer.Exit(show_run(kept, run).exit_code())
         show.announce(resumed.plan, f"{resumed.left} of {resumed.plan.run.total} trials left")
-        result, _ = show.follow(resumed.left, lambda watch: go_on(resumed, kept, catalog, [watch]))
+        result, _ = show.follow(resumed.plan.run, resumed.left, lambda watch: go_on(resumed, kept, catalog, [watch]))
     raise typer.Exit(result.exit_code())

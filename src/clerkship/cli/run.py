@@ -151,4 +151,4 @@ def run_and_show(
         warnings = [*catalog.warnings(), *map(str, plan.warnings)]
         show = RunShown(store, store_path, settings, targets, json=json, warnings=warnings)
         show.announce(plan)
-        return show.follow(plan.expected(), lambda watch: execute(plan, store, catalog, [watch]))
+        return show.follow(plan.run, plan.expected(), lambda watch: execute(plan, store, catalog, [watch]))

@@ -84,12 +84,14 @@ class RunShown:
         for warning in plan.warnings:
             print_warning(warning, console)
 
-    def follow(self, total: int | None, work: Callable[[Watch], RunResult]) -> tuple[RunResult, RunView]:
+    def follow(
+        self, run: BenchmarkRun, total: int | None, work: Callable[[Watch], RunResult]
+    ) -> tuple[RunResult, RunView]:
         """Do the work with its progress shown, then show what came of it; the total may not be known before."""
-        console = out()
-        with agents_print_to_stderr(), RunProgress(console, total, quiet=self.json) as progress:
+        console, by = out(), redactor_for(self.store, run)
+        with agents_print_to_stderr(by), RunProgress(console, total, quiet=self.json) as progress:
             result = work(progress)
-        view = show_run(self.store, result.run.id).redacted(redactor_for(self.store, result.run))
+        view = show_run(self.store, result.run.id).redacted(by)
         if not self.json:
             print_run(console, view, self._elsewhere)
             say_ungraded(console, view.run, view.counts)

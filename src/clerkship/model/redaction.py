@@ -188,3 +188,6 @@ def _replace_encoded(text: str, core: str, shares: tuple[bool, bool], name: str)
         parts += [text[done:start], name]
         done = end
     return "".join([*parts, text[done:]])
+
+
+NOTHING_HIDDEN = Redactor({})

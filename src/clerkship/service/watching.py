@@ -22,7 +22,7 @@ from clerkship.library.load import load
 from clerkship.llm.asker import Tally
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError
-from clerkship.model.redaction import MIN_SECRET, Redactor, redactor
+from clerkship.model.redaction import MIN_SECRET, NOTHING_HIDDEN, Redactor, redactor
 from clerkship.model.run import CriterionRun, Ending
 from clerkship.service.playing import pick_task, place_hash, scene_hash
 from clerkship.service.remote import Remote
@@ -34,9 +34,6 @@ class Answer(NamedTuple):
     """What the agent answered: nothing runs it here, so it has to be said."""
 
     value: Any
-
-
-NOTHING_HIDDEN = Redactor({})
 
 
 @dataclass(frozen=True)
