@@ -109,7 +109,8 @@ def redact_criterion(criterion: CriterionRun, by: Redactor) -> CriterionRun:
         row.model_copy(update={field: by.data(getattr(row, field)) for field in ("path", "expected", "actual")})
         for row in criterion.evidence
     )
-    return criterion.model_copy(update={"detail": by.text(criterion.detail), "evidence": rows})
+    texts = {field: by.text(getattr(criterion, field)) for field in ("detail", "traceback")}
+    return criterion.model_copy(update={**texts, "evidence": rows})
 
 
 def redact_task_run(task_run: TaskRun, by: Redactor) -> TaskRun:
