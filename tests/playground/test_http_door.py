@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
+from clerkship.events.request import AgentRequest
 from clerkship.faults.duplicate import Duplicate
 from clerkship.faults.latency import Latency
 from clerkship.model.duration import parse_duration
@@ -23,7 +24,8 @@ from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http_wire import parse_exchange, render_head
 from clerkship.playground.listener import Listener
-from clerkship.playground.playground import Playground, Room
+from clerkship.playground.playground import Playground
+from clerkship.playground.sandbox import Room
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Query, Refusal, Reply, Request
 from clerkship.sandbox.route import Call, Route
@@ -195,7 +197,9 @@ def test_a_body_that_is_too_large_is_read_to_its_end_and_refused(
     assert (answer.status, answer.read()) == (413, b"NAK too_large")
     connection.request("POST", f"{hall.place.path}/x", b"small", headers)  # the same connection goes on
     assert orjson.loads(connection.getresponse().read())["size"] == 5
-    assert [event.payload.model_dump()["code"] for event in hall.playground.log.events] == ["too_large"]
+    refused, _ = hall.playground.log.events
+    assert refused.payload.model_dump()["code"] == "too_large"
+    assert refused.request == AgentRequest("POST", "/x", status=413)
     assert [len(request.body) for request in HEARD] == [5]
 
 

@@ -21,7 +21,8 @@ from clerkship.playground import lines as module
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.lines import LineFailed, LinePortTaken, Lines, is_there
-from clerkship.playground.playground import Before, Playground, Room
+from clerkship.playground.playground import Before, Playground
+from clerkship.playground.sandbox import Room
 from clerkship.sandbox.exchange import Reply, Request, json_reply
 from clerkship.sandbox.line import Line, Post, Told
 from clerkship.sandbox.route import Call, Route

@@ -10,7 +10,8 @@ from clerkship.faults.registry import FAULTS
 from clerkship.kit.rng import Rng
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Exchange, Gateway
-from clerkship.playground.playground import ActiveFault, Playground, Room
+from clerkship.playground.playground import ActiveFault, Playground
+from clerkship.playground.sandbox import Room
 from clerkship.sandbox.exchange import Request, Way
 from clerkship.simulators import files
 

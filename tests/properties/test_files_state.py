@@ -11,7 +11,8 @@ from clerkship.conformance.rig import Rig
 from clerkship.events.event import Payload
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.playground import Playground, Room, replay
+from clerkship.playground.playground import Playground, replay
+from clerkship.playground.sandbox import Room
 from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators.files import SPEC
 from clerkship.simulators.files.config import FilesConfig

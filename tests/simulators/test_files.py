@@ -13,7 +13,8 @@ from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment, Reaction, Simulator
 from clerkship.playground.doors import InProcessDoor
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.playground import Playground, Room
+from clerkship.playground.playground import Playground
+from clerkship.playground.sandbox import Room
 from clerkship.sandbox.door import Refused
 from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators.files import SPEC

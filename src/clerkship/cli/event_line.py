@@ -7,15 +7,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from clerkship.events.request_line import logged_line
+
 LONGEST = 160
 
 
 def print_event(console: Console, event: dict[str, Any]) -> None:
-    """Place in the log, time, where, what, who, and the beginning of what it says."""
+    """Print an event on one line: number, time, sandbox, kind, actor, and its request or the start of its payload."""
     because = f" [quiet]because of #{event['cause']}[/]" if event["cause"] else ""
-    told = {name: value for name, value in event["payload"].items() if value not in (None, [], {}, "")}
-    payload = orjson.dumps(told | event.get("blobs", {})).decode()
-    text = payload if len(payload) <= LONGEST else payload[:LONGEST] + "…"
+    text = logged_line(event) or _payload(event)
     at = event["at"].replace("T", " ").removesuffix("Z")[:19]
     line = (
         f"[quiet]#{event['seq']:<3} {at}[/] [place]{escape(event['source'])}[/] {escape(event['kind'])} "
@@ -30,3 +30,9 @@ def print_event(console: Console, event: dict[str, Any]) -> None:
     head, _, rest = line.partition("[/] ")
     row.add_row(f"{head}[/]", rest)  # what does not fit a line goes on below its own column
     console.print(row)
+
+
+def _payload(event: dict[str, Any]) -> str:
+    shown = {name: value for name, value in event["payload"].items() if value not in (None, [], {}, "")}
+    text = orjson.dumps(shown | event.get("blobs", {})).decode()
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"

@@ -16,6 +16,7 @@ from clerkship.cli.shown import say_written
 from clerkship.cli.taped import say_missed
 from clerkship.cli.verdicts import print_criterion, print_rated, print_run, unfinished
 from clerkship.cli.words import ending, verdict
+from clerkship.events.request_line import unauthenticated_lines
 from clerkship.model.criterion import Criterion
 from clerkship.model.problem import InputError
 from clerkship.report.failure import Attachment, attachments
@@ -30,6 +31,7 @@ from clerkship.settings import load_settings
 from clerkship.store.contract import Store
 
 MOST_LINES = 40
+MOST_UNAUTHENTICATED = 10
 
 
 def show(
@@ -156,8 +158,18 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         console.print()
         for event in view.events:
             print_event(console, event)
+    _print_unauthenticated(view)
     state = "[pass]intact[/]" if view.intact else "[fail]NOT the log that was graded[/]"
     console.print(f"\n[quiet]log[/] {task_run.events} events, {state}, head {task_run.head}")
+
+
+def _print_unauthenticated(view: TaskView) -> None:
+    head, *lines = unauthenticated_lines(view.sidecar) or [""]
+    if head:
+        out().print(f"\n  [quiet]{escape(head)}[/]")
+    shown = lines if len(lines) <= MOST_UNAUTHENTICATED else [*lines[:MOST_UNAUTHENTICATED], "…"]
+    for line in shown:
+        out().print(f"    [quiet]{escape(line)}[/]", soft_wrap=True)
 
 
 def _print_criteria(view: TaskView, *, whole: bool) -> None:

@@ -11,7 +11,8 @@ from clerkship.model.environment import Environment, Simulator
 from clerkship.model.scenario import Person
 from clerkship.playground.gateway import Exchange, Gateway
 from clerkship.playground.listener import Listener
-from clerkship.playground.playground import Playground, Room
+from clerkship.playground.playground import Playground
+from clerkship.playground.sandbox import Room
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Reply, Request
 from clerkship.simulators.spec import Spec
 

@@ -26,7 +26,7 @@ from clerkship.model.scenario import Person, Scenario
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.model.variables import UnknownVariable, Used, expand_task
-from clerkship.playground.playground import Room
+from clerkship.playground.sandbox import Room
 from clerkship.settings import Settings, variables
 from clerkship.steps.contract import Step
 

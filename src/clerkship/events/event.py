@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import orjson
 from pydantic import BaseModel
 
+from clerkship.events.request import BODY_FIELD, AgentRequest, parse_request
 from clerkship.kit.depth import MAX_DEPTH, cut_at_depth
 from clerkship.model.frozen import Frozen
 from clerkship.model.variables import expand_text
@@ -24,11 +25,16 @@ class Payload(Frozen):
     """What an event says: the effect, not the request. One small class per kind."""
 
     kind: ClassVar[str]
+    holds_body: ClassVar[bool] = False
+    """Whether it contains what the agent sent, so that the body of the request need not be kept as well."""
+    sums_up: ClassVar[bool] = False
+    """Whether it comes last of the events of one request and is the record of it; otherwise the first event is."""
 
 
 class Utterance(Payload):
     """Anything said in a conversation, on whatever sandbox: by a person, or by the agent."""
 
+    holds_body: ClassVar[bool] = True
     text: str
     turn: int
     utter_name: str | None = None
@@ -48,6 +54,8 @@ class Event(NamedTuple):
     actor: str
     cause: int | None
     payload: Payload
+    request: AgentRequest | None = None
+    """The request of the agent that this event is the record of."""
 
 
 def _plain(value: Any) -> Any:
@@ -82,6 +90,10 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
         "payload": event.payload.__dict__ if named is None else named,
         **({} if named is None else {"expand": True}),
     }
+    if event.request is not None:
+        record["request"] = event.request.data()
+        if event.request.body and "body" not in record["request"]:
+            record["blobs"] = {BODY_FIELD: _keep(*_body(event.request.body), blobs)}
     try:
         line = orjson.dumps(record, default=_short, option=_OPTIONS)
     except orjson.JSONEncodeError:
@@ -92,16 +104,20 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
 
 def _render_large(record: dict[str, Any], blobs: dict[str, bytes]) -> bytes:
     inline: dict[str, Any] = {}
-    kept: dict[str, dict[str, Any]] = {}
+    kept: dict[str, dict[str, Any]] = dict(record.get("blobs", {}))
     for field, value in record["payload"].items():
         form, data = _body(value)
         if form != "bytes" and len(orjson.dumps(value, default=_plain)) <= INLINE_LIMIT:
             inline[field] = value
             continue
-        digest = hashlib.sha256(data).hexdigest()
-        blobs[digest] = data
-        kept[field] = {"form": form, "sha256": digest, "size": len(data)}
+        kept[field] = _keep(form, data, blobs)
     return orjson.dumps(record | {"payload": inline, "blobs": kept}, default=_plain, option=_OPTIONS)
+
+
+def _keep(form: str, data: bytes, blobs: dict[str, bytes]) -> dict[str, Any]:
+    digest = hashlib.sha256(data).hexdigest()
+    blobs[digest] = data
+    return {"form": form, "sha256": digest, "size": len(data)}
 
 
 def _body(value: Any) -> tuple[str, bytes]:
@@ -153,6 +169,8 @@ def parse_event(
     record = orjson.loads(line)
     payload = record["payload"]
     for field, kept in record.get("blobs", {}).items():
+        if field == BODY_FIELD:
+            continue
         data = blob(kept["sha256"])
         payload[field] = data.decode() if kept["form"] == "text" else data
         if kept["form"] == "json":
@@ -167,4 +185,5 @@ def parse_event(
         record["actor"],
         record["cause"],
         kinds[record["kind"]].model_validate(payload),
+        parse_request(record, blob),
     )

@@ -25,6 +25,7 @@ from clerkship.events.lifecycle import (
     AgentAnswered,
     AgentStarted,
     FaultInjected,
+    RequestAnswered,
     RunEnded,
     RunStarted,
     StepFailed,
@@ -58,6 +59,8 @@ _ROUTINE_NOTES = frozenset({"session_started", "session_ended", "routing_session
 _NOTED = frozenset({"restart", "session_ended", "error", "action_execution_rejected", "unsupported_request_classified"})
 _STAGE: tuple[type[Payload], ...] = (RunStarted, StepRan, StepFailed, AgentStarted, RunEnded, FaultInjected)
 """What the test did, and not the agent."""
+_UNREMARKABLE: tuple[type[Payload], ...] = (RequestAnswered,)
+"""Requests that changed nothing and showed no record, such as one for the attributes of a file."""
 
 
 class Entry(NamedTuple):
@@ -159,7 +162,7 @@ def _done(turn: int, line: str, events: Sequence[Event]) -> Entry:
 def _line(event: Event) -> str | None:
     """What a deed looks like in the ledger; None for words, routine, and what the test itself did."""
     payload = event.payload
-    if isinstance(payload, (Utterance, *_STAGE)):
+    if isinstance(payload, (Utterance, *_STAGE, *_UNREMARKABLE)):
         return None
     write = _WRITTEN.get(type(payload))
     if write is not None:

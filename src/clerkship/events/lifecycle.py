@@ -72,13 +72,20 @@ class RunEnded(Payload):
 
 
 class RequestRefused(Payload):
-    """A sandbox said no, in its protocol's own words."""
+    """A sandbox refused a request of the agent, or what followed from an event elsewhere."""
 
     kind: ClassVar[str] = "sandbox.refused"
     operation: str
     status: int
     code: str
     reason: str
+
+
+class RequestAnswered(Payload):
+    """A sandbox answered a request that no event of its simulator records, such as one for the attributes of a file."""
+
+    kind: ClassVar[str] = "sandbox.answered"
+    operation: str
 
 
 class FaultInjected(Payload):
@@ -123,6 +130,7 @@ LIFECYCLE: tuple[type[Payload], ...] = (
     RunForked,
     RunEnded,
     RequestRefused,
+    RequestAnswered,
     FaultInjected,
     PersonBrokeContract,
     PersonChecked,

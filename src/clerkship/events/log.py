@@ -7,6 +7,7 @@ from itertools import islice, pairwise
 
 from clerkship.events.event import Event, Payload, render_event
 from clerkship.events.named import NO_NAMES, Names
+from clerkship.events.request import AgentRequest
 from clerkship.model.problem import PlatformError
 
 Subscriber = Callable[[Event], None]
@@ -29,6 +30,8 @@ class Log:
         self.blobs: dict[str, bytes] = {}
         self.size = 0
         """Bytes, bodies included."""
+        self.request_bodies = 0
+        """Bytes kept of the bodies of requests."""
         self.overflowed = False
         """Whether a report or a reply of the agent was refused because the log was full."""
         self._digest = GENESIS
@@ -70,29 +73,57 @@ class Writer:
         self._log = log
         self._names = names
         self._closed = False
+        self._holds = False
 
     def append(self, source: str, payload: Payload, *, actor: str, at: datetime, cause: int | None = None) -> Event:
-        """Take one fact down."""
+        """Add an event, and write its line unless lines are held."""
         log = self._log
         if self._closed:
             raise LogClosed("the run has ended; nothing more is recorded")
         event = Event(len(log.events) + 1, at, source, payload.kind, actor, cause, payload)
+        if log.events and at < log.events[-1].at:
+            log._in_order = False
+        log.events.append(event)
+        if not self._holds:
+            self._write(event)
+        return event
+
+    def hold(self) -> bool:
+        """Write no lines until `release`, while a request is answered: how it was answered is known at the end of it.
+
+        Returns false if lines are held already.
+        """
+        before, self._holds = self._holds, True
+        return not before
+
+    def attach(self, event: Event, request: AgentRequest) -> None:
+        """Make an event, whose line is held, the record of a request."""
+        log = self._log
+        log.events[event.seq - 1] = Event(*event[:-1], request)
+        log.request_bodies += len(request.body)
+
+    def release(self) -> None:
+        """Write the lines that were held."""
+        self._holds = False
+        events, lines = self._log.events, self._log.lines
+        while len(lines) < len(events):
+            self._write(events[len(lines)])
+
+    def _write(self, event: Event) -> None:
+        log = self._log
         before = len(log.blobs)
         line = render_event(event, log.blobs, self._names.payload(event))
         if len(log.blobs) != before:
             log.size += sum(map(len, islice(reversed(log.blobs.values()), len(log.blobs) - before)))
         log._digest = hashlib.sha256(log._digest + line).digest()
-        if log.events and at < log.events[-1].at:
-            log._in_order = False
-        log.events.append(event)
         log.lines.append(line)
         log.size += len(line)
         for subscriber in log._subscribers:
             subscriber(event)
-        return event
 
     def close(self) -> None:
         """End the log: its head is final."""
+        self.release()
         self._closed = True
 
 
@@ -109,6 +140,7 @@ def reopen_log(
     log, writer = open_log(names)
     log.events, log.lines, log.blobs = list(events), list(lines), dict(blobs)
     log.size = sum(map(len, lines)) + sum(map(len, blobs.values()))
+    log.request_bodies = sum(len(event.request.body) for event in events if event.request is not None)
     log._digest = bytes.fromhex(chain_head(lines))
     log._in_order = all(one.at <= other.at for one, other in pairwise(events))
     return log, writer

@@ -4,6 +4,29 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MOST_TOUCHES = 10_000
+MAX_UNAUTHENTICATED = 50
+"""Requests without a valid credential that are described; further ones are counted."""
+MAX_UNAUTHENTICATED_TEXT = 300
+"""Characters of each part of such a request."""
+
+
+@dataclass
+class Unauthenticated:
+    """Requests without a valid credential. Never in the log: anyone could change its bytes otherwise."""
+
+    count: int = 0
+    requests: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, **request: str | int) -> None:
+        """Count a request, and describe it if there is room."""
+        self.count += 1
+        if len(self.requests) < MAX_UNAUTHENTICATED:
+            cut = {name: v[:MAX_UNAUTHENTICATED_TEXT] if isinstance(v, str) else v for name, v in request.items()}
+            self.requests.append({name: value for name, value in cut.items() if value != ""})
+
+    def data(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {"count": self.count, "requests": self.requests}
 
 
 @dataclass
@@ -16,6 +39,8 @@ class Sidecar:
     handed: list[int] = field(default_factory=list)
     """Of a conversation: how many events there were when the agent was handed each line of the person."""
 
+    unauthenticated: Unauthenticated = field(default_factory=Unauthenticated)
+
     def touch(self, seq: int, sandbox: str, operation: str, status: int, wall_ms: float) -> None:
         """One request: where the log stood, what it was, how it was answered, how long it took."""
         if len(self.touches) < MOST_TOUCHES:
@@ -27,5 +52,7 @@ class Sidecar:
         """As it is stored; of a replay without how long things took, which is never twice the same."""
         names = ("seq", "sandbox", "operation", "status", *(("wall_ms",) if timed else ()))
         touches = [dict(zip(names, touch, strict=False)) for touch in self.touches]
-        handed = {"handed": self.handed} if self.handed else {}
+        handed: dict[str, Any] = {"handed": self.handed} if self.handed else {}
+        if self.unauthenticated.count:
+            handed |= {"unauthenticated": self.unauthenticated.data()}
         return self.facts | handed | {"touches": touches, "touches_untold": self.untold}

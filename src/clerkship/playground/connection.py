@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, cast
 import httptools
 
 from clerkship.playground.apart import Apart
-from clerkship.playground.gateway import BODY_LIMIT, Exchange, SimulatorBroken
+from clerkship.playground.gateway import BODY_LIMIT, TOO_LARGE, Exchange, SimulatorBroken
 from clerkship.playground.http_wire import body_of, parse_exchange, parse_place, render_head
 from clerkship.sandbox.exchange import INWARD, STRAIGHT, Refusal, Reply
 
@@ -335,4 +335,4 @@ def _no_host() -> Refusal:
 
 
 def _too_large() -> Refusal:
-    return Refusal(413, "too_large", f"a body may have {BODY_LIMIT} bytes")
+    return Refusal(TOO_LARGE, "too_large", f"a body may have {BODY_LIMIT} bytes")

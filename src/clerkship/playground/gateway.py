@@ -10,15 +10,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
+from typing import Any, cast
 
-from clerkship.events.lifecycle import RequestRefused
+from clerkship.events.event import Event, Payload
+from clerkship.events.lifecycle import RequestAnswered, RequestRefused
+from clerkship.events.request import AgentRequest
 from clerkship.kit.secrets import Names, same
 from clerkship.kit.wall import perf_counter
 from clerkship.model.duration import parse_duration
 from clerkship.model.problem import PlatformError
 from clerkship.playground.agent_clock import AgentClock, TimeLimit
 from clerkship.playground.failure import record_failure
-from clerkship.playground.playground import ActiveFault, Playground, Sandbox
+from clerkship.playground.playground import ActiveFault, Playground
+from clerkship.playground.recording import describe, describe_operation, is_body_held, record_of, with_body
+from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import Call, Route, find_route
 
@@ -28,6 +33,9 @@ MUCH = 32_768
 """Bytes of a body that may take longer than a loop should stand still: it is answered in a thread of its own."""
 MOST_REMEMBERED = 4096
 """Playgrounds that are over: later ones push the earliest out, and then nobody knows what was spoken there."""
+TOO_LARGE = 413
+LOG_FULL = 429
+"""The status of requests that a full log has no room for."""
 MAX_CALLER_DEPTH = 300
 """Frames above a request: with more of them it is the agent that recurses."""
 CLOCK = "clock"
@@ -56,7 +64,13 @@ class Exchange:
     objection: Refusal | None = None
     """What its door found wrong with it, to be said once it is known who asks."""
     counts: bool = True
-    """Whether it is taken down: a stranger's knock is not, nor what a full log has no room for."""
+    """Whether it is recorded in the log: not without a valid credential, nor when the log is full."""
+    over: str = ""
+    """The name of the line it came in by; empty for HTTP and for calls in process."""
+    routed_at: int | None = None
+    """How many events there were when the simulator was given the request; None if it was not."""
+    faults: list[Event] = field(default_factory=list)
+    """The events of the faults that took effect on it."""
     began: float = field(default_factory=perf_counter)
     base: str = ""
     """Where the sandbox is, as whoever asks has it: what absolute links begin with."""
@@ -113,7 +127,7 @@ class Gateway:
         self.line_ports: Callable[[], Iterable[int]] = tuple
         """Where lines listen."""
         self.handlers: tuple[Handler, ...] = (self.identify, authenticate, find_route_of, inject_faults, route)
-        self.closing: tuple[Handler, ...] = (record_refusal, repeat, spoil_reply, record_touch)
+        self.closing: tuple[Handler, ...] = (record_request, repeat, spoil_reply, record_faults, record_touch)
 
     def admit(self, playground: Playground) -> str:
         """Let requests for it in, under an unguessable name; made once, when first asked for."""
@@ -186,6 +200,7 @@ class Gateway:
         with playground.lock:
             if playground.closed:
                 return self._turn_away(exchange)
+            holds = playground.hold()
             try:
                 return self._through(exchange)
             except RecursionError:
@@ -195,6 +210,9 @@ class Gateway:
                 raise SimulatorBroken(playground.broken) from None
             except Exception as error:  # a simulator's bug is ours: the run is errored, the agent not blamed
                 raise SimulatorBroken(record_failure(playground, error, exchange.title)) from error
+            finally:
+                if holds:
+                    playground.release()
 
     def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
         """A no in the words of the protocol that is, or was, spoken there; plainly, where nobody knows which."""
@@ -238,6 +256,7 @@ class Gateway:
         if exchange.sandbox_name != CLOCK:
             exchange.sandbox = exchange.playground.sandboxes.get(exchange.sandbox_name)
             if exchange.sandbox is None:
+                exchange.counts = False
                 raise _unknown()
 
 
@@ -275,13 +294,13 @@ def find_route_of(exchange: Exchange) -> None:
     exchange.playground.clock.touch()
     if exchange.playground.log.is_full:
         exchange.counts = False  # the log is what must not grow
-        raise Refusal(429, "too_many_requests", "this run's log is full; nothing more is done in it")
+        raise Refusal(LOG_FULL, "too_many_requests", "this run's log is full; nothing more is done in it")
     if exchange.objection is not None:
         raise exchange.objection
     found, params = find_route(exchange.sandbox.spec.routes, exchange.request)
     limit = found.limit or BODY_LIMIT
     if len(exchange.request.body) > limit:
-        raise Refusal(413, "too_large", f"a body may have {limit} bytes")
+        raise Refusal(TOO_LARGE, "too_large", f"a body may have {limit} bytes")
     exchange.route, exchange.params = found, params
 
 
@@ -294,7 +313,7 @@ def inject_faults(exchange: Exchange) -> None:
         if spoiled is None:
             exchange.struck.append((active, rng))
             continue
-        playground.strike(active, exchange.sandbox_name, exchange.operation, spoiled.details)
+        _strike(exchange, active, spoiled.details)
         if playground.environment.time == "stepped":
             playground.clock.advance(spoiled.delay)
         else:
@@ -314,21 +333,84 @@ def route(exchange: Exchange) -> None:
     assert playground is not None
     assert sandbox is not None
     assert exchange.route is not None
+    exchange.routed_at = len(playground.log.events)
     act = playground.act(sandbox.name, "agent", exchange.cause)
     room, keep_link = playground.log.room, exchange.keep_link
     call = Call(exchange.request, exchange.params, sandbox.state, act, exchange.base, sandbox.address, keep_link, room)
     exchange.reply = exchange.route.handler(call)
 
 
-def record_refusal(exchange: Exchange) -> None:
-    """A sandbox's no is a fact too; a stranger's knock is not."""
-    refusal = exchange.refusal
-    if refusal is None or not exchange.counts or exchange.sandbox is None or exchange.playground is None:
+def record_request(exchange: Exchange) -> None:
+    """Make an event that the request caused its record, or add one; beside the log if it has no credential."""
+    playground, since = exchange.playground, exchange.routed_at
+    assert playground is not None
+    if not exchange.counts:
+        _record_beside(exchange)
         return
-    refused = RequestRefused(
-        operation=exchange.operation, status=refusal.status, code=refusal.code, reason=refusal.reason
-    )
-    exchange.playground.emit(exchange.sandbox_name, refused, "agent", exchange.cause)
+    if exchange.sandbox is None or (exchange.refusal is None and since is None):
+        return  # it was for the clock, or a fault answered it
+    event = None
+    if exchange.refusal is None and since is not None:
+        event = record_of(playground.log.events, since, exchange.sandbox_name)
+    event = event or _emit_record(playground, exchange)
+    holds = not exchange.request.body or (since is not None and is_body_held(playground.log.events, since))
+    playground.attach(event, _described(exchange) if holds else _described_whole(exchange))
+
+
+def _described_whole(exchange: Exchange) -> AgentRequest:
+    """Describe the request with its body, where that may be kept. What is too large is not even read over HTTP."""
+    described, body, refusal = _described(exchange), exchange.request.body, exchange.refusal
+    too_large = refusal is not None and refusal.status == TOO_LARGE
+    if not body or too_large or (exchange.route is not None and not exchange.route.logs_body):
+        return described
+    assert exchange.playground is not None
+    return with_body(exchange.playground, described, body, exchange.base)
+
+
+def _emit_record(playground: Playground, exchange: Exchange) -> Event:
+    """Record a refusal, or a request that no event of the simulator records."""
+    refusal, payload = exchange.refusal, cast(Payload, RequestAnswered(operation=exchange.operation))
+    if refusal is not None:
+        reason = playground.redacted(refusal.reason)  # it may quote the request
+        payload = RequestRefused(operation=exchange.operation, status=refusal.status, code=refusal.code, reason=reason)
+    return playground.emit(exchange.sandbox_name, payload, "agent", exchange.cause)
+
+
+def _described(exchange: Exchange) -> AgentRequest:
+    playground, request, reply = exchange.playground, exchange.request, exchange.reply
+    assert playground is not None
+    assert reply is not None
+    if not exchange.over:
+        return describe(playground, request, reply, exchange.base)
+    target = exchange.params.get("path") or "/".join(exchange.params.values())
+    return describe_operation(playground, request, reply, exchange.over, exchange.operation, target)
+
+
+def _record_beside(exchange: Exchange) -> None:
+    refusal, playground = exchange.refusal, exchange.playground
+    assert playground is not None
+    if refusal is not None and refusal.status != LOG_FULL:
+        described, reason = _described(exchange), refusal.reason
+        fields = {name: getattr(described, name) for name in ("method", "path", "query", "status", "over")}
+        playground.sidecar.unauthenticated.add(sandbox=exchange.sandbox_name, reason=reason, **fields)
+
+
+def record_faults(exchange: Exchange) -> None:
+    """Say in the events of faults which request they took effect on, and what the agent was answered."""
+    if not exchange.faults:
+        return
+    playground = exchange.playground
+    assert playground is not None
+    described = _described(exchange) if exchange.routed_at is not None else _described_whole(exchange)
+    for event in exchange.faults:
+        playground.attach(event, described)
+
+
+def _strike(exchange: Exchange, active: ActiveFault, details: Mapping[str, Any]) -> Event:
+    assert exchange.playground is not None
+    event = exchange.playground.strike(active, exchange.sandbox_name, exchange.operation, details)
+    exchange.faults.append(event)
+    return event
 
 
 def repeat(exchange: Exchange) -> None:
@@ -339,7 +421,7 @@ def repeat(exchange: Exchange) -> None:
         playground = exchange.playground
         assert playground is not None
         first = 0 if exchange.reply is None else exchange.reply.status
-        event = playground.strike(active, exchange.sandbox_name, exchange.operation, {"first_status": first})
+        event = _strike(exchange, active, {"first_status": first})
         exchange.cause, exchange.refusal = event.seq, None
         playground.clock.touch()
         try:
@@ -347,7 +429,7 @@ def repeat(exchange: Exchange) -> None:
         except Refusal as refusal:
             exchange.refusal = refusal
             exchange.reply = _in_its_words(exchange, refusal)
-            record_refusal(exchange)
+        record_request(exchange)
 
 
 def spoil_reply(exchange: Exchange) -> None:
@@ -359,7 +441,7 @@ def spoil_reply(exchange: Exchange) -> None:
         spoiled = active.fault.after(exchange.request, reply, rng)
         if spoiled is None:
             continue
-        playground.strike(active, exchange.sandbox_name, exchange.operation, spoiled.details)
+        _strike(exchange, active, spoiled.details)
         reply = spoiled.reply or reply
         if reply.lost:
             break

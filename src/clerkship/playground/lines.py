@@ -18,7 +18,8 @@ from clerkship.model.problem import PlatformError
 from clerkship.playground.apart import Apart
 from clerkship.playground.connection import Answers
 from clerkship.playground.gateway import Exchange, Gateway, SimulatorBroken
-from clerkship.playground.playground import Playground, Sandbox
+from clerkship.playground.playground import Playground
+from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.exchange import STRAIGHT, Refusal, Reply, Request
 from clerkship.sandbox.line import Line, Post, Told
 
@@ -46,6 +47,8 @@ class Seat:
     playground: Playground
     sandbox: Sandbox
     address: str
+    over: str
+    """The name of the line, such as `sftp`."""
 
     @property
     def token(self) -> str:
@@ -74,7 +77,7 @@ class Seat:
 
     def ask(self, request: Request) -> Reply | Awaitable[Reply]:
         """The same; the reply, where it is there at once."""
-        exchange = Exchange(self.playground.id, self.sandbox.name, request, self.sandbox.token)
+        exchange = Exchange(self.playground.id, self.sandbox.name, request, self.sandbox.token, over=self.over)
         lock = self.playground.lock
         if self.gateway.takes_time(exchange) or not lock.acquire(blocking=False):  # or all others would wait for it too
             return self._in_time(exchange)
@@ -152,11 +155,12 @@ class Running:
         playground, sandbox = found
         if playground.closed or sandbox.spec.kind != self.kind:
             return None
-        return Seat(self.gateway, self.apart, playground, sandbox, sandbox.address)
+        return Seat(self.gateway, self.apart, playground, sandbox, sandbox.address, self.make.name)
 
     def seat(self, playground: Playground, sandbox: Sandbox) -> Seat:
         """A sandbox as this line reaches it."""
-        return Seat(self.gateway, self.apart, playground, sandbox, self.gateway.locate(playground, sandbox))
+        address = self.gateway.locate(playground, sandbox)
+        return Seat(self.gateway, self.apart, playground, sandbox, address, self.make.name)
 
     def start(self) -> None:
         """Open it, and wait until it is."""

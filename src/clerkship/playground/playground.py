@@ -21,23 +21,22 @@ from clerkship.events.lifecycle import (
 )
 from clerkship.events.log import Subscriber, open_log, reopen_log
 from clerkship.events.named import NO_NAMES, Names
+from clerkship.events.request import AgentRequest
 from clerkship.events.sidecar import Sidecar
 from clerkship.faults.contract import Fault
 from clerkship.kit.clock import Clock, Paced, Stepped
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
-from clerkship.kit.secrets import new_token
 from clerkship.kit.stopwatch import Stopwatch
 from clerkship.kit.wall import monotonic
 from clerkship.model.environment import Environment, Reaction
-from clerkship.model.frozen import Frozen
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import Ending
 from clerkship.playground.overlay import Overlay
-from clerkship.playground.redaction import hide, ports_of, secrets_of
+from clerkship.playground.redaction import Redactor, ports_of, secrets_of
 from clerkship.playground.rehearsal import AGENT, Rehearsal
+from clerkship.playground.sandbox import Room, Sandbox
 from clerkship.sandbox.exchange import Refusal
-from clerkship.sandbox.line import Told
 from clerkship.sandbox.state import Act, Conversation, State
 from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
@@ -50,60 +49,6 @@ PATIENCE = timedelta(minutes=1)
 INVALID: Ending = "invalid_person"
 S = TypeVar("S", bound=State)
 D = TypeVar("D")
-
-
-@dataclass(frozen=True)
-class Room:
-    """A simulator made ready once, for every playground that will be forked from it."""
-
-    spec: Spec
-    config: Frozen
-    base: Mapping[str, Any] = field(default_factory=dict)
-
-
-class Sandbox:
-    """One running simulator."""
-
-    __slots__ = ("_links", "_room", "_token", "address", "name", "spec", "state", "told")
-
-    def __init__(self, name: str, room: Room) -> None:
-        self.name = name
-        self.spec = room.spec
-        self.state = room.spec.state(room.config, Overlay(room.base))
-        self._room = room
-        self._token: str | None = None
-        self._links: dict[str, str] | None = None
-        self.address = ""
-        """Its name on every line, once anybody has asked."""
-        self.told: Mapping[str, Told] = {}
-        """What its agent was told of each line: all of it opens something."""
-
-    @property
-    def links(self) -> dict[str, str]:
-        """Where its agent says that it can be reached; in no log, for it differs between machines."""
-        if self._links is None:
-            self._links = {}
-        return self._links
-
-    def empty(self) -> None:
-        """Be as it was before anything happened in it."""
-        self.state = self.fresh()
-
-    def fresh(self) -> State:
-        """What it held before anything happened in it."""
-        return self.spec.state(self._room.config, Overlay(self._room.base))
-
-    @property
-    def opened(self) -> bool:
-        """Whether anybody has asked for its credential."""
-        return self._token is not None
-
-    @property
-    def token(self) -> str:
-        """Its own credential, made when first asked for."""
-        if self._token is None:
-            self._token = new_token("clk_sbx")
-        return self._token
 
 
 @dataclass(frozen=True)
@@ -160,6 +105,7 @@ class Playground:
         self.log, self._writer = open_log(self._names)
         self._followers: list[Subscriber] = []
         self.sidecar = Sidecar()
+        self._redactor, self._redacts = Redactor({}, {}), list[object]()
         self.sandboxes = {name: Sandbox(name, room) for name, room in rooms.items()}
         self.faults: list[ActiveFault] = []
         self.step_errors: list[str] = []
@@ -203,6 +149,18 @@ class Playground:
         if self.people:
             self._tell_people(event)
         return event
+
+    def hold(self) -> bool:
+        """Write no lines of the log until `release`; false if they are held already."""
+        return self._writer.hold()
+
+    def attach(self, event: Event, request: AgentRequest) -> None:
+        """Make an event, whose line is held, the record of a request."""
+        self._writer.attach(event, request)
+
+    def release(self) -> None:
+        """Write the lines of the log that were held."""
+        self._writer.release()
 
     def follow(self, follower: Subscriber) -> None:
         """Have somebody told of every event from here on, whatever becomes of the log: rewound, it is another."""
@@ -516,7 +474,7 @@ class Playground:
             self.log, self._writer = reopen_log(before.events, before.lines, before.blobs, self._names)
             for follower in self._followers:
                 self.log.subscribe(follower)
-            self.sidecar = Sidecar(facts=self.sidecar.facts)
+            self.sidecar = Sidecar(self.sidecar.facts, unauthenticated=self.sidecar.unauthenticated)
             for sandbox in self.sandboxes.values():
                 sandbox.empty()
             for event in before.events:
@@ -531,7 +489,18 @@ class Playground:
             self._ahead, self._unheard, self._objections = {}, [], {}
 
     def redacted(self, text: str) -> str:
-        """An agent's words without what opens this playground, or differs between machines: neither is for the log."""
+        """Replace what opens this playground, or differs between machines: neither may get into the log."""
+        return self.redactor()(text)
+
+    def redactor(self) -> Redactor:
+        """Return what replaces it, built anew when there is more to hide."""
+        boxes = self.sandboxes.values()
+        known: list[object] = [self.id, self.address, *[(box.address, box.opened, box.told) for box in boxes]]
+        if known != self._redacts:
+            self._redactor, self._redacts = self._build_redactor(), known
+        return self._redactor
+
+    def _build_redactor(self) -> Redactor:
         hidden = {self.id: "[playground]", self.address: "[address]"}
         ports: dict[int, str] = {}
         for name, sandbox in self.sandboxes.items():
@@ -540,7 +509,7 @@ class Playground:
             hidden[sandbox.address] = f"[address of {name}]"
             hidden[sandbox.token if sandbox.opened else ""] = f"[token of {name}]"
         hidden.pop("", None)
-        return hide(text, hidden, ports)
+        return Redactor(hidden, ports)
 
     def advance(self, by: timedelta) -> None:
         """Let simulated time pass."""

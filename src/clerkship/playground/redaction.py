@@ -23,6 +23,19 @@ def hide(text: str, hidden: Mapping[str, str], ports: Mapping[int, str]) -> str:
     return text
 
 
+class Redactor:
+    """Replace secrets in texts. Most texts contain none, and are only searched."""
+
+    def __init__(self, hidden: Mapping[str, str], ports: Mapping[int, str]) -> None:
+        self._hidden, self._ports = dict(hidden), dict(ports)
+        self._signs = [secret.lower() for secret in hidden] + [str(port) for port in ports]
+
+    def __call__(self, text: str) -> str:
+        """Return the text without secrets."""
+        lower = text.lower()
+        return hide(text, self._hidden, self._ports) if any(sign in lower for sign in self._signs) else text
+
+
 def secrets_of(name: str, lines: Mapping[str, Told]) -> Iterator[tuple[str, str]]:
     """All that was told of the ways into a sandbox, but for hosts and ports, in each form that it is quoted in."""
     for told in lines.values():

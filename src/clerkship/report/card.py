@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from clerkship.events.request_line import unauthenticated_lines
 from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.model.snapshot import Snapshot
@@ -18,6 +19,8 @@ from clerkship.report.reliance import is_cite
 
 VALUE_LIMIT = 4_000
 EVIDENCE_LIMIT = 100
+_NO_FACTS = FACTS | {"handed", "unauthenticated"}
+"""What of the sidecar is shown elsewhere, or not at all."""
 
 
 def row(detail: TaskDetail) -> dict[str, Any]:
@@ -58,10 +61,11 @@ def body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
             {"title": attachment.title, "text": attachment.text[-VALUE_LIMIT:]}
             for attachment in attachments(detail.sidecar)
         ],
+        "unauthenticated": [clip(line, 400) for line in unauthenticated_lines(detail.sidecar)],
         "facts": {
             name: clip(fact, 400)
             for name, fact in detail.sidecar.items()
-            if not name.startswith("touches") and name not in FACTS | {"handed"}
+            if not name.startswith("touches") and name not in _NO_FACTS
         },
     } | _of_models(run, replayed)
 

@@ -7,6 +7,8 @@ from typing import Any
 import orjson
 
 from clerkship.events.event import parse_line
+from clerkship.events.request import BODY_FIELD
+from clerkship.events.request_line import logged_line
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 
@@ -35,11 +37,15 @@ def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob
 
 
 def _whole(event: dict[str, Any], blob: Callable[[str], bytes]) -> dict[str, Any]:
-    """The event with its large bodies back in place, as far as they are text; the rest stays named by hash."""
+    """Put large bodies back in place, as far as they are text, and add the line that its request is shown as."""
+    line = logged_line(event)
+    if line is not None:
+        event["line"] = line
     for field, kept in event.get("blobs", {}).items():
         try:
             text = blob(kept["sha256"])[:BODY_LIMIT].decode(errors="strict" if kept["form"] == "bytes" else "ignore")
         except UnicodeDecodeError:
             continue
-        event["payload"][field] = text if kept["size"] <= BODY_LIMIT else f"{text} …"
+        holder, name = (event["request"], "body") if field == BODY_FIELD else (event["payload"], field)
+        holder[name] = text if kept["size"] <= BODY_LIMIT else f"{text} …"
     return event

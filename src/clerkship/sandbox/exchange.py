@@ -123,6 +123,8 @@ class Reply:
     media: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
     way: Way = STRAIGHT
+    answer: str = ""
+    """The answer in the terms of the protocol, for the log, where the status does not say it: `AA`."""
 
     @property
     def ok(self) -> bool:

@@ -62,6 +62,7 @@ class Route:
         less: str = "",
         tool: bool = True,
         limit: int = 0,
+        logs_body: bool = True,
     ) -> None:
         self.method, self.path, self.operation, self.handler = method, path, operation, handler
         self.query, self.body = query, body
@@ -77,6 +78,8 @@ class Route:
         """Whether a model is given it as a tool; what another operation does as well only makes a choice harder."""
         self.limit = limit
         """Bytes that its body may have, where they may be more than HTTP brings: a line may bring more."""
+        self.logs_body = logs_body
+        """Whether the body may be kept in the log; not where it differs between machines, as a port does."""
         self.params = tuple(name for name, _ in _PARAMETER.findall(path))
         literal, *rest = _PARAMETER.split(path)  # then name, star and literal, again and again
         parts = [

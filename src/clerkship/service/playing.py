@@ -37,7 +37,8 @@ from clerkship.playground.gateway import CLOCK, Gateway
 from clerkship.playground.lines import LinePortTaken, Lines, is_there
 from clerkship.playground.listener import Listener, PortTaken
 from clerkship.playground.pacer import paced
-from clerkship.playground.playground import Playground, Room, Sandbox
+from clerkship.playground.playground import Playground
+from clerkship.playground.sandbox import Room, Sandbox
 from clerkship.sandbox.line import Line, Told
 from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.unoffered import unoffered

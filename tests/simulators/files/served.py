@@ -10,7 +10,8 @@ from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.lines import Lines
-from clerkship.playground.playground import Playground, Room
+from clerkship.playground.playground import Playground
+from clerkship.playground.sandbox import Room
 from clerkship.sandbox.line import Told
 from clerkship.simulators import files
 from clerkship.simulators.files.handle import Files

@@ -8,7 +8,8 @@ from typing import Any
 import asyncssh
 import pytest
 
-from clerkship.events.lifecycle import RequestRefused
+from clerkship.events.lifecycle import RequestAnswered, RequestRefused
+from clerkship.events.request_line import line_of
 from clerkship.faults.drop import Drop
 from clerkship.faults.error import Error
 from clerkship.faults.latency import Latency
@@ -83,7 +84,13 @@ def test_what_is_done_over_sftp_is_in_the_log_as_over_http(serve: Serve) -> None
     drop.request("DELETE", "/folders/outbound/sent")
     with pytest.raises(Exception, match="there is no file"):
         drop.delete("outbound/b.bin")
-    assert one.events("") == other.events("")
+    looked = [payload for payload in one.events("") if isinstance(payload, RequestAnswered)]
+    assert {payload.operation for payload in looked} == {"stat", "space_for"}  # what the client asks by itself
+    assert [payload for payload in one.events("") if payload not in looked] == other.events("")
+    lines = [line_of(event) for event in one.playground.log.events]
+    assert {"read /inbox/a.csv → 4 bytes", "write /outbound/b.bin → 25,600 bytes"} <= {*lines}
+    assert "rename /inbox/a.csv to /archive/a.csv → ok" in lines
+    assert lines[-1] == "remove /outbound/b.bin → there is no file outbound/b.bin"
     assert list(one.state.paths()) == list(other.state.paths())
 
 

@@ -12,7 +12,8 @@ from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.lines import Lines
 from clerkship.playground.listener import Listener
-from clerkship.playground.playground import Playground, Room
+from clerkship.playground.playground import Playground
+from clerkship.playground.sandbox import Room
 from clerkship.sandbox.line import Board
 from clerkship.simulators import hl7
 from clerkship.simulators.hl7.handle import Hl7

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from clerkship.events.request_line import line_of
 from clerkship.faults.drip import Drip
 from clerkship.faults.drop import Drop
 from clerkship.faults.duplicate import Duplicate
@@ -117,7 +118,10 @@ def test_over_the_line_the_log_is_as_over_http(feed: Feed) -> None:
     for type in BODIES:
         line.ask(type=type, control_id=type[:7])
         http.handle.send(message(http.facility, type, type[:7]).decode())
-    assert line.playground.log.data() == http.playground.log.data()
+    events, others = line.playground.log.events, http.playground.log.events
+    assert [event._replace(request=None) for event in events] == [event._replace(request=None) for event in others]
+    assert line_of(events[0]) == "MLLP ADT^A01 (ADT^A01) → AA"
+    assert line_of(others[0]) == "POST hl7/outbound → 200 AA, ADT^A01 (ADT^A01)"
 
 
 # A port of its own.

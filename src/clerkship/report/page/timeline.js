@@ -100,7 +100,7 @@ function eventRow(view, event) {
     el("span", { class: "lane" }, event.source),
     odd ? el("span", { class: `badge ${odd.kind}` }, icon(odd.icon), odd.word) : null,
     el("code", {}, event.kind), " ",
-    el("span", { class: "gist" }, summary(event.payload)));
+    el("span", { class: "gist" }, event.line || summary(event.payload)));
   toggle.addEventListener("click", () => openEvent(view, event, panel.hidden));
   const row = el("li", {
     class: `event ${odd ? odd.kind : ""}`,
@@ -143,6 +143,7 @@ function payloadPanel(trial, event) {
     ["At", `${event.at} (simulated)`],
     event.cause ? ["Because of", eventLink(trial, event.cause)] : null,
     effects.length ? ["Led to", effects.map((effect) => [eventLink(trial, effect.seq), " "])] : null,
+    ...requestFacts(event.request),
     ...Object.entries(event.blobs || {}).map(([field, kept]) => [
       field, `${plural(kept.size, "byte")} kept beside the log, SHA-256 ${kept.sha256}`]),
   ].filter(Boolean);
@@ -154,6 +155,18 @@ function payloadPanel(trial, event) {
     ...texts.flatMap(([name, text]) => [
       el("p", { class: "muted" }, name), el("pre", { tabindex: "0" }, text.replace(/\r\n?/g, "\n"))]),
   ];
+}
+
+// The body stands here only where the payload does not hold it.
+function requestFacts(request) {
+  if (!request) return [];
+  const kept = (request.body || "").length;
+  const body = request.size ? [[
+    "Body", [request.body ? el("pre", { tabindex: "0" }, request.body.replace(/\r\n?/g, "\n")) : null,
+      `${plural(request.size, "byte")}${kept ? "" : ", not kept as text in this page"}`]]] : [];
+  const target = request.path + (request.query ? `?${request.query}` : "");
+  const answer = [request.status || "no answer", request.answer].filter(Boolean).join(" ");
+  return [["Request", `${request.over ? `${request.over} ` : ""}${request.method} ${target}`], ["Answer", answer], ...body];
 }
 
 // A message of HL7, a letter, a table: what has lines is shown in them.

@@ -13,6 +13,7 @@ function trialView(trial) {
     qualitySection(trial),
     conversationSection(trial),
     timelineSection(trial),
+    unauthenticatedSection(trial),
   ].flat().filter(Boolean);
 }
 
@@ -81,6 +82,14 @@ function facts(trial) {
 function measured([name, value]) {
   if (name === "wall_ms") return ["Took", value < 1000 ? `${value.toFixed(1)} ms` : lasting(value / 1000)];
   return [name.replaceAll("_", " "), el("span", { class: "value" }, plainValue(value))];
+}
+
+// Kept beside the log: anyone who knows the address can send such a request.
+function unauthenticatedSection(trial) {
+  const [head, ...lines] = trial.body.unauthenticated || [];
+  if (!head) return null;
+  return el("section", {}, el("h3", {}, "Without a credential"), el("p", { class: "muted" }, head),
+    el("ul", { class: "plain" }, lines.map((line) => el("li", {}, el("code", {}, line)))));
 }
 
 // Metrics stand apart from the criteria: they decide nothing.

@@ -58,6 +58,7 @@ class HistoryRead(Payload):
 class ResourceWritten(Payload):
     """A resource is now this. `text` has its exact bytes where plain JSON numbers would lose digits."""
 
+    holds_body: ClassVar[bool] = True
     type: str
     id: str
     version: str
@@ -109,6 +110,7 @@ class BundleProcessed(Payload):
     """A batch or transaction is done; what its entries did stands before it."""
 
     kind: ClassVar[str] = "fhir.bundle.processed"
+    sums_up: ClassVar[bool] = True
     type: str
     """`batch` or `transaction`."""
     entries: int

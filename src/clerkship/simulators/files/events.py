@@ -47,6 +47,7 @@ class FileWritten(Payload):
     """A file is now this."""
 
     kind: ClassVar[str] = "files.file.written"
+    holds_body: ClassVar[bool] = True
     path: str
     size: int
     data: bytes

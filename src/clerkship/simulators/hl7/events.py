@@ -9,6 +9,7 @@ class Sent(Payload):
     """The agent sent a message, and it was taken; what it was answered with, where others objected to it, is said in
     `hl7.message.objected`."""
 
+    holds_body: ClassVar[bool] = True
     control_id: str
     trigger: str
     """`R01`: MSH-9.2."""
@@ -95,6 +96,7 @@ class MessageRefused(Payload):
     """The agent sent a message, and it was not taken."""
 
     kind: ClassVar[str] = "hl7.message.refused"
+    holds_body: ClassVar[bool] = True
     control_id: str
     type: str
     """`ORU^R01`: MSH-9 as far as it can be read."""
@@ -143,6 +145,7 @@ class MessageAcknowledged(Payload):
     """The agent said what it made of a message."""
 
     kind: ClassVar[str] = "hl7.message.acknowledged"
+    holds_body: ClassVar[bool] = True
     id: str
     control_id: str
     """Of the message that is acknowledged."""

@@ -1,6 +1,7 @@
 """The operations of an interface engine."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.message import Message
@@ -34,7 +35,8 @@ def send_message(call: Call) -> Reply:
         raise Refusal(429, "too_many_requests", reason)
     told = [_receive(call, message, batch.flaws) for message in messages]
     acks = [ack for ack in told if ack is not None]
-    return wire.render_er7(mask.show(render_answers(batch, acks, call.act)))
+    codes = dict.fromkeys(said.text(1) for ack in acks if (said := ack.first("MSA")) is not None)
+    return replace(wire.render_er7(mask.show(render_answers(batch, acks, call.act))), answer=", ".join(codes))
 
 
 def _receive(call: Call, message: Message, around: Sequence[Flaw]) -> Message | None:
@@ -117,6 +119,6 @@ ROUTES = (
         media=wire.ER7,
         about={**INBOX_ID, "body": "an ACK of your own, where `code` and `text` are not enough"},
     ),
-    Route("PUT", "/hl7/listener", "name_listener", name_listener, body=wire.Listener, tool=False),
+    Route("PUT", "/hl7/listener", "name_listener", name_listener, body=wire.Listener, tool=False, logs_body=False),
     Route("DELETE", "/hl7/listener", "forget_listener", forget_listener, tool=False),
 )

@@ -61,7 +61,7 @@ def test_a_search_for_the_whole_type_counts_only_where_it_need_not_be_narrowed()
     found = check(clinic, PERSON)
     assert not found.passed
     assert found.detail == (
-        "the agent did not make a search that would have shown this Patient; it searched for Patient"
+        "the agent did not make a search that would have shown this Patient; its searches: GET Patient → 200, 2 matches"
     )
     assert check(clinic, PERSON, narrowed=False).passed
 

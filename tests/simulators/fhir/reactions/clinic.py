@@ -10,7 +10,8 @@ from clerkship.fhir.validation import validate
 from clerkship.hl7.message import parse
 from clerkship.hl7.validation import validate as flaws
 from clerkship.model.environment import Environment
-from clerkship.playground.playground import Playground, Room, replay
+from clerkship.playground.playground import Playground, replay
+from clerkship.playground.sandbox import Room
 from clerkship.simulators import fhir, hl7
 from clerkship.simulators.fhir.config import FhirConfig, located
 from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten

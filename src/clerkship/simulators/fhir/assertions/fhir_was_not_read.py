@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Check
 from clerkship.events.evidence import Evidence
+from clerkship.events.request_line import line_of
 from clerkship.fhir.compartments import compartment_parameters
 from clerkship.fhir.reference import parse_reference, references
 from clerkship.model.misplaced import misplaced
@@ -69,9 +70,8 @@ class FhirWasNotRead(Sight):
 
 
 def _how(look: Look) -> str:
-    operation = getattr(look.event.payload, "operation", "history")
-    query = getattr(look.event.payload, "query", "")
-    return f"{operation} {query}" if query else str(operation)
+    """The request, or the operation where the read is a part of a write."""
+    return line_of(look.event) or str(getattr(look.event.payload, "operation", "history"))
 
 
 def _is_others(look: Look, own: Collection[str]) -> bool:

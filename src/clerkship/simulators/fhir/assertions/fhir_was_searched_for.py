@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
+from clerkship.events.request_line import line_of
 from clerkship.fhir.chart import View
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import Resource
@@ -55,9 +56,10 @@ class FhirWasSearchedFor(Assertion):
         row = FieldCheck(path="searched", expected=True, actual=found, passed=found, seq=seq)
         wanted = f"a search that would have shown this {self.resource['resourceType']}"
         if hit is not None:
-            return Check.of(True, f"the agent made {wanted}, {evidence.when(hit)}: {_asked(hit)}", row)
-        instead = ", ".join(_asked(event) for event in made[:_MOST_SHOWN]) or "nothing"
-        return Check.of(False, f"the agent did not make {wanted}; it searched for {instead}", row)
+            return Check.of(True, f"the agent made {wanted}, {evidence.when(hit)}: {line_of(hit)}", row)
+        instead = "; ".join(str(line_of(event)) for event in made[:_MOST_SHOWN]) or "none"
+        more = f"; and {len(made) - _MOST_SHOWN} more" if len(made) > _MOST_SHOWN else ""
+        return Check.of(False, f"the agent did not make {wanted}; its searches: {instead}{more}", row)
 
     def _shows(self, event: Event, view: View) -> bool:
         search, type = event.payload, self.resource["resourceType"]
@@ -88,11 +90,3 @@ def _is_criterion(type: str, pair: tuple[str, str]) -> bool:
     except Invalid:
         return False
     return True
-
-
-def _asked(event: Event) -> str:
-    search = event.payload
-    assert isinstance(search, ResourcesSearched)
-    within = f"{search.within}/" if search.within else ""
-    operation = f"/{search.operation}" if search.operation != "search" else ""
-    return f"{within}{search.type}{operation}" + (f"?{search.query}" if search.query else "")

@@ -1,0 +1,72 @@
+"""The request of the agent that an event comes from, as the log keeps it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+MAX_BODY = 100_000
+"""Bytes kept of the body of one request."""
+MAX_BODIES = 10_000_000
+"""Bytes kept of the bodies of all requests of one trial."""
+MAX_PATH = 1000
+MAX_QUERY = 2000
+MAX_INLINE_BODY = 512
+"""Bytes; a longer body, or one that is not text, is kept as a blob."""
+BODY_FIELD = "request.body"
+"""The name of a request's body among the blobs of its event. No field of a payload can have it: it contains a dot."""
+
+
+class AgentRequest(NamedTuple):
+    """One request of the agent and how it was answered. Holds no headers: they carry credentials."""
+
+    method: str
+    """`GET`; over another protocol than HTTP the operation, such as `read_file`."""
+    path: str
+    """`/Patient/p1`; of an HL7 message over MLLP its type and control id, `ADT^A08 (MSG00012)`."""
+    query: str = ""
+    """`patient=p2&_count=5`, percent-encoded."""
+    status: int = 0
+    """The HTTP status, or what corresponds to it; 0 if the connection broke before the answer."""
+    answer: str = ""
+    """The answer in the terms of the protocol, where a status does not say it: `AA`."""
+    over: str = ""
+    """`sftp` or `mllp`; empty for HTTP and for calls in process, which are recorded alike."""
+    size: int = 0
+    """Bytes of the body as it was sent, where it is not held by the event's payload."""
+    body: bytes = b""
+    """What is kept of the body; shorter than `size` where it was cut, empty where it was not kept."""
+
+    def data(self) -> dict[str, Any]:
+        """As it stands in the log: without what is empty, and without a body that belongs in a blob."""
+        method, path, query, status, answer, over, size, body = self
+        shown: dict[str, Any] = {"method": method, "path": path, "status": status}
+        if query:
+            shown["query"] = query
+        if answer:
+            shown["answer"] = answer
+        if over:
+            shown["over"] = over
+        if size:
+            shown["size"] = size
+        if body and (text := self.inline_body) is not None:
+            shown["body"] = text
+        return shown
+
+    @property
+    def inline_body(self) -> str | None:
+        """The body, if it is short text."""
+        if not self.body or len(self.body) > MAX_INLINE_BODY:
+            return None
+        try:
+            return self.body.decode()
+        except UnicodeDecodeError:
+            return None
+
+
+def parse_request(record: Mapping[str, Any], blob: Callable[[str], bytes]) -> AgentRequest | None:
+    """Read the request of a logged event; None if it has none."""
+    shown = record.get("request")
+    if shown is None:
+        return None
+    kept = record.get("blobs", {}).get(BODY_FIELD)
+    body = blob(kept["sha256"]) if kept is not None else shown.get("body", "").encode()
+    return AgentRequest(**{**shown, "body": body})

@@ -1,0 +1,178 @@
+"""One line for one request: `GET Condition?patient=p2 → 200, 1 match`. Terminal, reports and evidence show the same."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from clerkship.events.event import Event
+from clerkship.events.lifecycle import FaultInjected, RequestRefused
+
+MAX_TARGET = 160
+"""Characters of a path with its query."""
+MAX_OUTCOME = 200
+MAX_TEXT = 80
+SFTP = "sftp"
+MLLP = "mllp"
+_SFTP_VERBS = {
+    "read_file": "read",
+    "write_file": "write",
+    "delete_file": "remove",
+    "stamp_file": "set the time of",
+    "list_files": "list",
+    "list_folder": "list",
+    "list_outermost": "list",
+    "make_folder": "mkdir",
+    "remove_folder": "rmdir",
+    "stat_outermost": "stat",
+    "space_for": "open to write",
+}
+_WRITES = {"create": "POST", "update": "PUT", "patch": "PATCH"}
+Fields = Mapping[str, Any]
+
+
+def line_of(event: Event) -> str | None:
+    """Render the request of an event; None if it comes from none."""
+    request = event.request.data() if event.request is not None else None
+    return render_request(event.kind, event.actor, event.payload.__dict__, request)
+
+
+def logged_line(event: Fields) -> str | None:
+    """Render the request of an event as the log has it; None if it comes from none."""
+    return render_request(event["kind"], event["actor"], event["payload"], event.get("request"))
+
+
+def render_request(kind: str, actor: str, payload: Fields, request: Fields | None) -> str | None:
+    """Render a request and how it was answered.
+
+    Events of FHIR without a request, in logs of earlier versions or from an entry of a Bundle, are rendered from their
+    payload.
+    """
+    if request is None:
+        return _from_payload(kind, payload) if actor == "agent" else None
+    asked = _asked(request, payload)
+    return _on_one_line(f"{asked} → {_clipped(_outcome(kind, payload, request, asked), MAX_OUTCOME)}")
+
+
+def unauthenticated_lines(sidecar: Fields) -> list[str]:
+    """Say how many requests of a trial had no valid credential, then each that was kept; nothing if there was none."""
+    found = sidecar.get("unauthenticated")
+    if not found:
+        return []
+    count, requests = found["count"], found["requests"]
+    lines = [f"{count:,} request{'s' * (count != 1)} without a valid credential, not in the log"]
+    for request in requests:
+        path = f"/{request['sandbox']}{request['path']}" if request.get("sandbox") else request["path"]
+        asked = _asked({**request, "path": path}, {})
+        lines.append(_on_one_line(f"{asked} → {request['status']} {request.get('reason', '')}".rstrip()))
+    rest = count - len(requests)
+    return [*lines, f"… and {rest:,} more"] if rest else lines
+
+
+def _asked(request: Fields, payload: Fields) -> str:
+    over, method, path = request.get("over", ""), request["method"], request["path"]
+    if over == MLLP:
+        return f"MLLP {path}" if method == "send_message" else f"MLLP {method} {path}"
+    if over == SFTP and not method.isupper():
+        target = f"/{payload['path']} to /{payload['to']}" if method == "rename" and "to" in payload else path
+        return _clipped(f"{_SFTP_VERBS.get(method, method)} {target}", MAX_TARGET)
+    query = request.get("query", "")
+    target = (path.lstrip("/") or "/") + (f"?{_decoded(query)}" if query else "")
+    if not query and path.endswith("/_search") and isinstance(payload.get("query"), str):
+        target += f" ({_decoded(payload['query'])})"
+    return _clipped(f"{method} {target}", MAX_TARGET)
+
+
+def _outcome(kind: str, payload: Fields, request: Fields, asked: str) -> str:
+    """The status with what it is worth knowing of the answer; SFTP and MLLP have no status."""
+    plain = request.get("over") in (SFTP, MLLP)
+    status = "" if plain else str(request["status"]) if request["status"] else "no answer"
+    if kind == FaultInjected.kind:
+        return f"{status or request['status'] or 'no answer'} (fault: {payload['fault']})"
+    if kind == RequestRefused.kind:
+        return f"{status} {payload['reason']}".strip()
+    answer = request.get("answer", "")
+    answered = f"{status} {answer}".strip()
+    return (answered + _note(kind, payload, asked)).removeprefix(", ") or "ok"
+
+
+def _note(kind: str, payload: Fields, asked: str) -> str:
+    """What an event says beyond the status, by the fields it has: events of plug-ins are rendered as well."""
+    for field, write in _NOTES.items():
+        if isinstance(payload.get(field), (int, list, tuple)):
+            return f", {write(payload[field])}"
+    if isinstance(payload.get("reasons"), (list, tuple)) and payload["reasons"]:
+        return f" {payload['reasons'][0]}"
+    if "turn" in payload and isinstance(payload.get("text"), str):
+        return f", “{_clipped(payload['text'], MAX_TEXT)}”"
+    message = _message(kind, payload)
+    if message:
+        return "" if message in asked else f", {message}"
+    name = f"{payload['type']}/{payload['id']}" if payload.get("type") and payload.get("id") else ""
+    return f" {name}" if name and name not in asked else ""
+
+
+def _message(kind: str, payload: Fields) -> str:
+    """Type and control id of an HL7 message, `ADT^A08 (MSG00012)`."""
+    control_id = payload.get("control_id")
+    if not isinstance(control_id, str):
+        return ""
+    trigger = payload.get("trigger")
+    return f"{kind.split('.')[1].upper()}^{trigger} ({control_id})" if trigger else f"({control_id})"
+
+
+def _count(one: str, many: str) -> Callable[[Any], str]:
+    def write(value: int | Sequence[Any]) -> str:
+        number = value if isinstance(value, int) else len(value)
+        return f"{number:,} {one if number == 1 else many}"
+
+    return write
+
+
+_NOTES: dict[str, Callable[[Any], str]] = {
+    "total": _count("match", "matches"),
+    "errors": _count("error", "errors"),
+    "entries": _count("entry", "entries"),
+    "size": _count("byte", "bytes"),
+    "count": _count("entry", "entries"),
+    "ids": _count("message", "messages"),
+    "found": _count("version", "versions"),
+}
+
+
+def _from_payload(kind: str, payload: Fields) -> str | None:
+    asked = _fhir_asked(kind, payload)
+    if asked is None:
+        return None
+    asked = _clipped(asked, MAX_TARGET)
+    return _on_one_line(f"{asked} → {payload.get('status', 200)}{_note(kind, payload, asked)}")
+
+
+def _fhir_asked(kind: str, payload: Fields) -> str | None:
+    type, id, operation = payload.get("type", ""), payload.get("id", ""), payload.get("operation", "")
+    if kind == "fhir.resources.searched":
+        parts = (payload.get("within", ""), type, operation if operation.startswith("$") else "")
+        query = payload.get("query", "")
+        return f"GET {'/'.join(filter(None, parts)) or '/'}" + (f"?{_decoded(query)}" if query else "")
+    if kind == "fhir.resource.read" and operation in ("read", "vread"):
+        return f"GET {type}/{id}" + (f"/_history/{payload['version']}" if operation == "vread" else "")
+    if kind in ("fhir.resource.created", "fhir.resource.updated") and operation in _WRITES:
+        return f"{_WRITES[operation]} {type}" + (f"/{id}" if operation != "create" else "")
+    if kind == "fhir.resource.deleted":
+        return f"DELETE {type}/{id}"
+    if kind == "fhir.history.read":
+        return f"GET {'/'.join(filter(None, (type, id, '_history')))}"
+    if kind == "fhir.bundle.processed":
+        return "POST /"
+    return "GET metadata" if kind == "fhir.capabilities.read" else None
+
+
+def _decoded(query: str) -> str:
+    return unquote(query, errors="replace")
+
+
+def _clipped(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def _on_one_line(text: str) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in text)

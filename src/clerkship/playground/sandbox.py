@@ -1,0 +1,66 @@
+"""One running simulator, and what it is made from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from clerkship.kit.secrets import new_token
+from clerkship.model.frozen import Frozen
+from clerkship.playground.overlay import Overlay
+from clerkship.sandbox.line import Told
+from clerkship.sandbox.state import State
+from clerkship.simulators.spec import Spec
+
+
+@dataclass(frozen=True)
+class Room:
+    """A simulator made ready once, for every playground that will be forked from it."""
+
+    spec: Spec
+    config: Frozen
+    base: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Sandbox:
+    """One running simulator."""
+
+    __slots__ = ("_links", "_room", "_token", "address", "name", "spec", "state", "told")
+
+    def __init__(self, name: str, room: Room) -> None:
+        self.name = name
+        self.spec = room.spec
+        self.state = room.spec.state(room.config, Overlay(room.base))
+        self._room = room
+        self._token: str | None = None
+        self._links: dict[str, str] | None = None
+        self.address = ""
+        """Its name on every line, once anybody has asked."""
+        self.told: Mapping[str, Told] = {}
+        """What its agent was told of each line: all of it opens something."""
+
+    @property
+    def links(self) -> dict[str, str]:
+        """Where its agent says that it can be reached; in no log, for it differs between machines."""
+        if self._links is None:
+            self._links = {}
+        return self._links
+
+    def empty(self) -> None:
+        """Be as it was before anything happened in it."""
+        self.state = self.fresh()
+
+    def fresh(self) -> State:
+        """What it held before anything happened in it."""
+        return self.spec.state(self._room.config, Overlay(self._room.base))
+
+    @property
+    def opened(self) -> bool:
+        """Whether anybody has asked for its credential."""
+        return self._token is not None
+
+    @property
+    def token(self) -> str:
+        """Its own credential, made when first asked for."""
+        if self._token is None:
+            self._token = new_token("clk_sbx")
+        return self._token

@@ -1,0 +1,229 @@
+"""What the log keeps of each request of the agent, and what is kept beside it of requests without a credential."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import orjson
+import pytest
+
+from clerkship.conformance.rig import Rig
+from clerkship.events.event import Event, parse_event, render_event
+from clerkship.events.lifecycle import LIFECYCLE
+from clerkship.events.request import MAX_BODIES, MAX_BODY, MAX_QUERY, AgentRequest
+from clerkship.events.request_line import line_of, logged_line
+from clerkship.events.sidecar import MAX_UNAUTHENTICATED
+from clerkship.faults.drop import Drop
+from clerkship.faults.duplicate import Duplicate
+from clerkship.faults.error import Error
+from clerkship.faults.latency import Latency
+from clerkship.sandbox.exchange import Query, Request
+from clerkship.simulators.fhir import SPEC as FHIR
+from clerkship.simulators.files import SPEC as FILES
+
+JSON = {"content-type": "application/fhir+json"}
+PATIENT = b'{"resourceType":"Patient","id":"p1","name":[{"family":"Meier"}]}'
+
+
+@pytest.fixture
+def chart() -> Iterator[Rig]:
+    with Rig(FHIR) as rig:
+        rig.send(Request("PUT", "/Patient/p1", headers=JSON, body=PATIENT))
+        yield rig
+
+
+@pytest.fixture
+def drop() -> Iterator[Rig]:
+    with Rig(FILES) as rig:
+        yield rig
+
+
+def last(rig: Rig) -> Event:
+    return rig.playground.log.events[-1]
+
+
+def lines(rig: Rig) -> list[str | None]:
+    return [line_of(event) for event in rig.playground.log.events]
+
+
+def test_a_successful_request_is_part_of_the_simulators_own_event(chart: Rig) -> None:
+    chart.send(Request("GET", "/Patient", Query((("name", "meier"), ("_count", "5")))))
+    assert last(chart).kind == "fhir.resources.searched"
+    assert last(chart).request == AgentRequest("GET", "/Patient", "name=meier&_count=5", 200)
+    assert len(chart.playground.log.events) == 2
+
+
+def test_requests_are_rendered_with_what_came_of_them(chart: Rig) -> None:
+    observation = {"resourceType": "Observation", "status": "final", "code": {"text": "x"}}
+    chart.send(Request("GET", "/Patient", {"name": "meier"}))
+    chart.send(Request("GET", "/Condition", Query((("patient", "p1"), ("code", "a|b c")))))
+    created = chart.send(Request("POST", "/Observation", headers=JSON, body=orjson.dumps(observation)))
+    chart.send(Request("GET", "/Patient/p9"))
+    chart.send(Request("GET", "/Patient/p1"))
+    chart.send(Request("GET", "/metadata"))
+    chart.send(
+        Request("POST", "/Patient/_search", {}, {"content-type": "application/x-www-form-urlencoded"}, b"name=x")
+    )
+    new = created.headers["Location"].partition("/_history")[0].rpartition("/")[2]
+    assert lines(chart) == [
+        "PUT Patient/p1 → 201",
+        "GET Patient?name=meier → 200, 1 match",
+        "GET Condition?patient=p1&code=a|b c → 200, 0 matches",
+        f"POST Observation → 201 Observation/{new}",
+        f"GET Patient/p9 → 404 {last_reason(chart)}",
+        "GET Patient/p1 → 200",
+        "GET metadata → 200",
+        "POST Patient/_search (name=x) → 200, 0 matches",
+    ]
+
+
+def last_reason(rig: Rig) -> str:
+    refused = [event for event in rig.playground.log.events if event.kind == "sandbox.refused"]
+    return str(refused[-1].payload.model_dump()["reason"])
+
+
+def test_a_refusal_holds_the_request_with_its_body(chart: Rig) -> None:
+    chart.send(Request("POST", "/Patient", headers=JSON, body=b'{"resourceType":"Patient","sex":"x"}'))
+    request = last(chart).request
+    assert last(chart).kind == "sandbox.refused"
+    assert request is not None
+    assert (request.method, request.path, request.status) == ("POST", "/Patient", 400)
+    assert request.body == b'{"resourceType":"Patient","sex":"x"}'
+    assert request.size == len(request.body)
+
+
+def test_a_write_that_its_event_holds_is_not_kept_twice(chart: Rig) -> None:
+    assert chart.playground.log.events[0].request == AgentRequest("PUT", "/Patient/p1", "", 201)
+
+
+def test_a_bundle_is_the_record_of_its_request_and_its_entries_have_lines_too(chart: Rig) -> None:
+    entries = [{"request": {"method": "GET", "url": "Patient/p1"}}, {"request": {"method": "GET", "url": "Patient"}}]
+    bundle = orjson.dumps({"resourceType": "Bundle", "type": "batch", "entry": entries})
+    chart.send(Request("POST", "/", headers=JSON, body=bundle))
+    assert lines(chart)[1:] == ["GET Patient/p1 → 200", "GET Patient → 200, 1 match", "POST / → 200, 2 entries"]
+    assert [event.request is not None for event in chart.playground.log.events[1:]] == [False, False, True]
+
+
+def test_a_request_that_no_event_of_the_simulator_records_gets_one(drop: Rig) -> None:
+    drop.send(Request("GET", "/stat"))
+    assert last(drop).kind == "sandbox.answered"
+    assert line_of(last(drop)) == "GET stat → 200"
+
+
+def test_a_fault_says_which_request_it_took_effect_on(drop: Rig) -> None:
+    drop.playground.inject(Error(times=1))
+    drop.send(Request("PUT", "/files/a.txt", body=b"one"))
+    assert line_of(last(drop)) == "PUT files/a.txt → 503 (fault: error)"
+    assert last(drop).request == AgentRequest("PUT", "/files/a.txt", "", 503, size=3, body=b"one")
+    drop.playground.inject(Drop(times=1))
+    drop.send(Request("GET", "/files"))
+    assert line_of(last(drop)) == "GET files → no answer (fault: drop)"
+
+
+def test_with_a_fault_on_the_way_the_sandboxs_answer_is_kept_too(drop: Rig) -> None:
+    drop.playground.inject(Drop(times=1, when="reply"))
+    drop.send(Request("PUT", "/files/a.txt", body=b"one"))
+    assert lines(drop) == ["PUT files/a.txt → 201, 3 bytes", "PUT files/a.txt → no answer (fault: drop)"]
+
+
+def test_a_request_that_arrives_twice_is_recorded_twice(drop: Rig) -> None:
+    drop.playground.inject(Duplicate(times=1))
+    drop.playground.inject(Latency(by=timedelta(seconds=1), times=1))
+    drop.send(Request("PUT", "/files/a.txt", body=b"one"))
+    assert lines(drop) == [
+        "PUT files/a.txt → 204 (fault: latency)",
+        "PUT files/a.txt → 201, 3 bytes",
+        "PUT files/a.txt → 204 (fault: duplicate)",
+        "PUT files/a.txt → 204, 3 bytes",
+    ]
+
+
+def test_credentials_do_not_get_into_the_log(drop: Rig) -> None:
+    token = drop.token
+    drop.send(Request("GET", f"/files/{token}", Query((("access_token", "of somebody"), ("x", token.upper())))))
+    drop.send(Request("POST", "/rename", body=f'{{"from": "{token}"}}'.encode()))
+    kept = drop.playground.log.data() + b"".join(drop.playground.log.blobs.values())
+    assert token.encode() not in kept
+    assert token.upper().encode() not in kept
+    assert b"of somebody" not in kept
+    assert b"[token of box]" in kept
+
+
+def test_the_address_of_the_server_does_not_get_into_the_log(chart: Rig) -> None:
+    for base in ("http://one.invalid/pg/box", "http://other.invalid:8080/pg/box"):
+        chart.send(Request("GET", "/Nothing", {"subject": f"{base}/Patient/p1"}), base=base)
+        body = f'{{"resourceType":"Nothing","link":"{base}/Patient/p1"}}'.encode()
+        chart.send(Request("POST", "/Nothing", headers=JSON, body=body), base=base)
+    assert b"invalid" not in chart.playground.log.data()
+    one, two, three, four = (event.request for event in chart.playground.log.events[1:])
+    assert (one, two) == (three, four)
+
+
+def test_long_bodies_are_cut_and_those_beyond_the_limit_of_the_trial_not_kept(drop: Rig) -> None:
+    drop.send(Request("POST", "/rename", body=b"x" * (MAX_BODY + 5)))
+    request = last(drop).request
+    assert request is not None
+    assert (request.size, len(request.body)) == (MAX_BODY + 5, MAX_BODY)
+    assert len(drop.lines[-1]) < 1000
+    drop.playground.log.request_bodies = MAX_BODIES
+    drop.send(Request("POST", "/rename", body=b"yyy"))
+    assert last(drop).request == AgentRequest("POST", "/rename", "", 400, size=3)
+
+
+def test_long_queries_are_cut(drop: Rig) -> None:
+    drop.send(Request("GET", "/files", {"prefix": "a" * 100_000}))
+    request = last(drop).request
+    assert request is not None
+    assert len(request.query) < MAX_QUERY + 50
+    assert request.query.endswith("… (100,007 characters)")
+    assert len(line_of(last(drop)) or "") < 500
+
+
+@pytest.mark.parametrize("body", [b"", b"text", b"\xff\x00", b"x" * 5000, b"\xff" * 5000])
+def test_a_request_survives_its_own_bytes(drop: Rig, body: bytes) -> None:
+    drop.send(Request("POST", "/rename", body=body))
+    blobs: dict[str, bytes] = {}
+    line = render_event(last(drop), blobs)
+    assert parse_event(line, {kind.kind: kind for kind in LIFECYCLE}, blobs.__getitem__) == last(drop)
+    assert logged_line(orjson.loads(line)) == line_of(last(drop))
+
+
+def test_logs_without_requests_still_load_and_have_lines(chart: Rig) -> None:
+    chart.send(Request("GET", "/Patient", {"name": "meier"}))
+    record = orjson.loads(chart.lines[-1])
+    del record["request"]
+    kinds = {kind.kind: kind for kind in FHIR.events}
+    event = parse_event(orjson.dumps(record), kinds, chart.playground.log.blobs.__getitem__)
+    assert event.request is None
+    assert line_of(event) == "GET Patient?name=meier → 200, 1 match"
+
+
+def test_followers_see_the_request_of_an_event(drop: Rig) -> None:
+    seen: list[Event] = []
+    drop.playground.follow(seen.append)
+    drop.send(Request("GET", "/files"))
+    assert [line_of(event) for event in seen] == ["GET files → 200, 0 entries"]
+
+
+def test_requests_without_a_valid_credential_are_listed_beside_the_log(drop: Rig) -> None:
+    drop.send(Request("GET", "/files/a.txt", {"token": "guess"}), token="wrong")
+    drop.send_http(Request("DELETE", "/files/a.txt"), token="")
+    found = drop.playground.sidecar.data()["unauthenticated"]
+    assert drop.playground.log.events == []
+    assert found["count"] == 2
+    first, second = found["requests"]
+    assert (first["method"], first["path"], first["status"]) == ("GET", "/files/a.txt", 401)
+    assert first["query"] == "token=[redacted]"
+    assert (second["method"], second["sandbox"]) == ("DELETE", "box")
+
+
+def test_the_list_beside_the_log_is_bounded_and_counts_on(drop: Rig) -> None:
+    for _ in range(MAX_UNAUTHENTICATED + 3):
+        drop.send(Request("GET", "/" + "x" * 5000), token="wrong")
+    found = drop.playground.sidecar.data()["unauthenticated"]
+    assert (found["count"], len(found["requests"])) == (MAX_UNAUTHENTICATED + 3, MAX_UNAUTHENTICATED)
+    assert len(orjson.dumps(found)) < 50_000
+
+
+def test_without_such_requests_nothing_is_listed(drop: Rig) -> None:
+    drop.send(Request("GET", "/files"))
+    assert "unauthenticated" not in drop.playground.sidecar.data()
