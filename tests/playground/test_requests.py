@@ -1,7 +1,9 @@
 """What the log keeps of each request of the agent, and what is kept beside it of requests without a credential."""
 
+import socket
 from collections.abc import Iterator
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import orjson
 import pytest
@@ -10,12 +12,13 @@ from clerkship.conformance.rig import Rig
 from clerkship.events.event import Event, parse_event, render_event
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.events.request import MAX_BODIES, MAX_BODY, MAX_QUERY, AgentRequest
-from clerkship.events.request_line import line_of, logged_line
+from clerkship.events.request_line import line_of, logged_line, unauthenticated_lines, unplaced_lines
 from clerkship.events.sidecar import MAX_UNAUTHENTICATED
 from clerkship.faults.drop import Drop
 from clerkship.faults.duplicate import Duplicate
 from clerkship.faults.error import Error
 from clerkship.faults.latency import Latency
+from clerkship.playground.gateway import Exchange
 from clerkship.sandbox.exchange import Query, Request
 from clerkship.simulators.fhir import SPEC as FHIR
 from clerkship.simulators.files import SPEC as FILES
@@ -227,3 +230,27 @@ def test_the_list_beside_the_log_is_bounded_and_counts_on(drop: Rig) -> None:
 def test_without_such_requests_nothing_is_listed(drop: Rig) -> None:
     drop.send(Request("GET", "/files"))
     assert "unauthenticated" not in drop.playground.sidecar.data()
+
+
+def test_requests_that_name_no_trial_under_way_are_counted_for_the_run(drop: Rig) -> None:
+    gateway, request = drop._gateway, Request("GET", "/files", {"token": "guess"})
+    gateway.handle(Exchange("pg_never", "box", request, "x"))
+    gateway.dismiss(drop.playground)
+    gateway.handle(Exchange(drop.playground.id, "box", request, drop.token))
+    found = gateway.unplaced.data()
+    assert [(kept["path"], kept["query"], kept["status"]) for kept in found["requests"]] == [
+        ("/files", "token=[redacted]", 404),
+        ("/files", "token=[redacted]", 401),
+    ]
+    assert unplaced_lines(found)[0] == "2 requests for no trial under way"
+
+
+def test_what_is_no_http_request_is_listed_beside_the_log(drop: Rig) -> None:
+    place = urlsplit(drop.url())
+    with socket.create_connection((place.hostname or "", place.port or 0), timeout=10) as connection:
+        connection.sendall(f"GET {place.path}/files HTTP/1.1\r\nno header\r\n\r\n".encode())
+        while connection.recv(4096):
+            pass
+    head, line = unauthenticated_lines(drop.playground.sidecar.data())
+    assert head == "1 request without a valid credential, not in the log"
+    assert line.startswith("unreadable request box → 400 that is not HTTP")

@@ -13,6 +13,7 @@ from clerkship.cli.console import agents_print_to_stderr, out, print_json, print
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.taped import say_taped
 from clerkship.cli.verdicts import print_run
+from clerkship.events.request_line import unplaced_lines
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.report.outcome import standing
@@ -22,6 +23,8 @@ from clerkship.service.redacting import redactor_for
 from clerkship.service.running import RunPlan, RunResult, Watch
 from clerkship.settings import Settings, program
 from clerkship.store.contract import Store
+
+MOST_UNPLACED = 5
 
 
 def reports(
@@ -97,6 +100,7 @@ class RunShown:
             say_ungraded(console, view.run, view.counts)
             self._say_where(console, view)
             say_taped(console, result.tape)
+            say_unplaced(console, result)
         page = self.targets.html or self.path.parent / "reports" / f"{result.run.id}.html"
         targets = replace(self.targets, html=page)
         try:
@@ -121,6 +125,7 @@ class RunShown:
         found |= {"templates": view.templates_data()}
         found |= {"tasks": view.task_runs, "warnings": self.warnings}
         found |= {"tape": result.tape} if result.tape is not None else {}
+        found |= {"unplaced_requests": result.unplaced} if unplaced_lines(result.unplaced) else {}
         print_json(found | ({"problems": problems} if problems else {}))
 
     @property
@@ -142,6 +147,15 @@ def say_ungraded(console: Console, run: BenchmarkRun, counts: Counts) -> None:
     if run.is_ungraded(counts):
         mend = "" if run.allow_ungraded else ": name a judge with --judge, or accept it with --allow-ungraded"
         console.print(f"[inconclusive]nothing was graded[/]: there are criteria, and none was judged{mend}")
+
+
+def say_unplaced(console: Console, result: RunResult) -> None:
+    """Say which requests named no trial under way: one that had ended, or a wrong address."""
+    head, *lines = unplaced_lines(result.unplaced) or [""]
+    if head:
+        console.print(f"[quiet]{escape(head)}[/]")
+    for line in lines[:MOST_UNPLACED]:
+        console.print(f"  [quiet]{escape(line)}[/]", soft_wrap=True)
 
 
 def say_written(console: Console, written: dict[str, Path]) -> None:

@@ -55,17 +55,27 @@ def render_request(kind: str, actor: str, payload: Fields, request: Fields | Non
 
 def unauthenticated_lines(sidecar: Fields) -> list[str]:
     """Say how many requests of a trial had no valid credential, then each that was kept; nothing if there was none."""
-    found = sidecar.get("unauthenticated")
-    if not found:
+    return _listed(sidecar.get("unauthenticated"), "without a valid credential, not in the log")
+
+
+def unplaced_lines(found: Fields | None) -> list[str]:
+    """Say how many requests of a run named no trial under way, then each that was kept; nothing if there was none."""
+    return _listed(found, "for no trial under way")
+
+
+def _listed(found: Fields | None, what: str) -> list[str]:
+    if not found or not found["count"]:
         return []
     count, requests = found["count"], found["requests"]
-    lines = [f"{count:,} request{'s' * (count != 1)} without a valid credential, not in the log"]
-    for request in requests:
-        path = f"/{request['sandbox']}{request['path']}" if request.get("sandbox") else request["path"]
-        asked = _asked({**request, "path": path}, {})
-        lines.append(_on_one_line(f"{asked} → {request['status']} {request.get('reason', '')}".rstrip()))
     rest = count - len(requests)
-    return [*lines, f"… and {rest:,} more"] if rest else lines
+    head = f"{count:,} request{'s' * (count != 1)} {what}"
+    return [head, *map(_refused_outside, requests), *([f"… and {rest:,} more"] if rest else [])]
+
+
+def _refused_outside(request: Fields) -> str:
+    sandbox, path = request.get("sandbox", ""), request.get("path", "")
+    asked = {**request, "method": request.get("method", "unreadable request"), "path": f"/{sandbox}{path}"}
+    return _on_one_line(f"{_asked(asked, {})} → {request['status']} {request.get('reason', '')}".rstrip())
 
 
 def _asked(request: Fields, payload: Fields) -> str:

@@ -42,6 +42,10 @@ class Answers(Protocol):
         """A no in the words of the protocol that is spoken there."""
         ...
 
+    def refuse_unreadable(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
+        """The same for what is no HTTP request; it is listed beside the log."""
+        ...
+
 
 class Asked(NamedTuple):
     """A request that is all here."""
@@ -304,7 +308,7 @@ class Connection(asyncio.Protocol):
 
     def _end_with(self, last: Last) -> None:
         """Say why; but let them finish, or they would never see the answer."""
-        reply = self._gateway.refuse(last.playground, last.sandbox, last.refusal)
+        reply = self._gateway.refuse_unreadable(last.playground, last.sandbox, last.refusal)
         self._transport.write(render_head(reply, stays=False) + reply.body)
         if self._transport.can_write_eof():
             self._transport.write_eof()

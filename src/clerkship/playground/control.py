@@ -37,6 +37,10 @@ class ControlDoor:
         """As the gateway does."""
         return self._gateway.refuse(playground_id, sandbox, refusal)
 
+    def refuse_unreadable(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
+        """As the gateway does."""
+        return self._gateway.refuse_unreadable(playground_id, sandbox, refusal)
+
     def handle(self, exchange: Exchange) -> Reply:
         """One request."""
         if (exchange.playground_id, exchange.sandbox_name) != (self._playground.id, CONTROL):

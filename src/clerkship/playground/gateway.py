@@ -15,6 +15,7 @@ from typing import Any, cast
 from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import RequestAnswered, RequestRefused
 from clerkship.events.request import AgentRequest
+from clerkship.events.sidecar import Unauthenticated
 from clerkship.kit.secrets import Names, same
 from clerkship.kit.wall import perf_counter
 from clerkship.model.duration import parse_duration
@@ -22,7 +23,14 @@ from clerkship.model.problem import PlatformError
 from clerkship.playground.agent_clock import AgentClock, TimeLimit
 from clerkship.playground.failure import record_failure
 from clerkship.playground.playground import ActiveFault, Playground
-from clerkship.playground.recording import describe, describe_operation, is_body_held, record_of, with_body
+from clerkship.playground.recording import (
+    describe,
+    describe_operation,
+    describe_unplaced,
+    is_body_held,
+    record_of,
+    with_body,
+)
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import Call, Route, find_route
@@ -120,6 +128,8 @@ class Gateway:
         self._ears: dict[int, Hear] = {}
         self._past: dict[str, dict[str, Refuse]] = {}
         self._addresses: dict[str, tuple[Playground, Sandbox]] = {}
+        self.unplaced = Unauthenticated()
+        """Requests whose address names no trial under way."""
         self.on_link: Callable[[Playground, Sandbox], None] | None = None
         """Told when an agent has said where it can be reached."""
         self.on_leave: Callable[[str], None] | None = None
@@ -219,6 +229,14 @@ class Gateway:
         refuse = self._words(playground_id, sandbox)
         return refuse_as_json(refusal) if refuse is None else refuse(refusal)
 
+    def refuse_unreadable(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
+        """Refuse what is no HTTP request, whose sender is therefore not known, and list it beside the log."""
+        reply = self.refuse(playground_id, sandbox, refusal)
+        playground = self.playgrounds.get(playground_id)
+        listed = self.unplaced if playground is None else playground.sidecar.unauthenticated
+        listed.add(sandbox=sandbox, method="", path="", status=reply.status, reason=refusal.reason)
+        return reply
+
     def _words(self, playground_id: str, sandbox: str) -> Refuse | None:
         playground = self.playgrounds.get(playground_id)
         if sandbox == CLOCK:
@@ -231,9 +249,10 @@ class Gateway:
     def _turn_away(self, exchange: Exchange) -> Reply:
         """A run that is over has taken its tokens with it; of one that never was, there is nothing to say."""
         refuse = self._words(exchange.playground_id, exchange.sandbox_name)
-        if refuse is None:
-            return refuse_as_json(_unknown())
-        return _challenged(refuse(Refusal(401, "expired", OVER)), OVER)
+        refusal = _unknown() if refuse is None else Refusal(401, "expired", OVER)
+        unplaced = describe_unplaced(exchange.sandbox_name, exchange.request, refusal, exchange.base)
+        self.unplaced.add(**unplaced)
+        return refuse_as_json(refusal) if refuse is None else _challenged(refuse(refusal), OVER)
 
     def _through(self, exchange: Exchange) -> Reply:
         for handler in self.handlers:

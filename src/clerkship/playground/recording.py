@@ -7,7 +7,7 @@ from clerkship.events.event import Event
 from clerkship.events.request import MAX_BODIES, MAX_BODY, MAX_PATH, MAX_QUERY, AgentRequest
 from clerkship.playground.playground import Playground
 from clerkship.playground.redaction import Redactor
-from clerkship.sandbox.exchange import Reply, Request
+from clerkship.sandbox.exchange import Refusal, Reply, Request
 
 REDACTED = "[redacted]"
 CREDENTIALS = frozenset(
@@ -42,6 +42,13 @@ def describe_operation(
     path = _message_head(request.body) if over == "mllp" and request.body else f"/{target}"
     path = _cut(playground.redacted(path), MAX_PATH)
     return AgentRequest(operation, path, "", reply.status, reply.answer, over)
+
+
+def describe_unplaced(sandbox: str, request: Request, refusal: Refusal, base: str) -> dict[str, str | int]:
+    """Describe a request whose address names no trial under way."""
+    query = _query(request.pairs, Redactor({}, {}), base) if request.query else ""
+    shown = {"sandbox": sandbox, "method": request.method[:MAX_METHOD], "path": request.path, "query": query}
+    return {**shown, "status": refusal.status, "reason": refusal.reason}
 
 
 def with_body(playground: Playground, described: AgentRequest, body: bytes, base: str = "") -> AgentRequest:

@@ -137,6 +137,8 @@ class RunResult:
     counts: Counts
     tape: Told | None = None
     """What was recorded, or replayed."""
+    unplaced: dict[str, Any] | None = None
+    """Requests that named no trial under way: how many, and the first of them. Not kept in the store."""
 
     def exit_code(self) -> int:
         """The design's table; what could not be written down is ours."""
@@ -406,7 +408,7 @@ def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch
             taping.save()
         store.mark(plan.run.id, "cancelled" if batch.cancelled else "completed", _end_of(plan.run))
     told = taping.finish(whole=not batch.cancelled, known=plan.known, trials=plan.plan.trials)
-    return RunResult(store.run(plan.run.id), store.counts(plan.run.id), told)
+    return RunResult(store.run(plan.run.id), store.counts(plan.run.id), told, gateway.unplaced.data())
 
 
 def _beginning(hold: Hold, watchers: Iterable[object]) -> Callable[[Attempt], None]:

@@ -143,7 +143,7 @@ function payloadPanel(trial, event) {
     ["At", `${event.at} (simulated)`],
     event.cause ? ["Because of", eventLink(trial, event.cause)] : null,
     effects.length ? ["Led to", effects.map((effect) => [eventLink(trial, effect.seq), " "])] : null,
-    ...requestFacts(event.request),
+    ...requestFacts(event),
     ...Object.entries(event.blobs || {}).map(([field, kept]) => [
       field, `${plural(kept.size, "byte")} kept beside the log, SHA-256 ${kept.sha256}`]),
   ].filter(Boolean);
@@ -158,15 +158,21 @@ function payloadPanel(trial, event) {
 }
 
 // The body stands here only where the payload does not hold it.
-function requestFacts(request) {
+function requestFacts(event) {
+  const request = event.request;
   if (!request) return [];
-  const kept = (request.body || "").length;
-  const body = request.size ? [[
-    "Body", [request.body ? el("pre", { tabindex: "0" }, request.body.replace(/\r\n?/g, "\n")) : null,
-      `${plural(request.size, "byte")}${kept ? "" : ", not kept as text in this page"}`]]] : [];
   const target = request.path + (request.query ? `?${request.query}` : "");
   const answer = [request.status || "no answer", request.answer].filter(Boolean).join(" ");
-  return [["Request", `${request.over ? `${request.over} ` : ""}${request.method} ${target}`], ["Answer", answer], ...body];
+  const facts = [["Request", `${request.over ? `${request.over} ` : ""}${request.method} ${target}`], ["Answer", answer]];
+  return request.size ? [...facts, ["Body", requestBody(event)]] : facts;
+}
+
+function requestBody(event) {
+  const { size, body } = event.request;
+  const blob = (event.blobs || {})["request.body"];
+  const kept = blob ? blob.size : new TextEncoder().encode(body || "").length;
+  const note = kept === size ? "" : kept === 0 ? ", not kept" : `, cut to ${kept}`;
+  return [body ? el("pre", { tabindex: "0" }, body.replace(/\r\n?/g, "\n")) : null, `${plural(size, "byte")}${note}`];
 }
 
 // A message of HL7, a letter, a table: what has lines is shown in them.
