@@ -21,6 +21,8 @@ from clerkship.cli.app import app
 from clerkship.engine.catalog import Registered, only_ours
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
+from clerkship.events.request import MAX_BODIES, MAX_BODY, MAX_INLINE_BODY
+from clerkship.events.sidecar import MAX_UNAUTHENTICATED
 from clerkship.faults.chaos import PROFILES
 from clerkship.library.pid import Messaged
 from clerkship.library.template import FILTERS
@@ -525,6 +527,24 @@ def _events(catalog: Registered) -> str:
 Every event has `seq` (order of arrival), `at` (simulated time), `source` (the sandbox, or `run`, `scenario`, `agent`),
 `kind`, `actor` (`agent`, `person`, `scenario`, `reaction`, `run`), `cause` (the `seq` of the event it follows from) and
 a payload. Order means (`at`, `seq`).
+
+An event that is the record of a request of the agent also has `request`:
+
+| field | what it is |
+|---|---|
+| `method`, `path`, `query` | as they were sent, the query percent-encoded; cut where they are long. Over SFTP the operation and the path; over MLLP the type and the control id of the message |
+| `status` | the HTTP status; 0 if the connection broke before the answer |
+| `answer` | the answer in the terms of the protocol, such as `AA` |
+| `over` | `sftp` or `mllp`; left out for HTTP and for calls in process |
+| `size`, `body` | the size of the body, and the body, where the payload does not hold it. A body over {MAX_INLINE_BODY} bytes is a blob. Kept are {MAX_BODY:,} bytes of one body and {MAX_BODIES:,} of a trial; a body shorter than `size` was cut, and one that is missing was not kept |
+
+The record is the first event that the request caused, or the event that sums up the others (`fhir.bundle.processed`). A
+request that causes no event of its simulator gets a `sandbox.answered`, a refused one a `sandbox.refused`. In a
+`fault.injected` the status is the one that the agent received. Headers are never kept, and credentials are replaced.
+Requests without a valid credential are not in the log: how many there were, and the first {MAX_UNAUTHENTICATED}, are in
+the sidecar of the trial under `unauthenticated`.
+
+`show`, `events` and the reports print a request on one line, such as `GET Condition?patient=p2 → 200, 1 match`.
 
 | kind | what happened | payload |
 |---|---|---|
