@@ -530,13 +530,14 @@ a payload. Order means (`at`, `seq`).
 
 An event that is the record of a request of the agent also has `request`:
 
-| field | what it is |
-|---|---|
-| `method`, `path`, `query` | as they were sent, the query percent-encoded; cut where they are long. Over SFTP the operation and the path; over MLLP the type and the control id of the message |
-| `status` | the HTTP status; 0 if the connection broke before the answer |
-| `answer` | the answer in the terms of the protocol, such as `AA` |
-| `over` | `sftp` or `mllp`; left out for HTTP and for calls in process |
-| `size`, `body` | the size of the body, and the body, where the payload does not hold it. A body over {MAX_INLINE_BODY} bytes is a blob. Kept are {MAX_BODY:,} bytes of one body and {MAX_BODIES:,} of a trial; a body shorter than `size` was cut, and one that is missing was not kept |
+- `method`, `path` and `query` as they were sent, the query percent-encoded, each cut where it is long. Over SFTP the
+  operation and the path; over MLLP the operation, and the type and control id of the message.
+- `status`: the HTTP status; 0 if the connection broke before the answer.
+- `answer`: the answer in the terms of the protocol, such as `AA`.
+- `over`: `sftp` or `mllp`; left out for HTTP and for calls in process.
+- `size` and `body`: the size of the body, and the body, where the payload does not hold it. A body over
+  {MAX_INLINE_BODY} bytes is a blob. At most {MAX_BODY:,} bytes of one body are kept, and {MAX_BODIES:,} of a trial: a
+  body shorter than `size` was cut, and one that is missing was not kept.
 
 The record is the first event that the request caused, or the event that sums up the others (`fhir.bundle.processed`). A
 request that causes no event of its simulator gets a `sandbox.answered`, a refused one a `sandbox.refused`. In a

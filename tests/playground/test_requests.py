@@ -22,6 +22,7 @@ from clerkship.playground.gateway import Exchange
 from clerkship.sandbox.exchange import Query, Request
 from clerkship.simulators.fhir import SPEC as FHIR
 from clerkship.simulators.files import SPEC as FILES
+from clerkship.simulators.hl7 import SPEC as HL7
 
 JSON = {"content-type": "application/fhir+json"}
 PATIENT = b'{"resourceType":"Patient","id":"p1","name":[{"family":"Meier"}]}'
@@ -110,6 +111,22 @@ def test_a_request_that_no_event_of_the_simulator_records_gets_one(drop: Rig) ->
     drop.send(Request("GET", "/stat"))
     assert last(drop).kind == "sandbox.answered"
     assert line_of(last(drop)) == "GET stat → 200"
+
+
+def test_messages_of_hl7_are_rendered_with_type_control_id_and_acknowledgement() -> None:
+    with Rig(HL7) as lab:
+        for request in HL7.exercise:
+            lab.send(request)
+        shown = lines(lab)
+    assert shown[1] == "POST hl7/outbound → 200 AA, ADT^A01 (1)"
+    assert shown[2] == "POST hl7/outbound → 200 AA (1)"
+    assert str(shown[3]).startswith("POST hl7/outbound → 200 AE, ADT^A01 (1): MSH-10: the control id 1 is")
+
+
+def test_a_rename_says_from_where_to_where(drop: Rig) -> None:
+    drop.send(Request("PUT", "/files/a.txt", body=b"one"))
+    drop.send(Request("POST", "/rename", body=b'{"from": "a.txt", "to": "b.txt"}'))
+    assert line_of(last(drop)) == "POST rename → 204, a.txt to b.txt"
 
 
 def test_a_fault_says_which_request_it_took_effect_on(drop: Rig) -> None:

@@ -110,24 +110,24 @@ def _note(kind: str, payload: Fields, asked: str) -> str:
     for field, write in _NOTES.items():
         if isinstance(payload.get(field), (int, list, tuple)):
             return f", {write(payload[field])}"
-    if isinstance(payload.get("reasons"), (list, tuple)) and payload["reasons"]:
-        return f" {payload['reasons'][0]}"
     if "turn" in payload and isinstance(payload.get("text"), str):
         return f", “{_clipped(payload['text'], MAX_TEXT)}”"
-    message = _message(kind, payload)
-    if message:
-        return "" if message in asked else f", {message}"
+    if isinstance(payload.get("control_id"), str):
+        return _message_note(kind, payload, asked)
+    if "path" in payload and "to" in payload:
+        return "" if payload["to"] in asked else f", {payload['path']} to {payload['to']}"
     name = f"{payload['type']}/{payload['id']}" if payload.get("type") and payload.get("id") else ""
     return f" {name}" if name and name not in asked else ""
 
 
-def _message(kind: str, payload: Fields) -> str:
-    """Type and control id of an HL7 message, `ADT^A08 (MSG00012)`."""
-    control_id = payload.get("control_id")
-    if not isinstance(control_id, str):
-        return ""
+def _message_note(kind: str, payload: Fields, asked: str) -> str:
+    """Type and control id of an HL7 message, `ADT^A08 (MSG00012)`, and why it was refused."""
     trigger = payload.get("trigger")
-    return f"{kind.split('.')[1].upper()}^{trigger} ({control_id})" if trigger else f"({control_id})"
+    type = payload.get("type") or (f"{kind.split('.')[1].upper()}^{trigger}" if trigger else "")
+    message = f"{type} ({payload['control_id']})".strip()
+    reasons = payload.get("reasons") or ("",)
+    note = "" if message in asked else f", {message}" if type else f" {message}"
+    return f"{note}: {reasons[0]}" if reasons[0] else note
 
 
 def _count(one: str, many: str) -> Callable[[Any], str]:

@@ -35,6 +35,8 @@ function told(view, events) {
     if (isMessage(event)) {
       rows.push(...notes(between, view.trial), bubble(event, view));
       between = [];
+    } else if (event.kind === "sandbox.answered") {
+      continue; // a look that changed nothing, such as one for new messages
     } else if (event.actor === "agent" || event.actor === "scenario" || event.payload.detail || event.kind === BROKE) between.push(event);
   }
   return [...rows, ...notes(between, view.trial)];

@@ -94,7 +94,9 @@ def test_it_may_be_counted_each_once(count: Any, passed: bool) -> None:
 def test_too_much_is_told_resource_by_resource_with_how() -> None:
     found = check(FhirWasNotRead, {"resource_type": "Patient", "id": "eva"}, visit())
     assert found.detail == "the agent read Patient/eva, first at #1: Patient eva"
-    assert [(row.path, row.actual, row.seq) for row in found.evidence] == [("Patient/eva", "search family=silva", 1)]
+    assert [(row.path, row.actual, row.seq) for row in found.evidence] == [
+        ("Patient/eva", "GET Patient?family=silva → 200, 2 matches", 1)
+    ]
 
 
 def test_a_look_is_judged_by_what_was_there_to_see() -> None:
