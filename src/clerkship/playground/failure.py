@@ -10,6 +10,6 @@ TRACEBACK = "platform_traceback"
 def record_failure(playground: Playground, error: BaseException, operation: str) -> str:
     """Mark a playground as broken by a bug of ours, unless it is already; return the reason."""
     if playground.broken is None:
-        playground.broken = f"{operation}: {describe(error)}"
+        playground.broken = playground.redacted(f"{operation}: {describe(error)}")
         playground.sidecar.facts[TRACEBACK] = playground.redacted(render_traceback(error))
     return playground.broken

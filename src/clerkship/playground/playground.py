@@ -33,7 +33,7 @@ from clerkship.model.environment import Environment, Reaction
 from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import Ending
 from clerkship.playground.overlay import Overlay
-from clerkship.playground.redaction import Redactor, ports_of, secrets_of
+from clerkship.playground.redaction import CredentialRedactor, ports_of, secrets_of
 from clerkship.playground.rehearsal import AGENT, Rehearsal
 from clerkship.playground.sandbox import Room, Sandbox
 from clerkship.sandbox.exchange import Refusal
@@ -105,7 +105,7 @@ class Playground:
         self.log, self._writer = open_log(self._names)
         self._followers: list[Subscriber] = []
         self.sidecar = Sidecar()
-        self._redactor, self._redacts = Redactor({}, {}), list[object]()
+        self._redactor, self._redacts = CredentialRedactor({}, {}), list[object]()
         self.sandboxes = {name: Sandbox(name, room) for name, room in rooms.items()}
         self.faults: list[ActiveFault] = []
         self.step_errors: list[str] = []
@@ -492,7 +492,7 @@ class Playground:
         """Replace what opens this playground, or differs between machines: neither may get into the log."""
         return self.redactor()(text)
 
-    def redactor(self) -> Redactor:
+    def redactor(self) -> CredentialRedactor:
         """Return what replaces it, built anew when there is more to hide."""
         boxes = self.sandboxes.values()
         known: list[object] = [self.id, self.address, *[(box.address, box.opened, box.told) for box in boxes]]
@@ -500,7 +500,7 @@ class Playground:
             self._redactor, self._redacts = self._build_redactor(), known
         return self._redactor
 
-    def _build_redactor(self) -> Redactor:
+    def _build_redactor(self) -> CredentialRedactor:
         hidden = {self.id: "[playground]", self.address: "[address]"}
         ports: dict[int, str] = {}
         for name, sandbox in self.sandboxes.items():
@@ -509,7 +509,7 @@ class Playground:
             hidden[sandbox.address] = f"[address of {name}]"
             hidden[sandbox.token if sandbox.opened else ""] = f"[token of {name}]"
         hidden.pop("", None)
-        return Redactor(hidden, ports)
+        return CredentialRedactor(hidden, ports)
 
     def advance(self, by: timedelta) -> None:
         """Let simulated time pass."""

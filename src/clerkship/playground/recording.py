@@ -6,7 +6,7 @@ from urllib.parse import quote
 from clerkship.events.event import Event
 from clerkship.events.request import MAX_BODIES, MAX_BODY, MAX_PATH, MAX_QUERY, AgentRequest
 from clerkship.playground.playground import Playground
-from clerkship.playground.redaction import Redactor
+from clerkship.playground.redaction import CredentialRedactor
 from clerkship.sandbox.exchange import Refusal, Reply, Request
 
 REDACTED = "[redacted]"
@@ -46,7 +46,7 @@ def describe_operation(
 
 def describe_unplaced(sandbox: str, request: Request, refusal: Refusal, base: str) -> dict[str, str | int]:
     """Describe a request whose address names no trial under way."""
-    query = _query(request.pairs, Redactor({}, {}), base) if request.query else ""
+    query = _query(request.pairs, CredentialRedactor({}, {}), base) if request.query else ""
     shown = {"sandbox": sandbox, "method": request.method[:MAX_METHOD], "path": request.path, "query": query}
     return {**shown, "status": refusal.status, "reason": refusal.reason}
 
@@ -77,13 +77,13 @@ def is_body_held(events: Sequence[Event], since: int) -> bool:
     return any(event.payload.holds_body and event.actor == "agent" for event in events[since:])
 
 
-def _query(pairs: Sequence[tuple[str, str]], redact: Redactor, base: str) -> str:
+def _query(pairs: Sequence[tuple[str, str]], redact: CredentialRedactor, base: str) -> str:
     """Percent-encode a query as far as needed to tell its parts; the same whichever way the request came in."""
     text = "&".join(f"{_quoted(redact(name))}={_value(name, value, redact, base)}" for name, value in pairs[:MAX_PAIRS])
     return _cut(text if len(pairs) <= MAX_PAIRS else f"{text}&…", MAX_QUERY)
 
 
-def _value(name: str, value: str, redact: Redactor, base: str) -> str:
+def _value(name: str, value: str, redact: CredentialRedactor, base: str) -> str:
     value = value.replace(f"{base}/", "") if base and base in value else value
     return REDACTED if name.lower() in CREDENTIALS else _quoted(redact(value))
 

@@ -23,8 +23,8 @@ def hide(text: str, hidden: Mapping[str, str], ports: Mapping[int, str]) -> str:
     return text
 
 
-class Redactor:
-    """Replace secrets in texts. Most texts contain none, and are only searched."""
+class CredentialRedactor:
+    """Replace tokens, addresses and ports in texts. Most texts contain none, and are only searched."""
 
     def __init__(self, hidden: Mapping[str, str], ports: Mapping[int, str]) -> None:
         self._hidden, self._ports = dict(hidden), dict(ports)
