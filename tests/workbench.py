@@ -1,5 +1,6 @@
 """A folder to put files in and run them: how most tests drive the whole."""
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
@@ -35,6 +36,12 @@ class Breaks(Assertion):
 
 CATALOG = Registered()
 CATALOG.assertions.add(Breaks.name, Breaks)
+
+
+def unseal(database: sqlite3.Connection) -> None:
+    """Remove all seals: the runs of a store are then as they were before there were seals."""
+    for table in ("run_seals", "trial_seals", "end_seals"):
+        database.execute(f"DELETE FROM {table}")
 
 
 class Workbench:

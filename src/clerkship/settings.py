@@ -28,6 +28,13 @@ class Settings:
     concurrency: int = field(default=4, metadata={"about": "trials at once"})
     seed: int = field(default=0, metadata={"about": "what ids and randomness derive from"})
     plugins: str = field(default="on", metadata={"about": "whether plug-ins are loaded: `on` or `off`"})
+    seal_key: str = field(
+        default="",
+        repr=False,
+        metadata={
+            "about": "key that trials are sealed with, at least 16 characters; without it seals are plain hashes"
+        },
+    )
     webhook_secret: str = field(
         default="", repr=False, metadata={"about": "what messages to `http:` agents are signed with, if anything"}
     )
@@ -100,6 +107,8 @@ class Settings:
     )
 
 
+MIN_SEAL_KEY = 16
+"""Characters of a seal key: a shorter one can be guessed from the seals."""
 _EXPECTED = {
     "store": "a path",
     "cache": "a path",
@@ -209,6 +218,11 @@ def _cache(given: object, environ: Mapping[str, str]) -> Path | None:
 def _secret(name: str, text: str) -> str:
     """What can stand in a header; the message about one that cannot does not say what it is."""
     text = text.strip()
+    if name == "seal_key" and len(text) < MIN_SEAL_KEY:
+        raise InputError.of(
+            f"CLERKSHIP_SEAL_KEY is shorter than {MIN_SEAL_KEY} characters",
+            hint="use a random one, such as `openssl rand -hex 32` prints",
+        )
     if not (text.isascii() and text.isprintable()):
         raise InputError.of(f"CLERKSHIP_{name.upper()} has a sign in it that no key has", hint="was it copied whole?")
     return text

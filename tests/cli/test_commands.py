@@ -237,8 +237,10 @@ def test_a_forged_body_is_found_though_the_lines_are_intact(capsys: pytest.Captu
     database.execute("UPDATE blobs SET data = ? WHERE length(data) = 9000", (b"forged",))
     database.commit()
     database.close()
-    assert run(["show", "latest", "A"]) == 0
-    assert "NOT the log that was graded" in capsys.readouterr().out
+    assert run(["show", "latest", "A"]) == 2
+    shown = capsys.readouterr().out
+    assert "NOT the log that was graded" in shown
+    assert "A (trial 1): blob" in shown
 
 
 def test_show_and_the_report_have_the_agents_traceback(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

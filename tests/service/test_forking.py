@@ -17,9 +17,9 @@ from clerkship.service.reading import compare_runs, show_task
 from clerkship.service.running import execute
 from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, resume
 from clerkship.settings import Settings
-from clerkship.store.contract import UnknownRun
+from clerkship.store.contract import SealBroken, UnknownRun
 from tests.service.forks import fork
-from tests.workbench import CATALOG, Workbench, written
+from tests.workbench import CATALOG, Workbench, unseal, written
 
 DESK = """
     environment: {name: desk, now: 2026-03-02T09:00:00-05:00, simulators: {chat: {kind: chat}, drop: {kind: files}}}
@@ -307,6 +307,9 @@ def test_what_cannot_be_gone_on_with_is_said(bench: Workbench) -> None:
         fork(bench, "nop", task="rhubarb", turn=1)
     for row, data in bench.store._db.execute("SELECT id, data FROM log_segments").fetchall():
         bench.store._db.execute("UPDATE log_segments SET data = ? WHERE id = ?", (data.replace(b"two", b"too"), row))
+    with pytest.raises(SealBroken, match=r"\(trial 1\): log"):
+        fork(bench, "nop", turn=3)
+    unseal(bench.store._db)
     with pytest.raises(InputError, match="is not the one that was graded"):
         fork(bench, "nop", turn=3)
 
@@ -314,6 +317,7 @@ def test_what_cannot_be_gone_on_with_is_said(bench: Workbench) -> None:
 def test_a_trial_that_never_was_and_a_run_of_old(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     bench.run_one("nop")
+    unseal(bench.store._db)
     run = bench.store.run("latest")
     record = bench.store.task_runs(run.id)[0].model_copy(update={"events": 0, "error": "its process ended"})
     bench.store._db.execute("UPDATE task_runs SET record = ?", (record.model_dump_json(),))

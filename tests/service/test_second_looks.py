@@ -16,8 +16,8 @@ from clerkship.service.reading import compare_runs, show_task
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, resume
 from clerkship.settings import Settings
-from clerkship.store.contract import RunBusy, StoreFailed
-from tests.workbench import CATALOG, Workbench, written
+from clerkship.store.contract import RunBusy, SealBroken
+from tests.workbench import CATALOG, Workbench, unseal, written
 
 SUITE = """
     environment: {name: desk, datasets: [forms], simulators: {drop: {kind: files}}}
@@ -74,7 +74,7 @@ def test_what_a_run_was_frozen_from_must_still_be_that(bench: Workbench) -> None
     bench.run(copies)
     run = bench.store.run("latest")
     bench.store._db.execute("UPDATE blobs SET data = x'7b7d' WHERE sha256 = ?", (run.plan,))
-    with pytest.raises(StoreFailed, match="tampered"):
+    with pytest.raises(SealBroken, match="the run itself: plan"):
         plan_rerun(bench.store, "latest", CATALOG, Settings(), "nop")
 
 
@@ -134,6 +134,9 @@ def test_a_log_that_is_not_the_one_that_was_graded_gets_no_verdict(bench: Workbe
     bench.run(copies)
     for row, data in bench.store._db.execute("SELECT id, data FROM log_segments").fetchall():
         bench.store._db.execute("UPDATE log_segments SET data = ? WHERE id = ?", (data.replace(b"out", b"but"), row))
+    with pytest.raises(SealBroken, match=r"Copy \(trial 1\): log"):
+        rescore(bench.store, "latest", CATALOG)
+    unseal(bench.store._db)
     result = rescore(bench.store, "latest", CATALOG)
     copy = next(t for t in bench.store.task_runs(result.run.id) if t.task == "Copy")
     assert (copy.status, copy.verdict) == ("errored", None)

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from clerkship.cli.app import run
-from tests.workbench import Workbench
+from tests.workbench import Workbench, unseal
 
 TASKS = """
     task: {name: First, criteria: [{label: answers, assertion: {answer_matches: 42}}]}
@@ -27,11 +27,12 @@ def answers(task_item: Any) -> int:
 
 @pytest.fixture
 def path(bench: Workbench) -> Path:
-    """A store with two runs of two tasks."""
+    """A store with two runs of two tasks, from before seals: with seals, damage is also a change."""
     for number, text in enumerate(TASKS.split("---")):
         bench.write(f"{number}.yml", text)
     for _ in range(2):
         bench.run(answers)
+    unseal(bench.store._db)
     bench.store.close()
     return bench.store.path
 
@@ -146,7 +147,8 @@ def test_a_damaged_snapshot_is_named(path: Path, capsys: pytest.CaptureFixture[s
     said = capsys.readouterr().err
     assert "damaged" in said
     assert "bug" not in said
-    assert run(["show", "latest", "--store", str(path)]) == 0
+    assert run(["show", "latest", "--store", str(path)]) == 2
+    assert "the run itself: plan" in capsys.readouterr().out
 
 
 def test_a_damaged_database_file_says_what_to_do(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,7 @@ from clerkship.store.sqlite import SqliteStore
 from tests.workbench import CATALOG, Workbench
 
 ROOT = Path(__file__).parents[2]
+SEAL_TABLES = ("run_seals", "trial_seals", "end_seals")
 TASK = """
     environment: {name: desk, simulators: {drop: {kind: files}}}
     task: {name: Write, task_item: {}, criteria: [{label: a, assertion: {file_present: big.txt}}]}
@@ -135,7 +136,7 @@ def test_a_store_from_before_runs_could_be_resumed_is_brought_up_to_date(bench: 
     old = sqlite3.connect(bench.store.path, isolation_level=None)
     old.execute("CREATE TABLE run_ends (run_id TEXT PRIMARY KEY, status TEXT NOT NULL, completed_at TEXT NOT NULL)")
     old.execute("INSERT INTO run_ends SELECT run_id, status, at FROM run_marks")
-    for table in ("run_marks", "regraded", "calibrations"):
+    for table in ("run_marks", "regraded", "calibrations", *SEAL_TABLES):
         old.execute(f"DROP TABLE {table}")
     old.execute("DROP INDEX task_runs_again")
     old.execute("CREATE INDEX runs_by_start ON runs (started_at)")
@@ -168,7 +169,8 @@ def test_a_store_from_before_judges_were_calibrated_is_brought_up_to_date(bench:
 def as_before(path: Path) -> None:
     """A store as version 2 made it."""
     old = sqlite3.connect(path, isolation_level=None)
-    old.execute("DROP TABLE calibrations")
+    for table in ("calibrations", *SEAL_TABLES):
+        old.execute(f"DROP TABLE {table}")
     old.execute("PRAGMA user_version=2")
     old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     old.close()

@@ -7,6 +7,7 @@ import typer
 from clerkship.cli.comparison import print_gated
 from clerkship.cli.console import damage_data, err, out, print_json, report_damage, warn_unset
 from clerkship.cli.options import Json, Markdown, MarkdownLimit, Report, StorePath
+from clerkship.cli.sealed import print_notes
 from clerkship.cli.shown import say_written
 from clerkship.report.gates import Gated
 from clerkship.report.markdown import COMMENT
@@ -45,8 +46,8 @@ def compare(
 
     A report named `-` goes to standard output, and nothing else does.
 
-    Exit code: 0 nothing that gates is worse · 1 worse · 2 nothing can be said (no task in common, trials that broke, or
-    a criterion of a gating axis that is not judged any more).
+    Exit code: 0 nothing that gates is worse · 1 worse · 2 nothing can be said (no task in common, trials that broke, a
+    criterion of a gating axis that is not judged any more, or a run that was changed after it was saved).
 
     Examples:
 
@@ -56,9 +57,11 @@ def compare(
     """
     damaged: list[str] = []
     targets = Targets(html=report, markdown=markdown, markdown_limit=markdown_limit)
-    with open_store(store or load_settings().store) as kept:
+    notes: list[str] = []
+    with open_store(load_settings(), store) as kept:
         warn_unset(sorted({name for run in (before, after) for name in unset_variables(kept, kept.run(run))}))
-        gated = Gated.of(compare_runs(kept, before, after, damaged), gate or ())
+        gated = Gated.of(compare_runs(kept, before, after, damaged, notes), gate or ())
+    print_notes(notes)
     written = write_comparison(gated, targets)
     if not targets.to_stdout():
         if json:

@@ -83,7 +83,7 @@ def fork(
         warm_up=warm_up,
         allow_ungraded=allow_ungraded,
     )
-    with open_store(path) as kept:
+    with open_store(settings, path) as kept:
         limits = limited(settings, concurrency or kept.run(run).concurrency)
         plan = plan_fork(kept, request, catalog, limits)
         warnings = [*catalog.warnings(), *(problem.message for problem in plan.warnings)]

@@ -80,7 +80,7 @@ def calibrate(
     """
     settings = load_settings()
     request = CalibrationRequest(path=labelled, judge=who, votes=votes, concurrency=concurrency, save=save)
-    with open_store(store or settings.store, create=True) as kept:
+    with open_store(settings, store, create=True) as kept:
         plan = plan_calibration(request, settings, registered(), kept)
         if not json:
             out().print(

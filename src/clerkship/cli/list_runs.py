@@ -1,18 +1,20 @@
 """`clerkship list`: the runs that are kept."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from clerkship.cli.console import out, print_json, report_damage
+from clerkship.cli.console import err, out, print_json, report_damage
 from clerkship.cli.options import Json, StorePath
+from clerkship.cli.sealed import print_changes
 from clerkship.cli.verdicts import unfinished
 from clerkship.cli.words import styled
 from clerkship.model.run import BenchmarkRun, Counts
+from clerkship.model.seals import SealCheck
 from clerkship.report.outcome import GRADED, tally
 from clerkship.service.reading import open_store
 from clerkship.settings import load_settings
@@ -25,19 +27,32 @@ def list_runs(
     store: StorePath = None,
     json: Json = False,
 ) -> None:
-    """List the runs that are kept, newest first."""
+    """List the runs that are kept, newest first.
+
+    The seals of each run's record, status and counts are checked, and no trial is read: `show` checks everything.
+
+    Exit code: 0 · 2 a run cannot be read, or was changed after it was saved.
+    """
     damaged: list[str] = []
-    with open_store(store or load_settings().store) as kept:
+    with open_store(load_settings(), store) as kept:
         found = kept.runs(limit, damaged)
         runs = [(run, counts, run.status == "active" and kept.held(run.id)) for run, counts in found]
+        checks = {run.id: kept.check_head(run.id) for run, _ in found}
     if json:
-        print_json([{"run": run, "counts": counts, "running": held} for run, counts, held in runs])
+        data = [{"run": run, "counts": counts, "running": held} for run, counts, held in runs]
+        print_json([one | {"seals": checks[run.id].data()} for one, (run, _, _) in zip(data, runs, strict=True)])
     else:
-        _print_runs(runs, f" --store {shlex.quote(str(store))}" if store else "")
+        _print_runs(runs, checks, f" --store {shlex.quote(str(store))}" if store else "")
+    for check in checks.values():
+        print_changes(err(), check)
     report_damage(damaged)
+    if any(check.is_changed for check in checks.values()):
+        raise typer.Exit(2)
 
 
-def _print_runs(runs: Sequence[tuple[BenchmarkRun, Counts, bool]], elsewhere: str) -> None:
+def _print_runs(
+    runs: Sequence[tuple[BenchmarkRun, Counts, bool]], checks: Mapping[str, SealCheck], elsewhere: str
+) -> None:
     console = out()
     table = Table(box=None, pad_edge=False, header_style="quiet")
     for title in ("run", "passed", "agent", "what"):
@@ -46,7 +61,8 @@ def _print_runs(runs: Sequence[tuple[BenchmarkRun, Counts, bool]], elsewhere: st
     agents = min(max((len(run.solver) for run, _, _ in runs), default=0), LONGEST_AGENT)
     room = max(console.width - ids - agents - 12, 10)  # the table itself would rather drop a column than cut one
     for run, counts, held in runs:
-        what = console.render_str(_what(run, counts, held=held))
+        changed = "[fail]CHANGED[/]  " if checks[run.id].is_changed else ""
+        what = console.render_str(changed + _what(run, counts, held=held))
         what.truncate(room, overflow="ellipsis")
         agent = console.render_str(escape(run.solver))
         agent.truncate(agents, overflow="ellipsis")

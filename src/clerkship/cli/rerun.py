@@ -49,7 +49,7 @@ def rerun(
     settings = load_settings()
     targets = reports(report, junit, jsonl, markdown, markdown_limit)
     path, catalog = store or settings.store, registered()
-    with open_store(path) as kept:
+    with open_store(settings, path) as kept:
         limits = limited(settings, concurrency or kept.run(run).concurrency)
         plan = plan_rerun(kept, run, catalog, limits, agent)
         show = RunShown(kept, path, settings, targets, json=json, warnings=catalog.warnings())

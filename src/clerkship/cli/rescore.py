@@ -11,9 +11,10 @@ from clerkship.cli.console import out, print_json
 from clerkship.cli.options import AllowUngraded, Json, Judge, NoJudge, RunReference, StorePath, judge_of
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.run_options import HowManyVotes, Metrics, Record, Refresh, Replay, tape_of
+from clerkship.cli.sealed import print_notes
 from clerkship.cli.shown import say_ungraded
 from clerkship.cli.taped import say_taped
-from clerkship.service.reading import compare_runs, open_store, show_run
+from clerkship.service.reading import compare_runs, open_store
 from clerkship.service.second_looks import Rejudging
 from clerkship.service.second_looks import rescore as grade_again
 from clerkship.settings import load_settings
@@ -50,11 +51,12 @@ def rescore(
     settings = load_settings()
     tape = tape_of(record=record, replay=replay, refresh=refresh)
     judging = Rejudging(judge_of(judge, no_judge=no_judge), settings, votes, metrics, tape, allow_ungraded or None)
-    with open_store(store or settings.store) as kept:
-        before = show_run(kept, run)
-        with RunProgress(out(), before.counts.done, quiet=True) as progress:
-            result = grade_again(kept, before.run.id, registered(), by, [progress], judging)
-        comparison = compare_runs(kept, before.run.id, result.run.id)
+    with open_store(settings, store) as kept:
+        before = kept.run(run).id
+        with RunProgress(out(), kept.counts(before).done, quiet=True) as progress:
+            result = grade_again(kept, before, registered(), by, [progress], judging)
+        comparison = compare_runs(kept, before, result.run.id)
+    print_notes(result.notes)
     if json:
         told = {"run": result.run, "counts": result.counts, "comparison": comparison.data()}
         print_json(told | ({"tape": result.tape} if result.tape is not None else {}))

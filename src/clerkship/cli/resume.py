@@ -20,7 +20,7 @@ from clerkship.cli.options import (
 )
 from clerkship.cli.shown import RunShown, reports
 from clerkship.report.markdown import SUMMARY
-from clerkship.service.reading import open_store, show_run
+from clerkship.service.reading import open_store
 from clerkship.service.second_looks import plan_resume
 from clerkship.service.second_looks import resume as go_on
 from clerkship.settings import limited, load_settings
@@ -55,13 +55,13 @@ def resume(
     settings = load_settings()
     targets = reports(report, junit, jsonl, markdown, markdown_limit)
     path, catalog = store or settings.store, registered()
-    with open_store(path) as kept:
+    with open_store(settings, path) as kept:
         limits = limited(settings, concurrency or kept.run(run).concurrency)
         resumed = plan_resume(kept, run, catalog, limits, agent=agent, retry_errored=errored)
         show = RunShown(kept, path, settings, targets, json=json, warnings=catalog.warnings())
         if not resumed.left and resumed.plan.run.status == "completed" and not json:
             out().print(f"[quiet]{escape(resumed.plan.run.id)} has nothing left to do[/]")
-            raise typer.Exit(show_run(kept, run).exit_code())
+            raise typer.Exit(resumed.plan.run.exit_code(kept.counts(resumed.plan.run.id)))
         show.announce(resumed.plan, f"{resumed.left} of {resumed.plan.run.total} trials left")
         result, _ = show.follow(resumed.plan.run, resumed.left, lambda watch: go_on(resumed, kept, catalog, [watch]))
     raise typer.Exit(result.exit_code())

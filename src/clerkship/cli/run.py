@@ -98,8 +98,8 @@ def run(
 ) -> None:
     """Run tasks with an agent, grade what it did, keep everything.
 
-    Exit code: 0 all passed · 1 a verdict is partial or fail · 2 errored, inconclusive, bad input, or no criterion was
-    judged (see --allow-ungraded) · 130 stopped.
+    Exit code: 0 all passed · 1 a verdict is partial or fail · 2 errored, inconclusive, bad input, no criterion was
+    judged (see --allow-ungraded), or a trial was changed in the store before the run ended · 130 stopped.
 
     Examples:
 
@@ -147,7 +147,7 @@ def run_and_show(
     catalog = registered()
     plan = plan_run(request, settings, catalog)
     check_results_writable(targets, plan.run.path)
-    with open_store(store_path, create=True) as store:
+    with open_store(settings, store_path, create=True) as store:
         warnings = [*catalog.warnings(), *map(str, plan.warnings)]
         show = RunShown(store, store_path, settings, targets, json=json, warnings=warnings)
         show.announce(plan)

@@ -12,6 +12,7 @@ from rich.markup import escape
 from clerkship.cli.console import damage_data, err, out, print_json, report_damage, warn_unset
 from clerkship.cli.event_line import print_event
 from clerkship.cli.options import Json, Jsonl, Junit, Markdown, MarkdownLimit, Report, Results, RunReference, StorePath
+from clerkship.cli.sealed import print_changes, print_notes, report_changes
 from clerkship.cli.shown import say_written
 from clerkship.cli.taped import say_missed
 from clerkship.cli.verdicts import print_criterion, print_rated, print_run, unfinished
@@ -62,6 +63,8 @@ def show(
 
     A report named `-` goes to standard output, and nothing else does.
 
+    Exit code: 0 · 2 a record cannot be read, or was changed after it was saved.
+
     Examples:
 
         clerkship show latest --failed
@@ -78,12 +81,14 @@ def show(
         markdown_limit=markdown_limit,
         results=ResultsFolder.parse(results) if results is not None else None,
     )
-    with open_store(store or load_settings().store) as kept:
+    with open_store(load_settings(), store) as kept:
         if task is None and (events or criteria or trial is not None):
             task = _only_task(kept, run)
         warn_unset(unset_variables(kept, kept.run(run)))
-        written = write_reports(kept, run, targets)
-        if targets.to_stdout():
+        seals = kept.check_seals(kept.run(run).id) if targets.is_any() or task is None else None
+        written = write_reports(kept, run, targets, seals) if seals is not None else {}
+        if targets.to_stdout() and seals is not None:
+            report_changes(seals)
             return
         say_written(err(), written)
         if task is not None:
@@ -91,18 +96,23 @@ def show(
             shown = show_task(kept, run, task, trial, wanted)
             shown = shown.redacted(redactor_for(kept, kept.run(run)))
             _show_task(shown, events=events, criteria=criteria, json=json)
-            damaged = shown.damaged
+            damaged, seals = shown.damaged, seals or shown.seals
         else:
-            view = show_run(kept, run, failed=failed)
+            view = show_run(kept, run, failed=failed, seals=seals)
             view = view.redacted(redactor_for(kept, view.run))
             _show_run(view, json=json, held=kept.held(view.run.id), store=store)
-            damaged = view.damaged
+            damaged, seals = view.damaged, view.seals
+    print_notes(seals.notes())
+    if json:
+        print_changes(err(), seals)
     report_damage(damaged)
+    if seals.is_changed:
+        raise typer.Exit(2)
 
 
 def _only_task(store: Store, run: str) -> str:
     """The task that is meant where none is named."""
-    names = list(rates(show_run(store, run).task_runs))
+    names = list(rates(store.task_runs(store.run(run).id, damaged=[])))
     if len(names) != 1:
         raise InputError.of(
             "--events, --criteria and --trial go with a task", hint=f"name one of: {'; '.join(names[:10])}"
@@ -114,7 +124,7 @@ def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> N
     if json:
         found = {"run": view.run, "counts": view.counts, "repeats": view.repeats(), "judged": view.judged_data()}
         tasks = {"templates": view.templates_data(), "tasks": view.task_runs}
-        print_json(found | tasks | damage_data(view.damaged))
+        print_json(found | tasks | {"seals": view.seals.data()} | damage_data(view.damaged))
         return
     made = f"  [quiet]{view.run.descent}[/]" if view.run.descent else ""
     out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{made}")
@@ -130,9 +140,10 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
     if json:
         found = {"task_run": view.task_run, "intact": view.intact, "events": view.events, "sidecar": view.sidecar}
         written = {"criteria": view.snapshot.task.criteria, "attempts": view.attempts}
-        print_json(found | written | damage_data(view.damaged))
+        print_json(found | written | {"seals": view.seals.data()} | damage_data(view.damaged))
         return
     console, task_run = out(), view.task_run
+    print_changes(console, view.seals)
     score = "" if task_run.score is None else f"  {task_run.score:.2f}"
     trial = f"  [quiet]trial {task_run.trial} of {len(view.trials)}[/]" if len(view.trials) > 1 else ""
     console.print(f"{verdict(task_run)}{score}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{ending(task_run)}[/]")

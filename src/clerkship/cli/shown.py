@@ -94,7 +94,7 @@ class RunShown:
         console, by = out(), redactor_for(self.store, run)
         with agents_print_to_stderr(by), RunProgress(console, total, quiet=self.json) as progress:
             result = work(progress)
-        view = show_run(self.store, result.run.id).redacted(by)
+        view = show_run(self.store, result.run.id, seals=result.seals).redacted(by)
         if not self.json:
             print_run(console, view, self._elsewhere)
             say_ungraded(console, view.run, view.counts)
@@ -104,7 +104,7 @@ class RunShown:
         page = self.targets.html or self.path.parent / "reports" / f"{result.run.id}.html"
         targets = replace(self.targets, html=page)
         try:
-            written = write_reports(self.store, result.run.id, targets)
+            written = write_reports(self.store, result.run.id, targets, view.seals)
         except ReportFailed as failure:
             if not self.json:
                 raise
@@ -122,7 +122,7 @@ class RunShown:
         code = 2 if problems else result.exit_code()
         found = {"run": view.run, "counts": view.counts, "exit_code": code, "report": written["html"]}
         found |= {"reports": written, "repeats": view.repeats(), "judged": view.judged_data()}
-        found |= {"templates": view.templates_data()}
+        found |= {"templates": view.templates_data(), "seals": view.seals.data()}
         found |= {"tasks": view.task_runs, "warnings": self.warnings}
         found |= {"tape": result.tape} if result.tape is not None else {}
         found |= {"unplaced_requests": result.unplaced} if unplaced_lines(result.unplaced) else {}

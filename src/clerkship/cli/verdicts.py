@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from clerkship.cli.axis_columns import AxisColumns
+from clerkship.cli.sealed import print_changes
 from clerkship.cli.words import ending, styled, verdict
 from clerkship.kit.statistics import wilson
 from clerkship.llm.tape import MEND
@@ -53,6 +54,9 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
         console.print(f"\n[quiet]… and {more}: {program()} show {run.id} --failed{escape(elsewhere)}[/]")
     _print_flawed(console, task_runs, whole=whole)
     console.print()
+    if view.seals.is_changed:
+        print_changes(console, view.seals)
+        return
     console.print(summary(run, counts, _unjudged(task_runs) if whole else 0))
     templates = view.templates()
     if templates is not None and templates.rates():

@@ -6,6 +6,7 @@ from html import escape
 
 from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.model.seals import SealCheck
 from clerkship.report.command import run_again
 from clerkship.report.judged import NOT_IN_VERDICT, Judged
 from clerkship.report.outcome import GRADED, OUTCOMES, ended, outcome, tally
@@ -28,18 +29,28 @@ def render_header(
     repeated: Repeats | None = None,
     judged: Judged | None = None,
     templates: Templates | None = None,
+    seals: SealCheck | None = None,
 ) -> str:
-    """The run, its verdicts and its facts."""
+    """Render the run, its verdicts and its facts; above them what was changed since it was saved."""
     return f"""<header>
 <div class="title"><p class="kicker">Run report</p><h1>{escape(run.name)}</h1>
 <p class="agent">Agent <code>{escape(run.solver)}</code></p></div>
-<section class="summary" aria-label="Verdicts">
+{_changed(seals)}<section class="summary" aria-label="Verdicts">
 {_rate(counts)}{_bar(counts)}{_tally(counts)}{_repeated(repeated)}{_notes(run, counts)}
 {_judged(judged)}
 </section>
 {_templates(templates)}
 {_facts(run)}
 </header>"""
+
+
+def _changed(seals: SealCheck | None) -> str:
+    if seals is None or not seals.is_changed:
+        return ""
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in seals.sentences())
+    return (
+        f'<section class="changed" role="alert"><strong>{escape(seals.headline())}</strong><ul>{items}</ul></section>\n'
+    )
 
 
 def _rate(counts: Counts) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 
 from clerkship.model.run import BenchmarkRun, Counts
+from clerkship.model.seals import SealCheck
 from clerkship.report.budget import fit
 from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import render_json
@@ -22,7 +23,13 @@ _PARTS = Path(__file__).parent / "page"
 _SCRIPTS = ("dom", "value", "list", "criteria", "conversation", "timeline", "trial", "start")
 
 
-def render_html(run: BenchmarkRun, counts: Counts, details: Iterable[TaskDetail], judged: Judged | None = None) -> str:
+def render_html(
+    run: BenchmarkRun,
+    counts: Counts,
+    details: Iterable[TaskDetail],
+    judged: Judged | None = None,
+    seals: SealCheck | None = None,
+) -> str:
     """The page. The same run gives the same bytes: nothing here asks what time it is."""
     urgent_first = sorted(details, key=lambda detail: urgency(detail.task_run))
     judged = judged or Judged.of(run)
@@ -35,7 +42,7 @@ def render_html(run: BenchmarkRun, counts: Counts, details: Iterable[TaskDetail]
         title=escape(f"{run.name}: {run.solver}"),
         style=style,
         icons=read_part("icons.svg"),
-        header=render_header(run, counts, _repeats(run, urgent_first), judged, _templates(urgent_first)),
+        header=render_header(run, counts, _repeats(run, urgent_first), judged, _templates(urgent_first), seals),
         table=render_table([detail.task_run for detail in urgent_first]),
         data=render_json(data).decode(),
         script=script,

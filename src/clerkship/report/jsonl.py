@@ -13,6 +13,7 @@ import orjson
 from clerkship.kit.statistics import wilson
 from clerkship.model.frozen import plain
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.model.seals import SealCheck
 from clerkship.report.judged import Judged
 from clerkship.report.repeats import TaskRate, repeats
 from clerkship.report.templates import Templates
@@ -34,7 +35,12 @@ class Kept(NamedTuple):
 
 
 def render_jsonl(
-    run: BenchmarkRun, counts: Counts, trials: Iterable[Kept], blob: Blob, judged: Judged | None = None
+    run: BenchmarkRun,
+    counts: Counts,
+    trials: Iterable[Kept],
+    blob: Blob,
+    judged: Judged | None = None,
+    seals: SealCheck | None = None,
 ) -> Iterator[bytes]:
     """The file, line by line; no more than one trial is held at a time."""
     judged = judged or Judged.of(run)
@@ -48,7 +54,8 @@ def render_jsonl(
         templates.add(last)
 
     before: TaskRun | None = None
-    yield _line("run", format=FORMAT, **run.model_dump(mode="json"))
+    checked = {} if seals is None else {"seals": seals.data()}
+    yield _line("run", format=FORMAT, **run.model_dump(mode="json"), **checked)
     seen: set[str] = set()
     done = events = 0
     for kept in trials:
@@ -70,9 +77,10 @@ def render_jsonl(
         repeats=repeats(rates.values()).data() if run.trials > 1 else None,
         templates=templates.data(),
         judged=judged.data(),
-        exit_code=run.exit_code(counts),
+        exit_code=2 if seals is not None and seals.is_changed else run.exit_code(counts),
         task_runs=done,
         events=events,
+        **checked,
     )
 
 

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.model.seals import SealCheck
 from clerkship.report.command import look_closer, run_again
 from clerkship.report.costs import per_verdict
 from clerkship.report.judged import Judged
@@ -43,7 +44,11 @@ class Case(NamedTuple):
 
 
 def render_junit(
-    run: BenchmarkRun, counts: Counts, cases: Callable[[], Iterable[Case]], judged: Judged | None = None
+    run: BenchmarkRun,
+    counts: Counts,
+    cases: Callable[[], Iterable[Case]],
+    judged: Judged | None = None,
+    seals: SealCheck | None = None,
 ) -> Iterator[str]:
     """The file, piece by piece. The cases are gone through twice: their sum stands before them."""
     tally: Counter[Standing] = Counter()
@@ -58,7 +63,8 @@ def render_junit(
         tally[standing(case.task_run)] += 1
         seconds += case.seconds
     missing = run.missing(counts)
-    tally["errored"] += bool(missing)
+    changed = seals is not None and seals.is_changed
+    tally["errored"] += bool(missing) + changed
     sums = (
         f'tests="{tally.total()}" failures="{tally["failed"]}" errors="{tally["errored"]}" '
         f'skipped="{tally["skipped"]}" time="{seconds:.3f}"'
@@ -74,6 +80,8 @@ def render_junit(
         yield _case(run, case, room, seen)
     if missing:
         yield _not_run(run, missing, seen)
+    if seals is not None and changed:
+        yield _changed(run, seals, seen)
     yield "</testsuite>\n</testsuites>\n"
 
 
@@ -154,6 +162,15 @@ def _not_run(run: BenchmarkRun, missing: int, seen: Counter[tuple[str, str]]) ->
     )
     head = f"<testcase classname={_attribute(classname)} name={_attribute(name)}"
     return f'{head} time="0.000">\n<error type="not_run" message={told}></error>\n</testcase>\n'
+
+
+def _changed(run: BenchmarkRun, seals: SealCheck, seen: Counter[tuple[str, str]]) -> str:
+    """Render a case in error, because no verdict of a changed run may count as a pass."""
+    classname, name = _unique(_classname(run, ""), "seals of the run", seen)
+    head = f'<testcase classname={_attribute(classname)} name={_attribute(name)} time="0.000"'
+    body = _text("\n".join(seals.sentences()))
+    error = f'<error type="changed" message={_attribute(seals.headline())}>{body}</error>'
+    return f"{head}>\n{error}\n</testcase>\n"
 
 
 def _classname(run: BenchmarkRun, source: str, template: str = "") -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
+from clerkship.model.seals import SealCheck
 from clerkship.report.axes import axis_name, axis_words, mean_axes, shown_axes
 from clerkship.report.command import look_closer, run_again
 from clerkship.report.foreign import foreign, foreign_lines
@@ -52,13 +53,17 @@ def render_markdown(
     trials: Callable[[], Iterable[TaskRun]],
     limit: int = SUMMARY,
     judged: Judged | None = None,
+    seals: SealCheck | None = None,
 ) -> str:
     """The page, of at most so many bytes. The trials are gone through twice."""
     judged = judged or Judged.of(run)
     seen = _look(trials(), judged)
     ending = _again(run)
     page = Page(max(limit, LEAST) - len(ending.encode()))
-    page.add(_headline(run, counts), needed=True)
+    changed = seals is not None and seals.is_changed
+    page.add(_headline(run, counts, changed=changed), needed=True)
+    if seals is not None and changed:
+        page.add(_changed(seals), needed=True)
     page.add(_templates(seen))
     page.add(_repeated(run, seen))
     page.add(_judged(judged))
@@ -114,8 +119,14 @@ def _chosen(trials: Iterable[TaskRun], seen: _Seen) -> list[TaskRun]:
     return sorted((task_run for place, task_run in enumerate(trials) if place in wanted), key=urgency)
 
 
-def _headline(run: BenchmarkRun, counts: Counts) -> str:
-    mark = {0: "✅", 1: "❌", 130: "⏭️"}.get(run.exit_code(counts), "⚠️")
+def _changed(seals: SealCheck) -> str:
+    """Name what was changed since the run was saved."""
+    rows = "".join(f"- {foreign(sentence, 300)}\n" for sentence in seals.sentences())
+    return f"\n### ⚠️ Changed in the store\n\n**{foreign(seals.headline(), 300)}**\n\n{rows}"
+
+
+def _headline(run: BenchmarkRun, counts: Counts, *, changed: bool = False) -> str:
+    mark = {0: "✅", 1: "❌", 130: "⏭️"}.get(2 if changed else run.exit_code(counts), "⚠️")
     rate = wilson(counts.passed, counts.graded)
     told = "no trial was graded"
     if rate is not None:

@@ -16,7 +16,9 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
+from clerkship.service.reading import open_store
 from clerkship.service.running import RunPlan, RunRequest, Watch, execute, new_run, plan_run, split_case
+from clerkship.service.sealing import require
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 from clerkship.store.sqlite import SqliteStore
@@ -107,7 +109,7 @@ def attack(
     domain = _domain(request)
     attacks = {kind: spec.attack for kind, spec in catalog.simulators.items()}
     knowledge = Knowledge(attacks, catalog.assertion, domain)
-    with _store(request.store) as store:
+    with _store(request.store, settings) as store:
         campaign = _Campaign(request, settings, catalog, knowledge, store, follow)
         return campaign.run(chosen)
 
@@ -198,6 +200,8 @@ class _Campaign:
             plan.models.close()
             return [], unfit
         result = execute(_restricted(plan, fitting), self.store, self.catalog, [self.follow(strategy, len(fitting))])
+        if result.seals is not None:
+            require(result.seals)
         self.cancelled = self.cancelled or result.run.status == "cancelled"
         return self.store.task_runs(result.run.id), unfit
 
@@ -268,10 +272,10 @@ def _ignore(task_run: TaskRun) -> None:
 
 
 @contextmanager
-def _store(path: Path | None) -> Iterator[Store]:
-    """The store at a path, or one that is gone afterwards."""
+def _store(path: Path | None, settings: Settings) -> Iterator[Store]:
+    """Open the store at a path, or one that is deleted afterwards."""
     if path is not None:
-        with SqliteStore(path) as store:
+        with open_store(settings, path, create=True) as store:
             yield store
         return
     with (

@@ -23,6 +23,7 @@ from clerkship.report.calibration import count, kappa_of
 from clerkship.service.casting import Needs, Wanted, choose
 from clerkship.service.reading import show_task
 from clerkship.service.running import check_votes
+from clerkship.service.sealing import require
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
@@ -158,6 +159,7 @@ def _conversation(item: LabelledItem, source: str, catalog: Registered, store: S
     if labelled.run is None or labelled.task is None:
         return Conversation(snapshot_of(item, source), events_of(item), "person_done")
     view = show_task(store, labelled.run, labelled.task, labelled.trial or 1)
+    require(view.seals)
     if not view.intact:
         raise InputError.of(f"the log of {view.task_run.task!r} in {view.task_run.run} is not the one that was graded")
     events = parse_log(store.log(view.task_run), catalog.events, store.blob)

@@ -18,6 +18,7 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, PlatformError, Problem
 from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import TaskRun
+from clerkship.model.seals import SealCheck
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.budget import BUDGET
 from clerkship.report.comparison_html import render_comparison
@@ -87,6 +88,10 @@ class Targets:
         named = {"html": self.html, "junit": self.junit, "jsonl": self.jsonl, "markdown": self.markdown}
         return {sort: target for sort, target in named.items() if target is not None}
 
+    def is_any(self) -> bool:
+        """Tell whether any report is wanted."""
+        return bool(self.wanted()) or self.results is not None
+
     def to_stdout(self) -> bool:
         """Whether one of them goes there, so that nothing else may."""
         return STDOUT in self.wanted().values()
@@ -142,11 +147,18 @@ def _check_folder(folder: Path) -> None:
     TemporaryFile(dir=existing).close()  # permissions do not tell everything: the disk may be read-only
 
 
-def write_reports(store: Store, reference: str, targets: Targets) -> dict[str, Path]:
-    """Every report that is wanted. One that cannot be written keeps no other from it, and is told in the end."""
+def write_reports(store: Store, reference: str, targets: Targets, seals: SealCheck | None = None) -> dict[str, Path]:
+    """Write every report that is wanted; those that cannot be written are named in the end.
+
+    The run's seals are checked, unless the caller has done so. A report of a changed run names what was changed.
+    Results for other tools have no place for that: they are refused.
+    """
     wanted = targets.wanted()
-    failed = _write_files(wanted, lambda sort: _render(sort, store, reference, targets))
-    if targets.results is not None:
+    checked = seals or store.check_seals(store.run(reference).id)
+    failed = _write_files(wanted, lambda sort: _render(sort, store, reference, targets, checked))
+    if targets.results is not None and checked.is_changed:
+        failed.append(f"no results are written: {checked.refusal()}")
+    elif targets.results is not None:
         try:
             wanted["results"] = _write_results(store, reference, targets.results)
         except OSError as error:
@@ -240,22 +252,22 @@ def _opened(target: Path) -> Iterator[BinaryIO]:
         yield file
 
 
-def _render(sort: str, store: Store, reference: str, targets: Targets) -> Iterator[bytes]:
+def _render(sort: str, store: Store, reference: str, targets: Targets, seals: SealCheck) -> Iterator[bytes]:
     run = store.run(reference)
     counts = store.counts(run.id)
     judged = Judged.of(run, known=known(store, run), played_in=played_in(store, run))
     by = redactor_for(store, run)
     match sort:
         case "html":
-            yield render_html(run, counts, _details(store, store.task_runs(run.id), by), judged).encode()
+            yield render_html(run, counts, _details(store, store.task_runs(run.id), by), judged, seals).encode()
         case "junit":
-            for piece in render_junit(run, counts, lambda: _cases(store, run.id, by), judged):
+            for piece in render_junit(run, counts, lambda: _cases(store, run.id, by), judged, seals):
                 yield piece.encode()
         case "jsonl":
-            yield from render_jsonl(run, counts, _kept(store, run.id, by), _bodies(store, by), judged)
+            yield from render_jsonl(run, counts, _kept(store, run.id, by), _bodies(store, by), judged, seals)
         case "markdown":
             limit = targets.markdown_limit
-            yield render_markdown(run, counts, lambda: _each(store, run.id, by), limit, judged).encode()
+            yield render_markdown(run, counts, lambda: _each(store, run.id, by), limit, judged, seals).encode()
 
 
 def _each(store: Store, run_id: str, by: Redactor) -> Iterator[TaskRun]:

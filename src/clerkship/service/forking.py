@@ -17,6 +17,7 @@ from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_
 from clerkship.service.prefixes import read_prefix
 from clerkship.service.reading import find_trials
 from clerkship.service.running import RunPlan, new_run
+from clerkship.service.sealing import require_intact
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
@@ -47,6 +48,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
     run = store.run(request.run)
     plan_of(store, run)  # of runs that kept none there is no frozen task either
     ran = find_trials(store, run, request.task, request.trial)[0]
+    notes = [Problem(message=note) for note in require_intact(store, run.id, ran.task).notes()]
     prefix = read_prefix(store, ran, request.turn, catalog, warm_up=request.warm_up)
     agent = request.agent or run.solver
     solver = build_reachable(agent, settings, catalog)
@@ -83,7 +85,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
         solver,
         settings.concurrency,
         cast.models,
-        (*cast.missing(needs), *_warm_up(solver, snapshot, request)),
+        (*notes, *cast.missing(needs), *_warm_up(solver, snapshot, request)),
         prefix=prefix,
     )
 

@@ -13,6 +13,7 @@ from clerkship.events.log import chain_head
 from clerkship.model.problem import InputError
 from clerkship.model.run import BenchmarkRun, Fork, TaskRun
 from clerkship.playground.playground import Before
+from clerkship.service.sealing import require_intact
 from clerkship.store.contract import Store
 
 
@@ -21,7 +22,9 @@ def prefix_of(store: Store, run: BenchmarkRun, catalog: Registered) -> Prefix | 
     fork = run.fork
     if fork is None:
         return None
-    trials = [ran for ran in store.task_runs(store.run(fork.run).id, task=fork.task) if ran.trial == fork.trial]
+    origin = store.run(fork.run).id
+    require_intact(store, origin, fork.task)
+    trials = [ran for ran in store.task_runs(origin, task=fork.task) if ran.trial == fork.trial]
     if not trials:
         raise InputError.of(f"{run.id} goes on with trial {fork.trial} of {fork.task!r}, and {fork.run} has none")
     found = read_prefix(store, trials[0], fork.turn, catalog, warm_up=fork.warm_up)

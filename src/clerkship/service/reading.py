@@ -16,6 +16,7 @@ from clerkship.model.calibration import Calibration
 from clerkship.model.names import did_you_mean, fitting
 from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.model.seals import SealCheck
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.comparison import Comparison, compare
 from clerkship.report.judged import Judged
@@ -23,9 +24,12 @@ from clerkship.report.repeats import Repeats, rates, repeats
 from clerkship.report.templates import Templates
 from clerkship.service.frozen import snapshot_at
 from clerkship.service.redacting import redactor_for
+from clerkship.service.sealing import require_intact
+from clerkship.settings import Settings
 from clerkship.store.contract import Store, StoreDamaged, UnknownRun
 from clerkship.store.sqlite import SqliteStore
 
+NOT_CHECKED = SealCheck(run="")
 MOST_SAID = 200
 """Utterances shown of one trial."""
 _BROKE = "person.broke_contract"
@@ -47,6 +51,8 @@ class RunView:
     """Snapshots in which a model plays somebody, where the trials do not say so."""
     damaged: tuple[str, ...] = ()
     """A sentence for each record that cannot be parsed and is left out."""
+    seals: SealCheck = NOT_CHECKED
+    """Whether the run is as it was saved."""
 
     def redacted(self, by: Redactor) -> "RunView":
         """Return a view in which values of variables are not shown."""
@@ -61,8 +67,8 @@ class RunView:
         return self.judged().data() if len(self.task_runs) == self.counts.done else None
 
     def exit_code(self) -> int:
-        """What running it would have exited with."""
-        return self.run.exit_code(self.counts)
+        """What running it would have exited with; 2 if it was changed since."""
+        return 2 if self.seals.is_changed else self.run.exit_code(self.counts)
 
     def repeats(self) -> Repeats | None:
         """What repetition tells, where there was any."""
@@ -87,6 +93,7 @@ class TaskView:
     events: list[dict[str, Any]]
     sidecar: dict[str, Any]
     intact: bool
+    """Whether the log is the one that was graded."""
     said: list[tuple[str, str]] = field(default_factory=list)
     """Who said what, as far as a reader goes."""
     attempts: tuple[TaskRun, ...] = ()
@@ -97,6 +104,8 @@ class TaskView:
     """Whether what its models said was recorded before."""
     damaged: tuple[str, ...] = ()
     """A sentence for each part that cannot be parsed and is left out."""
+    seals: SealCheck = NOT_CHECKED
+    """Whether the trials of its task are as they were saved."""
 
     def redacted(self, by: Redactor) -> "TaskView":
         """Return a view in which values of variables are not shown."""
@@ -121,18 +130,19 @@ class Wanted:
     limit: int | None = None
 
 
-def open_store(path: Path, *, create: bool = False) -> SqliteStore:
-    """The store at a path."""
-    return SqliteStore(path, create=create)
+def open_store(settings: Settings, path: Path | None = None, *, create: bool = False) -> SqliteStore:
+    """Open the store at a path, or that of the settings; its seals are made and checked with the settings' key."""
+    return SqliteStore(path or settings.store, create=create, seal_key=settings.seal_key)
 
 
-def show_run(store: Store, reference: str, *, failed: bool = False) -> RunView:
-    """One run; all its trials, or those with anything wrong."""
+def show_run(store: Store, reference: str, *, failed: bool = False, seals: SealCheck | None = None) -> RunView:
+    """Return one run with all its trials, or those with anything wrong; its seals are checked unless they were."""
     run = store.run(reference)
+    seals = seals or store.check_seals(run.id)
     damaged: list[str] = []
     ran = store.task_runs(run.id, failed=failed, damaged=damaged)
     models = frozenset() if damaged else played_in(store, run)
-    return RunView(run, store.counts(run.id), ran, known(store, run), models, tuple(damaged))
+    return RunView(run, store.counts(run.id), ran, known(store, run), models, tuple(damaged), seals)
 
 
 def known(store: Store, run: BenchmarkRun) -> tuple[Calibration, ...]:
@@ -164,7 +174,8 @@ def show_task(
     before = tuple(a for a in attempts if a.trial == chosen.trial and a.attempt < chosen.attempt)
     view = view_task(store, chosen, wanted or Wanted())
     damage = tuple(dict.fromkeys((*damaged, *view.damaged)))
-    return replace(view, attempts=before, trials=tuple(found), replayed=run.replayed, damaged=damage)
+    seals = store.check_seals(run.id, task=chosen.task)
+    return replace(view, attempts=before, trials=tuple(found), replayed=run.replayed, damaged=damage, seals=seals)
 
 
 def find_trials(
@@ -182,9 +193,18 @@ def find_trials(
     return next((ran for ran in asked if ran.verdict not in ("pass", "ungraded")), asked[0]), found
 
 
-def compare_runs(store: Store, before: str, after: str, damaged: list[str] | None = None) -> Comparison:
-    """Compare two runs of one store, task by task, without values of variables; for `damaged` see `Store.task_runs`."""
+def compare_runs(
+    store: Store, before: str, after: str, damaged: list[str] | None = None, notes: list[str] | None = None
+) -> Comparison:
+    """Compare two runs of one store, task by task, without values of variables; for `damaged` see `Store.task_runs`.
+
+    Raise SealBroken if one was changed; what could not be checked is added to `notes`.
+    """
     old, new = store.run(before), store.run(after)
+    for run in dict.fromkeys((old.id, new.id)):
+        check = require_intact(store, run)
+        if notes is not None:
+            notes += check.notes()
     return compare(old, _by_content(store, old, damaged), new, _by_content(store, new, damaged))
 
 
@@ -223,13 +243,12 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
             continue
         try:
             event = parse_line(line)
-        except orjson.JSONDecodeError as error:
+            bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
+            said += _said(event, with_utterances=len(said) < MOST_SAID)
+            if is_wanted and (wanted.kind is None or is_kind(event["kind"], wanted.kind)):
+                events.append(event)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:  # a changed line may be any JSON
             damaged.append(f"the log of {task_run.task} (trial {task_run.trial}) is corrupt at event {seq}: {error}")
-            continue
-        bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
-        said += _said(event, with_utterances=len(said) < MOST_SAID)
-        if is_wanted and (wanted.kind is None or is_kind(event["kind"], wanted.kind)):
-            events.append(event)
     return TaskView(
         task_run,
         snapshot_at(store, task_run.snapshot),

@@ -32,6 +32,7 @@ from clerkship.model.plan import Plan, UntilSure
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, Attempt, BenchmarkRun, Counts, Tape, TaskRun
 from clerkship.model.scenario import Scenario
+from clerkship.model.seals import SealCheck
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.model.votes import MOST_VOTES
 from clerkship.playground.gateway import Gateway
@@ -39,6 +40,7 @@ from clerkship.playground.lines import Lines
 from clerkship.playground.listener import Listener
 from clerkship.service.casting import Cast, Wanted, choose, needs_of
 from clerkship.service.checking import load_checked
+from clerkship.service.sealing import end_run
 from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.service.unoffered import warnings_for
 from clerkship.settings import Settings
@@ -139,10 +141,16 @@ class RunResult:
     """What was recorded, or replayed."""
     unplaced: dict[str, Any] | None = None
     """Requests that named no trial under way: how many, and the first of them. Not kept in the store."""
+    seals: SealCheck | None = None
+    """Whether the store still had, at the end, what was saved during the run."""
+    notes: tuple[str, ...] = ()
+    """What could not be checked of the run that this one was made from."""
 
     def exit_code(self) -> int:
-        """The design's table; what could not be written down is ours."""
+        """Return the code of the design's table; 2 if the store was changed or a recording could not be written."""
         code = self.run.exit_code(self.counts)
+        if self.seals is not None and self.seals.is_changed:
+            return 2
         return 2 if self.tape is not None and self.tape.failed and code in (0, 1) else code
 
 
@@ -384,11 +392,15 @@ def execute(plan: RunPlan, store: Store, catalog: Registered, watch: Iterable[Wa
 
 
 def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch: Iterable[Watch] = ()) -> RunResult:
-    """Do what is scheduled, in a run that is open and in hand."""
+    """Do what is scheduled, in a run that is open and in hand.
+
+    The seals of what is saved stay in memory, out of reach of an agent that writes to the store.
+    """
     watchers, taping = tuple(watch), Taping(plan.models, plan.snapshots)
+    ledger = store.ledger(plan.run.id)
 
     def save(finished: list[Finished]) -> None:
-        store.save(finished)
+        ledger.add(store.save(finished))
         taping.heed(item.task_run for item in finished)
         for item in finished:
             for tell in watchers:
@@ -406,9 +418,12 @@ def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch
             listener.close()
             plan.models.close()
             taping.save()
-        store.mark(plan.run.id, "cancelled" if batch.cancelled else "completed", _end_of(plan.run))
+        end: dict[str, Any] = {"status": "cancelled" if batch.cancelled else "completed"}
+        end["completed_at"] = _end_of(plan.run)
+        seals = end_run(store, plan.run.id, end["status"], end["completed_at"], ledger)
     told = taping.finish(whole=not batch.cancelled, known=plan.known, trials=plan.plan.trials)
-    return RunResult(store.run(plan.run.id), store.counts(plan.run.id), told, gateway.unplaced.data())
+    unplaced = gateway.unplaced.data()
+    return RunResult(plan.run.model_copy(update=end), ledger.counts(), told, unplaced, seals)
 
 
 def _beginning(hold: Hold, watchers: Iterable[object]) -> Callable[[Attempt], None]:

@@ -27,6 +27,7 @@ from clerkship.service.checking import build_reachable, check_reachable
 from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at, snapshots_of
 from clerkship.service.prefixes import prefix_of
 from clerkship.service.running import RunPlan, RunResult, Watch, carry_out, check_votes, new_run
+from clerkship.service.sealing import end_run, require, require_intact, require_resumable
 from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
@@ -45,6 +46,7 @@ def plan_rerun(
 ) -> RunPlan:
     """The same frozen tasks, as often and with the same seed; with the same agent, or with another."""
     run = store.run(reference)
+    require(store.check_plan(run.id))
     agent = agent or run.solver
     solver = build_reachable(agent, settings, catalog)
     snapshots = tuple(graded_now(snapshot) for snapshot in snapshots_of(store, run))
@@ -91,6 +93,7 @@ def plan_resume(
             f"{run.id} is graded by version {run.grading}, this is {GRADING}: one run has one",
             hint=f"`clerkship rerun {run.id}` does all of it anew",
         )
+    require_resumable(store, run.id)
     agent = agent or run.solver
     solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
     if solver.name != run.solver:
@@ -221,6 +224,7 @@ def rescore(
     What comes of it is a run of its own; the first verdicts stay where they are.
     """
     run, watchers = store.run(reference), tuple(watch)
+    notes = require_intact(store, run.id).notes()
     library = load(path, catalog, cache=judging.settings.cache) if path is not None else None
     criteria = library.tasks if library is not None else None
     ran = store.task_runs(run.id)
@@ -258,23 +262,25 @@ def rescore(
     new = _open_rescored(store, run.model_copy(update=about), len(trials), snapshots.values(), cast.models.tapes)
     taping = Taping(cast.models, snapshots.values())
     with store.hold(new.id):
-        status = "cancelled"
+        status, ledger = "cancelled", store.ledger(new.id)
         try:
             for task_run in trials:
                 lines = list(store.log(task_run))
                 again = regrade(
                     built[task_run.task], task_run, lines, catalog.events, store.blob, cast.models
                 ).model_copy(update={"run": new.id})
-                store.save_regraded(again, task_run)
+                ledger.add([store.save_regraded(again, task_run)])
                 for tell in watchers:
                     tell(again)
             status = "completed"
         finally:
             cast.models.close()
             taping.save()
-            store.mark(new.id, status, new.started_at if new.replayed else now().isoformat())
+            at = new.started_at if new.replayed else now().isoformat()
+            seals = end_run(store, new.id, status, at, ledger)
     # Only the judge was asked here: what else is recorded is no less right than before.
-    return RunResult(store.run(new.id), store.counts(new.id), taping.finish(whole=False))
+    told = taping.finish(whole=False)
+    return RunResult(store.run(new.id), ledger.counts(), told, seals, tuple(notes))
 
 
 def _with_prompts(run: BenchmarkRun, library: Library) -> BenchmarkRun:

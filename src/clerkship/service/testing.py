@@ -16,6 +16,7 @@ from clerkship.kit.statistics import wilson
 from clerkship.model.problem import InputError
 from clerkship.model.redaction import redact_task_run
 from clerkship.model.run import BenchmarkRun, Counts, Tape, TaskRun
+from clerkship.model.seals import SealCheck
 from clerkship.report.command import look_closer
 from clerkship.report.outcome import standing
 from clerkship.report.plain import explain, headline, named, without_commands
@@ -39,11 +40,13 @@ class Result:
     counts: Counts
     task_runs: list[TaskRun]
     store: SqliteStore
+    seals: SealCheck
+    """Whether the store still had, at the end of the run, what was saved during it."""
 
     @property
     def passed(self) -> bool:
-        """Whether the command line would have exited with 0: nothing failed, broke or was stopped."""
-        return self.run.exit_code(self.counts) == 0
+        """Whether the command line would have exited with 0: nothing failed, broke, was stopped or was changed."""
+        return self.run.exit_code(self.counts) == 0 and not self.seals.is_changed
 
     @property
     def failed(self) -> list[TaskRun]:
@@ -62,7 +65,7 @@ class Result:
 
     def report(self, path: str | Path) -> Path:
         """Write the HTML report there."""
-        return write_reports(self.store, self.run.id, Targets(html=Path(path)))["html"]
+        return write_reports(self.store, self.run.id, Targets(html=Path(path)), self.seals)["html"]
 
     def __bool__(self) -> bool:
         """As `passed`."""
@@ -80,6 +83,10 @@ class Result:
         by = redactor_for(self.store, self.run)
         failed = [redact_task_run(task_run, by) for task_run in self.failed]
         store = f" --store {shlex.quote(str(self.store.path))}"
+        if self.seals.is_changed:
+            yield ""
+            yield f"{self.seals.headline()}:"
+            yield from (f"  {sentence}" for sentence in self.seals.sentences())
         for task_run in failed[:MOST_FAILURES]:
             yield ""
             yield named(task_run)
@@ -114,13 +121,14 @@ class Practice:
         catalog = Registered()
         self.warnings = catalog.warnings()
         request = RunRequest(path=self._find(Path(path)), agent=as_agent(agent), **options)
-        plan = plan_run(request, load_settings(), catalog)
+        settings = load_settings()
+        plan = plan_run(request, settings, catalog)
         self.warnings += map(str, plan.warnings)
         if self._store is None:
-            self._store = open_store(self._path, create=True)
+            self._store = open_store(settings, self._path, create=True)
         done = execute(plan, self._store, catalog)
-        view = show_run(self._store, done.run.id)
-        result = Result(view.run, view.counts, view.task_runs, self._store)
+        view = show_run(self._store, done.run.id, seals=done.seals)
+        result = Result(view.run, view.counts, view.task_runs, self._store, view.seals)
         self.results.append(result)
         return result
 

@@ -6,6 +6,8 @@ from typing import Protocol, Self
 from clerkship.model.calibration import Calibration
 from clerkship.model.problem import ClerkshipError, PlatformError
 from clerkship.model.run import Attempt, BenchmarkRun, Counts, Outcome, TaskRun
+from clerkship.model.seals import SealCheck
+from clerkship.store.seal import Ledger, TrialSeal
 
 
 class StoreFailed(PlatformError):
@@ -14,6 +16,10 @@ class StoreFailed(PlatformError):
 
 class StoreDamaged(StoreFailed):
     """A record in the store cannot be parsed; the rest of the store can be read."""
+
+
+class SealBroken(ClerkshipError):
+    """A run was changed after it was saved, or is not sealed as it must be; nothing is built on it."""
 
 
 class UnknownRun(ClerkshipError):
@@ -84,16 +90,36 @@ class Store(Protocol):
         """Whether a process is at work on it."""
         ...
 
-    def save(self, finished: Sequence[Kept]) -> None:
-        """Trials have finished; when this returns they are kept."""
+    def save(self, finished: Sequence[Kept]) -> Sequence[TrialSeal]:
+        """Trials have finished; when this returns they are saved. Return their seals."""
         ...
 
-    def save_regraded(self, task_run: TaskRun, graded: TaskRun) -> None:
-        """A trial of a run that was graded again: its log, bodies and sidecar are those of the first."""
+    def save_regraded(self, task_run: TaskRun, graded: TaskRun) -> TrialSeal:
+        """Save a trial of a run that was graded again: its log, bodies and sidecar are those of the first."""
         ...
 
-    def mark(self, run_id: str, status: str, at: str) -> None:
-        """A run ends, or goes on."""
+    def mark(self, run_id: str, status: str, at: str, ledger: Ledger | None = None) -> None:
+        """Save that a run ends or goes on.
+
+        An end is sealed over the trials of the ledger, which the caller has kept since it saved them; without one,
+        over those that the store has.
+        """
+        ...
+
+    def ledger(self, run_id: str) -> Ledger:
+        """Load the seals of a run, to add to them."""
+        ...
+
+    def check_seals(self, run_id: str, *, task: str | None = None, ledger: Ledger | None = None) -> SealCheck:
+        """Check a run against its seals, or one task of it; with a ledger, against what the caller has in memory."""
+        ...
+
+    def check_head(self, run_id: str) -> SealCheck:
+        """Check a run's record, status and counts against their seals; no trial is read."""
+        ...
+
+    def check_plan(self, run_id: str) -> SealCheck:
+        """Check a run's record and its plan against their seals."""
         ...
 
     def save_calibration(self, calibration: Calibration) -> None:

@@ -17,14 +17,19 @@ from clerkship.kit.depth import MAX_DEPTH, cut_at_depth
 from clerkship.kit.wall import monotonic
 from clerkship.model.calibration import Calibration
 from clerkship.model.frozen import plain
-from clerkship.model.run import BenchmarkRun, Counts, Outcome, TaskRun
+from clerkship.model.run import Attempt, BenchmarkRun, Counts, Outcome, TaskRun
+from clerkship.model.seals import SealCheck
 from clerkship.store.contract import Kept, RunBusy, StoreDamaged, StoreFailed, UnknownRun
 from clerkship.store.journal import Journal, is_held
+from clerkship.store.seal import Ledger, SealKey, TrialSeal, as_bytes, digest
+from clerkship.store.seal_table import SEALS, SealTable
 
 T = TypeVar("T")
-VERSION = 3
-READABLE = (2, VERSION)
-"""What can be read as it is, where nothing may be written; the second has no calibrations."""
+VERSION = 4
+CALIBRATED, SEALED = 3, 4
+"""The first versions that have calibrations, and seals."""
+READABLE = (2, 3, VERSION)
+"""Versions that can be read without an upgrade, where nothing may be written."""
 SEGMENTS = 1 << 32
 """Segments of one log lie side by side, found by the table's own key: trial, then the `seq` of the first line."""
 SEGMENT = 1 << 20
@@ -66,18 +71,19 @@ CREATE TABLE calibrations (id INTEGER PRIMARY KEY, model TEXT NOT NULL, record B
 CREATE INDEX calibrations_by_model ON calibrations (model, id);
 """
 _UPGRADES = {
-    0: _SCHEMA + _SECOND_LOOKS + _CALIBRATIONS,
-    1: _SECOND_LOOKS + _FROM_FIRST + _CALIBRATIONS,
-    2: _CALIBRATIONS,
+    0: _SCHEMA + _SECOND_LOOKS + _CALIBRATIONS + SEALS,
+    1: _SECOND_LOOKS + _FROM_FIRST + _CALIBRATIONS + SEALS,
+    2: _CALIBRATIONS + SEALS,
+    3: SEALS,
 }
-"""What makes a store of some version one of this: a new one, one from before runs could be resumed, and one from before
-judges were calibrated."""
+"""The statements that bring a store of each version up to date: 0 is a new one, 1 is from before runs could be resumed,
+2 from before judges were calibrated, 3 from before trials were sealed."""
 
 
 class SqliteStore:
     """One file, one writer at a time, readable while it is written (WAL)."""
 
-    def __init__(self, path: Path, *, create: bool = True) -> None:
+    def __init__(self, path: Path, *, create: bool = True, seal_key: str = "") -> None:
         self.path = path
         if str(path).startswith((":", "file:")):
             raise StoreFailed(f"the store is a file; {str(path)!r} is none")
@@ -89,6 +95,8 @@ class SqliteStore:
             self._db = _connect(path)
             try:
                 self._set_up(create=create)
+                sealed = self._version() >= SEALED
+                self._seals = SealTable(self._db, SealKey(seal_key), self._log_segments, exists=sealed)
             except BaseException:
                 self._db.close()
                 raise
@@ -143,8 +151,10 @@ class SqliteStore:
         """A run begins: its plan, tasks and datasets first, by hash."""
         with _told(self.path), self._writing():
             self._keep_blobs(frozen)
-            row = (run.id, run.name, run.solver, run.started_at, run.model_dump_json().encode())
+            record = run.model_dump_json().encode()
+            row = (run.id, run.name, run.solver, run.started_at, record)
             self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", row)
+            self._seals.add_run(run.id, record)
 
     def hold(self, run_id: str) -> Journal:
         """Take a run in hand."""
@@ -169,8 +179,8 @@ class SqliteStore:
     def _journal(self, run_id: str) -> Path:
         return self.path.with_name(f"{self.path.name}-{run_id}.journal")
 
-    def save(self, finished: Sequence[Kept]) -> None:
-        """One transaction for all of them."""
+    def save(self, finished: Sequence[Kept]) -> list[TrialSeal]:
+        """Save and seal finished trials in one transaction; return their seals."""
         with _told(self.path), self._writing():
             numbered = list(enumerate(finished, self._new_row()))
             rows = [_row(number, kept.task_run, kept.sidecar) for number, kept in numbered]
@@ -180,25 +190,67 @@ class SqliteStore:
             for kept in finished:
                 if kept.blobs:
                     self._keep_blobs(kept.blobs)
+            return self._seals.add_trials(
+                _seal_of(row, kept.task_run, digest(kept.log), " ".join(sorted(kept.blobs)))
+                for row, kept in zip(rows, finished, strict=True)
+            )
 
     def _new_row(self) -> int:
         return int(self._db.execute("SELECT ifnull(max(id), 0) + 1 FROM task_runs").fetchone()[0])
 
-    def save_regraded(self, task_run: TaskRun, graded: TaskRun) -> None:
-        """The record alone, and where the rest is."""
+    def save_regraded(self, task_run: TaskRun, graded: TaskRun) -> TrialSeal:
+        """Save the record alone, and where the rest is; the seal has the log and the blobs of the first."""
         of = self._row_of(graded)
         with _told(self.path), self._writing():
             new, sidecar = self._new_row(), self._read("SELECT sidecar FROM task_runs WHERE id = ?", (of,))[0][0]
-            self._db.execute(_NEW_TRIAL, _row(new, task_run, sidecar))
-            self._db.execute("INSERT INTO regraded VALUES (?, ?)", (new, self._log_of(of)))
+            row, logged = _row(new, task_run, sidecar), self._log_of(of)
+            self._db.execute(_NEW_TRIAL, row)
+            self._db.execute("INSERT INTO regraded VALUES (?, ?)", (new, logged))
+            first = self._seals.trial_seal(graded.run, Attempt(*graded.outcome()[:3]))
+            log, blobs = (first.log, first.blobs) if first is not None else (self._seals.log_digest(logged), "")
+            return self._seals.add_trials([_seal_of(row, task_run, log, blobs)])[0]
 
     def _keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
         self._db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", blobs.items())
 
-    def mark(self, run_id: str, status: str, at: str) -> None:
-        """A run ends, or goes on."""
+    def mark(self, run_id: str, status: str, at: str, ledger: Ledger | None = None) -> None:
+        """Save that a run ends or goes on; an end is sealed."""
         with _told(self.path), self._writing():
-            self._db.execute("INSERT INTO run_marks (run_id, status, at) VALUES (?, ?, ?)", (run_id, status, at))
+            new = self._db.execute("INSERT INTO run_marks (run_id, status, at) VALUES (?, ?, ?)", (run_id, status, at))
+            if status != "active" and new.lastrowid is not None:
+                seals = ledger if ledger is not None else self._seals.ledger(run_id)
+                self._seals.add_end(new.lastrowid, run_id, status, at, seals)
+
+    def ledger(self, run_id: str) -> Ledger:
+        """Load the seals of a run."""
+        with self._reading():
+            return self._seals.ledger(run_id)
+
+    def check_seals(self, run_id: str, *, task: str | None = None, ledger: Ledger | None = None) -> SealCheck:
+        """Check a run, or one task of it, against its seals."""
+        with self._reading():
+            counts = self.counts(run_id) if ledger is None else None
+            return self._seals.check(run_id, counts, task=task, ledger=ledger)
+
+    def check_head(self, run_id: str) -> SealCheck:
+        """Check a run's record, status and counts; no trial is read."""
+        with self._reading():
+            return self._seals.check_head(run_id, self.counts(run_id))
+
+    def check_plan(self, run_id: str) -> SealCheck:
+        """Check a run's record and its plan."""
+        with self._reading():
+            return self._seals.check_plan(run_id)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Read one state of the store, whatever other processes write meanwhile."""
+        with _told(self.path):
+            self._db.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._db.execute("ROLLBACK")
 
     def save_calibration(self, calibration: Calibration) -> None:
         """A judge was held against people."""
@@ -208,7 +260,7 @@ class SqliteStore:
 
     def calibrations(self, model: str) -> tuple[Calibration, ...]:
         """Those of one model, oldest first."""
-        if self._version() < VERSION:
+        if self._version() < CALIBRATED:
             return ()
         rows = self._read("SELECT record FROM calibrations WHERE model = ? ORDER BY id", (model,))
         try:
@@ -309,21 +361,25 @@ class SqliteStore:
                 (begin or base, base + SEGMENTS),
             )
             for segment, data in rows:
-                lines = data.split(b"\n") if data else []
+                lines = as_bytes(data).split(b"\n") if data else []
                 yield from lines[max(after + 1 - (segment - base), 0) :]
+
+    def _log_segments(self, row: int) -> Iterator[tuple[int, bytes]]:
+        """Yield the segments of a log, each with the number of its first line."""
+        base = row * SEGMENTS
+        query = "SELECT id - ?, data FROM log_segments WHERE id >= ? AND id < ? ORDER BY id"
+        yield from self._db.execute(query, (base, base, base + SEGMENTS))
 
     def sidecar(self, task_run: TaskRun) -> bytes:
         """What differed between machines."""
-        data: bytes = self._read("SELECT sidecar FROM task_runs WHERE id = ?", (self._row_of(task_run),))[0][0]
-        return data
+        return as_bytes(self._read("SELECT sidecar FROM task_runs WHERE id = ?", (self._row_of(task_run),))[0][0])
 
     def blob(self, digest: str) -> bytes:
         """A blob by its hash."""
         rows = self._read("SELECT data FROM blobs WHERE sha256 = ?", (digest,))
         if not rows:
             raise StoreFailed(f"the store has no blob {digest}")
-        data: bytes = rows[0][0]
-        return data
+        return as_bytes(rows[0][0])
 
     def _row_of(self, run: TaskRun) -> int:
         rows = self._read(
@@ -416,8 +472,16 @@ _NEW_TRIAL = (
 
 def _row(number: int, run: TaskRun, sidecar: bytes) -> tuple[Any, ...]:
     record = orjson.dumps(run.__dict__, default=plain)
-    outcome = (run.status, run.verdict, bool(run.agent_error))
+    outcome = (run.status, run.verdict, int(bool(run.agent_error)))
     return (number, run.run, run.task, run.trial, run.attempt, *outcome, record, sidecar)
+
+
+def _seal_of(row: tuple[Any, ...], run: TaskRun, log: bytes, blobs: str) -> TrialSeal:
+    """Take the digests of a new row of `task_runs`, before it is sealed."""
+    _, run_id, task, trial, attempt, *outcome, record, sidecar = row
+    status, verdict, agent_error = outcome
+    parts = (digest(record), digest(sidecar), log, run.snapshot, blobs)
+    return TrialSeal(run_id, task, trial, attempt, status, verdict, agent_error, *parts)
 
 
 def _segments(log: bytes) -> Iterator[tuple[int, bytes]]:

@@ -1,0 +1,84 @@
+"""What checking a run's seals found: which parts were changed after they were saved, and what could not be checked."""
+
+from clerkship.model.frozen import Frozen
+
+MAX_NAMED = 20
+"""Changed trials that are named in one message."""
+SEAL_KEY = "CLERKSHIP_SEAL_KEY"
+
+
+class SealChange(Frozen):
+    """The parts of one trial, or of the run's own record, that differ from what was saved."""
+
+    task: str = ""
+    """Empty for the run itself."""
+    trial: int = 0
+    attempt: int = 1
+    parts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        attempt = f", attempt {self.attempt}" if self.attempt > 1 else ""
+        name = f"{self.task} (trial {self.trial}{attempt})" if self.task else "the run itself"
+        return f"{name}: {', '.join(self.parts)}"
+
+
+class SealCheck(Frozen):
+    """The result of checking a run, or a part of it, against its seals."""
+
+    run: str
+    changes: tuple[SealChange, ...] = ()
+    unsealed: int = 0
+    """Records without a seal in a run from before seals: the run's own and those of its trials."""
+    unkeyed: int = 0
+    """Seals made without a key, though a key is set."""
+    locked: int = 0
+    """Seals made with a key, though none is set."""
+    other_key: int = 0
+    """Seals made with another key than the one that is set."""
+    has_key: bool = False
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.changes)
+
+    def sentences(self) -> list[str]:
+        """Name what was changed, one line each."""
+        named = [str(change) for change in self.changes[:MAX_NAMED]]
+        more = len(self.changes) - MAX_NAMED
+        return [*named, f"… and {more:,} more"] if more > 0 else named
+
+    def headline(self) -> str:
+        """Say that the run was changed; empty if it was not."""
+        if not self.changes:
+            return ""
+        return f"{self.run} was changed in the store after it was saved; its results cannot be trusted"
+
+    def data(self) -> dict[str, object]:
+        """Return the result for machines."""
+        state = "changed" if self.changes else "unsealed" if self.unsealed else "intact"
+        if state == "intact" and (self.locked or self.other_key or self.unkeyed):
+            state = "unchecked"
+        changes = [change.model_dump() for change in self.changes]
+        return {"state": state, "changes": changes, "notes": self.notes()}
+
+    def notes(self) -> list[str]:
+        """Say what could not be checked, and why."""
+        found = [f"{self.run} is not sealed: it was saved by a version before seals"] if self.unsealed else []
+        if self.locked:
+            found.append(f"{self.run} is sealed with a key; set {SEAL_KEY} to check it")
+        if self.other_key:
+            found.append(f"{self.run} is sealed with another key than {SEAL_KEY}; set that key to check it")
+        if self.unkeyed or (self.has_key and self.unsealed):
+            found.append(f"{self.run} is not sealed with {SEAL_KEY}; without a key, anyone who can write can seal")
+        return found
+
+    def refusal(self) -> str:
+        """Say why nothing may be built on this run; empty if it may.
+
+        With a key set, everything must be sealed with that key: a seal without one could be anybody's.
+        """
+        if self.changes:
+            return f"{self.headline()}: {'; '.join(self.sentences())}"
+        if self.has_key and (self.unsealed or self.unkeyed or self.other_key):
+            return f"{self.notes()[-1]}; unset {SEAL_KEY} to use the run as it is"
+        return ""

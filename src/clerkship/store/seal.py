@@ -1,0 +1,173 @@
+"""Seals: digests of what was saved of a trial, of a run's record and of its end; with a key, HMACs.
+
+A seal without a key finds accidents and careless changes. It does not stop an attacker who can write to the store,
+because such an attacker can make a new seal. With a key it does, as long as the attacker does not have the key.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from clerkship.model.run import Attempt, Counts
+
+Validity = Literal["valid", "broken", "unkeyed", "locked", "other_key"]
+_FINGERPRINT = b"clerkship seal key"
+_PREFIX = 8
+"""Bytes of the length in front of each part."""
+
+
+class SealKey:
+    """Makes and verifies seals: SHA-256, or HMAC-SHA-256 with a key."""
+
+    def __init__(self, key: str = "") -> None:
+        self._key = key.encode()
+        self.fingerprint = hmac.digest(self._key, _FINGERPRINT, "sha256").hex()[:16] if key else ""
+        """Tells keys apart without giving them away; empty without a key."""
+
+    def seal(self, parts: Iterable[bytes]) -> bytes:
+        message = _joined(parts)
+        if self._key:
+            return hmac.digest(self._key, message, "sha256")
+        return hashlib.sha256(message).digest()
+
+    def verify(self, fingerprint: str, seal: bytes, parts: Iterable[bytes]) -> Validity:
+        """Check a seal that was made with the key of this fingerprint, or without a key if it is empty."""
+        if fingerprint and fingerprint != self.fingerprint:
+            return "other_key" if self._key else "locked"
+        maker = self if fingerprint else _UNKEYED
+        if not hmac.compare_digest(maker.seal(parts), seal):
+            return "broken"
+        return "unkeyed" if self._key and not fingerprint else "valid"
+
+
+_UNKEYED = SealKey()
+
+
+def _joined(parts: Iterable[bytes]) -> bytes:
+    """Put the length in front of each part, so that nothing can be moved from one to the next."""
+    return b"".join(len(part).to_bytes(_PREFIX, "big") + part for part in parts)
+
+
+def as_bytes(value: object) -> bytes:
+    """Convert a value of a column to bytes, whatever type was written to it."""
+    if isinstance(value, bytes):
+        return value
+    return b"" if value is None else str(value).encode(errors="surrogatepass")
+
+
+def digest(value: object) -> bytes:
+    return hashlib.sha256(as_bytes(value)).digest()
+
+
+class TrialSeal(NamedTuple):
+    """The seal of one attempt at a trial, in the order of the table's columns.
+
+    The digests of the parts stand beside the seal, so that a check can tell which part was changed.
+    """
+
+    run: str
+    task: str
+    trial: int
+    attempt: int
+    status: str
+    verdict: str | None
+    agent_error: int
+    record: bytes
+    sidecar: bytes
+    log: bytes
+    snapshot: str
+    blobs: str
+    """Hashes of its bodies, sorted, with a space between."""
+    key: str = ""
+    """Fingerprint of the key it was sealed with."""
+    seal: bytes = b""
+    """Empty where the store has none, and the digests are kept in memory only."""
+
+    @property
+    def place(self) -> Attempt:
+        return Attempt(self.task, self.trial, self.attempt)
+
+    def parts(self) -> list[bytes]:
+        """List what the seal is made over."""
+        outcome = b"no verdict" if self.verdict is None else b"verdict " + as_bytes(self.verdict)
+        fields = (*self[:5], outcome, *self[6:12])
+        return [b"trial", *map(as_bytes, fields)]
+
+    def sealed(self, key: SealKey) -> "TrialSeal":
+        return self._replace(key=key.fingerprint, seal=key.seal(self.parts()))
+
+    def changes_to(self, now: "TrialSeal") -> list[str]:
+        """Name the parts of a trial that differ from this seal; its blobs are checked by their own hashes."""
+        outcomes = [(name, getattr(self, name), getattr(now, name)) for name in ("verdict", "status", "agent_error")]
+        found = [f"{name} (was {was}, is {new})" for name, was, new in outcomes if was != new]
+        return found + [name for name in ("record", "sidecar", "log") if getattr(self, name) != getattr(now, name)]
+
+
+class RunSeal(NamedTuple):
+    """The seal of a run's own record."""
+
+    run: str
+    record: bytes
+    key: str = ""
+    seal: bytes = b""
+
+    def parts(self) -> list[bytes]:
+        return [b"run", as_bytes(self.run), self.record]
+
+    def sealed(self, key: SealKey) -> "RunSeal":
+        return self._replace(key=key.fingerprint, seal=key.seal(self.parts()))
+
+
+class EndSeal(NamedTuple):
+    """The seal of a run's end: its status, its counts, and the seals of all its trials."""
+
+    mark: int
+    run: str
+    status: str
+    at: str
+    counts: bytes
+    trials: bytes
+    key: str = ""
+    seal: bytes = b""
+
+    def parts(self) -> list[bytes]:
+        return [b"end", *map(as_bytes, self[:6])]
+
+    def sealed(self, key: SealKey) -> "EndSeal":
+        return self._replace(key=key.fingerprint, seal=key.seal(self.parts()))
+
+
+def trials_digest(seals: Iterable[tuple[Attempt, bytes]]) -> bytes:
+    """Hash the seals of a run's trials, which come in order of task, trial and attempt; in constant memory."""
+    found = hashlib.sha256()
+    for place, seal in seals:
+        found.update(_joined((*map(as_bytes, place), seal)))
+    return found.digest()
+
+
+@dataclass
+class Ledger:
+    """The seals of a run, kept in memory by the process that saves its trials."""
+
+    run: RunSeal | None = None
+    trials: dict[Attempt, TrialSeal] = field(default_factory=dict)
+
+    def add(self, seals: Iterable[TrialSeal]) -> None:
+        self.trials.update((seal.place, seal) for seal in seals)
+
+    def digest(self) -> bytes:
+        return trials_digest((place, self.trials[place].seal) for place in sorted(self.trials))
+
+    def counts(self) -> Counts:
+        """Count how the trials came out; of each the last attempt."""
+        last = {place[:2]: self.trials[place] for place in sorted(self.trials)}
+        verdicts: dict[str, int] = {}
+        statuses: dict[str, int] = {}
+        for trial in last.values():
+            statuses[trial.status] = statuses.get(trial.status, 0) + 1
+            if trial.verdict is not None:
+                verdicts[trial.verdict] = verdicts.get(trial.verdict, 0) + 1
+        errors = sum(bool(trial.agent_error) for trial in last.values())
+        return Counts(verdicts=verdicts, statuses=statuses, agent_errors=errors)

@@ -1,0 +1,366 @@
+"""The tables of seals in SQLite: writing them, and checking a run against them."""
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import orjson
+
+from clerkship.model.run import Attempt, Counts
+from clerkship.model.seals import SealChange, SealCheck
+from clerkship.store.seal import (
+    EndSeal,
+    Ledger,
+    RunSeal,
+    SealKey,
+    TrialSeal,
+    Validity,
+    as_bytes,
+    digest,
+    trials_digest,
+)
+
+SEALS = """
+CREATE TABLE run_seals (run_id TEXT PRIMARY KEY, record BLOB NOT NULL, key TEXT NOT NULL, seal BLOB NOT NULL);
+CREATE TABLE trial_seals (
+  run_id TEXT NOT NULL, task TEXT NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL,
+  status TEXT NOT NULL, verdict TEXT, agent_error INTEGER NOT NULL, record BLOB NOT NULL, sidecar BLOB NOT NULL,
+  log BLOB NOT NULL, snapshot TEXT NOT NULL, blobs TEXT NOT NULL, key TEXT NOT NULL, seal BLOB NOT NULL,
+  PRIMARY KEY (run_id, task, trial, attempt)
+) WITHOUT ROWID;
+CREATE TABLE end_seals (
+  mark INTEGER PRIMARY KEY, run_id TEXT NOT NULL, status TEXT NOT NULL, at TEXT NOT NULL, counts BLOB NOT NULL,
+  trials BLOB NOT NULL, key TEXT NOT NULL, seal BLOB NOT NULL
+);
+CREATE INDEX end_seals_by_run ON end_seals (run_id, mark);
+"""
+PAGE = 200
+"""Trials whose records are read at once."""
+MAX_REMEMBERED = 10_000
+"""Blobs known to be intact; each is hashed once as long as there are no more."""
+_FIRST = ("", -(2**63), -(2**63))
+_SEAL_COLUMNS = ", ".join(f"s.{name}" for name in ("run_id", *TrialSeal._fields[1:]))
+_TRIALS = (
+    "SELECT t.id, ifnull(r.graded, t.id), t.task, t.trial, t.attempt, t.status, t.verdict, t.agent_error, t.record,"
+    f" t.sidecar, {_SEAL_COLUMNS} FROM task_runs AS t LEFT JOIN regraded AS r ON r.task_run = t.id"
+    " LEFT JOIN trial_seals AS s ON s.run_id = t.run_id AND s.task = t.task AND s.trial = t.trial"
+    " AND s.attempt = t.attempt WHERE t.run_id = ? AND (t.task, t.trial, t.attempt) > (?, ?, ?)"
+)
+_DELETED = (
+    "SELECT task, trial, attempt FROM trial_seals AS s WHERE run_id = ? AND NOT EXISTS (SELECT 1 FROM task_runs AS t"
+    " WHERE t.run_id = s.run_id AND t.task = s.task AND t.trial = s.trial AND t.attempt = s.attempt)"
+)
+_OWN = 10
+"""Columns of `_TRIALS` before those of the seal."""
+Segments = Callable[[int], Iterable[tuple[int, bytes]]]
+"""The segments of a log by the row of its trial, each with the number of its first line."""
+BlobState = Literal["intact", "changed", "missing"]
+
+
+class SealTable:
+    """The seals of one store. The tables are missing in a store of an older version that may not be written."""
+
+    def __init__(self, database: sqlite3.Connection, key: SealKey, segments: Segments, *, exists: bool) -> None:
+        self._db = database
+        self.key = key
+        self._segments = segments
+        self._exists = exists
+
+    def add_run(self, run_id: str, record: bytes) -> None:
+        seal = RunSeal(run_id, digest(record)).sealed(self.key)
+        self._db.execute("INSERT OR REPLACE INTO run_seals VALUES (?, ?, ?, ?)", seal)
+
+    def add_trials(self, seals: Iterable[TrialSeal]) -> list[TrialSeal]:
+        """Seal trials and keep their seals; one that is there already was not made by us and is replaced."""
+        sealed = [seal.sealed(self.key) for seal in seals]
+        places = ", ".join("?" * len(TrialSeal._fields))
+        self._db.executemany(f"INSERT OR REPLACE INTO trial_seals VALUES ({places})", sealed)
+        return sealed
+
+    def add_end(self, mark: int, run_id: str, status: str, at: str, ledger: Ledger) -> None:
+        counts = orjson.dumps(ledger.counts().model_dump(), option=orjson.OPT_SORT_KEYS)
+        seal = EndSeal(mark, run_id, status, at, counts, ledger.digest()).sealed(self.key)
+        self._db.execute("INSERT OR REPLACE INTO end_seals VALUES (?, ?, ?, ?, ?, ?, ?, ?)", seal)
+
+    def log_digest(self, row: int) -> bytes:
+        """Hash a trial's log a segment at a time; a segment at another place gives another digest."""
+        found, line = hashlib.sha256(), 1
+        for first, data in self._segments(row):
+            content = as_bytes(data)
+            found.update(b"\n" if line > 1 else b"")
+            found.update(b"" if first == line else b"misplaced")
+            found.update(content)
+            line += content.count(b"\n") + 1
+        return found.digest()
+
+    def trial_seal(self, run_id: str, place: Attempt) -> TrialSeal | None:
+        """Return the seal of one attempt."""
+        if not self._exists:
+            return None
+        query = (
+            f"SELECT {_SEAL_COLUMNS} FROM trial_seals AS s WHERE run_id = ? AND task = ? AND trial = ? AND attempt = ?"
+        )
+        row = self._db.execute(query, (run_id, *place)).fetchone()
+        return TrialSeal(*row) if row else None
+
+    def ledger(self, run_id: str) -> Ledger:
+        """Load the seals of a run; for a trial that has none, take the digests of what the store has now."""
+        trials = [sealed or self._now(run_id, row) for row, sealed in self._rows(run_id, None)]
+        return Ledger(self._run_seal(run_id), {trial.place: trial for trial in trials})
+
+    def check(
+        self, run_id: str, counts: Counts | None, *, task: str | None = None, ledger: Ledger | None = None
+    ) -> SealCheck:
+        """Check a run, or one task of it, against its seals; with a ledger, against what is kept in memory.
+
+        `counts` are those of the store now; without them the run's end is not checked.
+        """
+        check = _Check(run_id, self.key)
+        run_seal = self._check_record(check, ledger)
+        self._check_plan(check)
+        seen = set[Attempt]()
+        for row, sealed in self._rows(run_id, task):
+            seen.add(Attempt(*row[2:5]))
+            self._check_trial(check, row, sealed, run_seal, ledger)
+        deleted = sorted(ledger.trials.keys() - seen) if ledger is not None else self._deleted(run_id, task)
+        for place in deleted:
+            check.add(place, ["deleted"])
+        if counts is not None:
+            self._check_end(check, counts, run_seal, with_trials=task is None)
+        return check.result()
+
+    def check_head(self, run_id: str, counts: Counts) -> SealCheck:
+        """Check a run's record, its status and its counts; no trial is read."""
+        check = _Check(run_id, self.key)
+        self._check_end(check, counts, self._check_record(check, None), with_trials=False)
+        return check.result()
+
+    def check_plan(self, run_id: str) -> SealCheck:
+        """Check a run's record and the plan that it names."""
+        check = _Check(run_id, self.key)
+        self._check_record(check, None)
+        self._check_plan(check)
+        return check.result()
+
+    def _rows(self, run_id: str, task: str | None) -> Iterator[tuple[Any, TrialSeal | None]]:
+        """Yield each trial as the store has it now, with its seal; a page at a time."""
+        only = " AND t.task = ?" if task is not None else ""
+        query = _TRIALS if self._exists else _without_seals(_TRIALS)
+        query = f"{query}{only} ORDER BY t.task, t.trial, t.attempt LIMIT {PAGE}"
+        place: tuple[Any, ...] = _FIRST
+        while rows := self._db.execute(query, (run_id, *place, *((task,) if task is not None else ()))).fetchall():
+            for row in rows:
+                yield row, TrialSeal(*row[_OWN:]) if row[_OWN] is not None else None
+            place = rows[-1][2:5]
+
+    def _now(self, run_id: str, row: Any) -> TrialSeal:
+        """Take the digests of a trial as the store has it now."""
+        _, logged, task, trial, attempt, status, verdict, agent_error, record, sidecar = row[:_OWN]
+        log = self.log_digest(logged)
+        outcome = (status, verdict, agent_error)
+        return TrialSeal(run_id, task, trial, attempt, *outcome, digest(record), digest(sidecar), log, "", "")
+
+    def _run_seal(self, run_id: str) -> RunSeal | None:
+        if not self._exists:
+            return None
+        row = self._db.execute("SELECT run_id, record, key, seal FROM run_seals WHERE run_id = ?", (run_id,)).fetchone()
+        return RunSeal(*row) if row else None
+
+    def _record(self, run_id: str) -> Any:
+        row = self._db.execute("SELECT record FROM runs WHERE id = ?", (run_id,)).fetchone()
+        return row[0] if row else b""
+
+    def _check_record(self, check: "_Check", ledger: Ledger | None) -> RunSeal | None:
+        """Check the run's own record; return the seal that it must have."""
+        stored = self._run_seal(check.run)
+        expected = ledger.run if ledger is not None else stored
+        if expected is None:
+            check.unsealed += 1
+            return None
+        parts = ["record"] if digest(self._record(check.run)) != expected.record else []
+        if ledger is None:
+            parts += check.verify(expected.key, expected.seal, expected.parts())
+        elif stored != expected:
+            parts.append("seal")
+        check.add(None, parts)
+        return expected
+
+    def _check_plan(self, check: "_Check") -> None:
+        plan = ""
+        with suppress(ValueError, AttributeError):
+            plan = orjson.loads(self._record(check.run)).get("plan", "")
+        if plan and self._blob_state(check, plan) != "intact":
+            check.add(None, ["plan"])
+
+    def _check_trial(
+        self, check: "_Check", row: Any, stored: TrialSeal | None, run_seal: RunSeal | None, ledger: Ledger | None
+    ) -> None:
+        place = Attempt(*row[2:5])
+        expected = stored if ledger is None else ledger.trials.get(place)
+        if expected is None and (ledger is not None or run_seal is not None):
+            check.add(place, ["added" if ledger is not None else "added, or its seal was removed"])
+        elif expected is None:
+            check.unsealed += 1
+        else:
+            parts = expected.changes_to(self._now(check.run, row))
+            parts += self._check_blobs(check, expected)
+            parts += self._check_seal(check, expected, stored, run_seal, ledger)
+            check.add(place, parts)
+
+    def _check_seal(
+        self,
+        check: "_Check",
+        expected: TrialSeal,
+        stored: TrialSeal | None,
+        run_seal: RunSeal | None,
+        ledger: Ledger | None,
+    ) -> list[str]:
+        """Check the seal itself: as it was made, or in a run of one key not with another or without one."""
+        if ledger is not None:
+            return ["seal"] if expected.seal and stored != expected else []
+        return _sealed_alike(expected, run_seal) or check.verify(expected.key, expected.seal, expected.parts())
+
+    def _check_blobs(self, check: "_Check", sealed: TrialSeal) -> list[str]:
+        found = []
+        for blob in sealed.blobs.split():
+            state = self._blob_state(check, blob)
+            found += [f"blob {blob[:12]} ({state})"] if state != "intact" else []
+        if sealed.snapshot:
+            found += self._check_snapshot(check, sealed.snapshot)
+        return found
+
+    def _check_snapshot(self, check: "_Check", address: str) -> list[str]:
+        """Check the snapshot of a task, and the datasets that it names; once for all its trials."""
+        if address not in check.snapshots:
+            state, data = self._blob(address)
+            found = [f"snapshot ({state})"] if state != "intact" else []
+            datasets = orjson.loads(data).get("datasets", {}) if state == "intact" else {}
+            states = ((name, self._blob_state(check, blob)) for name, blob in datasets.items())
+            found += [f"dataset {name} ({state})" for name, state in states if state != "intact"]
+            check.snapshots[address] = found
+        return check.snapshots[address]
+
+    def _blob_state(self, check: "_Check", address: str) -> BlobState:
+        if address in check.intact:
+            return "intact"
+        state = self._blob(address)[0]
+        if state == "intact":
+            if len(check.intact) >= MAX_REMEMBERED:
+                check.intact.clear()
+            check.intact.add(address)
+        return state
+
+    def _blob(self, address: str) -> tuple[BlobState, bytes]:
+        """Hash a blob against its name."""
+        row = self._db.execute("SELECT data FROM blobs WHERE sha256 = ?", (address,)).fetchone()
+        if row is None:
+            return "missing", b""
+        data = as_bytes(row[0])
+        return ("intact" if hashlib.sha256(data).hexdigest() == address else "changed"), data
+
+    def _deleted(self, run_id: str, task: str | None) -> list[Attempt]:
+        """Find seals whose trial is gone."""
+        if not self._exists:
+            return []
+        only = " AND task = ?" if task is not None else ""
+        query = f"{_DELETED}{only} ORDER BY task, trial, attempt"
+        rows = self._db.execute(query, (run_id, *((task,) if task is not None else ())))
+        return [Attempt(*row) for row in rows]
+
+    def _check_end(self, check: "_Check", counts: Counts, run_seal: RunSeal | None, *, with_trials: bool) -> None:
+        """Check the status of a run, its counts, and that its trials are those that it ended with."""
+        end = self._end(check.run)
+        last = "SELECT id, status, at FROM run_marks WHERE run_id = ? ORDER BY id DESC LIMIT 1"
+        mark = self._db.execute(last, (check.run,)).fetchone() if self._exists else None
+        if end is None:
+            if run_seal is not None and mark is not None and mark[1] != "active":
+                check.add(None, ["status (its end has no seal)"])
+            return
+        if mark is not None and mark[0] > end.mark and mark[1] == "active":
+            return  # it was resumed, and has not ended again
+        check.add(None, _sealed_alike(end, run_seal) or check.verify(end.key, end.seal, end.parts()))
+        if mark is None or mark != (end.mark, end.status, end.at):
+            check.add(None, [f"status (was {end.status}, is {mark[1] if mark else 'active'})"])
+        if check.changes:
+            return  # what changed is named: it also changes the counts
+        ended_with = Counts.model_validate_json(end.counts)
+        if ended_with != counts:
+            check.add(None, [f"counts (were {_in_words(ended_with)}; are {_in_words(counts)})"])
+        elif with_trials and self._trials_digest(check.run) != end.trials:
+            check.add(None, ["seals of its trials"])
+
+    def _end(self, run_id: str) -> EndSeal | None:
+        if not self._exists:
+            return None
+        query = "SELECT mark, run_id, status, at, counts, trials, key, seal FROM end_seals WHERE run_id = ?"
+        row = self._db.execute(f"{query} ORDER BY mark DESC LIMIT 1", (run_id,)).fetchone()
+        return EndSeal(*row) if row else None
+
+    def _trials_digest(self, run_id: str) -> bytes:
+        rows = self._db.execute(
+            "SELECT t.task, t.trial, t.attempt, s.seal FROM task_runs AS t LEFT JOIN trial_seals AS s ON"
+            " s.run_id = t.run_id AND s.task = t.task AND s.trial = t.trial AND s.attempt = t.attempt"
+            " WHERE t.run_id = ? ORDER BY t.task, t.trial, t.attempt",
+            (run_id,),
+        )
+        return trials_digest((Attempt(*row[:3]), as_bytes(row[3])) for row in rows)
+
+
+def _without_seals(query: str) -> str:
+    """Make a query for a store that has no seals."""
+    begin, end = query.index(" LEFT JOIN trial_seals"), query.index(" WHERE")
+    return (query[:begin] + query[end:]).replace(_SEAL_COLUMNS, "NULL")
+
+
+def _sealed_alike(seal: TrialSeal | EndSeal, run_seal: RunSeal | None) -> list[str]:
+    """All seals of a run are made with one key, or all without."""
+    is_alike = run_seal is None or seal.key == run_seal.key
+    return [] if is_alike else ["seal (not made with the key of the run)"]
+
+
+def _in_words(counts: Counts) -> str:
+    outcomes = counts.verdicts or counts.statuses
+    return ", ".join(f"{number} {name}" for name, number in sorted(outcomes.items())) or "no trials"
+
+
+@dataclass
+class _Check:
+    """What one check has found so far."""
+
+    run: str
+    key: SealKey
+    changes: dict[Attempt | None, list[str]] = field(default_factory=dict)
+    unsealed: int = 0
+    unverified: dict[Validity, int] = field(default_factory=dict)
+    intact: set[str] = field(default_factory=set)
+    snapshots: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, place: Attempt | None, parts: list[str]) -> None:
+        if parts:
+            self.changes.setdefault(place, []).extend(parts)
+
+    def verify(self, fingerprint: str, seal: bytes, parts: Iterable[bytes]) -> list[str]:
+        validity = self.key.verify(fingerprint, as_bytes(seal), parts)
+        self.unverified[validity] = self.unverified.get(validity, 0) + 1
+        return ["seal"] if validity == "broken" else []
+
+    def result(self) -> SealCheck:
+        return SealCheck(
+            run=self.run,
+            changes=tuple(_change(place, parts) for place, parts in self.changes.items()),
+            unsealed=self.unsealed,
+            unkeyed=self.unverified.get("unkeyed", 0),
+            locked=self.unverified.get("locked", 0),
+            other_key=self.unverified.get("other_key", 0),
+            has_key=bool(self.key.fingerprint),
+        )
+
+
+def _change(place: Attempt | None, parts: list[str]) -> SealChange:
+    if place is None:
+        return SealChange(parts=tuple(parts))
+    trial, attempt = (number if isinstance(number, int) else 0 for number in place[1:])
+    return SealChange(task=str(place.task), trial=trial, attempt=attempt, parts=tuple(parts))

@@ -1,0 +1,474 @@
+"""Changes to saved trials are found: at the end of the run in which an agent made them, and by every later reader."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from clerkship.actors.python import PythonSolver
+from clerkship.cli.app import run
+from clerkship.model.problem import InputError
+from clerkship.model.run import TaskRun
+from clerkship.model.seals import SealCheck
+from clerkship.service.forking import ForkRequest, plan_fork
+from clerkship.service.running import RunRequest, RunResult, execute, plan_run
+from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, resume
+from clerkship.settings import Settings, inherited, load_settings, secrets
+from clerkship.store.contract import SealBroken
+from clerkship.store.seal import SealKey
+from clerkship.store.seal_table import SealTable
+from clerkship.store.sqlite import SqliteStore, _connect_to_read
+from tests.workbench import CATALOG
+
+KEY, OTHER_KEY = "0123456789abcdef", "fedcba9876543210"
+NAMES = ("First", "Second", "Third")
+SUITE = "environment: {name: desk, simulators: {box: {kind: files}}}\ntasks:\n" + "".join(
+    f"  - {{name: {name}, task_item: {{n: {n}}}, criteria: [{{label: right, assertion: {{answer_matches: 42}}}}]}}\n"
+    for n, name in enumerate(NAMES, 1)
+)
+Tampering = Callable[[sqlite3.Connection], object]
+
+
+def one(database: sqlite3.Connection, query: str) -> Any:
+    """The first value that a query gives."""
+    return database.execute(query).fetchone()[0]
+
+
+LAST = "run_id = (SELECT id FROM runs ORDER BY rowid DESC LIMIT 1)"
+FIRST = f"{LAST} AND task = 'First'"
+
+
+def swap_logs(database: sqlite3.Connection) -> None:
+    """Exchange the logs of the first two trials."""
+    ids = [row[0] for row in database.execute(f"SELECT id << 32 FROM task_runs WHERE {LAST} ORDER BY task LIMIT 2")]
+    for old, new in ((ids[0], 1 << 60), (ids[1], ids[0]), (1 << 60, ids[1])):
+        place = (new, old, old, old + (1 << 32))
+        database.execute("UPDATE log_segments SET id = id + ? - ? WHERE id >= ? AND id < ?", place)
+
+
+def rewrite_body(database: sqlite3.Connection) -> None:
+    """Change the body that the first trial wrote to a file."""
+    blobs = one(database, f"SELECT blobs FROM trial_seals WHERE {FIRST}")
+    database.execute("UPDATE blobs SET data = x'00' WHERE sha256 = ?", (blobs.split()[0],))
+
+
+def rewrite_everything(database: sqlite3.Connection) -> None:
+    """Change a verdict and remove its seal."""
+    database.execute(f"UPDATE task_runs SET verdict = 'pass' WHERE {FIRST}")
+    database.execute(f"DELETE FROM trial_seals WHERE {FIRST}")
+
+
+ADD = (
+    "INSERT INTO task_runs (run_id, task, trial, attempt, status, verdict, agent_error, record, sidecar)"
+    f" SELECT run_id, task, 9, 1, status, 'pass', 0, record, sidecar FROM task_runs WHERE {FIRST}"
+)
+SNAPSHOT = f"(SELECT snapshot FROM trial_seals WHERE {FIRST})"
+ATTACKS: dict[str, tuple[str | Tampering, str]] = {
+    "verdict": (f"UPDATE task_runs SET verdict = 'pass' WHERE {FIRST}", "First (trial 1): verdict (was fail, is pass)"),
+    "record": (
+        f"UPDATE task_runs SET record = replace(record, '\"fail\"', '\"pass\"') WHERE {FIRST}",
+        "First (trial 1): record",
+    ),
+    "sidecar": (f"UPDATE task_runs SET sidecar = x'7b7d' WHERE {FIRST}", "First (trial 1): sidecar"),
+    "log": (
+        "UPDATE log_segments SET data = replace(data, 'agent', 'friend')"
+        f" WHERE id >> 32 = (SELECT id FROM task_runs WHERE {FIRST})",
+        "First (trial 1): log",
+    ),
+    "deleted trial": (f"DELETE FROM task_runs WHERE {FIRST}", "First (trial 1): deleted"),
+    "added trial": (ADD, "First (trial 9): added"),
+    "body": (rewrite_body, "First (trial 1): blob "),
+    "snapshot": (f"UPDATE blobs SET data = x'7b7d' WHERE sha256 = {SNAPSHOT}", "First (trial 1): snapshot (changed)"),
+    "deleted snapshot": (f"DELETE FROM blobs WHERE sha256 = {SNAPSHOT}", "First (trial 1): snapshot (missing)"),
+    "swapped logs": (swap_logs, "Second (trial 1): log"),
+    "verdict and its seal": (rewrite_everything, "First (trial 1): "),
+    "run": (
+        "UPDATE runs SET record = replace(record, '\"criteria\":', '\"criteria\":1') WHERE id ="
+        " (SELECT id FROM runs ORDER BY rowid DESC LIMIT 1)",
+        "the run itself: record",
+    ),
+}
+BY_ATTACK = pytest.mark.parametrize("attack", ATTACKS)
+
+
+def tamper(path: Path, attack: str | Tampering) -> None:
+    """Change a store behind its back."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        if isinstance(attack, str):
+            assert database.execute(attack).rowcount >= 1
+        else:
+            attack(database)
+
+
+class Desk:
+    """An agent that fails the first task; in the third it may attack the store, once the first two are saved."""
+
+    def __init__(self, attack: Callable[[], None] | None = None) -> None:
+        self.attack = attack
+        self.saved = {name: Event() for name in NAMES}
+
+    def heed(self, task_run: TaskRun) -> None:
+        """Note that a trial is saved."""
+        self.saved[task_run.task].set()
+
+    def work(self, task_item: Any, sandboxes: Any) -> int:
+        """Do one task."""
+        number = int(task_item["n"])
+        sandboxes["box"].write("a.txt", b"x" * 9000 + bytes([48 + number]))
+        if number == 3 and self.attack is not None:
+            assert self.saved["First"].wait(10)
+            assert self.saved["Second"].wait(10)
+            self.attack()
+        return 42 if number > 1 else 41
+
+    def run(self, folder: Path, store: SqliteStore) -> RunResult:
+        """Run the suite that is in a folder."""
+        request = RunRequest(path=folder, agent=PythonSolver("python:desk", self.work), concurrency=1)
+        return execute(plan_run(request, Settings(timeout=20), CATALOG), store, CATALOG, [self.heed])
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the suite, and a store with two runs of it."""
+    folder = tmp_path_factory.mktemp("sealed")
+    (folder / "suite").mkdir()
+    (folder / "suite" / "tasks.yml").write_text(SUITE)
+    for name, key in (("store.db", ""), ("keyed.db", KEY)):
+        with SqliteStore(folder / name, seal_key=key) as store:
+            for _ in range(2):
+                assert Desk().run(folder / "suite", store).exit_code() == 1
+            store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return folder
+
+
+@pytest.fixture
+def path(suite: Path, tmp_path: Path) -> Path:
+    """A store of its own with two runs."""
+    return Path(shutil.copy(suite / "store.db", tmp_path / "store.db"))
+
+
+@pytest.fixture
+def keyed(suite: Path, tmp_path: Path) -> Path:
+    """A store whose two runs are sealed with a key."""
+    return Path(shutil.copy(suite / "keyed.db", tmp_path / "keyed.db"))
+
+
+def check(path: Path, key: str = "", reference: str = "latest") -> SealCheck:
+    """Check a run of a store."""
+    with SqliteStore(path, seal_key=key) as store:
+        return store.check_seals(store.run(reference).id)
+
+
+def cli(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run a command; return its exit code, standard output and standard error."""
+    capsys.readouterr()
+    code = run(list(arguments))
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+# Within the run
+
+
+@BY_ATTACK
+def test_what_an_agent_changes_in_the_store_is_named_at_the_end_of_the_run(
+    attack: str, suite: Path, tmp_path: Path
+) -> None:
+    with SqliteStore(tmp_path / "store.db") as store:
+        change, named = ATTACKS[attack]
+        result = Desk(lambda: tamper(store.path, change)).run(suite / "suite", store)
+        assert result.seals is not None
+        assert any(sentence.startswith(named) for sentence in result.seals.sentences()), result.seals.sentences()
+        assert result.exit_code() == 2
+        assert result.counts.verdicts == {"fail": 1, "pass": 2}
+
+
+def test_a_run_without_an_attack_is_intact(path: Path) -> None:
+    assert check(path) == SealCheck(run=check(path).run)
+    assert check(path, reference="latest~1").data()["state"] == "intact"
+
+
+def test_a_forged_seal_is_found_by_the_process_that_made_the_first(suite: Path, tmp_path: Path) -> None:
+    """Whoever can write the store can seal again; the digests in memory are out of reach."""
+
+    def forge() -> None:
+        tamper(tmp_path / "store.db", f"UPDATE task_runs SET verdict = 'pass' WHERE {FIRST}")
+        with SqliteStore(tmp_path / "store.db") as theirs:
+            reseal(theirs, "First")
+
+    with SqliteStore(tmp_path / "store.db") as store:
+        result = Desk(forge).run(suite / "suite", store)
+    assert result.seals is not None
+    assert result.seals.sentences() == ["First (trial 1): verdict (was fail, is pass), seal"]
+    found = check(tmp_path / "store.db")  # the end was sealed over what was in memory
+    assert found.sentences() == ["the run itself: counts (were 1 fail, 2 pass; are 3 pass)"]
+
+
+def reseal(store: SqliteStore, task: str) -> None:
+    """Make new seals for the trials of a task as they are now."""
+    run_id = store.run("latest").id
+    rows = [(row, sealed) for row, sealed in store._seals._rows(run_id, task) if sealed is not None]
+    with store._writing():
+        store._seals.add_trials(
+            store._seals._now(run_id, row)._replace(snapshot=sealed.snapshot, blobs=sealed.blobs)
+            for row, sealed in rows
+        )
+
+
+def test_another_process_that_adds_a_run_does_not_disturb(suite: Path, tmp_path: Path) -> None:
+    def add_a_run() -> None:
+        with SqliteStore(tmp_path / "store.db") as theirs:
+            Desk().run(suite / "suite", theirs)
+
+    with SqliteStore(tmp_path / "store.db") as store:
+        result = Desk(add_a_run).run(suite / "suite", store)
+        assert result.exit_code() == 1
+        assert [store.check_seals(kept.id).is_changed for kept, _ in store.runs()] == [False, False]
+
+
+def test_the_command_names_the_change_and_claims_no_success(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cheat.py").write_text(CHEAT)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    reports = ["--markdown", "a.md", "--junit", "a.xml", "--jsonl", "a.jsonl", "--report", "a.html"]
+    command = ["run", str(suite / "suite"), "-a", "python:cheat:agent", "-c", "1", *reports]
+    code, out, _ = cli(capsys, *command)
+    assert code == 2
+    assert "CHANGED run-" in out
+    assert "First (trial 1): verdict (was fail, is pass), record" in out
+    assert "pass rate" not in out
+    for report in ("a.md", "a.xml", "a.jsonl", "a.html"):
+        assert "was changed in the store after it was saved" in Path(report).read_text() or report == "a.jsonl"
+        assert "First (trial 1)" in Path(report).read_text() or report == "a.jsonl"
+    lines = [json.loads(line) for line in Path("a.jsonl").read_text().splitlines()]
+    assert lines[0]["seals"]["state"] == lines[-1]["seals"]["state"] == "changed"
+    assert lines[-1]["exit_code"] == 2
+    code, out, _ = cli(capsys, *command[:6], "--json")
+    document = json.loads(out)
+    assert (code, document["exit_code"]) == (2, 2)
+    assert document["seals"]["changes"][0]["task"] == "First"
+
+
+CHEAT = """
+import sqlite3
+
+def agent(task_item):
+    database = sqlite3.connect(".clerkship/store.db", isolation_level=None)
+    where = "run_id = (SELECT id FROM runs ORDER BY rowid DESC LIMIT 1) AND task = 'First'"
+    while task_item["n"] == 3 and not database.execute(f"SELECT 1 FROM task_runs WHERE {where}").fetchone():
+        pass
+    if task_item["n"] == 3:
+        change = "verdict = 'pass', record = replace(record, ?, ?)"
+        values = ('"verdict":"fail"', '"verdict":"pass"')
+        database.execute(f"UPDATE task_runs SET {change} WHERE {where}", values)
+    database.close()
+    return 42 if task_item["n"] > 1 else 41
+"""
+
+
+# After the run
+
+
+@BY_ATTACK
+def test_a_later_reader_names_what_was_changed(attack: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change, named = ATTACKS[attack]
+    tamper(path, change)
+    code, out, _ = cli(capsys, "show", "--store", str(path))
+    assert (code, named in out) == (2, True), out
+    code, out, error = cli(capsys, "compare", "latest~1", "latest", "--store", str(path))
+    assert (code, out, named in error) == (2, "", True), error
+    assert not check(path, reference="latest~1").is_changed or "snapshot" in attack or attack == "body"
+
+
+@pytest.mark.parametrize("attack", ["verdict", "deleted trial", "added trial", "run"])
+def test_list_finds_changed_heads(attack: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli(capsys, "list", "--store", str(path))[0] == 0
+    tamper(path, ATTACKS[attack][0])
+    code, out, error = cli(capsys, "list", "--store", str(path))
+    assert (code, out.count("CHANGED"), "the run itself: " in error) == (2, 1, True)
+    code, out, _ = cli(capsys, "list", "--store", str(path), "--json")
+    assert (code, [one["seals"]["state"] for one in json.loads(out)]) == (2, ["changed", "intact"])
+
+
+def test_a_changed_end_is_found(path: Path) -> None:
+    tamper(path, "UPDATE run_marks SET status = 'cancelled' WHERE id = (SELECT max(id) FROM run_marks)")
+    assert check(path).sentences() == ["the run itself: status (was completed, is cancelled)"]
+    tamper(path, "DELETE FROM run_marks WHERE id = (SELECT max(id) FROM run_marks)")
+    assert check(path).sentences() == ["the run itself: status (was completed, is active)"]
+
+
+def test_a_trial_deleted_with_its_seal_is_found_by_the_end_of_the_run(path: Path) -> None:
+    for table in ("task_runs", "trial_seals"):
+        tamper(path, f"DELETE FROM {table} WHERE {FIRST}")
+    assert check(path).sentences() == ["the run itself: counts (were 1 fail, 2 pass; are 2 pass)"]
+
+
+def test_nothing_is_built_on_a_changed_run(path: Path) -> None:
+    tamper(path, ATTACKS["log"][0])
+    fork = ForkRequest(run="latest", task="First", turn=1)
+    with SqliteStore(path) as store:
+        for build in (
+            lambda: rescore(store, "latest", CATALOG),
+            lambda: plan_resume(store, "latest", CATALOG, Settings(), agent=PythonSolver("python:desk", Desk().work)),
+            lambda: plan_fork(store, fork, CATALOG, Settings()),
+        ):
+            with pytest.raises(SealBroken, match=r"was changed .*First \(trial 1\): log"):
+                build()
+        assert len(store.runs()) == 2
+        plan_rerun(store, "latest", CATALOG, Settings(), PythonSolver("python:desk", Desk().work))
+    tamper(path, ATTACKS["run"][0])
+    with SqliteStore(path) as store, pytest.raises(SealBroken, match="the run itself: record"):
+        plan_rerun(store, "latest", CATALOG, Settings(), PythonSolver("python:desk", Desk().work))
+
+
+def test_showing_one_task_checks_that_task(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tamper(path, ATTACKS["log"][0])
+    assert cli(capsys, "show", "latest", "Second", "--store", str(path))[0] == 0
+    code, out, _ = cli(capsys, "show", "latest", "First", "--events", "--store", str(path))
+    assert code == 2
+    assert "First (trial 1): log" in out.splitlines()[1]
+    assert "run.started" in out
+
+
+def test_a_report_of_a_changed_run_names_the_change_and_the_command_exits_2(
+    path: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    tamper(path, ATTACKS["verdict"][0])
+    store = ["--store", str(path)]
+    code, out, error = cli(capsys, "show", "--markdown", "-", *store)
+    assert (code, "Changed in the store" in out, "verdict (was fail, is pass)" in error) == (2, True, True)
+    code, out, _ = cli(capsys, "show", "--junit", "-", *store)
+    assert (code, 'errors="1"' in out, 'type="changed"' in out) == (2, True, True)
+    code, _, error = cli(capsys, "show", "--results", f"rasa:{tmp_path / 'results'}", *store)
+    assert (code, "no results are written" in error) == (2, True)
+    assert not (tmp_path / "results").exists()
+
+
+# Runs made from runs, and older stores
+
+
+def test_a_rescored_run_is_sealed_with_the_logs_of_the_first(path: Path) -> None:
+    with SqliteStore(path) as store:
+        result = rescore(store, "latest", CATALOG)
+        assert result.seals == SealCheck(run=result.run.id)
+    tamper(path, "UPDATE log_segments SET data = data || ' ' WHERE id >> 32 = (SELECT graded FROM regraded LIMIT 1)")
+    assert check(path).sentences() == ["First (trial 1): log"]
+    assert check(path, reference="latest~1").sentences() == ["First (trial 1): log"]
+
+
+def test_a_resumed_run_is_sealed_anew_at_its_end(suite: Path, tmp_path: Path) -> None:
+    class Broken(Exception):
+        """The process ends."""
+
+    with SqliteStore(tmp_path / "store.db") as store:
+        desk = Desk()
+        solver = PythonSolver("python:desk", desk.work)
+        request = RunRequest(path=suite / "suite", agent=solver, concurrency=1)
+
+        def stops(task_run: TaskRun) -> None:
+            raise Broken
+
+        with pytest.raises(Broken):
+            execute(plan_run(request, Settings(), CATALOG), store, CATALOG, [stops])
+        assert not store.check_seals(store.run("latest").id).is_changed
+        resumed = plan_resume(store, "latest", CATALOG, Settings(), agent=solver)
+        result = resume(resumed, store, CATALOG)
+        assert (result.seals, result.run.status) == (SealCheck(run=result.run.id), "completed")
+        assert result.counts == store.counts(result.run.id)
+        assert result.run == store.run(result.run.id)
+        assert not store.check_seals(result.run.id).is_changed
+
+
+def unseal(path: Path, version: int = 3) -> None:
+    """Make a store as version 3 made it: without seals."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        for table in ("run_seals", "trial_seals", "end_seals"):
+            database.execute(f"DROP TABLE {table}")
+        database.execute(f"PRAGMA user_version={version}")
+
+
+def test_a_run_from_before_seals_is_not_sealed_and_no_error(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    unseal(path)
+    code, _, error = cli(capsys, "show", "--store", str(path))
+    assert (code, error.count("is not sealed: it was saved by a version before seals")) == (0, 1)
+    assert cli(capsys, "compare", "latest~1", "--store", str(path))[0] == 0
+    assert cli(capsys, "list", "--store", str(path))[0] == 0
+    with SqliteStore(path) as store:
+        result = rescore(store, "latest", CATALOG)
+        assert not store.check_seals(result.run.id).unsealed
+
+
+def test_an_older_store_that_cannot_be_written_is_read_without_seals(path: Path) -> None:
+    unseal(path)
+    with closing(_connect_to_read(path)) as database:
+        table = SealTable(database, SealKey(), lambda row: (), exists=False)
+        run_id = str(one(database, "SELECT id FROM runs"))
+        assert table.check(run_id, None).unsealed == 4
+
+
+# With a key
+
+
+def test_a_keyed_seal_is_checked_with_its_key(keyed: Path) -> None:
+    assert check(keyed, KEY).data() == {"state": "intact", "changes": [], "notes": []}
+    tamper(keyed, ATTACKS["verdict"][0])
+    assert check(keyed, KEY).sentences() == ["First (trial 1): verdict (was fail, is pass)"]
+
+
+def test_a_keyed_seal_cannot_be_checked_without_its_key(keyed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, error = cli(capsys, "compare", "latest~1", "--store", str(keyed))
+    assert code == 0
+    assert error.count("is sealed with a key; set CLERKSHIP_SEAL_KEY to check it") == 2
+    tamper(keyed, ATTACKS["log"][0])
+    assert check(keyed).sentences() == ["First (trial 1): log"]  # the digests tell without a key
+
+
+def test_another_key_is_told_from_a_change(keyed: Path) -> None:
+    found = check(keyed, OTHER_KEY)
+    assert (found.changes, found.data()["state"]) == ((), "unchecked")
+    assert "sealed with another key" in found.refusal()
+
+
+def test_a_keyed_seal_cannot_be_replaced_by_one_without_a_key(keyed: Path) -> None:
+    tamper(keyed, ATTACKS["verdict"][0])
+    with SqliteStore(keyed) as theirs:
+        reseal(theirs, "First")
+    for key in (KEY, ""):
+        [sentence] = check(keyed, key).sentences()
+        assert sentence == "First (trial 1): seal (not made with the key of the run)"
+
+
+def test_with_a_key_set_a_run_without_one_is_refused(
+    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLERKSHIP_SEAL_KEY", KEY)
+    code, _, error = cli(capsys, "compare", "latest~1", "--store", str(path))
+    assert (code, "is not sealed with CLERKSHIP_SEAL_KEY" in error, "unset" in error) == (2, True, True)
+    code, _, error = cli(capsys, "show", "--store", str(path))
+    assert (code, "is not sealed with CLERKSHIP_SEAL_KEY" in error) == (0, True)
+    unseal(path)
+    assert cli(capsys, "compare", "latest~1", "--store", str(path))[0] == 2
+
+
+def test_a_keyed_run_is_not_resumed_without_its_key(keyed: Path) -> None:
+    with SqliteStore(keyed) as store, pytest.raises(SealBroken, match="set CLERKSHIP_SEAL_KEY to resume it"):
+        plan_resume(store, "latest", CATALOG, Settings(), agent=PythonSolver("python:desk", Desk().work))
+
+
+def test_the_key_is_a_secret_and_is_not_in_the_store(keyed: Path) -> None:
+    settings = load_settings({"CLERKSHIP_SEAL_KEY": KEY})
+    assert KEY not in repr(settings)
+    assert KEY in secrets(settings, {}).values()
+    assert inherited({"CLERKSHIP_SEAL_KEY": KEY}) == {}
+    assert KEY.encode() not in keyed.read_bytes()
+    with pytest.raises(InputError, match="shorter than 16 characters") as refused:
+        load_settings({"CLERKSHIP_SEAL_KEY": "hunter2"})
+    assert "hunter2" not in str(refused.value)
