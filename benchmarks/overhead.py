@@ -187,8 +187,33 @@ def grown(folder: Path) -> tuple[float, float]:
     return few, many
 
 
-def failures(folder: Path) -> tuple[float, int]:
-    """Open a store and list the failures of a run of 1,000 tasks, a tenth of them failed."""
+def sealing(folder: Path, runs: int) -> tuple[float, float, float]:
+    """Seconds to seal so many trials, to check them all at the end of the run, and to check one to show it."""
+    with SqliteStore(folder / "sealed.db") as store:
+        ours(runs, folder, store=store)
+        run = store.run("latest").id
+        trials = list(store.ledger(run).trials.values())
+        with store._writing():
+            sealed = seconds(lambda: store._seals.add_trials(trials))
+        checked = best_of(3, lambda: seconds(lambda: store.check_seals(run, ledger=store.ledger(run))))
+        loaded = best_of(3, lambda: seconds(lambda: store.ledger(run)))
+    suite_of_many(folder).close()
+    with SqliteStore(folder / "many.db") as store:
+        run = store.run("latest").id
+        return sealed, checked - loaded, best_of(3, lambda: seconds(lambda: store.check_seals(run, task="Task 500")))
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long some work takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def suite_of_many(folder: Path) -> SqliteStore:
+    """A store with a run of 1,000 tasks, a tenth of them failed; it is made once."""
+    if (folder / "many.db").exists():
+        return SqliteStore(folder / "many.db")
     suite = folder / "many"
     suite.mkdir()
     criteria = "criteria: [{label: right, assertion: {answer_matches: 1}}]"
@@ -202,7 +227,12 @@ def failures(folder: Path) -> tuple[float, int]:
 
     request = RunRequest(path=suite, agent=PythonSolver("mostly", mostly_right))
     execute(plan_run(request, Settings(), catalog), store, catalog)
-    store.close()
+    return store
+
+
+def failures(folder: Path) -> tuple[float, int]:
+    """Open a store and list the failures of a run of 1,000 tasks, a tenth of them failed."""
+    suite_of_many(folder).close()
     found = 0
 
     def once() -> float:
@@ -288,6 +318,9 @@ def main() -> None:
         row("peak memory after them", f"{peak:.0f} MB")
         if options.quick:
             return
+        sealed, checked, shown = sealing(folder, runs)
+        row(f"of them: seal {runs:,} trials, check them at the end", f"{sealed * 1000:.0f} ms, {checked * 1000:.0f} ms")
+        row("check the seals of one task of 1,000, to show it", f"{shown * 1000:.1f} ms")
         opened, found = failures(folder)
         row(f"open a store, list the {found} failures of 1,000 tasks", f"{opened * 1000:.1f} ms")
         few, many = grown(folder)

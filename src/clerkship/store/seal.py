@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+import orjson
+
 from clerkship.model.run import Attempt, Counts
 
 Validity = Literal["valid", "broken", "unkeyed", "locked", "other_key"]
@@ -90,16 +92,17 @@ class TrialSeal(NamedTuple):
         return Attempt(self.task, self.trial, self.attempt)
 
     def parts(self) -> list[bytes]:
-        """List what the seal is made over."""
-        outcome = b"no verdict" if self.verdict is None else b"verdict " + as_bytes(self.verdict)
-        fields = (*self[:5], outcome, *self[6:12])
-        return [b"trial", *map(as_bytes, fields)]
+        """List what the seal is made over: the columns as JSON, and the digests."""
+        columns = orjson.dumps((*self[:7], self.snapshot, self.blobs), default=repr)
+        return [b"trial", columns, self.record, self.sidecar, self.log]
 
     def sealed(self, key: SealKey) -> "TrialSeal":
         return self._replace(key=key.fingerprint, seal=key.seal(self.parts()))
 
     def changes_to(self, now: "TrialSeal") -> list[str]:
         """Name the parts of a trial that differ from this seal; its blobs are checked by their own hashes."""
+        if self[4:10] == now[4:10]:
+            return []
         outcomes = [(name, getattr(self, name), getattr(now, name)) for name in ("verdict", "status", "agent_error")]
         found = [f"{name} (was {was}, is {new})" for name, was, new in outcomes if was != new]
         return found + [name for name in ("record", "sidecar", "log") if getattr(self, name) != getattr(now, name)]
