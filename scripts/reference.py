@@ -110,7 +110,7 @@ TURN_WORDS = {
     "answer": "what was said and done upon it, as `on_turn` returns it; what was done in sandboxes is in them",
 }
 LINE_WORDS = {
-    "run": "first: the run's record",
+    "run": "first: the run's record; `seals` says whether the run is as it was saved",
     "snapshot": "a task as it was frozen, by its `sha256`; its datasets are named by hash alone",
     "task_run": "a trial's record, criteria and evidence included; `sidecar` is what differs between machines",
     "blob": f"a body too large for the log, by its `sha256`, in `base64` (null above {BLOB_LIMIT // 1024} KB)",
@@ -730,6 +730,9 @@ are written whatever the verdicts. A report that names a folder, or a place wher
 before the run, with exit code 2. One that becomes unwritable during the run is named after the verdicts, with exit
 code 2 too; the run and the other reports are kept. With `clerkship show`, `-` is standard output for a report that is
 one file.
+
+Of a run that was changed after it was saved, every report names what was changed, and the command exits with 2. JUnit
+XML has a `testcase` in error for it, `seals of the run`. `--results` writes nothing then.
 
 ## JUnit XML
 

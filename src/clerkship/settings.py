@@ -32,7 +32,7 @@ class Settings:
         default="",
         repr=False,
         metadata={
-            "about": "key that trials are sealed with, at least 16 characters; without it seals are plain hashes"
+            "about": "key of at least 16 characters that saved trials are sealed with, if any: seals are HMACs then"
         },
     )
     webhook_secret: str = field(
