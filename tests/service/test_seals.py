@@ -19,6 +19,7 @@ from clerkship.model.seals import SealCheck
 from clerkship.service.forking import ForkRequest, plan_fork
 from clerkship.service.running import RunRequest, RunResult, execute, plan_run
 from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, resume
+from clerkship.service.testing import Practice
 from clerkship.settings import Settings, inherited, load_settings, secrets
 from clerkship.store.contract import SealBroken
 from clerkship.store.seal import SealKey
@@ -274,6 +275,25 @@ def agent(task_item):
 """
 
 
+def test_a_test_of_a_tampering_agent_does_not_pass_and_says_why(suite: Path, tmp_path: Path) -> None:
+    practice = Practice(tmp_path / "store.db", [suite])
+    path, change = tmp_path / "store.db", "UPDATE task_runs SET record = replace(record, 'right', 'wrong')"
+
+    def agent(task_item: dict[str, int]) -> int:
+        if task_item["n"] == 3:
+            with closing(sqlite3.connect(path, isolation_level=None)) as database:
+                while not database.execute("SELECT 1 FROM task_runs").fetchone():
+                    pass
+            tamper(path, f"{change} WHERE task = 'First'")
+        return 42
+
+    result = practice.run("suite", agent, concurrency=1)
+    practice.close()
+    assert result.counts.passed == 3
+    assert not result.passed
+    assert "  First (trial 1): record" in result.explain()
+
+
 # After the run
 
 
@@ -309,6 +329,20 @@ def test_a_trial_deleted_with_its_seal_is_found_by_the_end_of_the_run(path: Path
     for table in ("task_runs", "trial_seals"):
         tamper(path, f"DELETE FROM {table} WHERE {FIRST}")
     assert check(path).sentences() == ["the run itself: counts (were 1 fail, 2 pass; are 2 pass)"]
+
+
+def test_the_parts_of_a_long_log_cannot_be_exchanged(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clerkship.store.sqlite.SEGMENT", 300)
+    with SqliteStore(tmp_path / "store.db") as store:
+        Desk().run(suite / "suite", store)
+    assert not check(tmp_path / "store.db").is_changed
+    tamper(
+        tmp_path / "store.db",
+        "UPDATE log_segments SET id = id + 1 WHERE id = (SELECT max(id) FROM log_segments WHERE id >> 32 = 1)",
+    )
+    assert check(tmp_path / "store.db").sentences() == ["First (trial 1): log"]
 
 
 def test_nothing_is_built_on_a_changed_run(path: Path) -> None:

@@ -118,7 +118,7 @@ class SealTable:
 
         `counts` are those of the store now; without them the run's end is not checked.
         """
-        check = _Check(run_id, self.key)
+        check = _SealFindings(run_id, self.key)
         run_seal = self._check_record(check, ledger)
         self._check_plan(check)
         seen = set[Attempt]()
@@ -134,13 +134,13 @@ class SealTable:
 
     def check_head(self, run_id: str, counts: Counts) -> SealCheck:
         """Check a run's record, its status and its counts; no trial is read."""
-        check = _Check(run_id, self.key)
+        check = _SealFindings(run_id, self.key)
         self._check_end(check, counts, self._check_record(check, None), with_trials=False)
         return check.result()
 
     def check_plan(self, run_id: str) -> SealCheck:
         """Check a run's record and the plan that it names."""
-        check = _Check(run_id, self.key)
+        check = _SealFindings(run_id, self.key)
         self._check_record(check, None)
         self._check_plan(check)
         return check.result()
@@ -173,7 +173,7 @@ class SealTable:
         row = self._db.execute("SELECT record FROM runs WHERE id = ?", (run_id,)).fetchone()
         return row[0] if row else b""
 
-    def _check_record(self, check: "_Check", ledger: Ledger | None) -> RunSeal | None:
+    def _check_record(self, check: "_SealFindings", ledger: Ledger | None) -> RunSeal | None:
         """Check the run's own record; return the seal that it must have."""
         stored = self._run_seal(check.run)
         expected = ledger.run if ledger is not None else stored
@@ -188,7 +188,7 @@ class SealTable:
         check.add(None, parts)
         return expected
 
-    def _check_plan(self, check: "_Check") -> None:
+    def _check_plan(self, check: "_SealFindings") -> None:
         plan = ""
         with suppress(ValueError, AttributeError):
             plan = orjson.loads(self._record(check.run)).get("plan", "")
@@ -196,7 +196,12 @@ class SealTable:
             check.add(None, ["plan"])
 
     def _check_trial(
-        self, check: "_Check", row: Any, stored: TrialSeal | None, run_seal: RunSeal | None, ledger: Ledger | None
+        self,
+        check: "_SealFindings",
+        row: Any,
+        stored: TrialSeal | None,
+        run_seal: RunSeal | None,
+        ledger: Ledger | None,
     ) -> None:
         place = Attempt(*row[2:5])
         expected = stored if ledger is None else ledger.trials.get(place)
@@ -212,7 +217,7 @@ class SealTable:
 
     def _check_seal(
         self,
-        check: "_Check",
+        check: "_SealFindings",
         expected: TrialSeal,
         stored: TrialSeal | None,
         run_seal: RunSeal | None,
@@ -223,7 +228,7 @@ class SealTable:
             return ["seal"] if expected.seal and stored != expected else []
         return _sealed_alike(expected, run_seal) or check.verify(expected.key, expected.seal, expected.parts())
 
-    def _check_blobs(self, check: "_Check", sealed: TrialSeal) -> list[str]:
+    def _check_blobs(self, check: "_SealFindings", sealed: TrialSeal) -> list[str]:
         found = []
         for blob in sealed.blobs.split():
             state = self._blob_state(check, blob)
@@ -232,7 +237,7 @@ class SealTable:
             found += self._check_snapshot(check, sealed.snapshot)
         return found
 
-    def _check_snapshot(self, check: "_Check", address: str) -> list[str]:
+    def _check_snapshot(self, check: "_SealFindings", address: str) -> list[str]:
         """Check the snapshot of a task, and the datasets that it names; once for all its trials."""
         if address not in check.snapshots:
             state, data = self._blob(address)
@@ -243,7 +248,7 @@ class SealTable:
             check.snapshots[address] = found
         return check.snapshots[address]
 
-    def _blob_state(self, check: "_Check", address: str) -> BlobState:
+    def _blob_state(self, check: "_SealFindings", address: str) -> BlobState:
         if address in check.intact:
             return "intact"
         state = self._blob(address)[0]
@@ -270,7 +275,9 @@ class SealTable:
         rows = self._db.execute(query, (run_id, *((task,) if task is not None else ())))
         return [Attempt(*row) for row in rows]
 
-    def _check_end(self, check: "_Check", counts: Counts, run_seal: RunSeal | None, *, with_trials: bool) -> None:
+    def _check_end(
+        self, check: "_SealFindings", counts: Counts, run_seal: RunSeal | None, *, with_trials: bool
+    ) -> None:
         """Check the status of a run, its counts, and that its trials are those that it ended with."""
         end = self._end(check.run)
         last = "SELECT id, status, at FROM run_marks WHERE run_id = ? ORDER BY id DESC LIMIT 1"
@@ -327,7 +334,7 @@ def _in_words(counts: Counts) -> str:
 
 
 @dataclass
-class _Check:
+class _SealFindings:
     """What one check has found so far."""
 
     run: str
