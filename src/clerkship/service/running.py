@@ -423,7 +423,7 @@ def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch
         seals = end_run(store, plan.run.id, end["status"], end["completed_at"], ledger)
     told = taping.finish(whole=not batch.cancelled, known=plan.known, trials=plan.plan.trials)
     unplaced = gateway.unplaced.data()
-    return RunResult(plan.run.model_copy(update=end), ledger.counts(), told, unplaced, seals)
+    return RunResult(plan.run.model_copy(update=end), ledger.counts(), told, unplaced=unplaced, seals=seals)
 
 
 def _beginning(hold: Hold, watchers: Iterable[object]) -> Callable[[Attempt], None]:
