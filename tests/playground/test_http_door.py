@@ -175,7 +175,7 @@ def test_what_the_door_objects_to_is_said_after_who_asks_is_known_and_taken_down
 
 def test_a_simulator_that_breaks_says_so_in_its_words(hall: Hall) -> None:
     assert hall.ask("/breaks")[:2] == (500, b"NAK internal_error")
-    assert hall.playground.broken == "echo: ZeroDivisionError: "
+    assert hall.playground.broken == "echo: GET /breaks: ZeroDivisionError: "
 
 
 def test_a_full_log_is_said_in_its_words_and_does_not_grow(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -283,7 +283,7 @@ def test_a_simulator_that_breaks_is_refused_and_breaks_the_run_not_the_line(hous
     playground, other = house.play(), house.play()
     status, body = ask(house.told(playground), "/breaks")
     assert (status, body["error"]["code"]) == (500, "internal_error")
-    assert playground.broken == "box: ZeroDivisionError: "
+    assert playground.broken == "box: GET /breaks: ZeroDivisionError: "
     assert ask(house.told(other))[0] == 200
 
 

@@ -390,7 +390,7 @@ def test_a_bug_in_an_appointment_is_ours_and_not_lost() -> None:
             if playground.broken is not None:
                 break
             threading.Event().wait(0.01)
-    assert playground.broken == "ValueError: invalid literal for int() with base 10: 'x'"
+    assert playground.broken == "advancing the clock: ValueError: invalid literal for int() with base 10: 'x'"
 
 
 def test_latency_on_a_paced_clock_passes_once(bench: Workbench) -> None:

@@ -75,7 +75,8 @@ class Redactor:
 
     def event(self, event: dict[str, Any]) -> dict[str, Any]:
         """Redact what an event says. When, where and by whom it was said stays, and so do the names of its fields."""
-        return event | {"payload": {field: self.data(value) for field, value in event["payload"].items()}}
+        parts = (part for part in ("payload", "request") if part in event)
+        return event | {part: {field: self.data(value) for field, value in event[part].items()} for part in parts}
 
     def line(self, line: bytes) -> bytes:
         """Redact one line of a log; a line without any value stays the same to the byte."""
