@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.command_line import check_command_line
 from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said
+from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.actors.messages import (
     Reports,
     answer_of,
@@ -42,8 +43,8 @@ class CommandAgent:
 
     entries: frozenset[Entry] = frozenset({"on_history", "on_turn", "on_task"})
 
-    def __init__(self, words: Sequence[str], folder: Path) -> None:
-        self._process = Process(words, folder)
+    def __init__(self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED) -> None:
+        self._process = Process(words, folder, isolation)
         self._reports: Reports | None = None
         self._history: History | None = None
 
@@ -147,10 +148,21 @@ class CommandSolver:
     def __init__(self, name: str, words: Sequence[str], folder: Path) -> None:
         self.name = name
         self._words, self._folder = words, folder
+        self._isolation = NOT_ISOLATED
+
+    def isolate(self, isolation: Isolation) -> None:
+        """Start the programs of all later trials under this isolation."""
+        self._isolation = isolation
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the working folder, the program, and every file or folder that the command line names."""
+        program = shutil.which(self._words[0]) or self._words[0]
+        named = (self._folder / word for word in (program, *self._words[1:]))
+        return (self._folder, *(path for path in named if os.path.exists(path)))  # noqa: PTH110  (a word may be too long)
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """Not started yet: its surroundings are known when it is first spoken to."""
-        return CommandAgent(self._words, self._folder)
+        return CommandAgent(self._words, self._folder, self._isolation)
 
     def preflight(self) -> None:
         """Look for the files the command line names; the program is not started, for it might begin to work."""

@@ -8,6 +8,7 @@ is all there is. Not found: a process that left the session and wiped its enviro
 import contextlib
 import os
 import signal
+from collections.abc import Collection
 from pathlib import Path
 
 MARK = "CLERKSHIP_PROCESS"
@@ -39,8 +40,8 @@ def _belongs(pid: int, session: int, wanted: bytes) -> bool:
         return False
 
 
-def send(number: signal.Signals, session: int, mark: str) -> bool:
-    """Signal all of them; whether any was found."""
+def send(number: signal.Signals, session: int, mark: str, spared: Collection[int] = ()) -> bool:
+    """Signal all of them but those that are spared; return whether any was found."""
     if not _SEEN:
         with contextlib.suppress(OSError):
             if session > 0:
@@ -48,6 +49,8 @@ def send(number: signal.Signals, session: int, mark: str) -> bool:
         return False
     found = find(session, mark)
     for pid in found:
+        if pid in spared:
+            continue
         with contextlib.suppress(OSError):
             os.kill(pid, number)
     return bool(found)

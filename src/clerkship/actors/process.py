@@ -23,6 +23,7 @@ from pydantic import JsonValue
 
 from clerkship.actors import offspring
 from clerkship.actors.contract import AgentError, AgentStopped
+from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.actors.messages import REPLY_LIMIT
 from clerkship.kit.secrets import new_name
 from clerkship.kit.text import last_part
@@ -44,8 +45,8 @@ _ERROR = re.compile(r"\w*(Error|Exception)\b|\berror:")
 class Process:
     """A program, started once, ended once."""
 
-    def __init__(self, words: Sequence[str], folder: Path) -> None:
-        self._words, self._folder = words, folder
+    def __init__(self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED) -> None:
+        self._words, self._folder, self._isolation = words, folder, isolation
         self._lock = threading.Lock()
         self._mark = new_name("agent")
         self._child: subprocess.Popen[bytes] | None = None
@@ -63,7 +64,7 @@ class Process:
 
     def program_seconds(self) -> float | None:
         """Return the processor time it has used; None before it is started."""
-        return process_seconds(self._child.pid) if self._child is not None else None
+        return process_seconds(self._isolation.program(self._child.pid)) if self._child is not None else None
 
     def start(self, environ: Mapping[str, str], files: Mapping[str, bytes]) -> None:
         """Start it; each file is written where only we can read it, and its variable says where."""
@@ -73,7 +74,8 @@ class Process:
             _LIVE.add(self)  # from here on it can be found by its mark, whatever strikes in between
             given = {**environ, **self._keep(files), offspring.MARK: self._mark}
             try:
-                self._child = _popen(self._words, self._folder, given)
+                with self._isolation.command(self._words, self._private) as (words, descriptors):
+                    self._child = _popen(words, self._folder, given, descriptors)
             except OSError as error:
                 raise _not_started(self._words[0], error) from None
             for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
@@ -83,7 +85,7 @@ class Process:
     def _keep(self, files: Mapping[str, bytes]) -> dict[str, str]:
         if not files:
             return {}
-        self._private = Path(tempfile.mkdtemp(prefix="clerkship-"))  # 0700
+        self._private = Path(tempfile.mkdtemp(prefix="clerkship-", dir=self._isolation.private))  # 0700
         places = {variable: self._private / f"{variable.lower()}.json" for variable in files}
         for variable, place in places.items():
             place.touch(mode=0o600)
@@ -241,7 +243,8 @@ class Process:
             self._child.stdin.close()
             self._settle(END_WITHIN)
         own_end = not self._running()
-        if not offspring.send(Signals.SIGTERM, session, self._mark) and own_end:
+        spared = self._isolation.launcher(session)
+        if not offspring.send(Signals.SIGTERM, session, self._mark, spared) and own_end:
             return None
         until = monotonic() + TERM_GRACE
         while monotonic() < until and (self._running() or offspring.find(session, self._mark)):
@@ -300,7 +303,9 @@ class Process:
             shutil.rmtree(self._private, ignore_errors=True)
 
 
-def _popen(words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+def _popen(
+    words: Sequence[str], folder: Path, environ: Mapping[str, str], descriptors: Sequence[int]
+) -> "subprocess.Popen[bytes]":
     pipe = subprocess.PIPE
     return subprocess.Popen(
         words,
@@ -311,6 +316,7 @@ def _popen(words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> "s
         stderr=pipe,
         bufsize=0,
         start_new_session=True,
+        pass_fds=descriptors,
     )
 
 

@@ -1,0 +1,1 @@
+"""Isolation of agents that are programs: what they must not see, and the ways to hide it from them."""

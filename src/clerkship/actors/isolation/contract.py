@@ -1,0 +1,83 @@
+"""What isolation is: a level, the paths it hides, and the command line that starts a program under it."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, runtime_checkable
+
+from clerkship.actors.isolation import bubblewrap, landlock
+
+Level = Literal["bubblewrap", "landlock", "none"]
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """How the programs of one run are kept from what they must not see."""
+
+    level: Level = "none"
+    hidden: tuple[Path, ...] = ()
+    """Files and folders, absolute and without links. What does not exist when a program starts is skipped."""
+    private: Path | None = None
+    """The folder that holds one private folder for each trial; hidden but for the trial's own."""
+
+    @contextmanager
+    def command(self, words: Sequence[str], own: Path | None = None) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+        """Return the isolated command line, and the file descriptors to pass to it.
+
+        The descriptors are closed on exit, so start the program inside the block. `own` is the trial's private folder.
+        """
+        if self.level == "none":
+            yield list(words), ()
+            return
+        prefix, arguments = self._launcher(own)
+        descriptor = _memory_file(arguments)
+        try:
+            yield [*prefix(descriptor), *words], (descriptor,)
+        finally:
+            os.close(descriptor)
+
+    def _launcher(self, own: Path | None) -> tuple[bubblewrap.Prefix, bytes]:
+        hidden = [path for path in (*self.hidden, *([self.private] if self.private else [])) if os.path.lexists(path)]
+        shown = [own] if own is not None else []
+        if self.level == "bubblewrap":
+            return bubblewrap.prefix, bubblewrap.arguments(hidden, shown)
+        return landlock.prefix, landlock.arguments(hidden, shown)
+
+    def program(self, started: int) -> int:
+        """Return the process id of the program itself, given that of the process that was started."""
+        return bubblewrap.program(started) if self.level == "bubblewrap" else started
+
+    def launcher(self, started: int) -> frozenset[int]:
+        """Return the processes that must not be asked to end: the program would be killed with them, not asked."""
+        return frozenset({started}) if self.level == "bubblewrap" else frozenset()
+
+
+NOT_ISOLATED = Isolation()
+
+
+@runtime_checkable
+class Isolated(Protocol):
+    """A solver whose agents are programs on this machine, which can be isolated."""
+
+    def isolate(self, isolation: Isolation) -> None:
+        """Start every agent that is opened from here on under this isolation."""
+        ...
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return what the programs need to see: the working folder, and the files that the command line names."""
+        ...
+
+
+def _memory_file(data: bytes) -> int:
+    """Return a descriptor from which the data can be read once; it has no name in the file system."""
+    descriptor = os.memfd_create("clerkship")
+    try:
+        with os.fdopen(os.dup(descriptor), "wb") as file:
+            file.write(data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor

@@ -1,0 +1,123 @@
+"""Isolation of programs: what they cannot reach at each level that this machine offers, and what they still can."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.actors.isolation.choice import offered
+from clerkship.actors.isolation.contract import Isolation, Level
+from clerkship.actors.process import Process
+from clerkship.kit.wall import monotonic
+from tests.actors.programs import gone
+
+LEVELS = [level for level in offered() if level != "none"]
+THIEF = """
+import json, os, signal, subprocess, sys
+def attempt(work):
+    try:
+        return work()
+    except Exception as error:
+        return type(error).__name__
+def read(path):
+    with open(path) as file: return file.read()
+def write(path):
+    with open(path, "w") as file: file.write("forged")
+places = json.loads(sys.stdin.readline())
+found = {name: attempt(lambda: read(place)) for name, place in places["read"].items()}
+found["written"] = attempt(lambda: write(places["write"]))
+found["linked"] = attempt(lambda: os.link(places["read"]["store"], places["write"] + ".link"))
+found["signal"] = attempt(lambda: os.kill(places["parent"], 0))
+found["umount"] = subprocess.run(["umount", places["hidden"]], capture_output=True).returncode
+found["remount"] = subprocess.run(["unshare", "-Urm", "umount", places["hidden"]], capture_output=True).returncode
+found["nsenter"] = subprocess.run(["nsenter", "-t", "1", "-m", "true"], capture_output=True).returncode
+found["environ"] = [pid for pid in os.listdir("/proc") if pid.isdigit()
+                    and "SECRET_OF_A_SIBLING=" in str(attempt(lambda: read(f"/proc/{pid}/environ")))]
+print(json.dumps(found), flush=True)
+sys.stderr.write("complaint")
+sys.exit(7)
+"""
+
+
+def start(level: Level, source: str, folder: Path, isolation: Isolation, environ: dict[str, str]) -> Process:
+    """Start a Python program under an isolation."""
+    process = Process([sys.executable, "-I", "-S", "-c", source], folder, isolation)
+    process.start(environ, {"CLERKSHIP_TASK_FILE": b"own"})
+    return process
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_program_cannot_reach_what_is_hidden(level: Level, tmp_path: Path) -> None:
+    hidden, work, private = tmp_path / "hidden", tmp_path / "work", tmp_path / "private"
+    for folder in (hidden, work, private):
+        folder.mkdir()
+    (hidden / "store.db").write_text("criteria", encoding="utf-8")
+    (work / "task.yml").write_text("task", encoding="utf-8")
+    (work / "beside.txt").write_text("beside", encoding="utf-8")
+    (tmp_path / "link").symlink_to(hidden)
+    isolation = Isolation(level, (hidden, work / "task.yml"), private)
+    sibling = start(level, "input()", work, isolation, {"SECRET_OF_A_SIBLING": "1"})
+    [own] = private.iterdir()
+    thief = start(level, THIEF, work, isolation, {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"})
+    try:
+        places = {
+            "read": {
+                "store": str(hidden / "store.db"),
+                "link": str(tmp_path / "link" / "store.db"),
+                "task": "task.yml",
+                "sibling": str(own / "clerkship_task_file.json"),
+                "root": f"/proc/1/root{hidden}/store.db",
+                "beside": "beside.txt",
+            },
+            "write": str(hidden / "store.db"),
+            "hidden": str(hidden),
+            "parent": sibling._child.pid if sibling._child else 0,
+        }
+        thief.send(json.dumps(places).encode())
+        line = asyncio.run(thief.receive())
+        assert line is not None, thief.last_words()
+        found: dict[str, Any] = json.loads(line)
+        code = asyncio.run(thief.exit_code(5))
+    finally:
+        facts = thief.close()
+        sibling.close()
+    denied = {"FileNotFoundError", "PermissionError"}
+    assert {found[name] in denied for name in ("store", "link", "task", "sibling", "root")} == {True}, found
+    assert found["beside"] == "beside"
+    assert found["written"] in {*denied, "OSError"}
+    assert found["linked"] in {*denied, "OSError"}
+    assert (hidden / "store.db").read_text(encoding="utf-8") == "criteria"
+    assert found["environ"] == []
+    assert 0 not in (found["umount"], found["remount"], found["nsenter"])
+    assert found["signal"] in {"ProcessLookupError", "PermissionError"}
+    assert (code, facts) == (7, {"agent_stderr": "complaint", "agent_exit_code": 7})
+    assert list(private.iterdir()) == []
+
+
+BUSY = """
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, lambda *_: (print("asked", file=sys.stderr, flush=True), sys.exit(0)))
+with open(os.environ["CLERKSHIP_TASK_FILE"]) as file: assert file.read() == "own"
+subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"])
+print("ready", flush=True)
+while True: pass
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_isolated_program_is_asked_to_end_and_its_processor_time_is_known(level: Level, tmp_path: Path) -> None:
+    (tmp_path / "hidden").mkdir()
+    process = start(level, BUSY, tmp_path, Isolation(level, (tmp_path / "hidden",)), {})
+    assert asyncio.run(process.receive()) == b"ready"
+    assert process._child is not None
+    program = process._isolation.program(process._child.pid)
+    until = monotonic() + 10
+    before = process.program_seconds()
+    assert before is not None
+    while (process.program_seconds() or 0) < before + 0.05:
+        assert monotonic() < until
+    assert process.close() == {"agent_stderr": "asked\n", "agent_ended_by": "SIGTERM"}
+    assert gone([program, process._child.pid])
