@@ -8,7 +8,7 @@ import importlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar, Unpack
 
 import pytest
 
@@ -32,6 +32,7 @@ class Limits(TypedDict, total=False):
     shuffle: bool
     until_sure: float | None
     chaos: str | None
+    isolate: Literal["auto", "always", "never"] | None
     judge: str | None
     votes: int
     metrics: bool

@@ -6,8 +6,10 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import cast, get_args
 
 from clerkship.model.problem import InputError
+from clerkship.model.run import IsolationMode
 from clerkship.model.scenario import MAX_TURNS, TURN_TIMEOUT
 
 
@@ -27,6 +29,13 @@ class Settings:
     max_turns: int = field(default=MAX_TURNS, metadata={"about": "turns of a conversation that sets no limit"})
     concurrency: int = field(default=4, metadata={"about": "trials at once"})
     seed: int = field(default=0, metadata={"about": "what ids and randomness derive from"})
+    isolate: IsolationMode = field(
+        default="auto",
+        metadata={
+            "about": "whether agents that are programs are isolated: `auto` where the machine can, `always` or refuse "
+            "to run, `never`"
+        },
+    )
     plugins: str = field(default="on", metadata={"about": "whether plug-ins are loaded: `on` or `off`"})
     seal_key: str = field(
         default="",
@@ -117,6 +126,7 @@ _EXPECTED = {
     "max_turns": "a whole number, at least 1",
     "concurrency": "a whole number, at least 1",
     "seed": "a whole number of 64 bits",
+    "isolate": "`auto`, `always` or `never`",
     "plugins": "`on` or `off`",
     "openai_base_url": "an address such as https://api.openai.com/v1",
     "anthropic_base_url": "an address such as https://api.anthropic.com",
@@ -128,6 +138,15 @@ _EXPECTED = {
 def limited(settings: Settings, concurrency: int | None) -> Settings:
     """With another limit, where one was asked for."""
     return settings if concurrency is None else replace(settings, concurrency=concurrency)
+
+
+def isolating(settings: Settings, mode: str | None) -> Settings:
+    """Return the settings with another mode of isolation, where one is given; raise InputError if there is none."""
+    if mode is None:
+        return settings
+    if mode not in get_args(IsolationMode):
+        raise InputError.of(f"unknown --isolate value {mode!r}", hint=f"expected {_EXPECTED['isolate']}")
+    return replace(settings, isolate=cast(IsolationMode, mode))
 
 
 def program(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> str:
@@ -160,6 +179,7 @@ def inherited(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 
 _POSITIVE = ("timeout", "turn_timeout", "max_turns", "concurrency", "endpoint_calls")
+_CHOICES = {"plugins": ("on", "off"), "isolate": get_args(IsolationMode)}
 _ADDRESSES = ("openai_base_url", "anthropic_base_url", "azure_api_base")
 _SORTS: dict[str, type[Path] | type[float] | type[int]] = {
     "store": Path,
@@ -188,7 +208,7 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
             given[setting.name] = sort(text)
             if setting.name in _POSITIVE and not 0 < float(text) <= 86_400:
                 raise ValueError
-            if setting.name == "plugins" and text not in ("on", "off"):
+            if setting.name in _CHOICES and text not in _CHOICES[setting.name]:
                 raise ValueError
             if setting.name in _ADDRESSES and not text.startswith(("http://", "https://")):
                 raise ValueError

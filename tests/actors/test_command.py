@@ -38,6 +38,8 @@ def test_a_conversation_goes_in_lines(bench: Workbench, tmp_path: Path) -> None:
         """
         for line in sys.stdin:
             message = json.loads(line)
+            with open(os.environ["CLERKSHIP_TASK_FILE"]) as file: first = json.load(file)
+            assert (first["turn"], first["sandboxes"]) == (1, message["sandboxes"])
             say({"report": {"kind": "agent.slot.set", "name": "turn", "value": message["turn"]}})
             print(file=sys.stderr, *sorted(message))
             say({"say": None if message["turn"] > 3 else
@@ -68,11 +70,10 @@ def test_work_is_sent_with_everything_needed_to_do_it_over_http(bench: Workbench
         assert os.stat(place).st_mode & 0o777 == 0o600 and os.stat(os.path.dirname(place)).st_mode & 0o777 == 0o700
         drop, clock = message["sandboxes"]["drop"], message["clock"]
         assert drop["kind"] == "files"
-        assert os.environ["CLERKSHIP_SANDBOX_DROP_URL"] == drop["url"]
-        assert os.environ["CLERKSHIP_CLOCK_URL"] == clock["url"]
-        bearer = {"Authorization": "Bearer " + os.environ["CLERKSHIP_SANDBOX_DROP_TOKEN"]}
+        assert not any(drop["token"] in value for value in os.environ.values())
+        bearer = {"Authorization": "Bearer " + drop["token"]}
         urlopen(Request(drop["url"] + "/files/out.txt", b"done", bearer, method="PUT"))
-        bearer = {"Authorization": "Bearer " + os.environ["CLERKSHIP_CLOCK_TOKEN"]}
+        bearer = {"Authorization": "Bearer " + clock["token"]}
         later = json.load(urlopen(Request(clock["url"] + "/advance?by=10m", b"", bearer, method="POST")))
         assert later["now"] > message["now"]
         print(place, file=sys.stderr)
@@ -128,7 +129,7 @@ def test_an_answer_is_a_line_or_all_that_was_printed(
         ("say({'report': {'kind': 'agent.slot.sett', 'name': 'x'}})", "did you mean `agent.slot.set`"),
         ("say({'report': {'kind': 'agent.slot.set', 'nam': 'x'}})", "its report of agent.slot.set is wrong: nam"),
         ("say({'report': 5})", "a report is a map with `kind`, not int 5"),
-        ("os.kill(os.getpid(), 9)", "exit code -9"),
+        ("os.kill(os.getpid(), 9)", "exit code 137"),
         (
             f"r = {{'kind': 'agent.slot.set', 'name': 'x'}}\nsay({{'report': [r] * {MOST_REPORTS + 1}}})",
             "more than 10,000 doings",
@@ -158,7 +159,9 @@ def test_an_end_in_the_middle_of_a_conversation_is_the_agents_error(
     bench: Workbench, tmp_path: Path, source: str, said: str
 ) -> None:
     suite(bench, TALK)
-    task_run = bench.run_one(program(tmp_path, source))
+    # Bubblewrap holds the output open for as long as its program runs.
+    mode = "never" if "os.close" in source else "auto"
+    task_run = bench.run_one(program(tmp_path, source), isolate=mode)
     assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
     assert said in task_run.agent_error
 
@@ -282,13 +285,11 @@ def test_it_gets_our_environment_but_none_of_our_settings(
     monkeypatch.setenv("CLERKSHIP_WEBHOOK_SECRET", "hush")
     monkeypatch.setenv("CLERKSHIP_OPENAI_API_KEY", "hush")
     monkeypatch.setenv("A_SETTING_OF_THE_AGENTS", "here")
-    names = "sorted(n for n in os.environ if n.startswith(('CLERKSHIP', 'A_SETTING')) and 'SANDBOX' not in n)"
+    names = "sorted(n for n in os.environ if n.startswith(('CLERKSHIP', 'A_SETTING')))"
     suite(bench, WORK)
     task_run = bench.run_one(program(tmp_path, f"say({{'answer': {names}}})"))
     assert task_run.answer == [
         "A_SETTING_OF_THE_AGENTS",
-        "CLERKSHIP_CLOCK_TOKEN",
-        "CLERKSHIP_CLOCK_URL",
         "CLERKSHIP_PROCESS",
         "CLERKSHIP_TASK_FILE",
     ]
@@ -336,7 +337,7 @@ def test_a_program_that_the_system_will_not_start_is_the_agents_error(bench: Wor
     suite(bench, WORK)
     task_run = bench.run_one(f"command:{broken}")
     assert task_run.ending == "agent_failed"
-    assert "could not be started: Exec format error" in task_run.agent_error
+    assert "Exec format error" in task_run.agent_error
 
 
 def test_closed_from_another_thread_it_answers_nobody_any_more(tmp_path: Path) -> None:
@@ -380,8 +381,11 @@ def test_what_opens_a_sandbox_does_not_get_into_the_log_by_a_programs_last_words
     suite(bench, WORK)
     leaks = tmp_path / "leaks.py"
     leaks.write_text(
-        "import os, sys\n"
-        "print({k: v for k, v in os.environ.items() if 'SANDBOX' in k or 'CLOCK' in k}, file=sys.stderr)\n"
+        "import json, os, sys\n"
+        "message = json.load(open(os.environ['CLERKSHIP_TASK_FILE']))\n"
+        "print(json.dumps(message), file=sys.stderr)\n"
+        "drop = message['sandboxes']['drop']\n"
+        "print({'TOKEN': drop['token'], 'URL': drop['url'], 'PORT': str(drop['sftp']['port'])}, file=sys.stderr)\n"
         "sys.exit(3)\n"
     )
     reference = f"command:{sys.executable} {leaks}"

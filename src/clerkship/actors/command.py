@@ -24,7 +24,6 @@ from clerkship.actors.messages import (
     say_of,
     task_message,
     turn_message,
-    variables,
 )
 from clerkship.actors.process import Process
 from clerkship.actors.reply import ANSWER_LIMIT, parse_answer
@@ -100,8 +99,7 @@ class CommandAgent:
     def _send(self, message: dict[str, Any], sandboxes: Sandboxes) -> Reports:
         line = orjson.dumps(message)
         if not self._process.started:
-            files = {TASK_FILE: line} if message["type"] == "task" else {}
-            self._process.start(inherited() | variables(message), files)
+            self._process.start(inherited(), {TASK_FILE: line})  # never in variables: other processes might read those
         self._process.send(line)
         if self._reports is None:
             self._reports = Reports(sandboxes)

@@ -158,7 +158,9 @@ class Remembering(Protocol):
 class Solver(Protocol):
     """The identity of an agent under test: opens a fresh agent for each trial.
 
-    One whose agents have `on_start` and cannot leave actions out says so by `takes_stubs = False`.
+    One whose agents have `on_start` and cannot leave actions out says so by `takes_stubs = False`. One that runs the
+    task's reference solution says so by `takes_solution = True`; it is loaded and stored for no other. `isolation` says
+    how its agents are isolated, if they are no programs; `trusted` if it is missing.
     """
 
     name: str
@@ -166,7 +168,7 @@ class Solver(Protocol):
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """An agent that remembers nothing, for this repetition of a task.
 
-        `solution` is the task's reference solution, for those who may see it.
+        `solution` is the task's reference solution, for solvers with `takes_solution`; None for others.
         """
         ...
 
@@ -178,6 +180,11 @@ class Informed(Protocol):
     def open_for(self, snapshot: Snapshot, trial: int = 1) -> Agent:
         """A fresh agent for this repetition of this task."""
         ...
+
+
+def takes_solution(solver: Solver) -> bool:
+    """Tell whether a solver needs the tasks' reference solutions."""
+    return getattr(solver, "takes_solution", False) or isinstance(solver, Informed)
 
 
 @runtime_checkable

@@ -1,6 +1,5 @@
 """What an agent outside this process is sent, and how what it sends back is read. The same over pipes and HTTP."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,21 +63,6 @@ def surroundings(sandboxes: Sandboxes) -> dict[str, Any]:
 
 def _beside(url: str, name: str) -> str:
     return f"{url.rpartition('/')[0]}/{name}"
-
-
-def variables(message: Mapping[str, Any]) -> dict[str, str]:
-    """The same surroundings as environment variables, for programs that only want to run."""
-    found: dict[str, str] = {}
-    for name, place in message["sandboxes"].items():
-        stem = f"CLERKSHIP_SANDBOX_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
-        for key, value in place.items():
-            if isinstance(value, Mapping):
-                found |= {f"{stem}_{key.upper()}_{part.upper()}": str(told) for part, told in value.items()}
-            elif key != "kind":
-                found[f"{stem}_{key.upper()}"] = value
-    if message["clock"] is not None:
-        found |= {"CLERKSHIP_CLOCK_URL": message["clock"]["url"], "CLERKSHIP_CLOCK_TOKEN": message["clock"]["token"]}
-    return found
 
 
 def parse_object(data: bytes, what: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from clerkship.actors.contract import NOTHING, Entry, History, Message, Say
+from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.door import Sandboxes
 
 
@@ -12,6 +13,7 @@ class Nop:
     """Silent in conversation, idle at work."""
 
     name = "nop"
+    isolation: IsolationLevel = "built-in"
     entries: frozenset[Entry] = frozenset({"on_history", "on_turn", "on_task"})
 
     def open(self, solution: str | None, trial: int = 1) -> "Nop":

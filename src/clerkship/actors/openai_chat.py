@@ -15,6 +15,7 @@ from clerkship.llm.place import check_key, parse_place
 from clerkship.llm.wire import check_reachable
 from clerkship.model.domain import Abilities
 from clerkship.model.names import did_you_mean
+from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.door import Dropped, Incomplete, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, Reply, Request
 from clerkship.sandbox.tools import BadArguments, Tool, table, tools_of
@@ -239,6 +240,8 @@ def _told(task_item: Mapping[str, JsonValue]) -> str:
 
 class ChatSolver:
     """A model at an address, asked anew for each trial."""
+
+    isolation: IsolationLevel = "built-in"
 
     def __init__(self, model: str, base_url: str, key: str) -> None:
         self.name = f"openai:{model}@{base_url}"

@@ -3,12 +3,15 @@
 from clerkship.actors.contract import Agent
 from clerkship.actors.python import load_source
 from clerkship.model.problem import InputError
+from clerkship.model.run import IsolationLevel
 
 
 class Oracle:
     """The reference solution as an agent."""
 
     name = "oracle"
+    isolation: IsolationLevel = "built-in"
+    takes_solution = True
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """A fresh run of the solution."""

@@ -108,12 +108,17 @@ class Process:
             self._pump()
 
     async def exit_code(self, within: float | None = None) -> int | None:
-        """How it ended; None if it has not, within so many seconds."""
+        """Return how it ended, as a shell says it; None if it has not, within so many seconds."""
         until = None if within is None else monotonic() + within
         while self._running() and (until is None or monotonic() < until):
             await self._wait()
             self._pump()
-        return None if self._child is None else self._child.poll()
+        return self._code()
+
+    def _code(self) -> int | None:
+        """Return the exit code, 128 and its number for a signal: a launcher says it so, too."""
+        code = None if self._child is None else self._child.poll()
+        return code if code is None or code >= 0 else 128 - code
 
     def last_words(self) -> str:
         """The end of what it wrote to standard error, for an error message: no sign that would move a cursor."""
@@ -284,8 +289,7 @@ class Process:
         facts: dict[str, JsonValue] = (
             {"agent_stderr": last_part(self._err.decode(errors="replace"), STDERR_LIMIT - 1)} if self._err else {}
         )
-        code = self._child.poll()
-        return facts | ({"agent_ended_by": ended_by} if ended_by else {"agent_exit_code": code})
+        return facts | ({"agent_ended_by": ended_by} if ended_by else {"agent_exit_code": self._code()})
 
     def _release(self) -> None:
         _LIVE.discard(self)

@@ -19,6 +19,7 @@ from clerkship.kit.secrets import new_name
 from clerkship.llm.wire import CONNECT_WITHIN, TooLarge, get, open_client, parse_address, post
 from clerkship.model.domain import Abilities
 from clerkship.model.problem import InputError
+from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.door import Sandboxes
 from clerkship.settings import Settings
 
@@ -193,6 +194,7 @@ def _refuse_lost(slots: Mapping[str, JsonValue], rows: list[Any]) -> None:
 class RasaSolver:
     """A Rasa server; each trial is a conversation of its own."""
 
+    isolation: IsolationLevel = "remote"
     takes_stubs = False
     """It runs its own actions, and no endpoint of it says otherwise."""
 

@@ -18,6 +18,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.llm.cassette import Cassette, Turn, address
 from clerkship.llm.tape import Spot, Tapes
 from clerkship.llm.veil import Veil
+from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.door import Dropped, Sandboxes
 from clerkship.sandbox.exchange import Request, query_of
 from clerkship.settings import Settings
@@ -31,6 +32,8 @@ _BETWEEN = "the agent did something between two turns, when nobody had spoken to
 
 class RecordedSolver:
     """Whoever was recorded; who that is, cassettes may have to say."""
+
+    isolation: IsolationLevel = "built-in"
 
     def __init__(self, whose: str = "") -> None:
         self.whose = whose

@@ -29,6 +29,7 @@ from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.llm.wire import CONNECT_WITHIN, TooLarge, check_reachable, open_client, parse_address, post
 from clerkship.model.problem import InputError
+from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.door import Sandboxes
 from clerkship.settings import Settings
 
@@ -138,6 +139,8 @@ def parse_secret(text: str) -> bytes:
 
 class WebhookSolver:
     """An address, and what messages to it are signed with."""
+
+    isolation: IsolationLevel = "remote"
 
     def __init__(self, address: str, key: bytes) -> None:
         # A query may hold a key of somebody's; the name is shown and kept.

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from clerkship.actors.contract import NOTHING, Agent, Entry, Message, Said, Say, Start
 from clerkship.assertions.contract import Assertion
 from clerkship.model.domain import Domain
+from clerkship.model.run import IsolationLevel
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.attack import NO_ATTACK, NOBODY_THERE, SandboxAttack
 from clerkship.sandbox.door import Handle, Sandboxes
@@ -138,6 +139,7 @@ class Attacker:
     """A strategy as a solver: opens an agent for each task, and keeps it to ask what came of it."""
 
     takes_stubs = True
+    isolation: IsolationLevel = "built-in"
 
     def __init__(self, strategy: Strategy, knowledge: Knowledge) -> None:
         self.name = f"attack:{strategy.name}"

@@ -8,6 +8,7 @@ from clerkship.cli.catalog import registered
 from clerkship.cli.options import (
     AllowUngraded,
     Concurrency,
+    Isolate,
     Json,
     Jsonl,
     Judge,
@@ -26,7 +27,7 @@ from clerkship.report.markdown import SUMMARY
 from clerkship.service.forking import ForkRequest, plan_fork
 from clerkship.service.reading import open_store
 from clerkship.service.running import execute
-from clerkship.settings import limited, load_settings
+from clerkship.settings import isolating, limited, load_settings
 
 
 def fork(
@@ -51,6 +52,7 @@ def fork(
     person: Person = None,
     trials: Trials = None,
     concurrency: Concurrency = None,
+    isolate: Isolate = None,
     report: Report = None,
     junit: Junit = None,
     jsonl: Jsonl = None,
@@ -68,7 +70,7 @@ def fork(
 
         clerkship fork latest refund --at-turn 4 --agent python:my_agent:Agent
     """
-    settings = load_settings()
+    settings = isolating(load_settings(), isolate)
     targets = reports(report, junit, jsonl, markdown, markdown_limit)
     path, catalog = store or settings.store, registered()
     request = ForkRequest(

@@ -52,6 +52,16 @@ AllowUngraded = Annotated[
 ]
 NoJudge = Annotated[bool, typer.Option("--no-judge", help="Skip what a model must judge.", rich_help_panel=_GRADED)]
 RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start; `latest`, `latest~1`.")]
+Isolate = Annotated[
+    str | None,
+    typer.Option(
+        "--isolate",
+        metavar="MODE",
+        help="Hide the store, the tasks and other processes from a program: auto (where the machine can), "
+        "always (or refuse to run), never. [default: auto]",
+        rich_help_panel="How they are run",
+    ),
+]
 Concurrency = Annotated[
     int | None, typer.Option("--concurrency", "-c", metavar="N", help="Trials at once. [default: 4]", min=1, max=1000)
 ]

@@ -7,6 +7,7 @@ import typer
 from clerkship.cli.catalog import registered
 from clerkship.cli.options import (
     Concurrency,
+    Isolate,
     Json,
     Jsonl,
     Junit,
@@ -21,7 +22,7 @@ from clerkship.report.markdown import SUMMARY
 from clerkship.service.reading import open_store
 from clerkship.service.running import execute
 from clerkship.service.second_looks import plan_rerun
-from clerkship.settings import limited, load_settings
+from clerkship.settings import isolating, limited, load_settings
 
 
 def rerun(
@@ -30,6 +31,7 @@ def rerun(
         str | None, typer.Option("--agent", "-a", metavar="WHO", help="Another agent than the run had.")
     ] = None,
     concurrency: Concurrency = None,
+    isolate: Isolate = None,
     report: Report = None,
     junit: Junit = None,
     jsonl: Jsonl = None,
@@ -46,7 +48,7 @@ def rerun(
 
         clerkship rerun latest --agent python:my_agent:Agent
     """
-    settings = load_settings()
+    settings = isolating(load_settings(), isolate)
     targets = reports(report, junit, jsonl, markdown, markdown_limit)
     path, catalog = store or settings.store, registered()
     with open_store(settings, path) as kept:

@@ -9,6 +9,7 @@ from clerkship.cli.catalog import registered
 from clerkship.cli.console import out
 from clerkship.cli.options import (
     Concurrency,
+    Isolate,
     Json,
     Jsonl,
     Junit,
@@ -23,7 +24,7 @@ from clerkship.report.markdown import SUMMARY
 from clerkship.service.reading import open_store
 from clerkship.service.second_looks import plan_resume
 from clerkship.service.second_looks import resume as go_on
-from clerkship.settings import limited, load_settings
+from clerkship.settings import isolating, limited, load_settings
 
 
 def resume(
@@ -34,6 +35,7 @@ def resume(
         typer.Option("--agent", "-a", metavar="WHO", help="The same agent, where its name was not kept whole."),
     ] = None,
     concurrency: Concurrency = None,
+    isolate: Isolate = None,
     report: Report = None,
     junit: Junit = None,
     jsonl: Jsonl = None,
@@ -52,7 +54,7 @@ def resume(
 
         clerkship resume latest
     """
-    settings = load_settings()
+    settings = isolating(load_settings(), isolate)
     targets = reports(report, junit, jsonl, markdown, markdown_limit)
     path, catalog = store or settings.store, registered()
     with open_store(settings, path) as kept:

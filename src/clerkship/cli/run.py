@@ -10,6 +10,7 @@ from clerkship.cli.options import (
     Agent,
     AllowUngraded,
     DomainPath,
+    Isolate,
     Json,
     Jsonl,
     Judge,
@@ -49,6 +50,7 @@ from clerkship.cli.run_options import (
     tape_of,
 )
 from clerkship.cli.shown import RunShown, reports
+from clerkship.model.run import IsolationMode
 from clerkship.report.markdown import SUMMARY
 from clerkship.service.exporting import Targets, check_results_writable
 from clerkship.service.reading import RunView, open_store
@@ -72,6 +74,7 @@ def run(
     max_turns: MaxTurns = None,
     shuffle: Shuffle = False,
     chaos: Chaos = None,
+    isolate: Isolate = None,
     until_sure: UntilSure = False,
     threshold: Threshold = 0.8,
     compat: Compat = None,
@@ -135,6 +138,7 @@ def run(
         tape=tape_of(record=record, replay=replay, refresh=refresh),
         tapes_agent=record_agent,
         allow_ungraded=allow_ungraded,
+        isolate=cast(IsolationMode | None, isolate),  # the service says what it may be
     )
     result, _ = run_and_show(request, settings, store or settings.store, targets, json=json)
     raise typer.Exit(result.exit_code())

@@ -16,6 +16,7 @@ from clerkship.llm.tape import MEND
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.report.costs import render_used
+from clerkship.report.isolation import isolation_of
 from clerkship.report.judged import NOT_IN_VERDICT, Judged, by_model, in_words
 from clerkship.report.outcome import outcome, tally, undecided
 from clerkship.report.percent import percent
@@ -58,6 +59,8 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
         print_changes(console, view.seals)
         return
     console.print(summary(run, counts, _unjudged(task_runs) if whole else 0))
+    if run.isolation not in (None, "built-in"):
+        console.print(f"[quiet]isolation[/] {isolation_of(run)}")
     templates = view.templates()
     if templates is not None and templates.rates():
         console.print()

@@ -52,6 +52,8 @@ class Library:
     """What the names of slots, actions, responses and flows were checked against, if anything."""
     passed_over: tuple[str, ...] = ()
     """Files of a Rasa project, which say nothing about tasks."""
+    files: frozenset[Path] = frozenset()
+    """Every file that it was made from, and the folders of datasets; absolute, links followed."""
 
     def warnings_of(self, tasks: Iterable[LoadedTask]) -> tuple[Problem, ...]:
         """Those about some of the tasks, and about nothing in particular."""

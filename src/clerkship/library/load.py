@@ -154,6 +154,7 @@ class Loader:
             warnings=(*self._warnings.sorted(), *self.known.left_unchecked()),
             domain=domain.source if domain is not None else None,
             passed_over=tuple(self.passed_over),
+            files=frozenset(self.folder.used | self.folder.included),
         )
 
     def _own(self, problems: list[Problem]) -> list[Problem]:
@@ -234,7 +235,7 @@ class Loader:
         """The models an evaluation uses: named in the folder, or in the one above where this one has the scenarios."""
         found = [piece for piece in pieces if piece.sort == "conftest"]
         path = above(self.folder.root) if not found else None
-        tree = Folder(path.parent, self.folder.report).read(path) if path is not None else None
+        tree = self._outside(path.parent).read(path) if path is not None else None
         if path is not None and tree is not None and is_conftest(path, tree.data):
             found = [Piece("conftest", tree, [], tree.data)]
         for piece in found[1:]:
@@ -243,6 +244,10 @@ class Loader:
             self.conftest = self._model(piece, Conftest, piece.data)
             for place, name in (self.conftest.prompts() if self.conftest is not None else {}).items():
                 self._template(piece, place, name)
+
+    def _outside(self, folder: Path) -> Folder:
+        """Return another folder, whose mistakes and files count with those of this one."""
+        return Folder(folder, self.folder.report, used=self.folder.used)
 
     def _template(self, piece: Piece, place: tuple[str, str], name: str) -> None:
         """A prompt of somebody's own: its text is kept with the run, its mistakes are found before there is one."""
@@ -346,7 +351,7 @@ class Loader:
         if not self._looked_above:
             self._looked_above = True
             for folder in personas_above(self.folder.root):
-                kept = Folder(folder, self.folder.report)
+                kept = self._outside(folder)
                 trees = [tree for path in kept.files() if (tree := kept.read(path)) is not None]
                 pieces = [piece for tree in trees for piece in self._pieces_of(tree) if piece.sort == "persona"]
                 for piece in pieces:

@@ -98,6 +98,8 @@ class Folder:
     root: Path
     report: Report = field(default_factory=Report)
     included: set[Path] = field(default_factory=set)
+    used: set[Path] = field(default_factory=set)
+    """Every file that was read, and every file or folder that one of them names; links followed."""
     unread: list[str] = field(default_factory=list)
     """The text, as far as it could be had, of files that could not be parsed."""
     merges: bool = False
@@ -124,6 +126,7 @@ class Folder:
         try:
             if not self.resolve(path).is_relative_to(self.resolve(self.root)):
                 raise Unreadable("it is a link that leads outside the folder", "copy the file into the folder")
+            self.used.add(self.resolve(path))
             return self._parse(path)
         except BadYaml as bad:
             self.unread.append(_text_if_any(path))
@@ -212,6 +215,7 @@ class Folder:
             raise Unreadable(_NOWHERE) from None
         except ValueError:
             raise Unreadable("it is not the name of a file") from None
+        self.used.add(self.resolve(path))
         return path
 
 

@@ -129,6 +129,10 @@ class TaskRun(Frozen):
         return Outcome(self.task, self.trial, self.attempt, self.status, self.verdict)
 
 
+IsolationLevel = Literal["bubblewrap", "landlock", "none", "trusted", "remote", "built-in"]
+"""How an agent was kept from the tasks' files and from this process: by a way to isolate programs, or not at all. A
+Python agent in this process is trusted, one at an address is remote, and a built-in one needs no isolation."""
+IsolationMode = Literal["auto", "always", "never"]
 Tape = Literal["record", "replay", "refresh"]
 
 
@@ -208,6 +212,8 @@ class BenchmarkRun(Frozen):
     """Packages from elsewhere that its tasks and its agent need, with their versions."""
     variables: tuple[str, ...] | None = None
     """Names of the environment variables that its tasks use; None in a run from before this was kept."""
+    isolation: IsolationLevel | None = None
+    """How its agent was isolated; None for runs from before this was kept."""
 
     @property
     def replayed(self) -> bool:

@@ -23,6 +23,7 @@ class Snapshot(Addressed):
     datasets: dict[str, str] = {}
     entities: dict[str, Record] = {}
     solution: str | None = None
+    """Kept only for agents that run it: what lies in the store might be read by an agent."""
     timeout: float
     gate_axes: tuple[str, ...] = GATE_AXES
     """What decided the gates of criteria that do not say; in the task every criterion says."""
@@ -33,8 +34,9 @@ class Snapshot(Addressed):
 
     @property
     def content(self) -> str:
-        """A hash of the task itself: not of the limits a run puts on it, nor of where its file was found."""
-        told = self.model_dump(mode="json", exclude={"source", "timeout", "grading", "template"})
+        """A hash of the task itself: not of the limits a run puts on it, nor of where its file was found, nor of its
+        solution, which is kept for some agents only."""
+        told = self.model_dump(mode="json", exclude={"source", "timeout", "grading", "template", "solution"})
         told["task"].pop("for_each")  # never in one that is run
         for limit in ("max_turns", "turn_timeout"):
             (told["task"]["scenario"] or {}).pop(limit, None)

@@ -8,6 +8,7 @@ from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.report.command import run_again
+from clerkship.report.isolation import isolation_of
 from clerkship.report.judged import NOT_IN_VERDICT, Judged
 from clerkship.report.outcome import GRADED, OUTCOMES, ended, outcome, tally
 from clerkship.report.percent import percent
@@ -191,6 +192,7 @@ def _facts(run: BenchmarkRun) -> str:
         "Clerkship": escape(run.clerkship),
         **({"Judge": f"<code>{escape(run.judge.who)}</code>"} if run.judge is not None else {}),
         **({"Person": f"<code>{escape(run.person.who)}</code>"} if run.person is not None else {}),
+        **({"Isolation": escape(isolation_of(run))} if run.isolation is not None else {}),
         **({"From": _descent(run)} if run.descent else {}),
         **({"Plug-ins": escape(", ".join(map(" ".join, run.plugins.items())))} if run.plugins else {}),
         "Run it again": f'<code class="copy">{escape(run_again(run))}</code>',

@@ -107,6 +107,7 @@ def _properties(run: BenchmarkRun, counts: Counts, judged: Judged, about: Mappin
         "pass_rate_interval": "none" if rate is None else f"{rate.low:.4f} to {rate.high:.4f}",
         **about,
         "not_run": run.missing(counts),
+        **({"isolation": run.isolation} if run.isolation is not None else {}),
         **({"judge": run.judge.who} if run.judge is not None else {}),
         **({"person": run.person.who} if run.person is not None else {}),
         **_judged(judged),

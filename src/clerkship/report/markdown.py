@@ -12,6 +12,7 @@ from clerkship.model.seals import SealCheck
 from clerkship.report.axes import axis_name, axis_words, mean_axes, shown_axes
 from clerkship.report.command import look_closer, run_again
 from clerkship.report.foreign import foreign, foreign_lines
+from clerkship.report.isolation import isolation_of
 from clerkship.report.judged import Judged
 from clerkship.report.markdown_page import LEAST, Page
 from clerkship.report.outcome import OUTCOMES, ended, is_missed, standing, tally, urgency
@@ -140,7 +141,8 @@ def _headline(run: BenchmarkRun, counts: Counts, *, changed: bool = False) -> st
     left = f" · {missing:,} not run" if missing > 0 else ""
     judge = f", judge {foreign(run.judge.who)}" if run.judge is not None else ""
     person = f", person {foreign(run.person.who)}" if run.person is not None else ""
-    agent = f"Agent {foreign(run.solver)}{judge}{person}"
+    isolation = f", {isolation_of(run)}" if run.isolation not in (None, "built-in") else ""
+    agent = f"Agent {foreign(run.solver)}{isolation}{judge}{person}"
     return f"## {mark} {foreign(run.name, 100)}\n\n{told}\n\n{numbers}{crashed}{left}\n\n{agent}\n"
 
 

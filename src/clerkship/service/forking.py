@@ -14,10 +14,12 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.checking import build_reachable
 from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at
+from clerkship.service.isolating import level_of
 from clerkship.service.prefixes import read_prefix
 from clerkship.service.reading import find_trials
 from clerkship.service.running import RunPlan, new_run
 from clerkship.service.sealing import require_intact
+from clerkship.service.sources import Sources
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
@@ -57,7 +59,9 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
         raise InputError.of(
             f"`{solver.name}` plays what was recorded, and cannot go on otherwise", hint=f"give {whose}"
         )
-    snapshot = graded_now(snapshot_at(store, ran.snapshot))
+    isolation = level_of(solver, settings.isolate)
+    sources = Sources(run, catalog, settings)
+    snapshot = sources.fitted(graded_now(snapshot_at(store, ran.snapshot)), solver)
     plan = Plan(snapshots=(snapshot.hash,), seed=run.seed, trials=request.trials)
     needs = needs_of([snapshot], catalog)
     kept = run.model_copy(update={"asking": _live(run)})
@@ -75,6 +79,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
         concurrency=run.concurrency,
         options=_options(request),
         plugins=plugins_used([snapshot], solver.name, catalog),
+        isolation=isolation,
         **cast.kept([snapshot]),
     )
     return RunPlan(
@@ -87,6 +92,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
         cast.models,
         (*notes, *cast.missing(needs), *_warm_up(solver, snapshot, request)),
         prefix=prefix,
+        files=sources.hidden(isolation),
     )
 
 

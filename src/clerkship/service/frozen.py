@@ -18,6 +18,11 @@ def graded_now(snapshot: Snapshot) -> Snapshot:
     return snapshot if snapshot.grading == GRADING else snapshot.model_copy(update={"grading": GRADING})
 
 
+def without_solution(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot without the reference solution, which is stored only for agents that run it."""
+    return snapshot if snapshot.solution is None else snapshot.model_copy(update={"solution": None})
+
+
 def plan_of(store: Store, run: BenchmarkRun) -> Plan:
     """What a run had to do."""
     if not run.plan:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from clerkship import __version__
-from clerkship.actors.contract import AgentError, Solver
+from clerkship.actors.contract import AgentError, Solver, takes_solution
+from clerkship.actors.isolation.choice import LEVELS
 from clerkship.engine.batch import Batch
 from clerkship.engine.build import BuiltTask, build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
@@ -30,7 +31,7 @@ from clerkship.model.model_choice import NOBODY
 from clerkship.model.names import did_you_mean
 from clerkship.model.plan import Plan, UntilSure
 from clerkship.model.problem import InputError, Problem
-from clerkship.model.run import Asking, Attempt, BenchmarkRun, Counts, Tape, TaskRun
+from clerkship.model.run import Asking, Attempt, BenchmarkRun, Counts, IsolationMode, Tape, TaskRun
 from clerkship.model.scenario import Scenario
 from clerkship.model.seals import SealCheck
 from clerkship.model.snapshot import GRADING, Snapshot
@@ -41,9 +42,11 @@ from clerkship.playground.listener import Listener
 from clerkship.service.casting import Cast, Wanted, choose, needs_of
 from clerkship.service.checking import load_checked
 from clerkship.service.sealing import end_run
+from clerkship.service.frozen import without_solution
+from clerkship.service.isolating import isolated, level_of, task_files
 from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.service.unoffered import warnings_for
-from clerkship.settings import Settings
+from clerkship.settings import Settings, isolating
 from clerkship.store.contract import Hold, Store
 
 Watch = Callable[[TaskRun], None]
@@ -95,6 +98,8 @@ class RunRequest:
     """Whether what the agent answers is taken down too."""
     allow_ungraded: bool = False
     """Whether the run may succeed though none of its criteria was judged."""
+    isolate: IsolationMode | None = None
+    """Whether a program is isolated; as the settings say if not given."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,8 @@ class RunPlan:
     """Every task there is in its files, where they were read."""
     prefix: Prefix | None = None
     """The conversation it goes on with, if it does."""
+    files: tuple[Path, ...] = ()
+    """What tells about its tasks, and is hidden from an agent that is isolated."""
 
     def build(self, catalog: Registered) -> list[BuiltTask]:
         """Its tasks with their names resolved; one that goes on with a conversation, with that."""
@@ -169,11 +176,13 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     if request.seed is not None and not -(2**63) <= request.seed < 2**63:
         raise InputError.of("a seed is a whole number of 64 bits")
     check_votes(request.votes)
+    settings = isolating(settings, request.isolate)
     if request.until_sure is not None and not 0 < request.until_sure < 1:
         raise InputError.of("the rate to be sure of lies between 0 and 1")
     path, case = split_case(request.path)
     library, solver = load_checked(path, request.agent, settings, catalog, domain=request.domain)
     assert solver is not None  # there is an agent, and it could be built
+    isolation = level_of(solver, settings.isolate)
     if case is not None:
         request = replace(request, path=path, tasks=(*request.tasks, library.case(path, case).task.name))
     tasks, benchmark = _pick(library, request)
@@ -183,6 +192,8 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     gate_axes = benchmark.gate_axes if benchmark is not None else None
     tasks = [_as_asked(loaded, request, settings) for loaded in tasks]
     snapshots = tuple(library.snapshot(loaded, timeout, gate_axes) for loaded in tasks)
+    if not takes_solution(solver):
+        snapshots = tuple(without_solution(snapshot) for snapshot in snapshots)
     wanted = {name for loaded in tasks for name in loaded.environment.datasets}
     needs = needs_of(snapshots, catalog)
     cast = choose(_wanted(request, library), settings, conftest=library.conftest, needs=needs)
@@ -209,6 +220,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         plugins=plugins_used(snapshots, solver.name, catalog),
         concurrency=concurrency,
         calibration=_calibration(library, cast.judging(snapshots)),
+        isolation=isolation,
         **cast.kept(snapshots),
     )
     tapes = cast.models.tapes
@@ -231,6 +243,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         ),
         library.domain,
         frozenset(library.tasks),
+        files=task_files(library.root, library.files, settings) if isolation in LEVELS else (),
     )
 
 
@@ -350,6 +363,7 @@ def _options(request: RunRequest) -> tuple[str, ...]:
     pairs += [("--max-turns", request.max_turns), ("--turn-timeout", request.turn_timeout)]
     pairs += [("--domain", request.domain), ("--judge", request.judge if request.judge != NOBODY else None)]
     pairs += [("--person", request.person), ("--votes", request.votes if request.votes != 1 else None)]
+    pairs += [("--isolate", request.isolate)]
     flags: tuple[str, ...] = ("--until-sure",) if request.until_sure is not None else ()
     flags += ("--no-judge",) if request.judge == NOBODY else ()
     flags += ("--allow-ungraded",) if request.allow_ungraded else ()
@@ -410,7 +424,7 @@ def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch
     listener, lines = Listener(gateway), Lines(gateway)
     setting = Setting(plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models, lines=lines)
     batch = Batch(schedule.first(), setting, fitting_agents(plan.concurrency), save, schedule.after)
-    with batch.hearing_ctrl_c():
+    with isolated(plan.solver, plan.run.isolation, plan.files, store), batch.hearing_ctrl_c():
         try:
             batch.run()
         finally:

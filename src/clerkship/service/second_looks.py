@@ -25,9 +25,11 @@ from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.checking import build_reachable, check_reachable
 from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at, snapshots_of
+from clerkship.service.isolating import level_again, level_of
 from clerkship.service.prefixes import prefix_of
 from clerkship.service.running import RunPlan, RunResult, Watch, carry_out, check_votes, new_run
 from clerkship.service.sealing import end_run, require, require_intact, require_resumable
+from clerkship.service.sources import Sources
 from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
@@ -49,20 +51,25 @@ def plan_rerun(
     require(store.check_plan(run.id))
     agent = agent or run.solver
     solver = build_reachable(agent, settings, catalog)
-    snapshots = tuple(graded_now(snapshot) for snapshot in snapshots_of(store, run))
+    isolation = level_of(solver, settings.isolate)
+    sources = Sources(run, catalog, settings)
+    snapshots = tuple(sources.fitted(graded_now(snapshot), solver) for snapshot in snapshots_of(store, run))
     plan = plan_of(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
     about = run.model_dump(include={"name", "path", "options", "concurrency", "fork", "allow_ungraded"})
     needs = needs_of(snapshots, catalog)
     cast = taped(choose(Wanted(), settings, kept=run, needs=needs), _deck(run, settings), snapshots, needs)
     solver = taped_agent(solver, cast.models, snapshots)
     about |= {"plugins": plugins_used(snapshots, solver.name, catalog), **cast.kept(snapshots)}
-    about["calibration"] = run.calibration
+    about |= {"calibration": run.calibration, "isolation": isolation}
     new = new_run(plan, snapshots, solver.name, made_by="rerun", origin=run.id, **about)
     if cast.models.tapes is not None and new.replayed:
         new = as_replayed(new, plan, snapshots, cast.models.tapes)
     prefix = prefix_of(store, run, catalog)
     datasets = datasets_of(store, snapshots)
-    return RunPlan(new, plan, snapshots, datasets, solver, settings.concurrency, cast.models, prefix=prefix)
+    files = sources.hidden(isolation)
+    return RunPlan(
+        new, plan, snapshots, datasets, solver, settings.concurrency, cast.models, prefix=prefix, files=files
+    )
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,7 @@ def plan_resume(
     solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
     if solver.name != run.solver:
         raise InputError.of(f"{run.id} is {run.solver}'s run, not {solver.name}'s", hint="`rerun` takes another agent")
+    run = run.model_copy(update={"isolation": level_again(run, solver, settings)})
     snapshots = tuple(snapshots_of(store, run))
     plugins = plugins_used(snapshots, run.solver, catalog)
     if plugins != run.plugins and not catalog.broken:  # a broken one is missed by name when the tasks are built
@@ -116,6 +124,7 @@ def plan_resume(
         settings.concurrency,
         models,
         prefix=prefix_of(store, run, catalog),
+        files=Sources(run, catalog, settings).hidden(run.isolation),
     )
     known = store.outcomes(run.id)
     again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
@@ -295,7 +304,7 @@ def _open_rescored(
     store: Store, run: BenchmarkRun, total: int, snapshots: Collection[Snapshot], tapes: Tapes | None
 ) -> BenchmarkRun:
     plan = Plan(snapshots=tuple(snapshot.hash for snapshot in snapshots), seed=run.seed, trials=run.trials)
-    kept = {"name", "path", "options", "plugins", "judge", "person", "asking", "fork", "allow_ungraded"}
+    kept = {"name", "path", "options", "plugins", "judge", "person", "asking", "fork", "allow_ungraded", "isolation"}
     about = run.model_dump(include=kept)
     about |= {"judging": run.judging, "calibration": run.calibration}
     new = new_run(plan, snapshots, run.solver, made_by="rescore", origin=run.id, **about)

@@ -1,6 +1,7 @@
 """What a store does. It only ever adds: a run, its trials as they finish, its end."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol, Self
 
 from clerkship.model.calibration import Calibration
@@ -77,6 +78,9 @@ class Hold(Protocol):
 
 class Store(Protocol):
     """Runs, and what is known of them."""
+
+    path: Path
+    """The file it is in; others that belong to it begin with the same name."""
 
     def open_run(self, run: BenchmarkRun, frozen: Mapping[str, bytes]) -> None:
         """A run begins: its plan, tasks and datasets first, by hash."""

@@ -3,11 +3,9 @@
 import subprocess
 import sys
 from functools import cache
-from typing import Literal
 
 from clerkship.actors.isolation.contract import Isolation, Level
 
-Mode = Literal["auto", "always", "never"]
 LEVELS: tuple[Level, ...] = ("bubblewrap", "landlock")
 """The strongest first."""
 _PROBE_SECONDS = 10
@@ -23,7 +21,7 @@ def _works(level: Level) -> bool:
     """Start a program under it: what is installed may be forbidden, by AppArmor or by a container."""
     if sys.platform != "linux":
         return False
-    with Isolation(level).command(["true"]) as (words, descriptors):
+    with Isolation(level).command([sys.executable, "-I", "-S", "-c", ""]) as (words, descriptors):
         try:
             probe = subprocess.run(
                 words, capture_output=True, timeout=_PROBE_SECONDS, pass_fds=descriptors, check=False

@@ -1,0 +1,131 @@
+"""Isolate the agent of a run: which level it gets, and what is hidden from it."""
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from clerkship.actors.contract import Solver
+from clerkship.actors.isolation.choice import offered
+from clerkship.actors.isolation.contract import Isolated, Isolation
+from clerkship.llm.cassette import cassette_of
+from clerkship.model.problem import InputError
+from clerkship.model.run import BenchmarkRun, IsolationLevel, IsolationMode
+from clerkship.settings import Settings
+from clerkship.store.contract import Store
+
+OWN_FOLDER = ".clerkship"
+"""A store in a folder of this name has it to itself, with reports and running playgrounds."""
+_REPORTS = "reports"
+_SUITES = Path(__file__).resolve().parent.parent / "suites"
+_HINTS: dict[IsolationLevel, str] = {
+    "none": "install bubblewrap (`apt install bubblewrap` in Debian and Ubuntu), use a Linux kernel with Landlock "
+    "(5.13 or later), or give `--isolate auto`",
+    "trusted": "run it in a process of its own with `--agent-process`, start it as a program with `command:`, or give "
+    "`--isolate auto`",
+    "remote": "isolate it where it runs, and give `--isolate auto`",
+}
+_REASONS: dict[IsolationLevel, str] = {
+    "none": "this machine has no way to isolate a program",
+    "trusted": "it runs in the process that grades it",
+    "remote": "it runs elsewhere",
+}
+
+
+def level_of(solver: Solver, mode: IsolationMode) -> IsolationLevel:
+    """Return how the agents of a solver are isolated; raise InputError where they must be, and cannot."""
+    level: IsolationLevel = getattr(solver, "isolation", "trusted")
+    if isinstance(solver, Isolated):
+        level = "none" if mode == "never" else offered()[0]
+    if mode == "always" and level in _HINTS:
+        reason = _REASONS[level]
+        raise InputError.of(f"--isolate always: {solver.name} cannot be isolated: {reason}", hint=_HINTS[level])
+    return level
+
+
+def level_again(run: BenchmarkRun, solver: Solver, settings: Settings) -> IsolationLevel:
+    """Return how a run goes on that was begun before. Raise InputError if that is not as it was begun, because all of
+    its trials are isolated alike."""
+    mode: IsolationMode = "never" if run.isolation == "none" and settings.isolate == "auto" else settings.isolate
+    level = level_of(solver, mode)
+    if run.isolation not in (None, level):
+        raise InputError.of(
+            f"{run.id} was begun with isolation `{run.isolation}`, and here is `{level}`: one run has one",
+            hint=f"`clerkship rerun {run.id}` does all of it anew",
+        )
+    return level
+
+
+@contextmanager
+def isolated(solver: Solver, level: IsolationLevel | None, files: Iterable[Path], store: Store) -> Iterator[None]:
+    """Isolate the programs that a solver starts inside the block; `files` are those of the tasks."""
+    if not isinstance(solver, Isolated):
+        yield
+        return
+    store_file = store.path.resolve()
+    private = Path(tempfile.mkdtemp(prefix="private-", dir=store_file.parent))
+    hidden = masks((*files, *_of_store(store_file)), solver.paths())
+    program_level = level if level in ("bubblewrap", "landlock") else "none"
+    solver.isolate(Isolation(program_level, hidden, private))
+    try:
+        yield
+    finally:
+        shutil.rmtree(private, ignore_errors=True)
+
+
+def _of_store(file: Path) -> list[Path]:
+    """Return what holds earlier results: the folder around the store if it is its own, else the store's files."""
+    if file.parent.name == OWN_FOLDER:
+        return [file.parent]
+    return [*file.parent.glob(f"{file.name}*"), file.parent / _REPORTS]
+
+
+def task_files(root: Path, files: Iterable[Path], settings: Settings) -> tuple[Path, ...]:
+    """Return what tells about the tasks of a folder, given the files that were read from it: these, with whole folders
+    where nothing else is in them; recordings, the history of the repository, the cache, and the suites that ship."""
+    found = set(files)
+    recordings = {cassette_of(file).parent for file in found if not file.is_dir()}
+    others = [*recordings, *_repository(root.resolve()), _SUITES]
+    others += [settings.cache.resolve()] if settings.cache is not None else []
+    whole = _whole_folders(root.resolve(), found)
+    return tuple(sorted(path for path in {*whole, *others} if path.exists()))
+
+
+def _whole_folders(root: Path, files: set[Path]) -> set[Path]:
+    """Replace files by their folder where it has nothing else in it, from the deepest up to the root."""
+    found = set(files)
+    folders = {parent for file in files for parent in file.parents if parent.is_relative_to(root)}
+    for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
+        with suppress(OSError):
+            entries = set(folder.iterdir())
+            if entries <= found:
+                found = (found - entries) | {folder}
+    return found
+
+
+def _repository(folder: Path) -> list[Path]:
+    """Return the folders that hold the history of the repository around a folder: more than one in a worktree."""
+    mark = next((place / ".git" for place in (folder, *folder.parents) if (place / ".git").exists()), None)
+    if mark is None or mark.is_dir():
+        return [mark] if mark is not None else []
+    with suppress(OSError, ValueError):
+        own = (mark.parent / mark.read_text(encoding="utf-8").removeprefix("gitdir:").strip()).resolve()
+        common = own / "commondir"
+        return [mark, own, *([(own / common.read_text(encoding="utf-8").strip()).resolve()] if common.exists() else [])]
+    return [mark]
+
+
+def masks(hidden: Iterable[Path], shown: Iterable[Path]) -> tuple[Path, ...]:
+    """Return what to mask: a folder with something to be shown in it is replaced by what else is in it."""
+    kept = {path.resolve() for path in shown}
+    found = {mask for path in hidden for mask in _masks(path, kept)}
+    return tuple(sorted(path for path in found if not any(parent in found for parent in path.parents)))
+
+
+def _masks(path: Path, shown: set[Path]) -> list[Path]:
+    if not any(one.is_relative_to(path) for one in shown):
+        return [path]
+    if not path.is_dir():
+        return []
+    return [mask for entry in path.iterdir() if not entry.is_symlink() for mask in _masks(entry, shown)]

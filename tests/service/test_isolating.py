@@ -1,0 +1,173 @@
+"""Isolated runs: what a program finds of the store, the tasks and its siblings, and what is kept of solutions."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.actors.isolation.choice import offered
+from clerkship.actors.isolation.contract import Level
+from clerkship.actors.webhook import WebhookSolver
+from clerkship.model.problem import InputError
+from clerkship.report.jsonl import render_jsonl
+from clerkship.service.isolating import level_of, masks, task_files
+from clerkship.service.reading import compare_runs
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.second_looks import plan_rerun, plan_resume
+from clerkship.settings import Settings
+from clerkship.store.sqlite import SqliteStore
+from tests.actors.programs import program
+from tests.workbench import CATALOG, Workbench
+
+LEVELS = [level for level in offered() if level != "none"]
+TASK = """
+    environment: {name: desk, simulators: {drop: {kind: files}}}
+    task:
+      name: Steal
+      task_item: {instruction: Do it.}
+      solution: solutions/steal.py
+      criteria:
+        - {label: answers, assertion: {answer_matches: secret-answer}}
+"""
+HIDDEN = ["/store.db", "/suite/a.yml", "/suite/solutions/steal.py", "/reports/r.html", "/.git/HEAD"]
+SOLUTION = "def on_task(task_item, sandboxes):\n    return 'secret-answer'\n"
+THIEF = """
+import glob
+def read(path):
+    try:
+        with open(path, "rb") as file: return len(file.read())
+    except OSError as error:
+        return type(error).__name__
+def attempt(work):
+    try: return work()
+    except OSError as error: return type(error).__name__
+top = {top!r}
+message = json.loads(sys.stdin.readline())
+siblings = glob.glob(top + "/private-*/*/*.json") + glob.glob("/tmp/clerkship-*/*.json")
+environ = [pid for pid in os.listdir("/proc") if pid.isdigit()
+           and "clk_sbx_" in str(attempt(lambda: open(f"/proc/{{pid}}/environ").read()))]
+say({{"answer": {{
+    "hidden": [read(top + path) for path in {hidden!r}],
+    "written": attempt(lambda: open(top + "/store.db", "ab").close() or "written"),
+    "siblings": [path for path in siblings if path != os.environ["CLERKSHIP_TASK_FILE"] and type(read(path)) is int],
+    "environ": environ,
+    "own": read(os.environ["CLERKSHIP_TASK_FILE"]) > 10,
+    "beside": read(top + "/agent.py") > 10,
+}}}})
+"""
+
+
+@pytest.fixture
+def level(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Level]:
+    """Make this machine offer one level: without its program on the path there is no bubblewrap."""
+    if request.param == "landlock":
+        monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    offered.cache_clear()
+    yield request.param
+    monkeypatch.undo()
+    offered.cache_clear()
+
+
+def suite(bench: Workbench) -> None:
+    """Write a task with a solution."""
+    bench.write("a.yml", TASK)
+    bench.write("solutions/steal.py", SOLUTION)
+
+
+def kept(store: SqliteStore, run_id: str) -> bytes:
+    """Return all that a store has of a run."""
+    run = store.run(run_id)
+    lines = render_jsonl(run, store.counts(run.id), (), store.blob)
+    return b"".join(lines) + b"".join(store.blob(address) for address in [ran.snapshot for ran in store.each(run.id)])
+
+
+@pytest.mark.parametrize("level", LEVELS, indirect=True)
+def test_a_program_finds_neither_store_nor_tasks_nor_siblings(bench: Workbench, tmp_path: Path, level: Level) -> None:
+    suite(bench)
+    for name in ("reports/r.html", ".git/HEAD"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("criteria", encoding="utf-8")
+    agent = program(tmp_path, THIEF.format(top=str(tmp_path), hidden=HIDDEN))
+    task_runs = bench.run(agent, trials=2, concurrency=2)
+    assert bench.result is not None
+    assert bench.result.run.isolation == level
+    for task_run in task_runs:
+        found: Any = task_run.answer
+        assert isinstance(found, dict), task_run.agent_error
+        assert set(found["hidden"]) <= {"PermissionError", "FileNotFoundError"}
+        assert found["written"] in {"PermissionError", "FileNotFoundError", "OSError"}
+        assert (found["siblings"], found["environ"]) == ([], [])
+        assert (found["own"], found["beside"]) == (True, True)
+    assert list(tmp_path.glob("private-*")) == []
+
+
+def test_never_isolates_nothing_and_always_refuses_what_cannot_be(bench: Workbench, tmp_path: Path) -> None:
+    suite(bench)
+    agent = program(tmp_path, "say({'answer': 'secret-answer'})")
+    assert bench.run_one(agent, isolate="never").verdict == "pass"
+    assert bench.store.run("latest").isolation == "none"
+    assert bench.run_one("nop", isolate="always").verdict == "fail"
+    assert bench.store.run("latest").isolation == "built-in"
+    bench.run_one(lambda task_item, sandboxes: None)
+    assert bench.store.run("latest").isolation == "trusted"
+    with pytest.raises(InputError, match="cannot be isolated: it runs in the process that grades it"):
+        bench.run(lambda task_item, sandboxes: None, isolate="always")
+    with pytest.raises(InputError, match="cannot be isolated: it runs elsewhere"):
+        level_of(WebhookSolver("http://127.0.0.1:9/agent", b""), "always")
+    with pytest.raises(InputError, match="unknown --isolate value 'maybe'"):
+        bench.run(agent, isolate="maybe")
+
+
+def test_a_run_goes_on_as_it_was_begun(bench: Workbench, tmp_path: Path) -> None:
+    suite(bench)
+    agent = program(tmp_path, "say({'answer': 1})")
+    bench.run_one(agent, isolate="never")
+    assert plan_resume(bench.store, "latest", CATALOG, Settings()).plan.run.isolation == "none"
+    assert plan_rerun(bench.store, "latest", CATALOG, Settings()).run.isolation == offered()[0]
+    if LEVELS:
+        with pytest.raises(InputError, match="was begun with isolation `none`"):
+            plan_resume(bench.store, "latest", CATALOG, Settings(isolate="always"))
+        files = plan_rerun(bench.store, "latest", CATALOG, Settings(cache=None)).files
+        assert bench.folder.resolve() in files
+
+
+def test_solutions_are_stored_for_oracle_alone_and_found_again_in_the_files(bench: Workbench) -> None:
+    suite(bench)
+    bench.run_one("nop")
+    assert bench.result is not None
+    first = bench.result.run.id
+    assert b"return 'secret-answer'" not in kept(bench.store, first)
+    again = execute(plan_rerun(bench.store, first, CATALOG, Settings(), "oracle"), bench.store, CATALOG)
+    assert again.counts.passed == 1
+    assert b"return 'secret-answer'" in kept(bench.store, again.run.id)
+    assert plan_rerun(bench.store, again.run.id, CATALOG, Settings(), "nop").snapshots[0].solution is None
+    comparison = compare_runs(bench.store, first, again.run.id)
+    assert [(row.task, row.standing) for row in comparison.rows] == [("Steal", "better")]
+    shutil.rmtree(bench.folder)
+    assert execute(plan_rerun(bench.store, again.run.id, CATALOG, Settings()), bench.store, CATALOG).counts.passed == 1
+    with pytest.raises(InputError, match="no solution of 'Steal': solutions are stored for `oracle` alone"):
+        plan_rerun(bench.store, first, CATALOG, Settings(), "oracle")
+
+
+def test_files_are_hidden_one_by_one_where_the_agent_is_among_them(bench: Workbench) -> None:
+    suite(bench)
+    bench.write("notes.txt", "mine")
+    settings = Settings(cache=None)
+    plan = plan_run(RunRequest(path=bench.folder, agent="nop"), settings, CATALOG)
+    assert plan.files == ()  # nothing is isolated
+    root = bench.folder.resolve()
+    used = {root / "a.yml", root / "solutions/steal.py"}
+    hidden = task_files(bench.folder, used, settings)
+    assert {path for path in hidden if path.is_relative_to(root)} == {root / "a.yml", root / "solutions"}
+    bench.write("solutions/agent.py", "pass")
+    hidden = task_files(bench.folder, used, settings)
+    assert {path for path in hidden if path.is_relative_to(root)} == used
+    assert masks([root], [root / "solutions"]) == (
+        root / "a.yml",
+        root / "notes.txt",
+        root / "solutions/agent.py",
+        root / "solutions/steal.py",
+    )
+    assert root / "a.yml" not in masks([root], [root / "a.yml", root / "solutions"])
