@@ -1,5 +1,7 @@
 """Programs to be agents: written to a file, run by this Python, talked to in lines."""
 
+import contextlib
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -43,8 +45,9 @@ def suite(bench: Workbench, text: str, timeout: float = 20) -> None:
 
 
 def program(folder: Path, source: str, name: str = "agent.py") -> str:
-    """A reference to a program with this source."""
-    path = folder / name
+    """A reference to a program with this source, in a folder where nothing is hidden from it."""
+    path = folder / "agent" / name
+    path.parent.mkdir(exist_ok=True)
     path.write_text(HEAD + dedent(source), encoding="utf-8")
     return f"command:{shlex.quote(sys.executable)} -I -S {shlex.quote(str(path))}"
 
@@ -55,6 +58,16 @@ def runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def running(program: Path) -> list[int]:
+    """Return the processes that have a program in their command line; within isolation they have other numbers."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and os.fsencode(program) in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
 
 
 def gone(pids: list[int], within: float = 5) -> bool:

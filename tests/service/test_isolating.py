@@ -54,7 +54,7 @@ say({{"answer": {{
     "siblings": [path for path in siblings if path != os.environ["CLERKSHIP_TASK_FILE"] and type(read(path)) is int],
     "environ": environ,
     "own": read(os.environ["CLERKSHIP_TASK_FILE"]) > 10,
-    "beside": read(top + "/agent.py") > 10,
+    "beside": read(top + "/agent/agent.py") > 10,
 }}}})
 """
 
