@@ -27,6 +27,8 @@ import orjson
 from pydantic import BaseModel, ConfigDict
 
 from clerkship.actors.contract import Message
+from clerkship.actors.isolation.choice import offered
+from clerkship.actors.isolation.contract import Isolation, Level
 from clerkship.actors.python import PythonSolver
 from clerkship.conformance.rig import Rig
 from clerkship.engine.catalog import Registered
@@ -272,6 +274,16 @@ def round_trip(door: str, requests: int = 1000) -> float:
         return (time.perf_counter() - began) / requests
 
 
+def program_start(level: Level, folder: Path, starts: int = 50) -> float:
+    """Return the seconds that it takes to start a program that ends at once, at a level of isolation."""
+    isolation = Isolation(level, (folder.resolve(),))
+    began = time.perf_counter()
+    for _ in range(starts):
+        with isolation.command(["true"]) as (words, descriptors):
+            subprocess.run(words, check=True, pass_fds=descriptors)
+    return (time.perf_counter() - began) / starts
+
+
 def installed() -> tuple[int, float]:
     """Distributions and megabytes of the core install, in an environment of its own."""
     root = Path(__file__).parent.parent
@@ -323,6 +335,10 @@ def main() -> None:
         row("check the seals of one task of 1,000, to show it", f"{shown * 1000:.1f} ms")
         opened, found = failures(folder)
         row(f"open a store, list the {found} failures of 1,000 tasks", f"{opened * 1000:.1f} ms")
+        plain = best_of(3, lambda: program_start("none", folder))
+        for level in offered()[:-1]:
+            start = best_of(3, lambda one=level: program_start(one, folder))  # type: ignore[misc]
+            row(f"start a program under {level}", f"{start * 1000:.1f} ms", f"{plain * 1000:.1f} ms (plain)")
         few, many = grown(folder)
         row(
             "cost per run, 100 stored → 10,000 stored",

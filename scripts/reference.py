@@ -168,15 +168,18 @@ Its environment is ours without `CLERKSHIP_*`, plus:
 
 | variable | |
 |---|---|
-| `CLERKSHIP_TASK_FILE` | of a task: a file with the message, that only this user can read and that is gone afterwards |
-| `CLERKSHIP_SANDBOX_<NAME>_URL`, `…_TOKEN` | each sandbox; its name in capitals, other signs as `_` |
-| `CLERKSHIP_CLOCK_URL`, `…_TOKEN` | the simulated clock |
+| `CLERKSHIP_TASK_FILE` | a file with the first message, tokens included; readable by this user alone, removed after the trial |
 | `CLERKSHIP_PROCESS` | a mark by which its children are found |
 
 A program need not know of messages: if the first line it prints does not begin with `{"`, and it ends with exit code
 0, all it prints is its answer, as text. One that prints nothing and ends with 0 has answered `null`. Another exit
 code, a line that is not JSON or too long, or an end in the middle of a conversation is the agent's error, shown with
 the end of its standard error.
+
+No token is in a variable, because other processes could read it there. With `--isolate auto`, the default, the program
+cannot see the store, the files of the tasks and other processes, where the machine can hide them:
+[what is hidden, and what is not](../decisions/isolation.md). `always` refuses to run where it cannot; `never` hides
+nothing. The run's summary and its reports say which level it had.
 
 When the trial is over its input is closed; what still runs after 0.25 seconds gets SIGTERM, and 0.3 seconds later
 SIGKILL: the program, its session, and (on Linux) every process that bears its mark. A process that left the session
