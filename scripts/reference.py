@@ -168,7 +168,7 @@ Its environment is ours without `CLERKSHIP_*`, plus:
 
 | variable | |
 |---|---|
-| `CLERKSHIP_TASK_FILE` | a file with the first message, tokens included; readable by this user alone, removed after the trial |
+| `CLERKSHIP_TASK_FILE` | a file with the first message and its tokens; only this user can read it, removed afterwards |
 | `CLERKSHIP_PROCESS` | a mark by which its children are found |
 
 A program need not know of messages: if the first line it prints does not begin with `{"`, and it ends with exit code

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from clerkship.actors.contract import Solver
 from clerkship.actors.isolation.choice import offered
-from clerkship.actors.isolation.contract import Isolated, Isolation
+from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolated, Isolation
 from clerkship.llm.cassette import cassette_of
 from clerkship.model.problem import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel, IsolationMode
@@ -71,6 +71,7 @@ def isolated(solver: Solver, level: IsolationLevel | None, files: Iterable[Path]
     try:
         yield
     finally:
+        solver.isolate(NOT_ISOLATED)
         shutil.rmtree(private, ignore_errors=True)
 
 
