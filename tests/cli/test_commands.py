@@ -13,9 +13,11 @@ import jsonschema
 import pytest
 
 from clerkship import __version__
+from clerkship.actors.isolation.choice import offered
 from clerkship.cli.app import run
 from clerkship.cli.demo import SUITE
 from clerkship.library.yaml import parse
+from clerkship.report.isolation import ISOLATION
 
 
 @pytest.fixture(autouse=True)
@@ -309,6 +311,24 @@ def test_chaos_is_announced_and_an_unknown_profile_is_refused_with_the_nearest(
     assert "chaos gentle" in capsys.readouterr().out
     assert run(["run", "a.yml", "--agent", "nop", "--chaos", "gentel"]) == 2
     assert "no chaos profile `gentel`; did you mean `gentle`?" in capsys.readouterr().err
+
+
+def test_the_level_of_isolation_is_said_and_always_refuses_what_has_none(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("suite").mkdir()
+    Path("suite/a.yml").write_text("task: {name: Work, criteria: []}")
+    Path("agent.py").write_text("print('done')\ndef agent(task_item): ...\n")
+    agent = f"command:{sys.executable} agent.py"
+    assert run(["run", "suite", "--agent", agent, "--junit", "junit.xml", "--markdown", "run.md"]) == 0
+    level = offered()[0]
+    assert f"isolation {ISOLATION[level]}" in capsys.readouterr().out
+    [page] = Path(".clerkship/reports").glob("*.html")
+    assert f"<dt>Isolation</dt><dd>{ISOLATION[level]}" in page.read_text(encoding="utf-8")
+    assert f'name="isolation" value="{level}"' in Path("junit.xml").read_text(encoding="utf-8")
+    assert ISOLATION[level] in Path("run.md").read_text(encoding="utf-8")
+    assert run(["run", "suite", "--agent", "python:agent", "--isolate", "always"]) == 2
+    assert "python:agent cannot be isolated: it runs in the process that grades it" in capsys.readouterr().err
+    assert run(["rerun", "latest", "--isolate", "never"]) == 0
+    assert f"isolation {ISOLATION['none']}" in capsys.readouterr().out
 
 
 def test_what_a_program_wrote_to_standard_error_is_shown_and_moves_no_cursor(

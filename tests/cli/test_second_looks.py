@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from clerkship.cli.app import run
+from tests.actors.programs import gone, running
 from tests.simulators.fhir.ward import ENVIRONMENT, TASK
 
 AGENT = """
@@ -187,19 +188,26 @@ def test_events_need_a_task_where_there_are_several(capsys: pytest.CaptureFixtur
 
 
 def test_a_plain_kill_ends_the_programs_too(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "clerkship", "run", "suite", "--agent", f"command:{sys.executable} waits.py"]
-    Path("waits.py").write_text(
-        "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(600)\n"
-    )
+    command = [
+        sys.executable,
+        "-m",
+        "clerkship",
+        "run",
+        "suite",
+        "--agent",
+        f"command:{sys.executable} {tmp_path}/waits.py",
+    ]
+    Path("work").mkdir()
+    Path("waits.py").write_text("import pathlib, time\npathlib.Path('work/ready').touch()\ntime.sleep(600)\n")
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     until = time.monotonic() + 20
-    while not (Path("pid").exists() and Path("pid").read_text()) and time.monotonic() < until:
+    while not Path("work/ready").exists() and time.monotonic() < until:
         time.sleep(0.01)
     process.terminate()
     process.communicate()
     assert process.returncode == 130
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(Path("pid").read_text()), 0)
+    assert Path("work/ready").exists()
+    assert gone(running(tmp_path / "waits.py"))
 
 
 def test_a_task_is_chosen_by_a_part_of_its_name_and_a_limit_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,9 +145,9 @@ def test_arguments_of_code_and_modules_are_not_taken_for_scripts(bench: Workbenc
 def test_a_program_that_is_there_runs(bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suite(bench, WORK)
     program(tmp_path, 'say({"answer": 42})')
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path / "agent")
     assert bench.run_one(f"command:{PYTHON} agent.py").verdict == "pass"
-    script = tmp_path / "run"
+    script = tmp_path / "agent" / "run"
     script.write_text("#!/usr/bin/env sh\necho 42\n", encoding="utf-8")
     script.chmod(0o755)
     assert bench.run_one(f"command:.{os.sep}run").verdict == "pass"
