@@ -305,6 +305,9 @@ class Process:
         offspring.send(Signals.SIGKILL, session, self._mark)
         if self._private is not None:
             shutil.rmtree(self._private, ignore_errors=True)
+        if self._isolation.private is not None:
+            with contextlib.suppress(OSError):  # other trials have theirs in it
+                self._isolation.private.rmdir()
 
 
 def _popen(

@@ -17,7 +17,7 @@ from clerkship.store.contract import Store
 
 OWN_FOLDER = ".clerkship"
 """A store in a folder of this name has it to itself, with reports and running playgrounds."""
-_REPORTS = "reports"
+_BESIDE_STORE = ("reports", "up")
 _SUITES = Path(__file__).resolve().parent.parent / "suites"
 _HINTS: dict[IsolationLevel, str] = {
     "none": "install bubblewrap (`apt install bubblewrap` in Debian and Ubuntu), use a Linux kernel with Landlock "
@@ -79,7 +79,7 @@ def _of_store(file: Path) -> list[Path]:
     """Return what holds earlier results: the folder around the store if it is its own, else the store's files."""
     if file.parent.name == OWN_FOLDER:
         return [file.parent]
-    return [*file.parent.glob(f"{file.name}*"), file.parent / _REPORTS]
+    return [*file.parent.glob(f"{file.name}*"), *(file.parent / name for name in _BESIDE_STORE)]
 
 
 def task_files(root: Path, files: Iterable[Path], settings: Settings) -> tuple[Path, ...]:
