@@ -161,8 +161,8 @@ class RunResult:
         return 2 if self.tape is not None and self.tape.failed and code in (0, 1) else code
 
 
-def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> RunPlan:
-    """Load the files, pick the tasks, freeze them."""
+def _check_limits(request: RunRequest) -> None:
+    """Raise InputError where a number or a name in a request cannot be."""
     if request.trials < 1 or (request.concurrency or 1) < 1:
         raise InputError.of("trials and concurrency are at least 1")
     if request.timeout is not None and not 0 < request.timeout <= LONGEST_TIMEOUT:
@@ -176,9 +176,14 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     if request.seed is not None and not -(2**63) <= request.seed < 2**63:
         raise InputError.of("a seed is a whole number of 64 bits")
     check_votes(request.votes)
-    settings = isolating(settings, request.isolate)
     if request.until_sure is not None and not 0 < request.until_sure < 1:
         raise InputError.of("the rate to be sure of lies between 0 and 1")
+
+
+def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> RunPlan:
+    """Load the files, pick the tasks, freeze them."""
+    _check_limits(request)
+    settings = isolating(settings, request.isolate)
     path, case = split_case(request.path)
     library, solver = load_checked(path, request.agent, settings, catalog, domain=request.domain)
     assert solver is not None  # there is an agent, and it could be built
