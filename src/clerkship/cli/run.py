@@ -108,9 +108,7 @@ def run(
 
         clerkship run suites/clinic --agent python:my_agent:Agent
 
-        clerkship run eval --agent rasa:http://localhost:5005 --task order_delay
-
-        clerkship run suites/clinic --agent oracle --tag scheduling -k 5
+        clerkship run eval --agent rasa:http://localhost:5005 --task order_delay -k 5
     """
     settings, targets = load_settings(), reports(report, junit, jsonl, markdown, markdown_limit, results)
     request = RunRequest(
