@@ -154,6 +154,7 @@ def test_solutions_are_stored_for_oracle_alone_and_found_again_in_the_files(benc
 def test_files_are_hidden_one_by_one_where_the_agent_is_among_them(bench: Workbench) -> None:
     suite(bench)
     bench.write("notes.txt", "mine")
+    bench.write("solutions/README.md", "how they are made")
     settings = Settings(cache=None)
     plan = plan_run(RunRequest(path=bench.folder, agent="nop"), settings, CATALOG)
     assert plan.files == ()  # nothing is isolated
@@ -167,6 +168,7 @@ def test_files_are_hidden_one_by_one_where_the_agent_is_among_them(bench: Workbe
     assert masks([root], [root / "solutions"]) == (
         root / "a.yml",
         root / "notes.txt",
+        root / "solutions/README.md",
         root / "solutions/agent.py",
         root / "solutions/steal.py",
     )

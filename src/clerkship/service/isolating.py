@@ -94,13 +94,14 @@ def task_files(root: Path, files: Iterable[Path], settings: Settings) -> tuple[P
 
 
 def _whole_folders(root: Path, files: set[Path]) -> set[Path]:
-    """Replace files by their folder where it has nothing else in it, from the deepest up to the root."""
+    """Replace files by their folder where it has nothing else in it but Markdown, from the deepest up to the root: each
+    mask costs time whenever a program starts."""
     found = set(files)
     folders = {parent for file in files for parent in file.parents if parent.is_relative_to(root)}
     for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
         with suppress(OSError):
             entries = set(folder.iterdir())
-            if entries <= found:
+            if all(entry in found or entry.suffix == ".md" for entry in entries):
                 found = (found - entries) | {folder}
     return found
 
