@@ -41,9 +41,9 @@ from clerkship.playground.lines import Lines
 from clerkship.playground.listener import Listener
 from clerkship.service.casting import Cast, Wanted, choose, needs_of
 from clerkship.service.checking import load_checked
-from clerkship.service.sealing import end_run
 from clerkship.service.frozen import without_solution
 from clerkship.service.isolating import isolated, level_of, task_files
+from clerkship.service.sealing import end_run
 from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.service.unoffered import warnings_for
 from clerkship.settings import Settings, isolating
