@@ -26,7 +26,8 @@ from clerkship.faults.registry import FAULTS
 from clerkship.faults.truncated import Truncated
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.apart import Apart
-from clerkship.playground.connection import Connection
+from clerkship.playground.connection import Connection, OpenConnections
+from clerkship.playground.connection_limits import ConnectionLimits
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Exchange, Gateway
 from clerkship.playground.listener import Listener
@@ -311,7 +312,8 @@ class Wire(asyncio.Transport):
 async def _sent(desk: Desk, gateway: Gateway) -> list[bytes]:
     """The body's pieces as the connection hands them to the network."""
     wire = Wire()
-    connection = Connection(gateway, Apart(), set(), time.monotonic)
+    open_ones = OpenConnections(set(), ConnectionLimits(), most=1)
+    connection = Connection(gateway, Apart(), open_ones, time.monotonic)
     connection.connection_made(wire)
     path = f"/{desk.playground.id}/drop/files/a.bin"
     connection.data_received(

@@ -239,7 +239,7 @@ def test_an_address_that_is_too_long_is_refused_in_the_words_of_the_protocol(hal
 
 
 def test_headers_without_end_are_cut_off(hall: Hall) -> None:
-    got = hall.talk(hall.head("/x", *(f"X-{number}: {'y' * 1000}" for number in range(3000))))
+    got = hall.talk(hall.head("/x", *(f"X-{number}: {'y' * 20_000}" for number in range(150))))
     assert got.split(b" ")[1] == b"431"
     assert got.endswith(b"NAK head_too_large")
 

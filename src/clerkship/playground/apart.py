@@ -1,32 +1,36 @@
-"""Requests that may take their time, in threads of their own: somebody who thinks must not hold up those who do not."""
+"""Requests that may take long, in worker threads, so that the event loop stays free for all others."""
 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-AT_ONCE = 256
-"""Threads at most: as many people may think at a time. Further requests wait for one of them."""
+MAX_WAITING_THREADS = 256
+"""Threads for requests that wait for a model: they need no processor meanwhile. Further requests wait for one of
+them."""
+MAX_WORKERS = 4
+"""Threads for requests that need the processor. More would finish no sooner, and each takes turns with the loop."""
 T = TypeVar("T")
 
 
 class Apart:
-    """Used by one loop. What is for one playground is done one by one, in the order it came: so nobody who waits for a
-    person takes a thread from others, however often they knock."""
+    """Used by one loop. The requests of one playground are done one by one, in the order they came, so that however
+    many there are, they take one thread from the others."""
 
     def __init__(self) -> None:
-        self._pool: ThreadPoolExecutor | None = None
+        self._pools: dict[bool, ThreadPoolExecutor] = {}
         self._queues: dict[str, tuple[asyncio.Lock, int]] = {}
 
-    async def do(self, playground: str, work: Callable[[], T]) -> T:
-        """Do it in a thread, after what came before it for the same playground."""
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="clerkship-apart")
+    async def do(self, playground: str, work: Callable[[], T], *, waits: bool = False) -> T:
+        """Do it in a thread, after what came before it for the same playground.
+
+        `waits` says that it mostly waits for something else than the processor.
+        """
         queue, waiting = self._queues.get(playground, (asyncio.Lock(), 0))
         self._queues[playground] = queue, waiting + 1
         try:
             async with queue:
-                return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+                return await asyncio.get_running_loop().run_in_executor(self._pool(waits), work)
         finally:
             waiting = self._queues[playground][1] - 1
             if waiting:
@@ -34,7 +38,13 @@ class Apart:
             else:
                 del self._queues[playground]
 
+    def _pool(self, waits: bool) -> ThreadPoolExecutor:
+        if waits not in self._pools:
+            size = MAX_WAITING_THREADS if waits else MAX_WORKERS
+            self._pools[waits] = ThreadPoolExecutor(size, thread_name_prefix="clerkship-apart")
+        return self._pools[waits]
+
     def close(self) -> None:
-        """No more of it; what is being done ends when it ends."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        """Start no more work; what is under way ends by itself."""
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol, cast
 import httptools
 
 from clerkship.playground.apart import Apart
+from clerkship.playground.connection_limits import ConnectionLimits
 from clerkship.playground.gateway import BODY_LIMIT, TOO_LARGE, Exchange, SimulatorBroken
 from clerkship.playground.http_wire import body_of, parse_exchange, parse_place, render_head
 from clerkship.sandbox.exchange import INWARD, STRAIGHT, Refusal, Reply
@@ -23,6 +24,7 @@ PATIENCE = 10 * BODY_LIMIT
 """How much of a body that is too large is let go by, so that its sender comes to the answer."""
 MOST_WAITING = 64
 """Requests sent before their forerunners were answered; further ones are not read yet."""
+MAX_HEADERS = 200
 LINGER = 2.0
 """Seconds for somebody who is still sending to find out that they were answered."""
 
@@ -34,8 +36,12 @@ class Answers(Protocol):
         """One request."""
         ...
 
-    def takes_time(self, exchange: Exchange) -> bool:
-        """Whether others should not wait for it."""
+    def try_handle(self, exchange: Exchange) -> Reply | None:
+        """One request, if it is quick; None if a worker thread should call `handle`."""
+        ...
+
+    def thinks(self, exchange: Exchange) -> bool:
+        """Whether it waits for a model rather than for the processor."""
         ...
 
     def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
@@ -63,10 +69,27 @@ class Last(NamedTuple):
     refusal: Refusal
 
 
+class OpenConnections(NamedTuple):
+    """The connections of one listener, and how many there may be."""
+
+    every: "set[Connection]"
+    limits: ConnectionLimits
+    most: int
+
+    def make_room(self) -> bool:
+        """Return whether one more may be served; if all places are taken, close the one that is idle for longest."""
+        if len(self.every) < self.most:
+            return True
+        idle = [connection for connection in self.every if connection.may_be_dropped]
+        if idle:
+            min(idle, key=lambda connection: connection.idle_since).drop()
+        return bool(idle)
+
+
 class Connection(asyncio.Protocol):
     """Answers one request at a time, in the order they come."""
 
-    def __init__(self, gateway: Answers, apart: Apart, open_ones: "set[Connection]", now: Callable[[], float]) -> None:
+    def __init__(self, gateway: Answers, apart: Apart, open_ones: OpenConnections, now: Callable[[], float]) -> None:
         self._gateway, self._apart, self._open_ones, self._now = gateway, apart, open_ones, now
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport = cast(asyncio.Transport, None)
@@ -76,11 +99,14 @@ class Connection(asyncio.Protocol):
         self._held = self._deaf = self._leaving = self._heard_out = False
         self._head_size = 0
         self._begin()
-        self.quiet_since = now()
+        self._began: float | None = None
+        """When the first byte of the request came that is not all here yet."""
+        self._served = False
+        self.idle_since = self._last_byte = now()
 
     def _begin(self) -> None:
         """Nothing of a request is here yet."""
-        self._url, self._headers = b"", dict[str, str]()
+        self._url, self._headers, self._header_count = b"", dict[str, str](), 0
         self._body: list[bytes] = []
         self._size = 0
         self._in_head = True
@@ -91,13 +117,19 @@ class Connection(asyncio.Protocol):
     # What the loop tells.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Somebody is there."""
+        """Serve it, or, where there are too many connections, say so and close it."""
         self._transport = cast(asyncio.Transport, transport)
-        self._open_ones.add(self)
+        if not self._open_ones.make_room():
+            self._deaf = True
+            busy = Refusal(503, "too_many_connections", f"{self._open_ones.most} connections are open; close some")
+            reply = self._gateway.refuse("", "", busy)
+            self._transport.write(render_head(reply, stays=False) + reply.body)
+            self._transport.close()
+        self._open_ones.every.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """They have gone; half a request is no request."""
-        self._open_ones.discard(self)
+        self._open_ones.every.discard(self)
         self._waiting.clear()
         if not self._gone.done():
             self._gone.set_result(None)
@@ -111,7 +143,7 @@ class Connection(asyncio.Protocol):
         """Some bytes of one request, or of several."""
         if self._deaf:
             return
-        self.quiet_since = self._now()
+        self._last_byte = self._now()
         if self._in_head:
             self._head_size += len(data)
         try:
@@ -147,6 +179,7 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """They have caught up."""
         self._held = False
+        self.idle_since = self._now()
         self._work()
 
     # What the parser tells.
@@ -154,6 +187,7 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         """A request."""
         self._begin()
+        self._began = self._last_byte
 
     def on_url(self, url: bytes) -> None:
         """A piece of its address."""
@@ -169,6 +203,10 @@ class Connection(asyncio.Protocol):
             return
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         if key.startswith(INWARD):
+            return
+        self._header_count += 1
+        if self._header_count > MAX_HEADERS:
+            self._objection = self._objection or Refusal(431, "too_many_headers", f"at most {MAX_HEADERS} headers")
             return
         before = self._headers.get(key)
         self._headers[key] = text if before is None else f"{before}, {text}"
@@ -216,7 +254,7 @@ class Connection(asyncio.Protocol):
         exchange = parse_exchange(self._parser.get_method().decode(), self._url, self._headers, body)
         exchange.objection = self._objection or exchange.objection
         self._waiting.append(Asked(exchange, stays))
-        self._in_head, self._head_size, self._expecting = True, 0, False
+        self._in_head, self._head_size, self._expecting, self._began = True, 0, False, None
         if len(self._waiting) == MOST_WAITING:
             self._transport.pause_reading()
 
@@ -234,11 +272,13 @@ class Connection(asyncio.Protocol):
         self._encourage()
 
     def _answer(self, asked: Asked) -> None:
-        if self._gateway.takes_time(asked.exchange):
+        try:
+            reply = self._gateway.try_handle(asked.exchange)
+        except SimulatorBroken:
+            reply = self._broken(asked.exchange)
+        if reply is None:
             self._task = asyncio.get_running_loop().create_task(self._answer_in_time(asked))
-            return
-        reply = self._handle(asked.exchange)
-        if reply.way is STRAIGHT and not reply.lost:
+        elif reply.way is STRAIGHT and not reply.lost:
             self._write(asked, reply)
         else:
             self._task = asyncio.get_running_loop().create_task(self._carry(asked, reply))
@@ -247,20 +287,32 @@ class Connection(asyncio.Protocol):
         try:
             return self._gateway.handle(exchange)
         except SimulatorBroken:
-            broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
-            return self._gateway.refuse(exchange.playground_id, exchange.sandbox_name, broken)
+            return self._broken(exchange)
+
+    def _broken(self, exchange: Exchange) -> Reply:
+        broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
+        return self._gateway.refuse(exchange.playground_id, exchange.sandbox_name, broken)
 
     async def _answer_in_time(self, asked: Asked) -> None:
-        """Somebody has to think first."""
-        reply = await self._apart.do(asked.exchange.playground_id, partial(self._handle, asked.exchange))
+        """In a worker thread."""
+        exchange = asked.exchange
+        work = partial(self._handle, exchange)
+        reply = await self._apart.do(exchange.playground_id, work, waits=self._gateway.thinks(exchange))
         await self._carry(asked, reply)
 
     def _write(self, asked: Asked, reply: Reply) -> None:
+        self._note_answered()
         stays = self._stays(asked)
         method = asked.exchange.request.method
         self._transport.write(render_head(reply, stays=stays, method=method) + body_of(method, reply))
         if not stays:
             self._transport.close()
+
+    def _note_answered(self) -> None:
+        """The times of the client begin anew: it was not the client that took them."""
+        self._served, self.idle_since = True, self._now()
+        if self._began is not None:
+            self._began = self._last_byte = self.idle_since
 
     def _stays(self, asked: Asked) -> bool:
         """Whether the connection is still needed after this answer."""
@@ -287,6 +339,7 @@ class Connection(asyncio.Protocol):
             if len(pieces) > 1 and not await self._still_there(reply.way.over / len(pieces)):
                 return
             self._transport.write(piece)
+        self._note_answered()
         if not stays:
             self._transport.close()
 
@@ -320,6 +373,37 @@ class Connection(asyncio.Protocol):
         self._leaving = True
         if self.idle or self._heard_out:
             self._transport.close()
+
+    def sweep(self) -> None:
+        """Close it where it has taken longer than it may; a request that is half here is answered 408."""
+        now, limits = self._now(), self._open_ones.limits
+        if self._transport.is_closing() or self._deaf or not self.idle:
+            if (self._held or self._transport.is_closing()) and now - self.idle_since > limits.idle:
+                self._transport.abort()  # the client does not read
+        elif self._began is None:
+            if now - self.idle_since > (limits.idle if self._served else limits.first):
+                self.leave()
+        elif (late := self._lateness(now, self._began)) is not None:
+            self._hang_up(b" " + self._url, Refusal(408, "request_timeout", late))
+            self._work()
+
+    def _lateness(self, now: float, began: float) -> str | None:
+        limits = self._open_ones.limits
+        if self._in_head and now - began > limits.head:
+            return f"the headers did not arrive within {limits.head:g} s"
+        if not self._in_head and now - self._last_byte > limits.body:
+            return f"nothing of the body arrived for {limits.body:g} s"
+        return f"the request did not arrive within {limits.request:g} s" if now - began > limits.request else None
+
+    @property
+    def may_be_dropped(self) -> bool:
+        """Whether closing it interrupts nothing: no request is being answered, and no body is on its way."""
+        return self.idle and (self._began is None or self._in_head) and not self._deaf
+
+    def drop(self) -> None:
+        """Close it now, to make room for another."""
+        self._open_ones.every.discard(self)
+        self._transport.abort()
 
     @property
     def idle(self) -> bool:

@@ -28,10 +28,18 @@ class ControlDoor:
         self._about = about
         self.token = new_token("clk_ctl")
 
-    def takes_time(self, exchange: Exchange) -> bool:
-        """The log can be read at any time; for all else somebody who thinks must be waited for."""
-        reads = exchange.sandbox_name == CONTROL and exchange.request.path.startswith(("/log", "/blob"))
-        return not reads and self._gateway.takes_time(exchange)
+    def try_handle(self, exchange: Exchange) -> Reply | None:
+        """Answer at once what needs no lock: the log. All else of control waits for the playground, in a thread."""
+        if not self._is_control(exchange):
+            return self._gateway.try_handle(exchange)
+        return self.handle(exchange) if exchange.request.path.startswith(("/log", "/blob")) else None
+
+    def thinks(self, exchange: Exchange) -> bool:
+        """As the gateway does."""
+        return self._gateway.thinks(exchange)
+
+    def _is_control(self, exchange: Exchange) -> bool:
+        return (exchange.playground_id, exchange.sandbox_name) == (self._playground.id, CONTROL)
 
     def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
         """As the gateway does."""
@@ -43,7 +51,7 @@ class ControlDoor:
 
     def handle(self, exchange: Exchange) -> Reply:
         """One request."""
-        if (exchange.playground_id, exchange.sandbox_name) != (self._playground.id, CONTROL):
+        if not self._is_control(exchange):
             return self._gateway.handle(exchange)
         try:
             return self._answer(exchange)

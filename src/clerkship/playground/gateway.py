@@ -17,11 +17,12 @@ from clerkship.events.lifecycle import RequestAnswered, RequestRefused
 from clerkship.events.request import AgentRequest
 from clerkship.events.sidecar import Unauthenticated
 from clerkship.kit.secrets import Names, same
-from clerkship.kit.wall import perf_counter
+from clerkship.kit.wall import perf_counter, thread_time
 from clerkship.model.duration import parse_duration
 from clerkship.model.problem import PlatformError
 from clerkship.playground.agent_clock import AgentClock, TimeLimit
 from clerkship.playground.failure import record_failure
+from clerkship.playground.pace import Shape, shape_of
 from clerkship.playground.playground import ActiveFault, Playground
 from clerkship.playground.recording import (
     describe,
@@ -37,8 +38,6 @@ from clerkship.sandbox.route import Call, Route, find_route
 
 OVER = "the run is over, and its tokens with it"
 BODY_LIMIT = 20_000_000
-MUCH = 32_768
-"""Bytes of a body that may take longer than a loop should stand still: it is answered in a thread of its own."""
 MOST_REMEMBERED = 4096
 """Playgrounds that are over: later ones push the earliest out, and then nobody knows what was spoken there."""
 TOO_LARGE = 413
@@ -62,6 +61,9 @@ class Exchange:
     sandbox: Sandbox | None = None
     route: Route | None = None
     params: Mapping[str, str] = field(default_factory=dict)
+    located: tuple[Route, Mapping[str, str]] | None = None
+    """Route and path parameters, where they were looked up before the handlers."""
+    shape: Shape | None = None
     reply: Reply | None = None
     refusal: Refusal | None = None
     struck: list[tuple[ActiveFault, Random]] = field(default_factory=list)
@@ -196,11 +198,25 @@ class Gateway:
         if hear is not None and exchange.counts and (exchange.sandbox is not None or at_clock):
             hear(exchange.sandbox_name, exchange.request)
 
-    def takes_time(self, exchange: Exchange) -> bool:
-        """Whether somebody may have to think before it is answered, or is thinking while all else has to wait; or
-        whether there is so much to read that others should not wait for it."""
+    def try_handle(self, exchange: Exchange) -> Reply | None:
+        """Answer a request if that is quick; return None if it is for a worker thread, which calls `handle`.
+
+        Called on an event loop, so it never waits for the lock of a playground.
+        """
         playground = self.playgrounds.get(exchange.playground_id)
-        return playground is not None and (playground.thinks or len(exchange.request.body) > MUCH)
+        if playground is None:
+            return self._turn_away(exchange)
+        if playground.thinks or not _is_quick(exchange, playground) or not playground.lock.acquire(blocking=False):
+            return None
+        try:
+            return self.handle(exchange)
+        finally:
+            playground.lock.release()
+
+    def thinks(self, exchange: Exchange) -> bool:
+        """Return whether the request may wait for a model that plays a person, rather than for the processor."""
+        playground = self.playgrounds.get(exchange.playground_id)
+        return playground is not None and playground.thinks
 
     def handle(self, exchange: Exchange) -> Reply:
         """One request, through the whole list."""
@@ -279,6 +295,20 @@ class Gateway:
                 raise _unknown()
 
 
+def _is_quick(exchange: Exchange, playground: Playground) -> bool:
+    """Return whether a request can be answered on the event loop; its route and shape are kept with it."""
+    request, sandbox = exchange.request, playground.sandboxes.get(exchange.sandbox_name)
+    if sandbox is None:  # the clock: letting time pass runs whatever falls due
+        return request.method in ("GET", "HEAD")
+    try:
+        exchange.located = find_route(sandbox.spec.routes, request)
+    except Refusal:
+        return True
+    exchange.shape = shape_of(exchange.located[0], request)
+    room = sandbox.room
+    return exchange.shape is not None and room.pace.is_quick(exchange.shape, len(room.base))
+
+
 def _challenged(reply: Reply, reason: str) -> Reply:
     """With why the token is no good (RFC 6750 §3.1)."""
     challenge = f'Bearer realm="clerkship", error="invalid_token", error_description="{reason}"'
@@ -316,7 +346,7 @@ def find_route_of(exchange: Exchange) -> None:
         raise Refusal(LOG_FULL, "too_many_requests", "this run's log is full; nothing more is done in it")
     if exchange.objection is not None:
         raise exchange.objection
-    found, params = find_route(exchange.sandbox.spec.routes, exchange.request)
+    found, params = exchange.located or find_route(exchange.sandbox.spec.routes, exchange.request)
     limit = found.limit or BODY_LIMIT
     if len(exchange.request.body) > limit:
         raise Refusal(TOO_LARGE, "too_large", f"a body may have {limit} bytes")
@@ -356,7 +386,10 @@ def route(exchange: Exchange) -> None:
     act = playground.act(sandbox.name, "agent", exchange.cause)
     room, keep_link = playground.log.room, exchange.keep_link
     call = Call(exchange.request, exchange.params, sandbox.state, act, exchange.base, sandbox.address, keep_link, room)
+    began = thread_time()
     exchange.reply = exchange.route.handler(call)
+    if exchange.shape is not None:
+        sandbox.room.pace.note(exchange.shape, thread_time() - began)
 
 
 def record_request(exchange: Exchange) -> None:

@@ -9,6 +9,7 @@ from clerkship.playground.gateway import Exchange
 from clerkship.sandbox.exchange import Query, Refusal, Reply, Request
 
 CHALLENGE = 'Bearer realm="clerkship"'
+MAX_PARAMETERS = 2000
 _NO_QUERY = Query()
 _NO_BODY = (204, 304)
 """Answers that have none (RFC 9110 §15.3.5, §15.4.5)."""
@@ -30,14 +31,22 @@ def parse_exchange(method: str, url: bytes, headers: Mapping[str, str], body: by
         objection = Refusal(400, "bad_path", "the path is not UTF-8")
     if behind:
         try:
-            query = Query(tuple(parse_qsl(behind.decode(), keep_blank_values=True, errors="strict")))
+            query = _parse_query(behind.decode())
         except UnicodeDecodeError:
             objection = Refusal(400, "bad_query", "what stands behind the `?` is not UTF-8")
+        except ValueError:
+            objection = Refusal(400, "bad_query", f"the query has more than {MAX_PARAMETERS} parameters")
     scheme, _, token = headers.get("authorization", "").partition(" ")
     given = token.strip() if scheme.lower() == "bearer" else ""
     request = Request(method, path, query, headers, body)
     base = f"http://{_host(headers)}/{playground}/{sandbox}"
     return Exchange(playground, sandbox, request, given, objection=objection, base=base)
+
+
+def _parse_query(text: str) -> Query:
+    """Parse what stands behind the `?`; raise ValueError where it has too many parameters."""
+    pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS)
+    return Query(tuple(pairs))
 
 
 def _host(headers: Mapping[str, str]) -> str:

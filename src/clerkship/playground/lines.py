@@ -78,31 +78,34 @@ class Seat:
     def ask(self, request: Request) -> Reply | Awaitable[Reply]:
         """The same; the reply, where it is there at once."""
         exchange = Exchange(self.playground.id, self.sandbox.name, request, self.sandbox.token, over=self.over)
-        lock = self.playground.lock
-        if self.gateway.takes_time(exchange) or not lock.acquire(blocking=False):  # or all others would wait for it too
-            return self._in_time(exchange)
         try:
-            reply = self._handle(exchange)
-        finally:
-            lock.release()
+            reply = self.gateway.try_handle(exchange)
+        except SimulatorBroken:
+            reply = self._broken(exchange)
+        if reply is None:
+            return self._in_time(exchange)
         return reply if reply.way is STRAIGHT or not reply.way.delay else _late(reply)
 
     async def _in_time(self, exchange: Exchange) -> Reply:
-        """Somebody has to think first, or is at work there."""
-        return await _late(await self.apart.do(self.playground.id, partial(self._handle, exchange)))
+        """In a worker thread."""
+        work = partial(self._handle, exchange)
+        return await _late(await self.apart.do(self.playground.id, work, waits=self.playground.thinks))
 
     def _handle(self, exchange: Exchange) -> Reply:
         try:
             return self.gateway.handle(exchange)
         except SimulatorBroken:
-            broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
-            return self.gateway.refuse(exchange.playground_id, exchange.sandbox_name, broken)
+            return self._broken(exchange)
+
+    def _broken(self, exchange: Exchange) -> Reply:
+        broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
+        return self.gateway.refuse(exchange.playground_id, exchange.sandbox_name, broken)
 
     async def look(self, read: Callable[[Any], T]) -> T:
         """Read its state."""
         lock = self.playground.lock
         if self.playground.thinks or not lock.acquire(blocking=False):
-            return await self.apart.do(self.playground.id, partial(self._look, read))
+            return await self.apart.do(self.playground.id, partial(self._look, read), waits=self.playground.thinks)
         try:
             return read(self.sandbox.state)
         finally:

@@ -3,21 +3,24 @@
 import asyncio
 import os
 import socket
+import sys
 import threading
 from dataclasses import dataclass, field
 
-from clerkship.kit.descriptors import Hush, raise_limit
+from clerkship.kit.descriptors import Hush, raise_limit, share
 from clerkship.kit.wall import monotonic
 from clerkship.model.problem import PlatformError
 from clerkship.playground.apart import Apart
-from clerkship.playground.connection import Answers, Connection
+from clerkship.playground.connection import Answers, Connection, OpenConnections
+from clerkship.playground.connection_limits import ConnectionLimits
 
 START_LIMIT = 10.0
 GRACE = 1.0
 """Seconds that whoever is being answered has when the door closes."""
-IDLE_LIMIT = 120.0
-"""Seconds that a connection may stay open without a word; longer than clients keep theirs, so that it is they who let
-go, and no request meets a door that has just closed."""
+SWEEPS = 8
+"""Looks at each connection within the shortest time that one may take."""
+SWITCH_INTERVAL = 0.001
+"""Seconds after which a worker thread lets the event loop run; Python's own 5 ms would add up with each system call."""
 
 
 class ListenerFailed(PlatformError):
@@ -31,9 +34,10 @@ class PortTaken(ListenerFailed):
 class Listener:
     """Runs in a thread of its own, from the first time somebody asks for its address."""
 
-    def __init__(self, gateway: Answers, port: int = 0) -> None:
+    def __init__(self, gateway: Answers, port: int = 0, limits: ConnectionLimits | None = None) -> None:
         self._gateway = gateway
         self._port = port
+        self._limits = limits or ConnectionLimits()
         self._lock = threading.Lock()
         self._serving: _Serving | None = None
         self._thread: threading.Thread | None = None
@@ -51,10 +55,11 @@ class Listener:
 
     def _open(self) -> None:
         raise_limit()
+        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL))
         listening = _bind(self._port)
         # asyncio does not set it on connections of a socket it did not make; without it each reply waits 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        serving = _Serving(self._gateway, listening)
+        serving = _Serving(self._gateway, listening, self._limits)
         self._thread = threading.Thread(
             target=lambda: asyncio.run(serving.serve()), name="clerkship-listener", daemon=True
         )
@@ -88,6 +93,7 @@ class _Serving:
 
     gateway: Answers
     listening: socket.socket
+    limits: ConnectionLimits
     apart: Apart = field(default_factory=Apart)
     started: threading.Event = field(default_factory=threading.Event)
     connections: set[Connection] = field(default_factory=set)
@@ -98,8 +104,9 @@ class _Serving:
         """Until somebody says stop."""
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
         self._loop.set_exception_handler(Hush("http"))
+        open_ones = OpenConnections(self.connections, self.limits, min(self.limits.connections, share()))
         server = await self._loop.create_server(
-            lambda: Connection(self.gateway, self.apart, self.connections, monotonic), sock=self.listening
+            lambda: Connection(self.gateway, self.apart, open_ones, monotonic), sock=self.listening
         )
         sweeping = self._loop.create_task(self._sweep())
         self.started.set()
@@ -114,12 +121,11 @@ class _Serving:
             self._loop.call_soon_threadsafe(self._over.set)
 
     async def _sweep(self) -> None:
-        """Who has said nothing for long is not coming back."""
+        """Close connections that have taken longer than they may."""
         while True:
-            await asyncio.sleep(IDLE_LIMIT / 4)
+            await asyncio.sleep(self.limits.shortest / SWEEPS)
             for connection in list(self.connections):
-                if connection.idle and monotonic() - connection.quiet_since > IDLE_LIMIT:
-                    connection.leave()
+                connection.sweep()
 
     async def _take_leave(self) -> None:
         for connection in list(self.connections):

@@ -7,6 +7,7 @@ from typing import Any
 from clerkship.kit.secrets import new_token
 from clerkship.model.frozen import Frozen
 from clerkship.playground.overlay import Overlay
+from clerkship.playground.pace import Pace
 from clerkship.sandbox.line import Told
 from clerkship.sandbox.state import State
 from clerkship.simulators.spec import Spec
@@ -19,18 +20,20 @@ class Room:
     spec: Spec
     config: Frozen
     base: Mapping[str, Any] = field(default_factory=dict)
+    pace: Pace = field(default_factory=Pace)
+    """How long requests of each shape have taken."""
 
 
 class Sandbox:
     """One running simulator."""
 
-    __slots__ = ("_links", "_room", "_token", "address", "name", "spec", "state", "told")
+    __slots__ = ("_links", "_token", "address", "name", "room", "spec", "state", "told")
 
     def __init__(self, name: str, room: Room) -> None:
         self.name = name
         self.spec = room.spec
         self.state = room.spec.state(room.config, Overlay(room.base))
-        self._room = room
+        self.room = room
         self._token: str | None = None
         self._links: dict[str, str] | None = None
         self.address = ""
@@ -51,7 +54,7 @@ class Sandbox:
 
     def fresh(self) -> State:
         """What it held before anything happened in it."""
-        return self.spec.state(self._room.config, Overlay(self._room.base))
+        return self.spec.state(self.room.config, Overlay(self.room.base))
 
     @property
     def opened(self) -> bool:

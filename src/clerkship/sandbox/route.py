@@ -21,6 +21,10 @@ def _unlinked(name: str, value: str) -> None:
     """Nobody is there who would call back."""
 
 
+def _never(request: Request) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request on its way through a simulator."""
@@ -63,6 +67,7 @@ class Route:
         tool: bool = True,
         limit: int = 0,
         logs_body: bool = True,
+        heavy: Callable[[Request], bool] = _never,
     ) -> None:
         self.method, self.path, self.operation, self.handler = method, path, operation, handler
         self.query, self.body = query, body
@@ -80,6 +85,8 @@ class Route:
         """Bytes that its body may have, where they may be more than HTTP brings: a line may bring more."""
         self.logs_body = logs_body
         """Whether the body may be kept in the log; not where it differs between machines, as a port does."""
+        self.heavy = heavy
+        """Whether a request may take long whatever the one before it took: it is never answered on the event loop."""
         self.params = tuple(name for name, _ in _PARAMETER.findall(path))
         literal, *rest = _PARAMETER.split(path)  # then name, star and literal, again and again
         parts = [

@@ -1,0 +1,48 @@
+"""Decides which requests are answered on the event loop, and which by a worker thread.
+
+A request on the loop holds up every other connection, so only what is known to be quick is answered there. Requests of
+one shape (the same operation with the same query parameters) cost about the same: where one is answered depends on what
+the last one took.
+"""
+
+from clerkship.sandbox.exchange import Request
+from clerkship.sandbox.route import Route
+
+MAX_QUICK_SECONDS = 0.01
+MAX_QUICK_BODY = 32_768
+MAX_QUICK_PARAMETERS = 20
+MAX_SMALL = 500
+"""Records of a dataset in which nothing takes long."""
+MAX_SHAPES = 4096
+"""Shapes remembered for one environment; the names in them are the agent's, so there is a limit."""
+Shape = tuple[str, tuple[str, ...]]
+
+
+def shape_of(route: Route, request: Request) -> Shape | None:
+    """Return the shape of a request, or None where it always goes to a worker."""
+    names = tuple(name for name, _ in request.pairs) if request.query else ()
+    if len(request.body) > MAX_QUICK_BODY or len(names) > MAX_QUICK_PARAMETERS or route.heavy(request):
+        return None
+    return f"{request.method} {route.operation}", names
+
+
+class Pace:
+    """What requests of each shape cost the last time, in all playgrounds of one environment."""
+
+    __slots__ = ("_quick",)
+
+    def __init__(self) -> None:
+        self._quick: dict[Shape, bool] = {}
+
+    def is_quick(self, shape: Shape, size: int) -> bool:
+        """Return whether the last request of this shape was quick.
+
+        The first of a shape may have to build an index, so over a dataset of more than a few records (`size`) it is
+        taken to be slow.
+        """
+        return self._quick.get(shape, size <= MAX_SMALL)
+
+    def note(self, shape: Shape, seconds: float) -> None:
+        """Remember what processor time a request of this shape took."""
+        if shape in self._quick or len(self._quick) < MAX_SHAPES:
+            self._quick[shape] = seconds <= MAX_QUICK_SECONDS

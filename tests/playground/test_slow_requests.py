@@ -1,0 +1,278 @@
+"""Slow requests and idle connections: what one client does must not hold up the others."""
+
+import http.client
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import pytest
+
+from clerkship.model.environment import Environment, Simulator
+from clerkship.playground.connection_limits import ConnectionLimits
+from clerkship.playground.doors import open_doors
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.http_wire import MAX_PARAMETERS
+from clerkship.playground.listener import Listener
+from clerkship.playground.pace import MAX_QUICK_SECONDS, MAX_SMALL, Pace, shape_of
+from clerkship.playground.playground import Playground, Room
+from clerkship.sandbox.door import Handle
+from clerkship.sandbox.exchange import Query, Reply, Request
+from clerkship.sandbox.route import Call, Route
+from clerkship.simulators import files
+
+LIMIT = 20
+"""Seconds after which a test that waits has failed."""
+
+
+class Site:
+    """Two playgrounds behind one listener; a slow request waits until it is released."""
+
+    def __init__(self, limits: ConnectionLimits | None = None) -> None:
+        self.begun, self.released = threading.Event(), threading.Event()
+        routes = (
+            Route("GET", "/slow", "slow", self._slow, heavy=lambda request: True),
+            Route("GET", "/quick", "quick", lambda call: Reply(200, b"quick")),
+            Route("POST", "/quick", "post", lambda call: Reply(200, b"posted")),
+        )
+        spec = replace(files.SPEC, kind="slow", routes=routes, handle=Handle)
+        self.gateway = Gateway()
+        self.listener = Listener(self.gateway, limits=limits)
+        self.playgrounds = [self._play(name, Room(spec, spec.config())) for name in ("busy", "other")]
+        self.handles = [open_doors(self.gateway, each, self.listener.url)["box"] for each in self.playgrounds]
+        self.clients = ThreadPoolExecutor(8)
+
+    def _play(self, name: str, room: Room) -> Playground:
+        return Playground(Environment(name=name, simulators={"box": Simulator(kind="files")}), {"box": room}, name)
+
+    def _slow(self, call: Call) -> Reply:
+        self.begun.set()
+        assert self.released.wait(LIMIT)
+        return Reply(200, b"slow")
+
+    def get(self, playground: int, path: str) -> tuple[int, bytes]:
+        """Ask on a connection of its own."""
+        handle = self.handles[playground]
+        place = urlsplit(handle.url)
+        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=LIMIT)
+        try:
+            connection.request("GET", place.path + path, headers={"Authorization": f"Bearer {handle.token}"})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def later(self, playground: int, path: str) -> "Future[tuple[int, bytes]]":
+        """Ask without waiting for the answer."""
+        return self.clients.submit(self.get, playground, path)
+
+    def connect(self) -> socket.socket:
+        """Open a connection, and say nothing yet."""
+        place = urlsplit(self.handles[0].url)
+        return socket.create_connection((place.hostname or "", place.port or 0), timeout=LIMIT)
+
+    def head(self, method: str = "GET", *more: str) -> bytes:
+        """The head of a quick request to the first playground."""
+        handle = self.handles[0]
+        lines = [f"{method} {urlsplit(handle.url).path}/quick HTTP/1.1", "Host: x"]
+        return "\r\n".join([*lines, f"Authorization: Bearer {handle.token}", *more, "", ""]).encode()
+
+    def close(self) -> None:
+        """Release whatever waits, and stop."""
+        self.released.set()
+        self.clients.shutdown()
+        self.listener.close()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """With the usual limits."""
+    opened = Site()
+    yield opened
+    opened.close()
+
+
+def read_to_end(connection: socket.socket) -> bytes:
+    """All that comes until the server closes the connection."""
+    return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def read_reply(connection: socket.socket) -> bytes:
+    """One reply with a body of five letters or six."""
+    got = b""
+    while not got.endswith((b"quick", b"posted")):
+        more = connection.recv(65536)
+        assert more, got
+        got += more
+    return got
+
+
+# Slow requests.
+
+
+def test_a_slow_request_and_one_that_waits_behind_it_hold_up_no_other_playground(site: Site) -> None:
+    slow = site.later(0, "/slow")
+    assert site.begun.wait(LIMIT)
+    behind = site.later(0, "/quick")
+    for _ in range(20):
+        assert site.get(1, "/quick") == (200, b"quick")
+    assert not slow.done()
+    assert not behind.done()
+    site.released.set()
+    assert slow.result(LIMIT) == (200, b"slow")
+    assert behind.result(LIMIT) == (200, b"quick")
+
+
+def test_requests_on_one_connection_are_answered_in_order_though_one_of_them_is_slow(site: Site) -> None:
+    slow = site.head().replace(b"/quick ", b"/slow ")
+    with site.connect() as connection:
+        connection.sendall(slow + site.head())
+        assert site.begun.wait(LIMIT)
+        site.released.set()
+        assert [part[-5:] for part in read_reply(connection).split(b"HTTP/1.1 ")[1:]] == [b"\nslow", b"quick"]
+
+
+def test_a_trial_that_ends_during_a_slow_request_writes_nothing_after_its_end(site: Site) -> None:
+    playground = site.playgrounds[0]
+
+    def end() -> None:
+        with playground.lock:
+            playground.end("agent_done")
+
+    slow = site.later(0, "/slow")
+    assert site.begun.wait(LIMIT)
+    ending = site.clients.submit(end)
+    site.released.set()
+    ending.result(LIMIT)
+    assert slow.result(LIMIT) == (200, b"slow")
+    assert site.get(0, "/slow")[0] == 401
+    assert playground.log.events[-1].kind == "run.ended"
+
+
+def test_a_shape_of_request_is_quick_or_not_by_what_the_last_one_took() -> None:
+    route = Route("GET", "/{type}", "search", lambda call: Reply(200))
+    asked, other = (Request("GET", "/Patient", Query(((name, "x"),))) for name in ("name", "family"))
+    shape, unseen = shape_of(route, asked), shape_of(route, other)
+    assert shape is not None
+    assert unseen is not None
+    pace = Pace()
+    assert pace.is_quick(shape, MAX_SMALL)
+    assert not pace.is_quick(shape, MAX_SMALL + 1)
+    pace.note(shape, MAX_QUICK_SECONDS / 2)
+    assert pace.is_quick(shape, MAX_SMALL + 1)
+    assert not pace.is_quick(unseen, MAX_SMALL + 1)
+    pace.note(shape, MAX_QUICK_SECONDS * 2)
+    assert not pace.is_quick(shape, MAX_SMALL)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [Request("POST", "/x", body=b"y" * 40_000), Request("POST", "/x", Query((("a", "b"),) * 21))],
+    ids=["large body", "many parameters"],
+)
+def test_a_large_request_is_never_answered_on_the_event_loop(request_: Request) -> None:
+    assert shape_of(Route("POST", "/x", "post", lambda call: Reply(200)), request_) is None
+
+
+# Idle connections.
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        (b"GET /x HTTP/1.1\r\nHost: x\r\n", b"the headers did not arrive within 0.05 s"),
+        (b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf", b"nothing of the body arrived for 0.05 s"),
+    ],
+    ids=["head", "body"],
+)
+def test_a_request_that_does_not_arrive_is_answered_408_and_its_connection_closed(sent: bytes, reason: bytes) -> None:
+    site = Site(ConnectionLimits(head=0.05, body=0.05))
+    with site.connect() as connection:
+        connection.sendall(sent)
+        got = read_to_end(connection)
+    site.close()
+    assert got.startswith(b"HTTP/1.1 408 ")
+    assert reason in got
+    assert b"connection: close" in got
+
+
+def test_a_request_that_trickles_in_is_answered_408() -> None:
+    site = Site(ConnectionLimits(request=0.05))
+    with site.connect() as connection:
+        connection.sendall(site.head("POST", "Content-Length: 9") + b"half")
+        got = read_to_end(connection)
+    site.close()
+    assert got.startswith(b"HTTP/1.1 408 ")
+    assert b"did not arrive within 0.05 s" in got
+
+
+def test_a_connection_without_a_request_is_closed() -> None:
+    site = Site(ConnectionLimits(first=0.05))
+    with site.connect() as connection:
+        assert read_to_end(connection) == b""
+    site.close()
+
+
+def test_a_connection_is_closed_some_time_after_its_last_reply() -> None:
+    site = Site(ConnectionLimits(idle=0.05))
+    with site.connect() as connection:
+        connection.sendall(site.head())
+        assert read_reply(connection).startswith(b"HTTP/1.1 200 ")
+        assert read_to_end(connection) == b""
+    site.close()
+
+
+def test_a_slow_reply_does_not_count_as_time_the_client_took() -> None:
+    site = Site(ConnectionLimits(head=0.05, idle=5))
+    slow = site.head().replace(b"/quick ", b"/slow ")
+    with site.connect() as connection, site.connect() as idle:
+        connection.sendall(slow + site.head()[:-2])
+        assert site.begun.wait(LIMIT)
+        idle.sendall(b"GET /")
+        assert read_to_end(idle).startswith(b"HTTP/1.1 408 ")  # so the time is over for the other one, too
+        site.released.set()
+        connection.sendall(b"\r\n")
+        assert read_reply(connection).count(b"HTTP/1.1 200 ") == 2
+    site.close()
+
+
+def test_when_all_places_are_taken_the_connection_that_is_idle_for_longest_makes_room() -> None:
+    site = Site(ConnectionLimits(connections=2))
+    with site.connect() as oldest, site.connect() as second, site.connect() as third:
+        for connection in (second, third):
+            connection.sendall(site.head())
+            assert read_reply(connection).startswith(b"HTTP/1.1 200 ")
+        assert read_to_end(oldest) == b""
+    site.close()
+
+
+def test_when_all_places_are_busy_a_connection_is_refused_503() -> None:
+    site = Site(ConnectionLimits(connections=1))
+    slow = site.later(0, "/slow")
+    assert site.begun.wait(LIMIT)
+    with site.connect() as connection:
+        got = read_to_end(connection)
+    assert got.startswith(b"HTTP/1.1 503 ")
+    assert b"1 connections are open" in got
+    site.released.set()
+    assert slow.result(LIMIT) == (200, b"slow")
+    site.close()
+
+
+# What one request may have.
+
+
+def test_a_request_with_too_many_headers_is_refused(site: Site) -> None:
+    with site.connect() as connection:
+        connection.sendall(site.head("GET", "Connection: close", *(f"X-Same: {number}" for number in range(300))))
+        got = read_to_end(connection)
+    assert got.startswith(b"HTTP/1.1 431 ")
+    assert b"at most 200 headers" in got
+
+
+def test_a_query_with_too_many_parameters_is_refused(site: Site) -> None:
+    status, body = site.get(0, "/quick?" + "&".join(["a=1"] * (MAX_PARAMETERS + 1)))
+    assert status == 400
+    assert f"more than {MAX_PARAMETERS} parameters".encode() in body
