@@ -6,13 +6,17 @@ from typing import get_args
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.parameters import parameters_of, refused_parameters
-from clerkship.fhir.search.criteria import MODIFIERS
-from clerkship.fhir.search.parse import MOST_PAIRS, RESULTS
+from clerkship.fhir.search.criteria import DEEPEST, MODIFIERS
+from clerkship.fhir.search.include import MAX_INCLUDED, MAX_ROUNDS
+from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_PARAMETERS, MAX_SORT_KEYS, MAX_VALUES, RESULTS
 from clerkship.fhir.search.query import Prefix
 from clerkship.fhir.search.values import MOST_VALUES
+from clerkship.playground.gateway import BODY_LIMIT
 from clerkship.simulators.fhir import patch
 from clerkship.simulators.fhir.capabilities import OPERATIONS, SYSTEM_LEVEL, TYPE_LEVEL
 from clerkship.simulators.fhir.config import FhirConfig
+from clerkship.simulators.fhir.elements import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS
+from clerkship.simulators.fhir.entries import MAX_CONDITIONS
 from clerkship.simulators.fhir.limits import ACCEPTED, NOT_DONE
 from clerkship.simulators.fhir.routes import INTERACTIONS, ROUTES
 
@@ -50,7 +54,7 @@ STATUSES = """## Answers
 | not in JSON | 406, 415 |
 | gone | 410 |
 | another version than `If-Match`; a condition that means several | 412 |
-| too large, too many entries | 413 |
+| too large, too many entries or elements | 413 |
 | R4, and yet not to be kept: a reference to what is not there, a patch that does not fit | 422 |
 
 Every refusal is an OperationOutcome that names all it found and where, and a `sandbox.refused` in the log.
@@ -61,7 +65,8 @@ write shows; `Prefer: handling=lenient` has unknown parameters left out and repo
 
 def fhir_page(head: str) -> str:
     """Interactions, search, operations, limits and refusals."""
-    sections = [head, INTRODUCTION, _interactions(), STATUSES, _search(), _parameters(), _bundles(), _not_done()]
+    sections = [head, INTRODUCTION, _interactions(), STATUSES, _search(), _parameters(), _bundles()]
+    sections += [_limits(), _not_done()]
     return "\n".join(sections).rstrip() + "\n"
 
 
@@ -86,8 +91,7 @@ def _search() -> str:
     return f"""## Search
 
 All {len(RESOURCE_TYPES)} types, by every parameter of the table below; `_has`, chains (`subject:Patient.name`), and
-`:missing` on all of them. Beside them {_listed(RESULTS)}. A parameter has at most
-{MOST_VALUES} values, a query at most {MOST_PAIRS} parameters; a page has `_count` matches, or the config's `page_size`.
+`:missing` on all of them. Beside them {_listed(RESULTS)}. A page has `_count` matches, or the config's `page_size`.
 Links are stable: a page begins where the last one ended, whatever was written in between.
 
 | parameters of type | modifiers |
@@ -152,6 +156,42 @@ become what that entry is called here; `Patient?identifier=…` as a reference m
 change one resource are refused.
 
 A patch has at most {patch.MOST_OPERATIONS} operations of RFC 6902, `test` among them, done all or none.
+"""
+
+
+def _limits() -> str:
+    config = FhirConfig()
+    rows = "\n".join(
+        f"| {what} | {limit:,} | {status} |"
+        for what, limit, status in (
+            ("bytes of a body", BODY_LIMIT, 413),
+            ("elements of a resource", MAX_RESOURCE_ELEMENTS, "413; 422 where a patch makes them"),
+            ("elements of a batch or transaction", MAX_BUNDLE_ELEMENTS, 413),
+            ("entries of a batch or transaction (config `max_entries`)", config.max_entries, 413),
+            ("… of them with a condition (`ifNoneExist`, or a search as the address of a write)", MAX_CONDITIONS, 413),
+            ("levels of nesting (config `max_depth`)", config.max_depth, 400),
+            ("operations of a patch", patch.MOST_OPERATIONS, 400),
+            ("elements that a patch adds, moves and copies", patch.MAX_PATCHED, 422),
+            ("parameters of a search", MAX_PARAMETERS, 400),
+            ("values of one parameter", MOST_VALUES, 400),
+            ("values of all parameters of a search", MAX_VALUES, 400),
+            ("links of a chain", DEEPEST, 400),
+            ("keys of `_sort`", MAX_SORT_KEYS, 400),
+            ("different `_include` and `_revinclude`; repeated ones count once", MAX_INCLUDES, 400),
+            ("rounds of `:iterate`", MAX_ROUNDS, 400),
+            ("resources included on a page", MAX_INCLUDED, 400),
+            ("matches on a page (config `max_page_size`)", config.max_page_size, "a smaller page is shown"),
+        )
+    )
+    return f"""## Limits
+
+The work of one request is bounded. A request that goes over a limit is refused, and the OperationOutcome names the
+limit; its code is `too-costly`, for bytes `too-long`, and for what a patch adds `processing`.
+An element is any JSON value: an object, an array, a text, a number, `true`, `false`.
+
+| what | at most | status |
+|---|---:|---|
+{rows}
 """
 
 

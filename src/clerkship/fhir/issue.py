@@ -24,6 +24,7 @@ Code = Literal[
     "business-rule",
     "conflict",
     "too-costly",
+    "timeout",
     "throttled",
     "exception",
     "informational",

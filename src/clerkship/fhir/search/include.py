@@ -1,28 +1,42 @@
 """What comes along with an answer: `_include`, `_revinclude` and `:iterate` (R4 §3.1.1.5.4)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from clerkship.fhir.chart import View
+from clerkship.fhir.issue import invalid
 from clerkship.fhir.parameters import Arm, parameters_of
 from clerkship.fhir.reference import parse_reference
+from clerkship.fhir.resource import Resource
 from clerkship.fhir.search.match import Search
 from clerkship.fhir.search.query import Include, Link, Query, Term
 from clerkship.fhir.search.terms import links
 
+MAX_INCLUDED = 10_000
+"""Resources that come along with one page of matches."""
+MAX_ROUNDS = 100
+"""How often `:iterate` follows references of what the round before brought."""
+
 
 def included(view: View, query: Query, keys: Sequence[str]) -> list[str]:
-    """The keys of what comes with some matches, each once, none of them a match itself."""
+    """The keys of what comes with some matches, each once, none of them a match itself.
+
+    Raises Invalid where it would be more than MAX_INCLUDED, or `:iterate` would go on for more than MAX_ROUNDS.
+    """
     if not query.includes and not query.revincludes:
         return []
     coming = _Coming(view, query)
     seen, fresh, found = set(keys), list(keys), list[str]()
-    first = True
-    while fresh:
-        brought = [key for key in dict.fromkeys(coming.along(fresh, first)) if key not in seen and coming.exists(key)]
-        found += brought
-        seen.update(brought)
-        fresh, first = brought, False
-    return found
+    for number in range(MAX_ROUNDS):
+        candidates = coming.along(fresh, first=number == 0)
+        fresh = [key for key in dict.fromkeys(candidates) if key not in seen and coming.exists(key)]
+        if not fresh:
+            return found
+        found += fresh
+        if len(found) > MAX_INCLUDED:
+            raise invalid("too-costly", f"more than {MAX_INCLUDED} resources would be included; include fewer")
+        seen.update(fresh)
+    raise invalid("too-costly", f":iterate would follow references for more than {MAX_ROUNDS} rounds")
 
 
 class _Coming:
@@ -32,6 +46,7 @@ class _Coming:
         self.view = view
         self.query = query
         self.search = Search(view, query.base, query.zone)
+        self._arms: dict[tuple[Include, str], list[Arm]] = {}
 
     def exists(self, key: str) -> bool:
         """Whether there is such a resource now."""
@@ -40,19 +55,28 @@ class _Coming:
 
     def along(self, keys: Sequence[str], first: bool) -> Iterator[str]:
         """What comes with these; only what iterates comes with those that themselves came along."""
-        for include in self.query.includes:
-            if first or include.iterate:
-                for key in keys:
-                    yield from self._meant(include, key)
+        yield from self._meant([each for each in self.query.includes if first or each.iterate], keys)
         for include in self.query.revincludes:
             if first or include.iterate:
                 yield from self._meaning(include, keys)
 
-    def _meant(self, include: Include, key: str) -> Iterator[str]:
-        type = key.partition("/")[0]
-        resource = self.view.resource(key) if include.source in {type, "*"} else None
-        for arm in _arms(include, type) if resource is not None else ():
-            for text in links(arm, resource or {}, resource):
+    def _meant(self, includes: Sequence[Include], keys: Sequence[str]) -> Iterator[str]:
+        """What resources refer to, include by include; each resource is read once."""
+        meant: dict[Include, list[str]] = {include: [] for include in includes}
+        for key in keys:
+            type = key.partition("/")[0]
+            asking = [include for include in includes if include.source in {type, "*"}]
+            resource = self.view.resource(key) if asking else None
+            for include in asking if resource is not None else ():
+                meant[include] += self._targets(include, type, resource or {})
+        return chain.from_iterable(meant.values())
+
+    def _targets(self, include: Include, type: str, resource: Resource) -> Iterator[str]:
+        arms = self._arms.get((include, type))
+        if arms is None:
+            arms = self._arms[include, type] = _arms(include, type)
+        for arm in arms:
+            for text in links(arm, resource, resource):
                 target = parse_reference(text, self.query.base)
                 if target is not None and include.target in {"", target.type}:
                     yield target.key
@@ -66,7 +90,7 @@ class _Coming:
             yield from sorted(self.search.matching(include.source, [term]).keys)
 
 
-def _arms(include: Include, type: str) -> Iterable[Arm]:
+def _arms(include: Include, type: str) -> list[Arm]:
     return [arm for arms in _parameters(include, type) for arm in arms if arm.kind == "Reference"]
 
 

@@ -11,10 +11,17 @@ from clerkship.fhir.search.compartment import compartment_parameters
 from clerkship.fhir.search.criteria import Unknown, compartment_criterion, known, linking, parse_criterion
 from clerkship.fhir.search.query import Criterion, Include, Meaning, Query, SortBy, Summary, Total
 from clerkship.fhir.search.show import spellings
+from clerkship.fhir.search.values import MOST_VALUES
 
-MOST_PAIRS = 200
+MAX_PARAMETERS = 200
+MAX_VALUES = 2000
+"""Values of all parameters of one search together; one parameter has at most values.MOST_VALUES."""
+MAX_INCLUDES = 50
+"""Different `_include` and `_revinclude` of one search; one that is repeated counts once."""
+MAX_SORT_KEYS = 10
 RESULTS = ("_sort", "_count", "_total", "_summary", "_elements", "_include", "_revinclude", "_cursor", "_type")
 """What is said about the answer, not about resources."""
+INCLUDES = ("_include", "_revinclude")
 ELSEWHERE = ("_format", "_pretty")
 """What the server looks at before a search begins."""
 
@@ -52,8 +59,7 @@ def parse_query(
     who = (meaning or Meaning())._replace(base=base or (meaning.base if meaning else ""))
     if type and type not in searchable_types():
         raise invalid("not-supported", f"{type!r} is not a resource type of R4")
-    if len(pairs) > MOST_PAIRS:
-        raise invalid("too-costly", f"a query of {len(pairs)} parameters; at most {MOST_PAIRS} are read")
+    _check_size(pairs)
     reading = _Reading(type, _types(type, pairs), strict, who)
     for name, text in pairs:
         try:
@@ -65,6 +71,15 @@ def parse_query(
     if reading.wrong:
         raise Invalid(*reading.wrong)
     return _built(reading, compartment)
+
+
+def _check_size(pairs: Sequence[tuple[str, str]]) -> None:
+    if len(pairs) > MAX_PARAMETERS:
+        raise invalid("too-costly", f"the search has {len(pairs)} parameters; at most {MAX_PARAMETERS} are allowed")
+    counts = [text.count(",") + 1 for _, text in pairs]
+    values = sum(count for count in counts if count <= MOST_VALUES)  # a parameter with more is refused by name
+    if values > MAX_VALUES:
+        raise invalid("too-costly", f"the search has {values} values; at most {MAX_VALUES} are allowed")
 
 
 def _unknown(reading: _Reading, issue: Issue) -> None:
@@ -115,6 +130,8 @@ def _once(reading: _Reading, label: str, modifier: str, value: Any) -> None:
 
 def _sort(reading: _Reading, modifier: str, text: str) -> None:
     rules = [SortBy(part.lstrip("-"), part.startswith("-")) for part in text.split(",")]
+    if len(rules) > MAX_SORT_KEYS:
+        raise invalid("too-costly", f"_sort has {len(rules)} keys; at most {MAX_SORT_KEYS} are allowed")
     for rule in rules:
         sorts = {known(type, rule.name).type for type in reading.types}
         if "composite" in sorts:
@@ -152,7 +169,10 @@ def _include(label: str) -> Callable[[_Reading, str, str], None]:
     def read(reading: _Reading, modifier: str, text: str) -> None:
         if modifier not in {"", "iterate"}:
             raise invalid("not-supported", f"{label} takes :iterate, not :{modifier}")
-        reading.said.setdefault(label, []).append(_parsed_include(label, reading, text, modifier == "iterate"))
+        includes = reading.said.setdefault(label, {})
+        includes[_parsed_include(label, reading, text, modifier == "iterate")] = None
+        if sum(len(reading.said.get(name, ())) for name in INCLUDES) > MAX_INCLUDES:
+            raise invalid("too-costly", f"the search has more than {MAX_INCLUDES} different _include and _revinclude")
 
     return read
 

@@ -10,6 +10,7 @@ from clerkship.sandbox.exchange import Refusal
 from clerkship.simulators.fhir import interactions, splice, writing
 from clerkship.simulators.fhir.conditional import meant, parse_condition
 from clerkship.simulators.fhir.draft import Draft
+from clerkship.simulators.fhir.elements import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS, check_resource
 from clerkship.simulators.fhir.entries import Entry, parse_bundle, parse_entry, within
 from clerkship.simulators.fhir.events import BundleProcessed
 from clerkship.simulators.fhir.outcome import issues_of, refusal
@@ -200,7 +201,10 @@ def _status(status: int) -> str:
 
 def process(ask: Ask, find: Find, interact: Mapping[str, Interact]) -> Answer:
     """Do a batch or a transaction."""
-    type, entries = parse_bundle(body_of(ask), ask.draft.settings.max_entries)
+    type, entries = parse_bundle(body_of(ask, MAX_BUNDLE_ELEMENTS), ask.draft.settings.max_entries)
+    if len(ask.body) > MAX_RESOURCE_ELEMENTS:  # an element takes a byte at least
+        for number, entry in enumerate(entries):
+            check_resource(entry, f"Bundle.entry[{number}]")
     processor = Processor(ask, find, interact)
     rendered, statuses = processor.batch(entries) if type == "batch" else processor.transaction(entries)
     ask.draft.note(BundleProcessed(type=type, entries=len(entries), statuses=tuple(statuses)))

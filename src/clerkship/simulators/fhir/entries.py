@@ -18,6 +18,7 @@ _HEADERS = {
     "ifNoneExist": "if-none-exist",
     "ifModifiedSince": "if-modified-since",
 }
+MAX_CONDITIONS = 1000
 METHODS = ("DELETE", "POST", "PUT", "PATCH", "GET", "HEAD")
 
 
@@ -52,7 +53,17 @@ def parse_bundle(data: Any, most: int) -> tuple[str, list[Any]]:
         raise refusal(400, "structure", "`entry` is an array", "Bundle.entry")
     if len(entries) > most:
         raise refusal(413, "too-costly", f"a Bundle may have {most} entries, not {len(entries)}")
+    if sum(map(_is_conditional, entries)) > MAX_CONDITIONS:
+        raise refusal(413, "too-costly", f"a Bundle may have {MAX_CONDITIONS} entries with a condition")
     return type, entries
+
+
+def _is_conditional(entry: Any) -> bool:
+    """Return whether an entry writes what a search finds: each such search looks at all that was written before it."""
+    request = entry.get("request") if isinstance(entry, dict) else None
+    if not isinstance(request, dict) or request.get("method") in ("GET", "HEAD"):
+        return False
+    return "ifNoneExist" in request or "?" in str(request.get("url"))
 
 
 def parse_entry(number: int, data: Any, draft: Draft) -> Entry:

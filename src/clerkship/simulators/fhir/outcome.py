@@ -12,6 +12,7 @@ _CODES: dict[int, Code] = {
     404: "not-found",
     405: "not-supported",
     406: "not-supported",
+    408: "timeout",
     409: "conflict",
     410: "deleted",
     413: "too-long",

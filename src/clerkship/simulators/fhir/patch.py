@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from clerkship.fhir.issue import Invalid, Issue
+from clerkship.simulators.fhir.elements import MAX_RESOURCE_ELEMENTS, count_elements
 from clerkship.simulators.fhir.nesting import nesting
 
 MOST_OPERATIONS = 1000
-MOST_COPIED = 100_000
-"""Values: copies of copies grow like grains of rice on a chessboard."""
+MAX_PATCHED = MAX_RESOURCE_ELEMENTS
+"""Elements that one patch adds, moves and copies: copies of copies double with each operation."""
 MOST_LEVELS = 200
 _NEEDS = {
     "add": ("path", "value"),
@@ -52,7 +53,7 @@ def _wrong(number: int, operation: Any) -> list[Issue]:
 
 def apply(document: Any, operations: list[dict[str, Any]], depth: int = MOST_LEVELS) -> Any:
     """The document with them done, in place; raises Invalid at the first that cannot be."""
-    left = MOST_COPIED
+    left = MAX_PATCHED
     for number, operation in enumerate(operations):
         try:
             if operation["op"] in ("add", "replace", "move", "copy"):
@@ -62,9 +63,9 @@ def apply(document: Any, operations: list[dict[str, Any]], depth: int = MOST_LEV
                 # Seen before it is done: by several operations a patch that is flat can make what nothing can read.
                 if len(_parts(operation["path"])) + _levels(value, depth) > depth:
                     raise Unpatchable(f"the resource would be nested more than {depth} deep")
-                left -= _count(value) if operation["op"] == "copy" else 0
+                left -= count_elements(value, left)
                 if left < 0:
-                    raise Unpatchable("the patch copies too much")
+                    raise Unpatchable(f"the patch adds, moves and copies more than {MAX_PATCHED:,} elements")
             document = _DO[operation["op"]](document, operation)
         except Unpatchable as error:
             said = f"operation {number} ({operation['op']} {operation['path']}): {error}"
@@ -74,16 +75,6 @@ def apply(document: Any, operations: list[dict[str, Any]], depth: int = MOST_LEV
 
 def _levels(value: Any, most: int) -> int:
     return nesting(value, most) if isinstance(value, dict | list) else 0
-
-
-def _count(value: Any) -> int:
-    left, count = [value], 0
-    while left:
-        item = left.pop()
-        count += 1
-        if isinstance(item, dict | list):
-            left.extend(item.values() if isinstance(item, dict) else item)
-    return count
 
 
 def _copied(value: Any) -> Any:

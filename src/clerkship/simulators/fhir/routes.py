@@ -37,8 +37,21 @@ ABOUT = TYPE | {
     "id": "the resource's id, such as 42 of Observation/42",
     "version": "the version's id: `meta.versionId` of the resource as it was",
 }
+MAX_QUICK_COUNT_DIGITS = 2
+"""A page of 100 or more is not shown on the event loop."""
 PATIENT = {"id": "the patient's id, such as 42 of Patient/42"}
 FEWER = "ask for fewer with `_count`, and go on by the `next` link of that page"
+
+
+def is_heavy_search(request: Request) -> bool:
+    """Return whether a search may bring in much more than it matches, or shows a large page."""
+    return len(request.query.get("_count", "")) > MAX_QUICK_COUNT_DIGITS or any(
+        name.startswith(("_include", "_revinclude", "_has")) for name in request.query
+    )
+
+
+def _always(request: Request) -> bool:
+    return True
 
 
 class AnyResource(BaseModel):
@@ -229,6 +242,7 @@ ROUTES = (
         query=everything.PARAMETERS | PAGE,
         about=PATIENT,
         less=FEWER,
+        heavy=_always,
     ),
     Route("GET", "/{type}/{id}", "read", read, about=ABOUT),
     Route("GET", "/{type}/{id}/_history/{version}", "vread", vread, about=ABOUT),
@@ -241,11 +255,39 @@ ROUTES = (
         about=ABOUT,
         less=FEWER,
     ),
-    Route("GET", "/{type}/{id}/{other}", "search_compartment", search_compartment, open_query=SEARCH, tool=False),
-    Route("GET", "/{type}", "search_type", search_type, open_query=SEARCH, about=TYPE, less=FEWER),
-    Route("GET", "/", "search_system", search_system, open_query=SEARCH, tool=False),
-    Route("POST", "/_search", "search_system_by_post", search_system_by_post, body="text", media=FORM, tool=False),
-    Route("POST", "/{type}/_search", "search_type_by_post", search_type_by_post, body="text", media=FORM, tool=False),
+    Route(
+        "GET",
+        "/{type}/{id}/{other}",
+        "search_compartment",
+        search_compartment,
+        open_query=SEARCH,
+        tool=False,
+        heavy=is_heavy_search,
+    ),
+    Route(
+        "GET", "/{type}", "search_type", search_type, open_query=SEARCH, about=TYPE, less=FEWER, heavy=is_heavy_search
+    ),
+    Route("GET", "/", "search_system", search_system, open_query=SEARCH, tool=False, heavy=is_heavy_search),
+    Route(
+        "POST",
+        "/_search",
+        "search_system_by_post",
+        search_system_by_post,
+        body="text",
+        media=FORM,
+        tool=False,
+        heavy=_always,
+    ),
+    Route(
+        "POST",
+        "/{type}/_search",
+        "search_type_by_post",
+        search_type_by_post,
+        body="text",
+        media=FORM,
+        tool=False,
+        heavy=_always,
+    ),
     Route(
         "POST",
         "/{type}/{id}/{other}/_search",
@@ -254,6 +296,7 @@ ROUTES = (
         body="text",
         media=FORM,
         tool=False,
+        heavy=_always,
     ),
     Route(
         "POST",
@@ -263,6 +306,7 @@ ROUTES = (
         body=AnyResource,
         media=FHIR_JSON,
         tool=False,
+        heavy=_always,
     ),
     Route("POST", "/{type}/$validate", "validate", validate_type, body=AnyResource, media=FHIR_JSON, about=TYPE),
     Route(
@@ -275,7 +319,7 @@ ROUTES = (
         tool=False,
     ),
     Route("POST", "/{type}", "create", create, body=AnyResource, media=FHIR_JSON, about=TYPE),
-    Route("POST", "/", "bundle", process_bundle, body=AnyResource, media=FHIR_JSON),
+    Route("POST", "/", "bundle", process_bundle, body=AnyResource, media=FHIR_JSON, heavy=_always),
     Route("PUT", "/{type}/{id}", "update", update, body=AnyResource, media=FHIR_JSON, about=ABOUT),
     Route(
         "PUT",
@@ -287,7 +331,7 @@ ROUTES = (
         open_query=SEARCH,
         tool=False,
     ),
-    Route("PATCH", "/{type}/{id}", "patch", patch, body=JsonPatch, media=JSON_PATCH, about=ABOUT),
+    Route("PATCH", "/{type}/{id}", "patch", patch, body=JsonPatch, media=JSON_PATCH, about=ABOUT, heavy=_always),
     Route(
         "PATCH",
         "/{type}",
@@ -297,6 +341,7 @@ ROUTES = (
         media=JSON_PATCH,
         open_query=SEARCH,
         tool=False,
+        heavy=_always,
     ),
     Route("DELETE", "/{type}/{id}", "delete", delete, about=ABOUT),
     Route("DELETE", "/{type}", "conditional_delete", conditional_delete, open_query=SEARCH, tool=False),

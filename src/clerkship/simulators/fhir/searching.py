@@ -62,14 +62,13 @@ def query_of(ask: Ask, type: str, compartment: tuple[str, str] | None = None) ->
 def _searched(ask: Ask, type: str, compartment: tuple[str, str] | None = None) -> Answer:
     draft = ask.draft
     query = query_of(ask, type, compartment)
+    counted = query.summary == "count" or query.count == 0
     try:
-        found = engine.find(draft, query)
-        page = engine.page(found, query, draft.settings.page_size)
+        page = engine.page(engine.find(draft, query), query, draft.settings.page_size)
+        keys = [] if counted else page.keys
+        along = engine.included(draft, query, keys) if keys else []
     except Invalid as wrong:
         raise refused(wrong) from None
-    counted = query.summary == "count" or query.count == 0
-    keys = [] if counted else page.keys
-    along = engine.included(draft, query, keys) if keys else []
     asked = [pair for pair in ask.pairs if pair[0] not in GENERAL]
     draft.note(
         ResourcesSearched(

@@ -11,6 +11,7 @@ from typing import Any
 from clerkship.fhir import exact
 from clerkship.sandbox.exchange import Reply
 from clerkship.simulators.fhir.draft import Draft
+from clerkship.simulators.fhir.elements import MAX_RESOURCE_ELEMENTS, check_elements
 from clerkship.simulators.fhir.nesting import nesting
 from clerkship.simulators.fhir.outcome import FHIR_JSON, refusal
 from clerkship.simulators.fhir.references import make_relative
@@ -111,8 +112,9 @@ def check_content(headers: Mapping[str, str], *allowed: str) -> None:
         raise refusal(415, "not-supported", f"the body must be {' or '.join(allowed)}; {what}")
 
 
-def parse_json(body: bytes, depth: int) -> Any:
-    """A body as plain data, every digit kept."""
+def parse_json(body: bytes, depth: int, limit: int = MAX_RESOURCE_ELEMENTS) -> Any:
+    """Parse a body, with every digit kept; refuse one that has too many elements or is nested too deep."""
+    check_elements(body, limit)
     try:
         data = exact.loads(body)
     except (ValueError, RecursionError):
@@ -123,12 +125,12 @@ def parse_json(body: bytes, depth: int) -> Any:
     return data
 
 
-def body_of(ask: Ask) -> Any:
-    """The resource that was sent."""
+def body_of(ask: Ask, limit: int = MAX_RESOURCE_ELEMENTS) -> Any:
+    """Return the resource that was sent."""
     if ask.given is not None:
         return ask.given
     check_content(ask.headers, FHIR_JSON)
-    data = parse_json(ask.body, ask.draft.settings.max_depth)
+    data = parse_json(ask.body, ask.draft.settings.max_depth, limit)
     base = ask.draft.base
     # By the host's name: the slashes before it may be escaped.
     return make_relative(data, base) if base and base.rpartition("/")[2].encode() in ask.body else data

@@ -8,6 +8,7 @@ from clerkship.fhir.resource import ID, Resource, parse
 from clerkship.fhir.validation import lenient, validate
 from clerkship.simulators.fhir import patch as json_patch
 from clerkship.simulators.fhir.draft import Draft, placed
+from clerkship.simulators.fhir.elements import check_resource
 from clerkship.simulators.fhir.events import NothingChanged
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal, refused
 from clerkship.simulators.fhir.references import make_relative
@@ -139,6 +140,7 @@ def patch(draft: Draft, key: str, operations: Any, *, if_match: Tags | None = No
         raise refused(found, 422) from None
     if not isinstance(after, dict) or (after.get("resourceType"), after.get("id")) != (type, id):
         raise refusal(422, "business-rule", "a patch may change neither the type of a resource nor its id")
+    check_resource(after, status=422)
     if draft.base:
         make_relative(after, draft.base)
     return draft.write(after, operation, checked(draft, after, type))

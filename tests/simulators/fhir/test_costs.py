@@ -1,0 +1,164 @@
+"""What one request may cost: more is refused as `too-costly`, before the work is done."""
+
+from typing import Any
+
+import pytest
+
+from clerkship.fhir import exact
+from clerkship.fhir.parameters import searchable_types
+from clerkship.fhir.search import include
+from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_SORT_KEYS, MAX_VALUES
+from clerkship.sandbox.exchange import Query, Request
+from clerkship.sandbox.route import find_route
+from clerkship.simulators.fhir import elements
+from clerkship.simulators.fhir.elements import MAX_RESOURCE_ELEMENTS, check_elements, count_elements
+from clerkship.simulators.fhir.entries import MAX_CONDITIONS
+from clerkship.simulators.fhir.outcome import FhirRefusal
+from clerkship.simulators.fhir.routes import ROUTES
+from tests.simulators.fhir.server import ADA, Server, bundle, entry, without
+
+
+def patient_with(names: int) -> dict[str, Any]:
+    """Two elements a name."""
+    return {"resourceType": "Patient", "name": [{"text": "ab"}] * names}
+
+
+# Elements.
+
+
+@pytest.mark.parametrize(
+    ("method", "target"), [("POST", "Patient"), ("PUT", "Patient/ada"), ("POST", "Patient/$validate")]
+)
+def test_a_resource_with_too_many_elements_is_refused_with_413_before_it_is_parsed(method: str, target: str) -> None:
+    server = Server()
+    with server.untouched():
+        answer = server.send(method, target, exact.dumps(patient_with(50_000))[:-1])  # not even JSON
+        assert (answer.status, answer.codes) == (413, ["too-costly"])
+        assert "more than 100,000 elements" in str(answer.json)
+
+
+def test_commas_and_brackets_in_texts_are_no_elements() -> None:
+    div = '<div xmlns="http://www.w3.org/1999/xhtml">' + '[," ' * 120_000 + "</div>"
+    text = {"status": "generated", "div": div}
+    answer = Server().send("POST", "Patient", {"resourceType": "Patient", "text": text})
+    assert answer.status == 201, answer.body[:300]
+
+
+def test_a_transaction_may_have_more_elements_than_a_resource_but_none_of_its_resources_may() -> None:
+    server = Server()
+    half = entry("POST", "Patient", patient_with(30_000))
+    assert server.send("POST", "", bundle("transaction", half, half)).status == 200
+    with server.untouched():
+        answer = server.send("POST", "", bundle("transaction", half, entry("POST", "Patient", patient_with(50_000))))
+        assert (answer.status, answer.codes) == (413, ["too-costly"])
+        assert answer.json["issue"][0]["expression"] == ["Bundle.entry[1]"]
+
+
+@pytest.mark.parametrize("type", ["batch", "transaction"])
+def test_a_bundle_with_too_many_conditions_is_refused(type: str) -> None:
+    conditional = entry("PUT", "Patient?identifier=A-1", ADA)
+    created = entry("POST", "Patient", without(ADA, "id"))
+    created["request"]["ifNoneExist"] = "identifier=A-1"
+    server = Server()
+    with server.untouched():
+        answer = server.send("POST", "", bundle(type, *[conditional, created] * (MAX_CONDITIONS // 2 + 1)))
+        assert (answer.status, answer.codes) == (413, ["too-costly"])
+
+
+def test_a_resource_does_not_grow_over_the_limit_by_patches() -> None:
+    server = Server()
+    assert server.send("PUT", "Patient/ada", {**patient_with(30_000), "id": "ada"}).status == 200
+    with server.untouched():
+        patch = [{"op": "add", "path": "/contact", "value": [{"name": {"text": "x"}}] * 20_000}]
+        answer = server.send("PATCH", "Patient/ada", patch)
+        assert (answer.status, answer.codes) == (422, ["too-costly"])
+
+
+@pytest.mark.parametrize("size", [5, 7, 64])
+def test_elements_are_counted_in_slices_as_they_are_in_parsed_data(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elements, "_SLICE", size)
+    data = {"a": ['x,"[{', "\\", "\\\\", '\\"', 1, None, {"b,": [True, ["{"]]}], "ü": "[" * 9}
+    body = exact.dumps(data)
+    count = count_elements(data, 1000)
+    check_elements(body, count)
+    with pytest.raises(FhirRefusal):
+        check_elements(body, count - 1)
+
+
+@pytest.mark.parametrize("number", ["1.50", "100000000000000000000", "1e5", "0.10"])
+def test_a_number_keeps_its_digits_wherever_a_slice_ends(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for size in range(1, 20):
+        monkeypatch.setattr(exact, "_SLICE", size)
+        body = f'{{"a":"xyz","value":{number},"z":[1,2,3]}}'.encode()
+        assert exact.dumps(exact.loads(body)) == body
+
+
+# Searches.
+
+
+def test_an_include_that_is_repeated_is_done_once() -> None:
+    once = Server().get("Observation?_include=Observation:subject&_include:iterate=Patient:general-practitioner")
+    repeated = "&".join(["_include=Observation:subject&_include:iterate=Patient:general-practitioner"] * 95)
+    answer = Server().get(f"Observation?{repeated}")
+    assert answer.status == 200
+    assert answer.keys == once.keys == ["Observation/k1", "Patient/ada", "Practitioner/may"]
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        (
+            "&".join(f"_include=Observation:*:{name}" for name in sorted(searchable_types())),
+            f"more than {MAX_INCLUDES} different _include and _revinclude",
+        ),
+        ("_sort=" + ",".join(["_id"] * (MAX_SORT_KEYS + 1)), f"at most {MAX_SORT_KEYS} are allowed"),
+        ("&".join(["_id=" + ",".join(["x"] * 900)] * 3), f"at most {MAX_VALUES} are allowed"),
+    ],
+    ids=["includes", "sort", "values"],
+)
+def test_a_search_that_asks_for_too_much_is_refused(query: str, reason: str) -> None:
+    answer = Server().get(f"Observation?{query}")
+    assert answer.status == 400
+    assert "too-costly" in answer.codes
+    assert reason in str(answer.json)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "reason"),
+    [("MAX_INCLUDED", 1, "more than 1 resources would be included"), ("MAX_ROUNDS", 1, "for more than 1 rounds")],
+)
+def test_what_comes_along_with_a_search_has_a_limit(
+    limit: str, value: int, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(include, limit, value)
+    answer = Server().get("Observation?_include=Observation:subject&_include:iterate=Patient:general-practitioner")
+    assert (answer.status, answer.codes) == (400, ["too-costly"])
+    assert reason in str(answer.json)
+
+
+# Where they are answered.
+
+
+@pytest.mark.parametrize(
+    ("request_", "heavy"),
+    [
+        (Request("GET", "/Patient/ada"), False),
+        (Request("GET", "/Patient", Query((("name", "ada"), ("_count", "50")))), False),
+        (Request("GET", "/Patient", Query((("_count", "500"),))), True),
+        (Request("GET", "/Patient", Query((("_revinclude:iterate", "Observation:subject"),))), True),
+        (Request("GET", "/Patient", Query((("_has:Observation:patient:code", "x"),))), True),
+        (Request("POST", "/Patient/_search"), True),
+        (Request("GET", "/Patient/ada/$everything"), True),
+        (Request("POST", "/"), True),
+        (Request("POST", "/Patient"), False),
+    ],
+)
+def test_requests_that_may_take_long_are_not_answered_on_the_event_loop(request_: Request, heavy: bool) -> None:
+    route, _ = find_route(ROUTES, request_)
+    assert route.heavy(request_) == heavy
+
+
+def test_a_resource_within_the_limit_is_kept() -> None:
+    answer = Server().send("POST", "Patient", {**without(ADA, "id"), **patient_with(5_000)})
+    assert answer.status == 201
+    assert 2 * 5_000 < count_elements(answer.json, MAX_RESOURCE_ELEMENTS) < MAX_RESOURCE_ELEMENTS
