@@ -157,14 +157,14 @@ def test_a_shape_of_request_is_quick_or_not_by_what_the_last_one_took() -> None:
     shape, unseen = shape_of(route, asked), shape_of(route, other)
     assert shape is not None
     assert unseen is not None
-    pace = Pace()
-    assert pace.is_quick(shape, MAX_SMALL)
-    assert not pace.is_quick(shape, MAX_SMALL + 1)
+    pace, small, large = Pace(), range(MAX_SMALL), range(MAX_SMALL + 1)
+    assert pace.is_quick(shape, small)
+    assert not pace.is_quick(shape, large)
     pace.note(shape, MAX_QUICK_SECONDS / 2)
-    assert pace.is_quick(shape, MAX_SMALL + 1)
-    assert not pace.is_quick(unseen, MAX_SMALL + 1)
+    assert pace.is_quick(shape, large)
+    assert not pace.is_quick(unseen, large)
     pace.note(shape, MAX_QUICK_SECONDS * 2)
-    assert not pace.is_quick(shape, MAX_SMALL)
+    assert not pace.is_quick(shape, small)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 monotonic = time.monotonic
 perf_counter = time.perf_counter
 process_time = time.process_time
-thread_time = time.thread_time
 
 
 def now() -> datetime:

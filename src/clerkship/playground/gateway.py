@@ -17,7 +17,7 @@ from clerkship.events.lifecycle import RequestAnswered, RequestRefused
 from clerkship.events.request import AgentRequest
 from clerkship.events.sidecar import Unauthenticated
 from clerkship.kit.secrets import Names, same
-from clerkship.kit.wall import perf_counter, thread_time
+from clerkship.kit.wall import perf_counter
 from clerkship.model.duration import parse_duration
 from clerkship.model.problem import PlatformError
 from clerkship.playground.agent_clock import AgentClock, TimeLimit
@@ -305,8 +305,7 @@ def _is_quick(exchange: Exchange, playground: Playground) -> bool:
     except Refusal:
         return True
     exchange.shape = shape_of(exchange.located[0], request)
-    room = sandbox.room
-    return exchange.shape is not None and room.pace.is_quick(exchange.shape, len(room.base))
+    return exchange.shape is not None and sandbox.room.pace.is_quick(exchange.shape, sandbox.room.base)
 
 
 def _challenged(reply: Reply, reason: str) -> Reply:
@@ -386,10 +385,10 @@ def route(exchange: Exchange) -> None:
     act = playground.act(sandbox.name, "agent", exchange.cause)
     room, keep_link = playground.log.room, exchange.keep_link
     call = Call(exchange.request, exchange.params, sandbox.state, act, exchange.base, sandbox.address, keep_link, room)
-    began = thread_time()
+    began = perf_counter()
     exchange.reply = exchange.route.handler(call)
     if exchange.shape is not None:
-        sandbox.room.pace.note(exchange.shape, thread_time() - began)
+        sandbox.room.pace.note(exchange.shape, perf_counter() - began)
 
 
 def record_request(exchange: Exchange) -> None:

@@ -5,6 +5,8 @@ one shape (the same operation with the same query parameters) cost about the sam
 the last one took.
 """
 
+from collections.abc import Sized
+
 from clerkship.sandbox.exchange import Request
 from clerkship.sandbox.route import Route
 
@@ -20,10 +22,10 @@ Shape = tuple[str, tuple[str, ...]]
 
 def shape_of(route: Route, request: Request) -> Shape | None:
     """Return the shape of a request, or None where it always goes to a worker."""
-    names = tuple(name for name, _ in request.pairs) if request.query else ()
-    if len(request.body) > MAX_QUICK_BODY or len(names) > MAX_QUICK_PARAMETERS or route.heavy(request):
+    pairs = request.pairs
+    if len(request.body) > MAX_QUICK_BODY or len(pairs) > MAX_QUICK_PARAMETERS or route.heavy(request):
         return None
-    return f"{request.method} {route.operation}", names
+    return route.operation, tuple([name for name, _ in pairs]) if pairs else ()
 
 
 class Pace:
@@ -34,15 +36,16 @@ class Pace:
     def __init__(self) -> None:
         self._quick: dict[Shape, bool] = {}
 
-    def is_quick(self, shape: Shape, size: int) -> bool:
+    def is_quick(self, shape: Shape, records: Sized) -> bool:
         """Return whether the last request of this shape was quick.
 
-        The first of a shape may have to build an index, so over a dataset of more than a few records (`size`) it is
-        taken to be slow.
+        The first of a shape may have to build an index, so over a dataset of more than a few records it is taken to be
+        slow.
         """
-        return self._quick.get(shape, size <= MAX_SMALL)
+        quick = self._quick.get(shape)
+        return len(records) <= MAX_SMALL if quick is None else quick
 
     def note(self, shape: Shape, seconds: float) -> None:
-        """Remember what processor time a request of this shape took."""
+        """Remember what a request of this shape took, not counting the time it waited for its playground."""
         if shape in self._quick or len(self._quick) < MAX_SHAPES:
             self._quick[shape] = seconds <= MAX_QUICK_SECONDS
