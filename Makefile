@@ -64,6 +64,9 @@ bench-judging: setup ## Measure models that are asked: what a call costs, how bu
 bench-load: setup ## Measure under load, and draw docs/load.svg: two minutes
 	@$(RUN) python -m benchmarks.load --picture docs/load.svg
 
+bench-slow: setup ## Measure how long a client waits while others send slow requests: a minute and a half
+	@$(RUN) python -m benchmarks.slow $(ARGS)
+
 bench-fhir: setup ## Measure the FHIR sandbox beside Medplum's router, which it installs under .cache/peers: minutes
 	@$(RUN) python -m benchmarks.fhir $(ARGS)
 
@@ -77,4 +80,4 @@ bench-peers: setup ## Install other harnesses under .cache/peers and measure the
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-live test-model test-fhir fuzz check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-fhir bench-feeds bench-peers pins
+.PHONY: help setup test test-live test-model test-fhir fuzz check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-slow bench-fhir bench-feeds bench-peers pins
