@@ -7,7 +7,7 @@ import sys
 import threading
 from dataclasses import dataclass, field
 
-from clerkship.kit.descriptors import Hush, raise_limit, share
+from clerkship.kit.descriptors import Hush, raise_limit
 from clerkship.kit.wall import monotonic
 from clerkship.model.problem import PlatformError
 from clerkship.playground.apart import Apart
@@ -104,7 +104,7 @@ class _Serving:
         """Until somebody says stop."""
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
         self._loop.set_exception_handler(Hush("http"))
-        open_ones = OpenConnections(self.connections, self.limits, min(self.limits.connections, share()))
+        open_ones = OpenConnections(self.connections, self.limits, min(self.limits.connections, raise_limit() // 2))
         server = await self._loop.create_server(
             lambda: Connection(self.gateway, self.apart, open_ones, monotonic), sock=self.listening
         )
