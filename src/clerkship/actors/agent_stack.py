@@ -2,23 +2,14 @@
 
 import asyncio
 import sys
-import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from clerkship.actors.python_target import is_library
+
 MAX_STACKS = 5
-_PACKAGE = Path(__file__).parents[1]
-_LIBRARIES = tuple(
-    str(place) for place in (*(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")), _PACKAGE)
-)
-
-
-def is_library(file: str) -> bool:
-    """Whether a file is Python's, an installed package's or ours, and not the agent's."""
-    return file.startswith("<") or (file.startswith(_LIBRARIES) and not Path(file).is_relative_to(_PACKAGE / "suites"))
 
 
 def thread_stack(thread: int) -> str:

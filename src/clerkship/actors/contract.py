@@ -1,112 +1,60 @@
 """What an agent is: entry points, of which it has some; and what a person is."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
+from clerkship.actors.agent_data import (
+    AgentError,
+    AgentStopped,
+    Entry,
+    History,
+    Message,
+    Say,
+    Start,
+    Turn,
+)
 from clerkship.events.event import Event, Payload
 from clerkship.model.domain import Abilities
 from clerkship.model.problem import PlatformError
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.door import Sandboxes
 
-Entry = Literal["on_start", "on_history", "on_turn", "on_task"]
+__all__ = [
+    "NOTHING",
+    "Agent",
+    "AgentError",
+    "AgentStopped",
+    "Described",
+    "Entry",
+    "Heard",
+    "History",
+    "Informed",
+    "Message",
+    "OutOfRole",
+    "Past",
+    "Preflighted",
+    "Remembering",
+    "RunsProgram",
+    "Said",
+    "Say",
+    "SimulatedPerson",
+    "Solver",
+    "Speech",
+    "Start",
+    "Starting",
+    "Turn",
+    "Unplayed",
+]
 NOTHING: Mapping[str, JsonValue] = {}
 """What an agent that holds nothing returns when it is closed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """What a person said to the agent."""
-
-    text: str
-    turn: int
-    sandbox: str
-    task_item: Mapping[str, JsonValue] | None = None
-    metadata: Mapping[str, JsonValue] | None = None
-    """What was sent along with it, unseen."""
-    slots: Mapping[str, JsonValue] = field(default_factory=dict)
-    """What the scenario has set before the conversation began."""
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A conversation is about to begin: what its agent shall hold true from the start."""
-
-    slots: Mapping[str, JsonValue] = field(default_factory=dict)
-    task_item: Mapping[str, JsonValue] | None = None
-    stubs: Mapping[str, JsonValue] = field(default_factory=dict)
-    """Actions of the agent that are not to be run, by name, each with the events and responses to use instead."""
-
-
-@dataclass(frozen=True, slots=True)
-class Say:
-    """What an agent says back, where text alone is not enough."""
-
-    text: str
-    utter_name: str | None = None
-    buttons: tuple[dict[str, Any], ...] = ()
-    metadata: dict[str, Any] | None = None
-    custom: dict[str, Any] | None = None
-
-    @property
-    def is_blank(self) -> bool:
-        """Whether there is nothing in it: that is silence."""
-        return self.custom is None and not self.buttons and not self.text.strip()
-
-    def fields(self) -> dict[str, Any]:
-        """As a conversation takes it."""
-        return {
-            "text": self.text,
-            "utter_name": self.utter_name,
-            "buttons": self.buttons,
-            "metadata": self.metadata,
-            "custom": self.custom,
-        }
-
-
 Said = Say | Payload
 """Part of what an agent gives back for a turn: something it says, or something it did, in the order it happened."""
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A turn that was had before: what the person said, and all that the agent of that time said and did upon it."""
-
-    turn: int
-    text: str | None
-    """Nothing in turn 0, which is what the agent did before the person's first line."""
-    metadata: Mapping[str, JsonValue] | None = None
-    answer: tuple[Said, ...] = ()
-    """As `on_turn` returned it. What was done in sandboxes is not in here, but in them."""
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """A conversation so far, for an agent that goes on with it and was not there."""
-
-    turns: tuple[Turn, ...]
-    """Those that have been had, in order; the next `on_turn` brings the one after them."""
-    slots: Mapping[str, JsonValue] = field(default_factory=dict)
-    """As they stand, as far as the log tells."""
-    sandbox: str = ""
-    """Where it is had."""
-    task_item: Mapping[str, JsonValue] | None = None
-
-
-class AgentError(Exception):
-    """The agent's own failure: it crashed, or answered what cannot be an answer."""
-
-    def __init__(self, message: str, trace: str = "") -> None:
-        super().__init__(message)
-        self.trace = trace
-
-
-class AgentStopped(BaseException):
-    """Raised inside an agent whose time is over and that did not stop by itself."""
 
 
 class Agent(Protocol):

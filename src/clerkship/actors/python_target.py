@@ -1,0 +1,167 @@
+"""Find an agent written in Python by its name, list its entry points, and describe the errors of its code.
+
+Shared by agents in this process and in one of their own; that process imports this module first, so it needs little
+more than the standard library.
+"""
+
+import importlib
+import inspect
+import sys
+import sysconfig
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from clerkship.actors.agent_data import AgentError, Entry
+from clerkship.kit.text import writable
+from clerkship.model.names import did_you_mean
+
+_ENTRIES: dict[str, Entry] = {"message": "on_turn", "task_item": "on_task"}
+_BESIDE: tuple[Entry, ...] = ("on_start", "on_history")
+"""Entry points of agents that have on_turn too."""
+_PACKAGE = Path(__file__).parents[1]
+_LIBRARIES = tuple(
+    str(place) for place in (*(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")), _PACKAGE)
+)
+MAX_TRACE = 20_000
+"""Characters of a traceback that are kept: its end."""
+MAX_REASON = 1_000
+"""Characters shown of the body with which a server refused a request."""
+
+
+class NotAnAgent(Exception):
+    """A name that cannot be imported, or an object that is no agent."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint
+
+
+class Entrance(NamedTuple):
+    """A function to call, with how many of the two arguments it takes."""
+
+    function: Callable[..., Any]
+    arity: int
+    is_async: bool
+
+
+def find_target(reference: str) -> Any:
+    """Import the object that `module:name` refers to; a module of the working folder is found too.
+
+    Raises NotAnAgent where it cannot be imported.
+    """
+    module_name, _, name = reference.partition(":")
+    name = name or "agent"
+    if module_name.endswith(".py") or "/" in module_name:
+        raise NotAnAgent(f"agent python:{reference}: not a module", "write its name, without path and .py")
+    try:
+        module = import_from_here(module_name)
+    except ModuleNotFoundError as error:
+        raise NotAnAgent(f"agent python:{reference}: no module `{error.name}`") from None
+    except (Exception, SystemExit) as error:
+        raise NotAnAgent(f"agent python:{reference}: importing it failed: {describe_error(error)}") from None
+    if not hasattr(module, name):
+        known = [known for known in vars(module) if not known.startswith("_")]
+        raise NotAnAgent(f"agent python:{reference}: no `{name}` in {module_name}", did_you_mean(name, known))
+    return getattr(module, name)
+
+
+def import_from_here(name: str) -> ModuleType:
+    """Import a module; one in the working folder takes precedence over others of its name, imported ones included."""
+    here = Path.cwd()
+    if sys.path[:1] != [str(here)]:
+        sys.path.insert(0, str(here))
+    known, mine = sys.modules.get(name), here.joinpath(*name.split(".")).with_suffix(".py")
+    if known is not None and mine.is_file() and getattr(known, "__file__", None) != str(mine):
+        del sys.modules[name]
+    return importlib.import_module(name)
+
+
+def entrances(target: Any, name: str) -> dict[Entry, Entrance]:
+    """Return the entry points of an object; raises NotAnAgent if it has none."""
+    found: dict[Entry, Callable[..., Any]] = {
+        entry: getattr(target, entry) for entry in _ENTRIES.values() if callable(getattr(target, entry, None))
+    }
+    for entry in _BESIDE:
+        if "on_turn" in found and callable(getattr(target, entry, None)):
+            found[entry] = getattr(target, entry)
+    if not found and callable(target):
+        first = next(iter(_parameters(target)), "")
+        if first not in _ENTRIES:
+            raise NotAnAgent(f"agent {name}: the first parameter of a function is `message` or `task_item`")
+        found = {_ENTRIES[first]: target}
+    if not found:
+        raise NotAnAgent(f"agent {name}: it has neither on_turn nor on_task")
+    return {
+        entry: Entrance(function, _arity(function), inspect.iscoroutinefunction(function))
+        for entry, function in found.items()
+    }
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except ValueError:  # functions written in C may have no signature
+        return {}
+
+
+def _arity(function: Callable[..., Any]) -> int:
+    kinds = [parameter.kind for parameter in _parameters(function).values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds or not kinds:
+        return 2
+    named = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return min(2, sum(kind in named for kind in kinds))
+
+
+def agent_error(error: BaseException, prefix: str = "") -> AgentError:
+    """Make an AgentError of what an agent's code raised, which may not even have a usable `str()`."""
+    try:
+        return _with_trace(error, prefix)
+    except BaseException:  # foreign code
+        return AgentError(f"{prefix}an exception that cannot be described")
+
+
+def _with_trace(error: BaseException, prefix: str) -> AgentError:
+    first = error.__traceback__
+    while first is not None and is_library(first.tb_frame.f_code.co_filename):
+        first = first.tb_next  # leave out our own frames, down to the agent's first
+    trace = "".join(traceback.format_exception(type(error), error, first or error.__traceback__))[-MAX_TRACE:]
+    return AgentError(prefix + describe_error(error), writable(trace))
+
+
+def describe_error(error: BaseException) -> str:
+    """Return type and message of an error with the innermost line of the agent's own code, not of a library."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not is_library(frame.filename)]
+    place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    return writable(f"{type(error).__name__}: {_message(error)}{_server_reason(error)}{place}")
+
+
+def _server_reason(error: BaseException) -> str:
+    """Return what a server replied, where an HTTP client's error holds the reply and does not show its body.
+
+    `httpx` and `requests` keep it as `response`; the `HTTPError` of `urllib` is the reply itself.
+    """
+    try:
+        response = getattr(error, "response", None)
+        is_reply = type(error).__module__ == "urllib.error" and hasattr(error, "read")
+        body = response.text if response is not None else error.read() if is_reply else ""  # type: ignore[attr-defined]
+        text = body.decode(errors="replace") if isinstance(body, bytes) else str(body)
+    except Exception:  # the body was never read, or the connection is closed
+        return ""
+    text = " ".join(text.split())[:MAX_REASON]
+    return f"; the server replied: {text}" if text and text not in _message(error) else ""
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)[:2000]
+    except BaseException:  # foreign code
+        return "(it cannot be described)"
+
+
+def is_library(file: str) -> bool:
+    """Return whether a file is Python's, an installed package's or ours, and not the agent's."""
+    return file.startswith("<") or (file.startswith(_LIBRARIES) and not Path(file).is_relative_to(_PACKAGE / "suites"))
