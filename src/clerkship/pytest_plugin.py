@@ -41,6 +41,7 @@ class Limits(TypedDict, total=False):
     record: bool
     replay: bool
     refresh: bool
+    agent_process: bool
 
 
 class AttackLimits(TypedDict, total=False):

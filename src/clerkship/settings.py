@@ -36,6 +36,10 @@ class Settings:
             "to run, `never`"
         },
     )
+    agent_process: str = field(
+        default="off",
+        metadata={"about": "whether Python agents have a process of their own in each trial: `on` or `off`"},
+    )
     plugins: str = field(default="on", metadata={"about": "whether plug-ins are loaded: `on` or `off`"})
     seal_key: str = field(
         default="",
@@ -128,6 +132,7 @@ _EXPECTED = {
     "seed": "a whole number of 64 bits",
     "isolate": "`auto`, `always` or `never`",
     "plugins": "`on` or `off`",
+    "agent_process": "`on` or `off`",
     "openai_base_url": "an address such as https://api.openai.com/v1",
     "anthropic_base_url": "an address such as https://api.anthropic.com",
     "azure_api_base": "an address such as https://name.openai.azure.com",
@@ -147,6 +152,11 @@ def isolating(settings: Settings, mode: str | None) -> Settings:
     if mode not in get_args(IsolationMode):
         raise InputError.of(f"unknown --isolate value {mode!r}", hint=f"expected {_EXPECTED['isolate']}")
     return replace(settings, isolate=cast(IsolationMode, mode))
+
+
+def with_agent_process(settings: Settings) -> Settings:
+    """Return the settings with Python agents in a process of their own."""
+    return replace(settings, agent_process="on")
 
 
 def program(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> str:
@@ -179,7 +189,7 @@ def inherited(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 
 _POSITIVE = ("timeout", "turn_timeout", "max_turns", "concurrency", "endpoint_calls")
-_CHOICES = {"plugins": ("on", "off"), "isolate": get_args(IsolationMode)}
+_CHOICES = {"plugins": ("on", "off"), "agent_process": ("on", "off"), "isolate": get_args(IsolationMode)}
 _ADDRESSES = ("openai_base_url", "anthropic_base_url", "azure_api_base")
 _SORTS: dict[str, type[Path] | type[float] | type[int]] = {
     "store": Path,

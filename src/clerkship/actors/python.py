@@ -67,7 +67,7 @@ class PythonAgent:
             if is_async:
                 result = function(*arguments[:arity])
             else:
-                result = self._context.run(_call_sync, function, arguments[:arity])
+                result = self._context.run(call_sync, function, arguments[:arity])
             if hasattr(result, "__await__"):
                 result = await asyncio.create_task(_awaited(result), context=self._context)
             return parse(result)
@@ -90,7 +90,7 @@ async def _awaited(result: Any) -> Any:
         raise agent_error(error) from error
 
 
-def _call_sync(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def call_sync(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """A sync function may bring its own loop (`asyncio.run`): while it works, this thread seems to have none."""
     loop = asyncio._get_running_loop()
     asyncio._set_running_loop(None)
@@ -127,7 +127,7 @@ class PythonSolver:
             return PythonAgent(self._entrances)
         output = AgentOutput()
         try:
-            made = output.context.run(_call_sync, self._target, ())
+            made = output.context.run(call_sync, self._target, ())
             if self._entrances is None:
                 with as_input_error():
                     self._entrances = entrances(made, self.name)  # looked at once: signatures are slow to read

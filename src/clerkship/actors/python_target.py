@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -62,10 +63,12 @@ def find_target(reference: str) -> Any:
         raise NotAnAgent(f"agent python:{reference}: no module `{error.name}`") from None
     except (Exception, SystemExit) as error:
         raise NotAnAgent(f"agent python:{reference}: importing it failed: {describe_error(error)}") from None
-    if not hasattr(module, name):
+    try:
+        return attrgetter(name)(module)
+    except AttributeError:
         known = [known for known in vars(module) if not known.startswith("_")]
-        raise NotAnAgent(f"agent python:{reference}: no `{name}` in {module_name}", did_you_mean(name, known))
-    return getattr(module, name)
+        hint = did_you_mean(name, known)
+        raise NotAnAgent(f"agent python:{reference}: no `{name}` in {module_name}", hint) from None
 
 
 def import_from_here(name: str) -> ModuleType:

@@ -8,6 +8,7 @@ from clerkship.actors.nop import Nop
 from clerkship.actors.openai_chat import load_openai
 from clerkship.actors.oracle import Oracle
 from clerkship.actors.python import load_python
+from clerkship.actors.python_process import load_python_process
 from clerkship.actors.rasa import load_rasa
 from clerkship.actors.recorded import RECORDED, load_recorded
 from clerkship.actors.webhook import load_http, load_https
@@ -33,7 +34,7 @@ def _too_much(sort: str, rest: str) -> Solver:
 def _python(rest: str, settings: Settings) -> Solver:
     if not rest:
         raise InputError.of("agent `python:`: no module", hint="write `python:module:name`")
-    return load_python(rest)
+    return load_python_process(rest) if settings.agent_process == "on" else load_python(rest)
 
 
 AGENTS: Mapping[str, Load] = {

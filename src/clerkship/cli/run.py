@@ -24,6 +24,7 @@ from clerkship.cli.options import (
     judge_of,
 )
 from clerkship.cli.run_options import (
+    AgentProcess,
     AtOnce,
     BenchmarkSlug,
     Chaos,
@@ -72,6 +73,7 @@ def run(
     timeout: Timeout = None,
     turn_timeout: TurnTimeout = None,
     max_turns: MaxTurns = None,
+    agent_process: AgentProcess = False,
     shuffle: Shuffle = False,
     chaos: Chaos = None,
     isolate: Isolate = None,
@@ -137,6 +139,7 @@ def run(
         tapes_agent=record_agent,
         allow_ungraded=allow_ungraded,
         isolate=cast(IsolationMode | None, isolate),  # the service says what it may be
+        agent_process=agent_process,
     )
     result, _ = run_and_show(request, settings, store or settings.store, targets, json=json)
     raise typer.Exit(result.exit_code())

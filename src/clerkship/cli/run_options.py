@@ -86,6 +86,14 @@ Shuffle = Annotated[
     bool,
     typer.Option("--shuffle", help="Run in an order the seed decides; verdicts stay the same.", rich_help_panel=_HOW),
 ]
+AgentProcess = Annotated[
+    bool,
+    typer.Option(
+        "--agent-process",
+        help="Give a Python agent a process of its own in each trial; without it, it runs in this one, trusted.",
+        rich_help_panel=_HOW,
+    ),
+]
 Chaos = Annotated[
     str | None,
     typer.Option(

@@ -228,7 +228,7 @@ class Sandboxes(Mapping[str, Handle]):
         """The simulated time."""
         return self._clock.now
 
-    def wait(self, duration: str | float | None = None) -> bool:
+    def wait(self, duration: str | float | timedelta | None = None) -> bool:
         """Let simulated time pass: this long, or until the next thing due (false if there is none)."""
         if duration is None:
             return self._clock.skip()

@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from clerkship.actors.command import CommandSolver
 from clerkship.actors.contract import Described, Preflighted, Solver
+from clerkship.actors.python import PythonSolver
+from clerkship.actors.python_process import PythonProcessSolver, to_process
 from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import Registered
 from clerkship.library.calibration import beside, load_calibrations
@@ -14,9 +17,12 @@ from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load
 from clerkship.model.domain import Abilities, Domain
 from clerkship.model.problem import InputError, Problem
-from clerkship.settings import Settings
+from clerkship.model.run import BenchmarkRun
+from clerkship.settings import Settings, with_agent_process
 
 T = TypeVar("T")
+AGENT_PROCESS = "--agent-process"
+"""The option of a run whose Python agent has a process of its own, as runs are kept with it."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,7 @@ def load_checked(
     """The library at a path, checked against what its agent knows: by the domain that is given, else by what the agent
     says of itself, else by the domain of the project around it. All that is wrong anywhere is said at once."""
     problems: list[Problem] = []
-    solver = _tried(problems, lambda: _build(agent, settings, catalog))
+    solver = _tried(problems, lambda: None if agent is None else build_agent(agent, settings, catalog))
     _tried(problems, lambda: solver.preflight() if isinstance(solver, Preflighted) else None)
     abilities = _tried(problems, lambda: solver.abilities() if isinstance(solver, Described) else None)
     names = abilities.domain if abilities is not None else None
@@ -90,9 +96,42 @@ def load_checked(
     return library, solver
 
 
+def build_agent(agent: str | Solver, settings: Settings, catalog: Registered) -> Solver:
+    """Return the solver that a run is given or names; a Python agent in its own process, where the settings say so.
+
+    Raises InputError where it cannot be built, or cannot be imported by another process.
+    """
+    if isinstance(agent, str):
+        return build_solver(agent, catalog, settings)
+    return to_process(agent) if settings.agent_process == "on" and isinstance(agent, PythonSolver) else agent
+
+
+def settings_of(run: BenchmarkRun, settings: Settings) -> Settings:
+    """Return the settings with which the agent of a run that is kept is started again."""
+    return with_agent_process(settings) if AGENT_PROCESS in run.options else settings
+
+
+def options_with(solver: Solver, options: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the options that a run is kept with: `--agent-process` among them if its agent has a process."""
+    others = tuple(option for option in options if option != AGENT_PROCESS)
+    return (*others, AGENT_PROCESS) if isinstance(solver, PythonProcessSolver) else others
+
+
+def check_process(agent: str | Solver, catalog: Registered) -> None:
+    """Raise InputError for an agent that `--agent-process` cannot give a process of its own."""
+    if isinstance(agent, str):
+        sort = agent.partition(":")[0]
+        name, fits = agent, sort in ("python", "command") or sort not in catalog.agents  # that one is refused later
+    else:
+        name, fits = agent.name, isinstance(agent, PythonSolver | PythonProcessSolver | CommandSolver)
+    if not fits:
+        hint = "it is for `python:module:name`; leave it out"
+        raise InputError.of(f"--agent-process: agent {name} has no process to be put in", hint=hint)
+
+
 def build_reachable(agent: str | Solver, settings: Settings, catalog: Registered) -> Solver:
     """The agent of a run that is planned from the store; raises InputError where it cannot be reached."""
-    solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
+    solver = build_agent(agent, settings, catalog)
     check_reachable(solver)
     return solver
 
@@ -111,10 +150,6 @@ def _tried(problems: list[Problem], work: Callable[[], T | None]) -> T | None:
     except InputError as error:
         problems += error.problems
         return None
-
-
-def _build(agent: str | Solver | None, settings: Settings, catalog: Registered) -> Solver | None:
-    return build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
 
 
 def _read(path: Path | None) -> Domain | None:

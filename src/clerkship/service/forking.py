@@ -12,7 +12,7 @@ from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, BenchmarkRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.service.casting import Wanted, choose, needs_of
-from clerkship.service.checking import build_reachable
+from clerkship.service.checking import build_reachable, options_with, settings_of
 from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at
 from clerkship.service.isolating import level_of
 from clerkship.service.prefixes import read_prefix
@@ -53,6 +53,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
     notes = [Problem(message=note) for note in require_intact(store, run.id, ran.task).notes()]
     prefix = read_prefix(store, ran, request.turn, catalog, warm_up=request.warm_up)
     agent = request.agent or run.solver
+    settings = settings_of(run, settings)
     solver = build_reachable(agent, settings, catalog)
     if isinstance(solver, RecordedSolver):
         whose = f"--agent {solver.whose}" if solver.whose else "--agent"
@@ -77,7 +78,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
         name=run.name,
         path=run.path,
         concurrency=run.concurrency,
-        options=_options(request),
+        options=options_with(solver, _options(request)),
         plugins=plugins_used([snapshot], solver.name, catalog),
         isolation=isolation,
         **cast.kept([snapshot]),

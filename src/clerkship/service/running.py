@@ -40,13 +40,13 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.lines import Lines
 from clerkship.playground.listener import Listener
 from clerkship.service.casting import Cast, Wanted, choose, needs_of
-from clerkship.service.checking import load_checked
+from clerkship.service.checking import check_process, load_checked, options_with
 from clerkship.service.frozen import without_solution
 from clerkship.service.isolating import isolated, level_of, task_files
 from clerkship.service.sealing import end_run
 from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.service.unoffered import warnings_for
-from clerkship.settings import Settings, isolating
+from clerkship.settings import Settings, isolating, with_agent_process
 from clerkship.store.contract import Hold, Store
 
 Watch = Callable[[TaskRun], None]
@@ -100,6 +100,8 @@ class RunRequest:
     """Whether the run may succeed though none of its criteria was judged."""
     isolate: IsolationMode | None = None
     """Whether a program is isolated; as the settings say if not given."""
+    agent_process: bool = False
+    """Whether an agent written in Python has a process of its own in each trial."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,9 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
     _check_limits(request)
     settings = isolating(settings, request.isolate)
     path, case = split_case(request.path)
+    if request.agent_process:
+        check_process(request.agent, catalog)
+        settings = with_agent_process(settings)
     library, solver = load_checked(path, request.agent, settings, catalog, domain=request.domain)
     assert solver is not None  # there is an agent, and it could be built
     isolation = level_of(solver, settings.isolate)
@@ -221,7 +226,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         allow_ungraded=request.allow_ungraded,
         name=request.benchmark or request.path.resolve().name,
         path=str(request.path),
-        options=_options(request),
+        options=options_with(solver, _options(request)),
         plugins=plugins_used(snapshots, solver.name, catalog),
         concurrency=concurrency,
         calibration=_calibration(library, cast.judging(snapshots)),

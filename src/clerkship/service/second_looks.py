@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clerkship.actors.contract import Solver
-from clerkship.engine.build import BuiltTask, build_solver, build_tasks, plugins_used
+from clerkship.engine.build import BuiltTask, build_tasks, plugins_used
 from clerkship.engine.catalog import Registered
 from clerkship.engine.regrade import regrade
 from clerkship.engine.schedule import Schedule
@@ -23,7 +23,7 @@ from clerkship.model.problem import InputError
 from clerkship.model.run import Asking, Attempt, BenchmarkRun, Outcome, Status, Tape
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.service.casting import Wanted, choose, needs_of
-from clerkship.service.checking import build_reachable, check_reachable
+from clerkship.service.checking import build_agent, build_reachable, check_reachable, options_with, settings_of
 from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at, snapshots_of
 from clerkship.service.isolating import level_again, level_of
 from clerkship.service.prefixes import prefix_of
@@ -50,6 +50,7 @@ def plan_rerun(
     run = store.run(reference)
     require(store.check_plan(run.id))
     agent = agent or run.solver
+    settings = settings_of(run, settings)
     solver = build_reachable(agent, settings, catalog)
     isolation = level_of(solver, settings.isolate)
     sources = Sources(run, catalog, settings)
@@ -61,6 +62,7 @@ def plan_rerun(
     solver = taped_agent(solver, cast.models, snapshots)
     about |= {"plugins": plugins_used(snapshots, solver.name, catalog), **cast.kept(snapshots)}
     about |= {"calibration": run.calibration, "isolation": isolation}
+    about["options"] = options_with(solver, run.options)
     new = new_run(plan, snapshots, solver.name, made_by="rerun", origin=run.id, **about)
     if cast.models.tapes is not None and new.replayed:
         new = as_replayed(new, plan, snapshots, cast.models.tapes)
@@ -102,7 +104,7 @@ def plan_resume(
         )
     require_resumable(store, run.id)
     agent = agent or run.solver
-    solver = build_solver(agent, catalog, settings) if isinstance(agent, str) else agent
+    solver = build_agent(agent, settings_of(run, settings), catalog)
     if solver.name != run.solver:
         raise InputError.of(f"{run.id} is {run.solver}'s run, not {solver.name}'s", hint="`rerun` takes another agent")
     run = run.model_copy(update={"isolation": level_again(run, solver, settings)})

@@ -1,0 +1,99 @@
+"""What an agent in its own process asks of the platform, done on the sandboxes of its trial.
+
+The lines are read as what they are: text from a process that is not trusted.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+import orjson
+
+from clerkship.actors.contract import AgentError
+from clerkship.actors.reply import parse_report
+from clerkship.kit.text import writable
+from clerkship.sandbox.door import Handle, Sandboxes
+from clerkship.sandbox.exchange import STRAIGHT, Query, Request
+
+MAX_BODY = 1_000_000_000
+"""Bytes of one request's body, as large as a simulator takes."""
+
+
+class AgentRequests:
+    """Answer requests in the order in which they come."""
+
+    def __init__(self) -> None:
+        self._body = bytearray()
+        self._kinds: Mapping[str, Callable[[dict[str, Any], Sandboxes], Any]] = {
+            "send": self._send,
+            "url": lambda message, sandboxes: _handle(message, sandboxes).url,
+            "token": lambda message, sandboxes: _handle(message, sandboxes).token,
+            "lines": lambda message, sandboxes: dict(_handle(message, sandboxes).lines),
+            "now": lambda message, sandboxes: sandboxes.now.isoformat(),
+            "advance": _advance,
+            "skip": lambda message, sandboxes: sandboxes.wait(),
+            "report": _report,
+        }
+
+    def take_part(self, part: Any) -> None:
+        """Keep a part of the body of the request to come."""
+        self._body += _decoded(part)
+        if len(self._body) > MAX_BODY:
+            raise AgentError(f"it sent a request with a body of more than {MAX_BODY:,} bytes")
+
+    def answer(self, message: dict[str, Any], sandboxes: Sandboxes) -> bytes:
+        """Do what is asked; return the line with its value, or with the error that the agent's code is to raise."""
+        do = self._kinds.get(str(message.get("request")))
+        if do is None:
+            raise AgentError(f"its process sent an unknown request: {str(message.get('request'))[:80]!r}")
+        try:
+            answer: dict[str, Any] = {"value": do(message, sandboxes)}
+        except KeyError as error:
+            raise AgentError(f"its process sent a request without {error}") from None
+        except Exception as error:  # raised in the agent's code, as it would be in this process
+            kind = type(error)
+            answer = {"error": {"type": f"{kind.__module__}:{kind.__qualname__}", "message": writable(str(error))}}
+        return orjson.dumps({"answer": message.get("number"), **answer})
+
+    def _send(self, message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
+        body, self._body = bytes(self._body), bytearray()
+        query = message["query"]
+        if isinstance(query, list):
+            query = Query(tuple((name, value) for name, value in query))
+        request = Request(message["method"], message["path"], query, message["headers"], body)
+        reply = _handle(message, sandboxes).send_as_is(request)
+        return {
+            "status": reply.status,
+            "body": base64.b64encode(reply.body).decode(),
+            "media": reply.media,
+            "headers": dict(reply.headers),
+            "way": None if reply.way is STRAIGHT else asdict(reply.way),
+        }
+
+
+def _handle(message: dict[str, Any], sandboxes: Sandboxes) -> Handle:
+    name = message["sandbox"]
+    if name not in sandboxes:
+        raise AgentError(f"its process sent a request to an unknown sandbox: {str(name)[:80]!r}")
+    return sandboxes[name]
+
+
+def _advance(message: dict[str, Any], sandboxes: Sandboxes) -> None:
+    sandboxes.wait(timedelta(message["days"], message["seconds"], message["microseconds"]))
+
+
+def _report(message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
+    event = sandboxes.report(parse_report(message["event"]))
+    known = event._asdict()
+    del known["payload"]
+    return known | {"at": event.at.isoformat()}
+
+
+def _decoded(part: Any) -> bytes:
+    try:
+        return base64.b64decode(part, validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        raise AgentError("its process sent a part of a body that is not base64") from None

@@ -1,0 +1,139 @@
+"""The sandboxes of a trial as an agent in its own process has them: each operation is a request to the platform."""
+
+import base64
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from operator import attrgetter
+from typing import Any
+
+from clerkship.actors.host_link import HostLink
+from clerkship.actors.reply import parse_event
+from clerkship.events.event import Event, Payload
+from clerkship.sandbox.door import Handle, Sandboxes
+from clerkship.sandbox.exchange import STRAIGHT, Query, Reply, Request, Way, from_agent
+from clerkship.sandbox.line import Told
+from clerkship.sandbox.route import Route
+
+
+class HostDoor:
+    """One sandbox, through the link."""
+
+    def __init__(self, link: HostLink, sandbox: str, kind: str) -> None:
+        self._link, self._sandbox, self._kind = link, sandbox, kind
+
+    @property
+    def kind(self) -> str:
+        """Which simulator it is."""
+        return self._kind
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        """Its operations; the simulator is imported for them."""
+        catalog = importlib.import_module("clerkship.engine.catalog").Registered()
+        routes: Sequence[Route] = catalog.simulator(self._kind).routes
+        return routes
+
+    @property
+    def url(self) -> str:
+        """Base URL of the sandbox over HTTP."""
+        return str(self._link.request("url", sandbox=self._sandbox))
+
+    @property
+    def token(self) -> str:
+        """Bearer token of the sandbox over HTTP."""
+        return str(self._link.request("token", sandbox=self._sandbox))
+
+    @property
+    def lines(self) -> Mapping[str, Told]:
+        """The ways in that are not HTTP."""
+        lines: Mapping[str, Told] = self._link.request("lines", sandbox=self._sandbox)
+        return lines
+
+    def send(self, request: Request) -> Reply:
+        """Send a request; raises Dropped if the connection breaks instead of an answer."""
+        request = from_agent(request)
+        query = request.query.pairs if isinstance(request.query, Query) else dict(request.query)
+        reply = self._link.request(
+            "send",
+            body=request.body,
+            sandbox=self._sandbox,
+            method=request.method,
+            path=request.path,
+            query=query,
+            headers=dict(request.headers),
+        )
+        way = Way(**reply["way"]) if reply["way"] is not None else STRAIGHT
+        return Reply(reply["status"], base64.b64decode(reply["body"]), reply["media"], reply["headers"], way)
+
+
+class HostClock:
+    """The simulated clock, through the link."""
+
+    def __init__(self, link: HostLink) -> None:
+        self._link = link
+
+    @property
+    def now(self) -> datetime:
+        """The simulated time."""
+        return datetime.fromisoformat(self._link.request("now"))
+
+    def advance(self, by: timedelta) -> None:
+        """Wait this long."""
+        self._link.request("advance", days=by.days, seconds=by.seconds, microseconds=by.microseconds)
+
+    def skip(self) -> bool:
+        """Wait for the next thing due; false if there is none."""
+        return bool(self._link.request("skip"))
+
+
+class HostReport:
+    """Put the agent's own events in the log, through the link; each is there when the call returns."""
+
+    def __init__(self, link: HostLink) -> None:
+        self._link = link
+
+    def __call__(self, payload: Payload) -> Event:
+        """Report one event."""
+        kept = parse_event(payload)
+        event = self._link.request("report", event=report_fields(kept))
+        at = datetime.fromisoformat(event.pop("at"))
+        return Event(**event, at=at, payload=kept)
+
+
+def report_fields(payload: Payload) -> dict[str, Any]:
+    """Return an event of the agent as JSON."""
+    return {"kind": payload.kind, **payload.model_dump(mode="json")}
+
+
+class HostHandles(Mapping[str, Handle]):
+    """Typed handles by name, each made when it is first used: importing its simulator takes a while."""
+
+    def __init__(self, link: HostLink, places: Mapping[str, Mapping[str, str]]) -> None:
+        self._link, self._places = link, places
+        self._made: dict[str, Handle] = {}
+
+    def __getitem__(self, name: str) -> Handle:
+        """Return the handle to the sandbox of this name."""
+        if name not in self._made:
+            place = self._places[name]
+            module, _, kind = place["handle"].partition(":")
+            handle = attrgetter(kind)(importlib.import_module(module))
+            self._made[name] = handle(HostDoor(self._link, name, place["kind"]))
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        """Return the number of sandboxes."""
+        return len(self._places)
+
+
+def open_host_sandboxes(link: HostLink, places: Mapping[str, Mapping[str, str]]) -> Sandboxes:
+    """Build the sandboxes that an agent is called with, of the kind and the handle class of each."""
+    return Sandboxes(HostHandles(link, places), HostClock(link), HostReport(link))

@@ -1,0 +1,267 @@
+"""`python:module:name` with `--agent-process`: an agent written in Python, in a process of its own for each trial.
+
+The agent has the same contract as in this process. Its process runs `python_host`, which imports it by name; calls of
+its entry points, its requests to sandboxes and its reports go through the process's pipes, one after another, so that
+its log is the one it has in this process.
+"""
+
+import asyncio
+import inspect
+import os
+import sys
+from collections.abc import Awaitable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar, get_args
+
+import orjson
+from pydantic import JsonValue
+
+from clerkship.actors.agent_requests import AgentRequests
+from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say, Start
+from clerkship.actors.messages import parse_object
+from clerkship.actors.process import Process
+from clerkship.actors.python import PythonSolver, call_sync, reported_events
+from clerkship.actors.reply import parse_answer, parse_replies
+from clerkship.model.domain import Abilities
+from clerkship.model.problem import InputError
+from clerkship.sandbox.door import Handle, Sandboxes
+from clerkship.settings import inherited
+
+T = TypeVar("T")
+HOST = "clerkship.actors.python_host"
+MAX_IMPORT_SECONDS = 120.0
+"""Wall seconds in which an agent must be imported, before a run; in a trial its own limit applies."""
+EXIT_WITHIN = 1.0
+"""Seconds to wait for the exit code of a process that has closed its pipe."""
+
+
+class PythonProcessAgent:
+    """One agent in one process."""
+
+    def __init__(self, name: str, target: Mapping[str, str], folder: Path) -> None:
+        self.entries: frozenset[Entry] = frozenset()
+        self._name, self._target = name, target
+        self._process = Process([sys.executable, "-P", "-m", HOST], folder)
+        self._requests = AgentRequests()
+        self._knows_sandboxes = False
+
+    def load(self, *, make: bool) -> Any:
+        """Start the process and have it import the agent; with `make`, an instance of it too where it is a class.
+
+        Returns what `reported_events` declares. Raises InputError where it cannot be imported, AgentError where its
+        constructor fails. It blocks, as importing an agent in this process does.
+        """
+        self._process.start(inherited(), {})
+        loaded = call_sync(_run, (self._load(make),))
+        self.entries = frozenset(entry for entry in get_args(Entry) if entry in loaded["entries"])
+        return loaded["emits"]
+
+    async def _load(self, make: bool) -> Any:
+        call = {"call": "load", "name": self._name, "path": sys.path, "make": make, **self._target}
+        async with asyncio.timeout(None if make else MAX_IMPORT_SECONDS):
+            loaded = await self._call(call, None)
+        if not isinstance(loaded, dict) or not isinstance(loaded.get("entries"), list) or "emits" not in loaded:
+            raise AgentError("its process did not say what it has imported")
+        return loaded
+
+    async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[Said]:
+        """Call `on_start`."""
+        argument = {"slots": start.slots, "task_item": start.task_item, "stubs": start.stubs}
+        return parse_replies(await self._enter("on_start", argument, sandboxes))
+
+    async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
+        """Call `on_history`."""
+        await self._enter("on_history", _history(history), sandboxes)
+
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
+        """Call `on_turn`."""
+        argument = {name: getattr(message, name) for name in Message.__dataclass_fields__}
+        return parse_replies(await self._enter("on_turn", argument, sandboxes))
+
+    async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
+        """Call `on_task`."""
+        return parse_answer(await self._enter("on_task", task_item, sandboxes))
+
+    def program_seconds(self) -> float | None:
+        """Return the processor time of the process."""
+        return self._process.program_seconds()
+
+    def close(self) -> Mapping[str, JsonValue]:
+        """End the process and all it has started; its standard error is kept."""
+        return self._process.close()
+
+    async def _enter(self, entry: Entry, argument: Any, sandboxes: Sandboxes) -> Any:
+        call = {"call": entry, "argument": argument}
+        if not self._knows_sandboxes:
+            self._knows_sandboxes = True
+            call["sandboxes"] = {name: _place(handle) for name, handle in sandboxes.items()}
+        return await self._call(call, sandboxes)
+
+    async def _call(self, call: Mapping[str, Any], sandboxes: Sandboxes | None) -> Any:
+        """Send a call, answer the requests that come before its result, return the result."""
+        self._process.send(orjson.dumps(call))
+        while (line := await self._process.receive()) is not None:
+            message = parse_object(line, "a line of its process")
+            if "part" in message:
+                self._requests.take_part(message["part"])
+            elif "request" in message and sandboxes is not None:
+                self._process.send(self._requests.answer(message, sandboxes))
+            else:
+                return _result(message)
+        raise await self._ended()
+
+    async def _ended(self) -> AgentError:
+        code = await self._process.exit_code(EXIT_WITHIN)
+        end = "closed its connection" if code is None else f"ended with exit code {code}"
+        words = self._process.last_words()
+        return AgentError(f"it {end}\n{words}" if words else f"it {end}")
+
+
+def _run(work: Awaitable[T]) -> T:
+    """Run a coroutine on an event loop of its own, whatever loop this thread has."""
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(work)
+    finally:
+        loop.close()
+
+
+def _result(message: Mapping[str, Any]) -> Any:
+    """Return the value of a result, or raise the error in it."""
+    if "failed" in message:
+        raise AgentError(*_texts(message["failed"], "message", "trace"))
+    if "refused" in message:
+        text, hint = _texts(message["refused"], "message", "hint")
+        raise InputError.of(text, hint=hint)
+    if "value" not in message:
+        raise AgentError(f"a line of its process has neither a value nor an error: {', '.join(sorted(message)[:10])}")
+    return message["value"]
+
+
+def _texts(fields: Any, *names: str) -> tuple[str, ...]:
+    given = fields if isinstance(fields, dict) else {}
+    return tuple(str(given.get(name, ""))[:100_000] for name in names)
+
+
+def _place(handle: Handle) -> dict[str, str]:
+    """Return what the process needs to make the same handle to a sandbox."""
+    return {"kind": handle.kind, "handle": f"{type(handle).__module__}:{type(handle).__qualname__}"}
+
+
+def _history(history: History) -> dict[str, Any]:
+    turns = [
+        {
+            "turn": turn.turn,
+            "text": turn.text,
+            "metadata": turn.metadata,
+            "answer": [_part(part) for part in turn.answer],
+        }
+        for turn in history.turns
+    ]
+    return {"turns": turns, "slots": history.slots, "sandbox": history.sandbox, "task_item": history.task_item}
+
+
+def _part(part: Said) -> dict[str, Any]:
+    return part.fields() if isinstance(part, Say) else {"kind": part.kind, **part.model_dump(mode="json")}
+
+
+class PythonProcessSolver:
+    """A name in a module, imported in a process of its own for each trial."""
+
+    def __init__(self, name: str, target: Mapping[str, str], folder: Path) -> None:
+        self.name = name
+        self._target, self._folder = target, folder
+        self._abilities: Abilities | None = None
+
+    def abilities(self) -> Abilities:
+        """Import it once in a process, and return which kinds of its own events it reports.
+
+        Raises InputError where it cannot be imported.
+        """
+        if self._abilities is None:
+            emits = reported_events(self._import(), self.name)
+            self._abilities = Abilities(engine=self.name, emits=emits)
+        return self._abilities
+
+    def _import(self) -> Any:
+        agent = PythonProcessAgent(self.name, self._target, self._folder)
+        try:
+            return agent.load(make=False)
+        except TimeoutError:
+            raise InputError.of(f"agent {self.name}: importing it took over {MAX_IMPORT_SECONDS:g} seconds") from None
+        except AgentError as error:
+            raise InputError.of(f"agent {self.name}: importing it failed: {error}") from None
+        finally:
+            agent.close()
+
+    def open(self, solution: str | None, trial: int = 1) -> Agent:
+        """Start a process with the agent imported, and made where it is a class."""
+        agent = PythonProcessAgent(self.name, self._target, self._folder)
+        try:
+            agent.load(make=True)
+        except BaseException:
+            agent.close()
+            raise
+        return agent
+
+
+def load_python_process(reference: str) -> PythonProcessSolver:
+    """Take `module:name` without importing it here."""
+    _check_system(f"python:{reference}")
+    return PythonProcessSolver(f"python:{reference}", {"reference": reference}, Path.cwd())
+
+
+def to_process(solver: PythonSolver) -> PythonProcessSolver:
+    """Return a solver that runs the same agent in its own process; raises InputError if it has no name to import."""
+    _check_system(solver.name)
+    return PythonProcessSolver(solver.name, _target_of(solver), Path.cwd())
+
+
+def _check_system(name: str) -> None:
+    if os.name != "posix":
+        hint = "leave --agent-process out, or use `http:`"
+        raise InputError.of(f"agent {name}: agents have a process of their own on Linux and macOS alone", hint=hint)
+
+
+def _target_of(solver: PythonSolver) -> dict[str, str]:
+    target = solver.target
+    if inspect.ismodule(target):
+        return {"module": _module_name(solver.name, target.__name__)}
+    if not inspect.isclass(target) and not inspect.isfunction(target):
+        kind = "a bound method" if inspect.ismethod(target) else f"an instance of {type(target).__name__}"
+        raise _unnamed(solver.name, f"it is {kind}, which only this process has")
+    if target.__name__ == "<lambda>":
+        raise _unnamed(solver.name, "a lambda has no name")
+    if "<locals>" in target.__qualname__:
+        raise _unnamed(solver.name, f"`{target.__qualname__}` is defined inside a function")
+    reference = f"{_module_name(solver.name, target.__module__)}:{target.__qualname__}"
+    if _found(target) is not target:
+        raise _unnamed(solver.name, f"`{reference}` is not this {'class' if inspect.isclass(target) else 'function'}")
+    return {"reference": reference}
+
+
+def _found(target: Any) -> Any:
+    """Return what its module has under the name of a class or function."""
+    found: Any = sys.modules.get(target.__module__)
+    for name in target.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found
+
+
+def _module_name(agent: str, module: str) -> str:
+    """Return the name that another process can import a module by."""
+    if module != "__main__":
+        return module
+    main: ModuleType = sys.modules["__main__"]
+    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
+    if spec is None and file is None:
+        raise _unnamed(agent, "it is defined in `__main__`, which has no file here")
+    return str(spec.name if spec is not None else Path(file or "").stem)
+
+
+def _unnamed(agent: str, reason: str) -> InputError:
+    return InputError.of(
+        f"agent {agent} cannot be imported in a process of its own: {reason}",
+        hint="give a class or function at the top of a module, or leave agent_process out",
+    )

@@ -1,0 +1,215 @@
+"""Python agents in a process of their own: the same contract, the same log, and an end that is only theirs."""
+
+import importlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from clerkship.actors.python import PythonSolver
+from clerkship.actors.python_process import PythonProcessSolver, to_process
+from clerkship.engine.build import build_solver
+from clerkship.engine.catalog import Registered
+from clerkship.kit.wall import monotonic
+from clerkship.model.problem import InputError
+from clerkship.model.run import TaskRun
+from clerkship.service.forking import ForkRequest, plan_fork
+from clerkship.service.running import execute
+from clerkship.service.second_looks import plan_rerun
+from clerkship.service.testing import as_agent
+from clerkship.settings import Settings, load_settings
+from tests.actors import hosted_small
+from tests.actors.programs import WORK, gone, suite
+from tests.workbench import CATALOG, Workbench
+
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "src" / "clerkship" / "suites" / "demo"
+TALK = """
+    environment: {name: desk, simulators: {chat: {kind: chat}, drop: {kind: files}}}
+    task:
+      name: Talk
+      task_item: {topic: [tea, 1.5]}
+      scenario:
+        starts: person
+        initial_slots: {desk: "7"}
+        person: {lines: [one, two, three, four, five, six, seven], end: {when: bye}}
+      criteria:
+        - {label: says bye, assertion: {bot_uttered: {text_matches: bye}}}
+"""
+
+
+def kept(bench: Workbench, agent: str, **options: Any) -> dict[str, Any]:
+    """Run the folder; return all that is kept of each trial and does not depend on the machine."""
+    kept: dict[str, Any] = {}
+    for trial in bench.run(agent, seed=7, **options):
+        kept[trial.task] = (list(bench.store.log(trial)), trial.head, trial.verdict, trial.answer, trial.agent_error)
+    return kept
+
+
+def sidecar(bench: Workbench, trial: TaskRun) -> dict[str, Any]:
+    """What is kept beside the log."""
+    facts: dict[str, Any] = orjson.loads(bench.store.sidecar(trial))
+    return facts
+
+
+def test_everything_an_agent_can_do_leaves_the_same_log_as_in_this_process(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK)
+    here = kept(bench, "python:tests.actors.hosted:Talker")
+    assert here["Talk"][2] == "pass", here["Talk"][4]
+    assert kept(bench, "python:tests.actors.hosted:Talker", agent_process=True) == here
+    bench.write("talk.yml", WORK.replace("{timeout}", "20"))
+    here = kept(bench, "python:tests.actors.hosted:works")
+    assert here["Work"][4] == ""
+    assert kept(bench, "python:tests.actors.hosted:works", agent_process=True) == here
+    assert bench.result is not None
+    [trial] = bench.store.task_runs(bench.result.run.id)
+    assert sidecar(bench, trial)["agent_stderr"].splitlines() == ["printed by Python", "printed by a child"]
+
+
+def test_the_bundled_suite_and_a_reference_solution_leave_the_same_log(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.folder, agent = DEMO, "python:clerkship.suites.demo.agent:FrontDesk"
+    tasks = ("Move an appointment", "Wait for a result")
+    assert kept(bench, agent, tasks=tasks, agent_process=True) == kept(bench, agent, tasks=tasks)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    bench.folder = ROOT / "suites" / "chart"
+    task = "Order what a letter in the chart asks for"
+    shutil.copy(bench.folder / "solutions" / "act_on_a_letter.py", "solved_chart.py")
+    agent = "python:solved_chart:on_task"
+    assert kept(bench, agent, tasks=(task,), agent_process=True) == kept(bench, agent, tasks=(task,))
+
+
+@pytest.mark.parametrize(
+    ("agent", "error", "trace"),
+    [
+        ("raises", "ValueError: boom (hosted_small.py:", 'raise ValueError("boom")'),
+        ("exits", "SystemExit: 3 (hosted_small.py:", "sys.exit(3)"),
+        (
+            "Unmade",
+            "it could not be made: RuntimeError: unlicensed (hosted_small.py:",
+            'raise RuntimeError("unlicensed")',
+        ),
+    ],
+)
+def test_an_exception_is_its_error_with_its_own_line_and_the_same_traceback(
+    bench: Workbench, agent: str, error: str, trace: str
+) -> None:
+    suite(bench, WORK)
+    here = bench.run_one(f"python:tests.actors.hosted_small:{agent}")
+    apart = bench.run_one(f"python:tests.actors.hosted_small:{agent}", agent_process=True)
+    assert apart.agent_error.startswith(error)
+    assert (apart.agent_error, apart.head, apart.verdict) == (here.agent_error, here.head, here.verdict)
+    assert trace in sidecar(bench, apart)["agent_traceback"]
+    assert sidecar(bench, apart)["agent_traceback"] == sidecar(bench, here)["agent_traceback"]
+
+
+@pytest.mark.parametrize(("agent", "error"), [("leaves", "it ended with exit code 7\nlast words"), ("dies", "-11")])
+def test_a_process_that_ends_by_itself_ends_only_its_trial(bench: Workbench, agent: str, error: str) -> None:
+    suite(bench, WORK)
+    trial = bench.run_one(f"python:tests.actors.hosted_small:{agent}", agent_process=True)
+    assert (trial.status, trial.verdict) == ("completed", "fail")
+    assert error in trial.agent_error
+
+
+def test_one_that_never_returns_times_out_and_is_ended_with_its_children(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    suite(bench, WORK, timeout=3)
+    began = monotonic()
+    trial = bench.run_one("python:tests.actors.hosted_small:spins", agent_process=True)
+    assert trial.status == "timed_out"
+    assert monotonic() - began < 15
+    assert gone([int(pid) for pid in Path("pids.txt").read_text().split()])
+
+
+def test_what_it_declares_is_asked_before_the_run_and_errors_are_those_of_this_process(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    Path("broken_here.py").write_text("agent = None\n1/0\n")
+    Path("odd_here.py").write_text("class agent:\n    reported_events = ['agent.slot.sett']\n")
+    Path("declares.py").write_text("reported_events = {'agent.slot.set'}\ndef on_task(task_item): pass\n")
+    module = to_process(PythonSolver("module", importlib.import_module("declares")))
+    assert module.abilities().emits == frozenset({"agent.slot.set"})
+    suite(bench, WORK)
+    for reference in ("broken_here:agent", "odd_here:agent", "odd_here:agnt", "no_such_module"):
+        said = []
+        for apart in (False, True):
+            with pytest.raises(InputError) as caught:
+                bench.run(f"python:{reference}", agent_process=apart)
+            said.append(str(caught.value))
+        assert said[0] == said[1]
+
+
+def test_what_has_no_name_to_be_imported_by_is_refused_with_the_reason(bench: Workbench) -> None:
+    class Local:
+        """An agent inside a function."""
+
+        def on_task(self, task_item: Any) -> None:
+            """Never called."""
+
+    suite(bench, WORK)
+    refused: list[tuple[Any, str]] = [
+        (
+            Local,
+            "`test_what_has_no_name_to_be_imported_by_is_refused_with_the_reason.<locals>.Local` is defined inside",
+        ),
+        (lambda task_item: 42, "a lambda has no name"),
+        (hosted_small.instance, "it is an instance of Agent"),
+        (hosted_small.instance.on_task, "it is a bound method"),
+    ]
+    for agent, reason in refused:
+        with pytest.raises(InputError, match=f"cannot be imported in a process of its own: {reason}"):
+            bench.run(as_agent(agent), agent_process=True)
+    assert bench.run_one(as_agent(hosted_small.Outer.Agent), agent_process=True).answer == 42
+
+
+def test_the_option_is_refused_for_agents_that_have_no_process_and_the_setting_leaves_them_alone(
+    bench: Workbench,
+) -> None:
+    suite(bench, WORK)
+    for agent in ("nop", "http://127.0.0.1:9/"):
+        with pytest.raises(InputError, match=r"--agent-process: agent .* has no process to be put in"):
+            bench.run(agent, agent_process=True)
+    assert build_solver("nop", Registered(), Settings(agent_process="on")).name == "nop"
+    assert load_settings({"CLERKSHIP_AGENT_PROCESS": "on"}).agent_process == "on"
+    with pytest.raises(InputError, match="CLERKSHIP_AGENT_PROCESS is 'yes'; expected `on` or `off`"):
+        load_settings({"CLERKSHIP_AGENT_PROCESS": "yes"})
+
+
+def test_a_run_that_is_done_again_has_its_agent_in_a_process_again(bench: Workbench) -> None:
+    bench.write("talk.yml", TALK)
+    bench.run("python:tests.actors.hosted_small:Remembers", agent_process=True)
+    assert bench.result is not None
+    run = bench.result.run
+    assert "--agent-process" in run.options
+    again = plan_rerun(bench.store, run.id, CATALOG, Settings())
+    assert (type(again.solver), again.run.options) == (PythonProcessSolver, run.options)
+    other = plan_rerun(bench.store, run.id, CATALOG, Settings(), "nop")
+    assert "--agent-process" not in other.run.options
+    forked = plan_fork(bench.store, ForkRequest(run=run.id, task="Talk", turn=3), CATALOG, Settings())
+    assert (type(forked.solver), forked.run.options) == (PythonProcessSolver, ("--agent-process",))
+    assert "warmed up" not in str(forked.warnings)
+    done = execute(forked, bench.store, CATALOG)
+    [trial] = bench.store.task_runs(done.run.id)
+    assert (trial.verdict, trial.agent_error) == ("pass", "")
+    said = [event["payload"]["text"] for event in bench.events(trial) if event["kind"] == "chat.message.sent"]
+    assert said[-1] == "bye, 2 turns, SlotSet and re two"
+
+
+def test_the_host_imports_nothing_heavy_before_the_agent() -> None:
+    code = (
+        "import sys, clerkship.actors.python_host\n"
+        "heavy = {'pydantic', 'orjson', 'asyncio', 'ssl', 'yaml', 'typer'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
