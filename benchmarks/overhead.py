@@ -8,10 +8,12 @@ a commit per run, and a sequence of three events checked. Ratios mean more than 
 
 import argparse
 import asyncio
+import contextlib
 import gc
 import hashlib
 import http.client
 import resource
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -284,6 +286,57 @@ def program_start(level: Level, folder: Path, starts: int = 50) -> float:
     return (time.perf_counter() - began) / starts
 
 
+AGENTS = {
+    "agent_of_benchmark.py": """
+REPLIES = {replies}
+def agent(message):
+    return REPLIES[message.text]
+def reader(message, sandboxes):
+    sandboxes["chat"]
+    return REPLIES[message.text]
+""",
+    "program_of_benchmark.py": """
+import json, sys
+REPLIES = {replies}
+for line in sys.stdin:
+    print(json.dumps({{"say": REPLIES[json.loads(line)["text"]]}}), flush=True)
+""",
+}
+
+
+def processes(folder: Path, trials: int = 10) -> dict[str, float]:
+    """Return the CPU seconds of one trial, all processes together, by how its agent is started."""
+    (folder / "suite").mkdir(exist_ok=True)
+    (folder / "suite" / "task.yml").write_text(TASK)
+    for name, source in AGENTS.items():
+        (folder / name).write_text(source.format(replies=REPLIES))
+    program = f"command:{shlex.quote(sys.executable)} program_of_benchmark.py"
+    agents = {
+        "in process": ("python:agent_of_benchmark:agent", False),
+        "--agent-process": ("python:agent_of_benchmark:agent", True),
+        "--agent-process, with a handle": ("python:agent_of_benchmark:reader", True),
+        "command:python": (program, False),
+    }
+    with contextlib.chdir(folder):
+        return {name: _cpu_of_trial(folder, *how, trials) for name, how in agents.items()}
+
+
+def _cpu_of_trial(folder: Path, agent: str, apart: bool, trials: int) -> float:
+    catalog, store = Registered(), SqliteStore(folder / "processes.db")
+    request = RunRequest(path=folder / "suite", agent=agent, agent_process=apart, trials=trials, concurrency=1)
+    plan = plan_run(request, Settings(), catalog)
+    before = _cpu_used()
+    result = execute(plan, store, catalog)
+    assert result.counts.passed == trials, result.counts
+    store.close()
+    return (_cpu_used() - before) / trials
+
+
+def _cpu_used() -> float:
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in both)
+
+
 def installed() -> tuple[int, float]:
     """Distributions and megabytes of the core install, in an environment of its own."""
     root = Path(__file__).parent.parent
@@ -346,6 +399,9 @@ def main() -> None:
             "",
             f"{many / few:.2f}×",
         )
+    with tempfile.TemporaryDirectory() as name:
+        for how, seconds in processes(Path(name)).items():
+            row(f"a three-turn conversation, CPU, {how}", f"{seconds * 1000:.1f} ms")
     near, far = (best_of(3, lambda d=door: round_trip(d)) for door in ("process", "http"))  # type: ignore[misc]
     row("read a file: in process, over HTTP", f"{near * 1000:.3f} ms, {far * 1000:.2f} ms")
     script = str(Path(sys.executable).parent / "clerkship")
