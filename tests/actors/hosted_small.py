@@ -24,9 +24,8 @@ def dies(task_item: Any) -> None:
 
 
 def spins(task_item: Any) -> None:
-    """Start a child, write its number down, and compute without end."""
-    child = subprocess.Popen(["sleep", "60"])
-    Path("pids.txt").write_text(f"{os.getpid()} {child.pid}", encoding="utf-8")
+    """Start a child, and compute without end."""
+    Path("started.txt").write_text(str(subprocess.Popen(["sleep", "60.4711"]).pid), encoding="utf-8")
     while True:
         pass
 

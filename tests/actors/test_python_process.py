@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from clerkship.actors.isolation.choice import offered
 from clerkship.actors.python import PythonSolver
 from clerkship.actors.python_process import PythonProcessSolver, to_process
 from clerkship.engine.build import build_solver
@@ -23,7 +24,7 @@ from clerkship.service.second_looks import plan_rerun
 from clerkship.service.testing import as_agent
 from clerkship.settings import Settings, load_settings
 from tests.actors import hosted_small
-from tests.actors.programs import WORK, gone, suite
+from tests.actors.programs import WORK, suite
 from tests.workbench import CATALOG, Workbench
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +55,20 @@ def sidecar(bench: Workbench, trial: TaskRun) -> dict[str, Any]:
     """What is kept beside the log."""
     facts: dict[str, Any] = orjson.loads(bench.store.sidecar(trial))
     return facts
+
+
+def level(bench: Workbench) -> str | None:
+    """The isolation that the last run reports."""
+    assert bench.result is not None
+    return bench.result.run.isolation
+
+
+def _read(file: Path) -> bytes:
+    """Return what a file of /proc says; nothing if its process has ended."""
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
 
 
 def test_everything_an_agent_can_do_leaves_the_same_log_as_in_this_process(bench: Workbench) -> None:
@@ -109,7 +124,7 @@ def test_an_exception_is_its_error_with_its_own_line_and_the_same_traceback(
     assert sidecar(bench, apart)["agent_traceback"] == sidecar(bench, here)["agent_traceback"]
 
 
-@pytest.mark.parametrize(("agent", "error"), [("leaves", "it ended with exit code 7\nlast words"), ("dies", "-11")])
+@pytest.mark.parametrize(("agent", "error"), [("leaves", "it ended with exit code 7\nlast words"), ("dies", "139")])
 def test_a_process_that_ends_by_itself_ends_only_its_trial(bench: Workbench, agent: str, error: str) -> None:
     suite(bench, WORK)
     trial = bench.run_one(f"python:tests.actors.hosted_small:{agent}", agent_process=True)
@@ -126,7 +141,28 @@ def test_one_that_never_returns_times_out_and_is_ended_with_its_children(
     trial = bench.run_one("python:tests.actors.hosted_small:spins", agent_process=True)
     assert trial.status == "timed_out"
     assert monotonic() - began < 15
-    assert gone([int(pid) for pid in Path("pids.txt").read_text().split()])
+    assert Path("started.txt").exists()
+    assert not [line for line in Path("/proc").glob("[0-9]*/cmdline") if b"60.4711" in _read(line)]
+
+
+def test_it_is_isolated_as_programs_are_on_import_and_in_its_trial(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if offered()[0] == "none":
+        pytest.skip("this machine has no way to isolate a program")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    file = bench.write("a.yml", WORK.replace("{timeout}", "20"))
+    reads = f"from pathlib import Path\ndef read():\n    try:\n        return Path({str(file)!r}).read_text()\n"
+    reads += "    except OSError as error:\n        return type(error).__name__\n"
+    Path("looks_around.py").write_text(f"{reads}FIRST = read()\ndef agent(task_item):\n    return [FIRST, read()]\n")
+    apart = bench.run_one("python:looks_around:agent", agent_process=True, isolate="always")
+    assert "Work" not in str(apart.answer)
+    assert level(bench) == offered()[0]
+    with pytest.raises(InputError, match=r"it runs in the process that grades it; .*--agent-process"):
+        bench.run("python:looks_around:agent", isolate="always")
+    assert "Work" in str(bench.run_one("python:looks_around:agent").answer)
+    assert level(bench) == "trusted"
 
 
 def test_what_it_declares_is_asked_before_the_run_and_errors_are_those_of_this_process(

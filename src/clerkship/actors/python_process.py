@@ -9,7 +9,7 @@ import asyncio
 import inspect
 import os
 import sys
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, get_args
@@ -19,6 +19,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.agent_requests import AgentRequests
 from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say, Start
+from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.actors.messages import parse_object
 from clerkship.actors.process import Process
 from clerkship.actors.python import PythonSolver, call_sync, reported_events
@@ -39,10 +40,10 @@ EXIT_WITHIN = 1.0
 class PythonProcessAgent:
     """One agent in one process."""
 
-    def __init__(self, name: str, target: Mapping[str, str], folder: Path) -> None:
+    def __init__(self, name: str, target: Mapping[str, str], folder: Path, isolation: Isolation) -> None:
         self.entries: frozenset[Entry] = frozenset()
         self._name, self._target = name, target
-        self._process = Process([sys.executable, "-P", "-m", HOST], folder)
+        self._process = Process([sys.executable, "-P", "-m", HOST], folder, isolation)
         self._requests = AgentRequests()
         self._knows_sandboxes = False
 
@@ -172,7 +173,17 @@ class PythonProcessSolver:
     def __init__(self, name: str, target: Mapping[str, str], folder: Path) -> None:
         self.name = name
         self._target, self._folder = target, folder
+        self._isolation = NOT_ISOLATED
         self._abilities: Abilities | None = None
+
+    def isolate(self, isolation: Isolation) -> None:
+        """Start every later process under this isolation, the one that imports the agent before a run too."""
+        self._isolation = isolation
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the working folder, and the files that are read when the agent is imported."""
+        module = self._target.get("module") or self._target["reference"].partition(":")[0]
+        return (self._folder, *_files_of(module, [str(self._folder), *sys.path]))
 
     def abilities(self) -> Abilities:
         """Import it once in a process, and return which kinds of its own events it reports.
@@ -185,7 +196,7 @@ class PythonProcessSolver:
         return self._abilities
 
     def _import(self) -> Any:
-        agent = PythonProcessAgent(self.name, self._target, self._folder)
+        agent = self._new()
         try:
             return agent.load(make=False)
         except TimeoutError:
@@ -197,13 +208,26 @@ class PythonProcessSolver:
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """Start a process with the agent imported, and made where it is a class."""
-        agent = PythonProcessAgent(self.name, self._target, self._folder)
+        agent = self._new()
         try:
             agent.load(make=True)
         except BaseException:
             agent.close()
             raise
         return agent
+
+    def _new(self) -> PythonProcessAgent:
+        return PythonProcessAgent(self.name, self._target, self._folder, self._isolation)
+
+
+def _files_of(module: str, places: Iterable[str]) -> list[Path]:
+    """Find the files of a module and of the packages around it, without importing any of them."""
+    files, folders = list[Path](), [Path(place) for place in places]
+    for part in module.split("."):
+        named = [folder / part for folder in folders]
+        files += [file for path in named for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()]
+        folders = [path for path in named if path.is_dir()]
+    return [*files, *(folder for folder in folders if folder / "__init__.py" in files)]
 
 
 def load_python_process(reference: str) -> PythonProcessSolver:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from clerkship.actors.command import CommandSolver
 from clerkship.actors.contract import Described, Preflighted, Solver
+from clerkship.actors.isolation.choice import LEVELS
 from clerkship.actors.python import PythonSolver
 from clerkship.actors.python_process import PythonProcessSolver, to_process
 from clerkship.engine.build import build_solver
@@ -18,6 +19,7 @@ from clerkship.library.load import load
 from clerkship.model.domain import Abilities, Domain
 from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import BenchmarkRun
+from clerkship.service.isolating import isolate_import, level_of, task_files
 from clerkship.settings import Settings, with_agent_process
 
 T = TypeVar("T")
@@ -82,7 +84,10 @@ def load_checked(
     problems: list[Problem] = []
     solver = _tried(problems, lambda: None if agent is None else build_agent(agent, settings, catalog))
     _tried(problems, lambda: solver.preflight() if isinstance(solver, Preflighted) else None)
-    abilities = _tried(problems, lambda: solver.abilities() if isinstance(solver, Described) else None)
+    hosted = (
+        solver if isinstance(solver, PythonProcessSolver) else None
+    )  # asked later, when its process can be isolated
+    abilities = _tried(problems, lambda: solver.abilities() if isinstance(solver, Described) and not hosted else None)
     names = abilities.domain if abilities is not None else None
     if domain is not None or names is None:
         names = _tried(problems, lambda: _read(domain or find_domain(path)))
@@ -91,6 +96,11 @@ def load_checked(
         library = load(path, catalog, abilities=known, cache=settings.cache)
     except InputError as error:
         raise InputError([*error.problems, *problems]) from None
+    if hosted is not None:
+        abilities = _tried(problems, lambda: _ask_isolated(hosted, library, settings))
+        if abilities is not None and abilities.emits is not None:
+            known = abilities.model_copy(update={"domain": names})
+            library = load(path, catalog, abilities=known, cache=settings.cache)
     if problems:
         raise InputError(problems)
     return library, solver
@@ -129,19 +139,20 @@ def check_process(agent: str | Solver, catalog: Registered) -> None:
         raise InputError.of(f"--agent-process: agent {name} has no process to be put in", hint=hint)
 
 
-def build_reachable(agent: str | Solver, settings: Settings, catalog: Registered) -> Solver:
-    """The agent of a run that is planned from the store; raises InputError where it cannot be reached."""
-    solver = build_agent(agent, settings, catalog)
-    check_reachable(solver)
-    return solver
-
-
 def check_reachable(solver: Solver) -> None:
     """Raise InputError where an agent cannot be reached; one that can be asked about itself is asked."""
     if isinstance(solver, Preflighted):
         solver.preflight()
     elif isinstance(solver, Described):
         solver.abilities()
+
+
+def _ask_isolated(solver: PythonProcessSolver, library: Library, settings: Settings) -> Abilities:
+    """Ask an agent about itself in a process that cannot see the files of the tasks."""
+    level = level_of(solver, settings.isolate)
+    if level in LEVELS:
+        isolate_import(solver, level, task_files(library.root, library.files, settings), settings.store)
+    return solver.abilities()
 
 
 def _tried(problems: list[Problem], work: Callable[[], T | None]) -> T | None:

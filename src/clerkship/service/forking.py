@@ -12,9 +12,9 @@ from clerkship.model.problem import InputError, Problem
 from clerkship.model.run import Asking, BenchmarkRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.service.casting import Wanted, choose, needs_of
-from clerkship.service.checking import build_reachable, options_with, settings_of
+from clerkship.service.checking import build_agent, check_reachable, options_with, settings_of
 from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at
-from clerkship.service.isolating import level_of
+from clerkship.service.isolating import isolate_import, level_of
 from clerkship.service.prefixes import read_prefix
 from clerkship.service.reading import find_trials
 from clerkship.service.running import RunPlan, new_run
@@ -54,14 +54,16 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
     prefix = read_prefix(store, ran, request.turn, catalog, warm_up=request.warm_up)
     agent = request.agent or run.solver
     settings = settings_of(run, settings)
-    solver = build_reachable(agent, settings, catalog)
+    solver = build_agent(agent, settings, catalog)
+    isolation = level_of(solver, settings.isolate)
+    sources = Sources(run, catalog, settings)
+    isolate_import(solver, isolation, sources.hidden(isolation), store.path)
+    check_reachable(solver)
     if isinstance(solver, RecordedSolver):
         whose = f"--agent {solver.whose}" if solver.whose else "--agent"
         raise InputError.of(
             f"`{solver.name}` plays what was recorded, and cannot go on otherwise", hint=f"give {whose}"
         )
-    isolation = level_of(solver, settings.isolate)
-    sources = Sources(run, catalog, settings)
     snapshot = sources.fitted(graded_now(snapshot_at(store, ran.snapshot)), solver)
     plan = Plan(snapshots=(snapshot.hash,), seed=run.seed, trials=request.trials)
     needs = needs_of([snapshot], catalog)

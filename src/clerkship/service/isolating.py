@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from clerkship.actors.contract import Solver
-from clerkship.actors.isolation.choice import offered
+from clerkship.actors.isolation.choice import LEVELS, offered
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolated, Isolation
 from clerkship.llm.cassette import cassette_of
 from clerkship.model.problem import InputError
@@ -55,6 +55,13 @@ def level_again(run: BenchmarkRun, solver: Solver, settings: Settings) -> Isolat
             hint=f"`clerkship rerun {run.id}` does all of it anew",
         )
     return level
+
+
+def isolate_import(solver: Solver, level: IsolationLevel | None, files: Iterable[Path], store: Path) -> None:
+    """Isolate the processes that a solver starts before a run, to import its agent; `files` are those of the tasks."""
+    if isinstance(solver, Isolated) and level in LEVELS:
+        hidden = masks((*files, *_of_store(store.resolve())), solver.paths())
+        solver.isolate(Isolation(level, hidden))
 
 
 @contextmanager

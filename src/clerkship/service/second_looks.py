@@ -23,9 +23,9 @@ from clerkship.model.problem import InputError
 from clerkship.model.run import Asking, Attempt, BenchmarkRun, Outcome, Status, Tape
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.service.casting import Wanted, choose, needs_of
-from clerkship.service.checking import build_agent, build_reachable, check_reachable, options_with, settings_of
+from clerkship.service.checking import build_agent, check_reachable, options_with, settings_of
 from clerkship.service.frozen import datasets_of, graded_now, plan_of, snapshot_at, snapshots_of
-from clerkship.service.isolating import level_again, level_of
+from clerkship.service.isolating import isolate_import, level_again, level_of
 from clerkship.service.prefixes import prefix_of
 from clerkship.service.running import RunPlan, RunResult, Watch, carry_out, check_votes, new_run
 from clerkship.service.sealing import end_run, require, require_intact, require_resumable
@@ -51,9 +51,12 @@ def plan_rerun(
     require(store.check_plan(run.id))
     agent = agent or run.solver
     settings = settings_of(run, settings)
-    solver = build_reachable(agent, settings, catalog)
+    solver = build_agent(agent, settings, catalog)
     isolation = level_of(solver, settings.isolate)
     sources = Sources(run, catalog, settings)
+    files = sources.hidden(isolation)
+    isolate_import(solver, isolation, files, store.path)
+    check_reachable(solver)
     snapshots = tuple(sources.fitted(graded_now(snapshot), solver) for snapshot in snapshots_of(store, run))
     plan = plan_of(store, run).model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
     about = run.model_dump(include={"name", "path", "options", "concurrency", "fork", "allow_ungraded"})
@@ -68,7 +71,6 @@ def plan_rerun(
         new = as_replayed(new, plan, snapshots, cast.models.tapes)
     prefix = prefix_of(store, run, catalog)
     datasets = datasets_of(store, snapshots)
-    files = sources.hidden(isolation)
     return RunPlan(
         new, plan, snapshots, datasets, solver, settings.concurrency, cast.models, prefix=prefix, files=files
     )
@@ -133,6 +135,7 @@ def plan_resume(
     unsettled = sum(outcome.status in again for outcome in known)
     left = unsettled + run.missing(store.counts(run.id))
     if left:
+        isolate_import(solver, run.isolation, plan.files, store.path)
         check_reachable(solver)
     return Resumed(plan, left, again)
 
