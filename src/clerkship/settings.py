@@ -154,6 +154,11 @@ def isolating(settings: Settings, mode: str | None) -> Settings:
     return replace(settings, isolate=cast(IsolationMode, mode))
 
 
+def with_store(settings: Settings, store: Path | None) -> Settings:
+    """Return the settings with another store, where one is given."""
+    return settings if store is None else replace(settings, store=store)
+
+
 def with_agent_process(settings: Settings) -> Settings:
     """Return the settings with Python agents in a process of their own."""
     return replace(settings, agent_process="on")

@@ -11,7 +11,7 @@ from clerkship.cli.run import run_and_show
 from clerkship.cli.shown import reports
 from clerkship.report.markdown import SUMMARY
 from clerkship.service.running import RunRequest
-from clerkship.settings import load_settings, program
+from clerkship.settings import load_settings, program, with_store
 
 SUITE = Path(__file__).parent.parent / "suites" / "demo"
 AGENT = "python:clerkship.suites.demo.agent:FrontDesk"
@@ -30,7 +30,7 @@ def demo(
     """
     settings, targets = load_settings(), reports(report, None, None, None, SUMMARY)
     request = RunRequest(path=SUITE, agent=AGENT)
-    result, view = run_and_show(request, settings, store or settings.store, targets, json=json)
+    result, view = run_and_show(request, with_store(settings, store), targets, json=json)
     surprising = [t.task for t in view.task_runs if t.verdict != ("fail" if ON_PURPOSE in t.tags else "pass")]
     if result.run.status == "cancelled":
         raise typer.Exit(130)

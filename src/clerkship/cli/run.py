@@ -1,6 +1,5 @@
 """`clerkship run`: run tasks with an agent and show the verdicts."""
 
-from pathlib import Path
 from typing import Literal, cast
 
 import typer
@@ -56,7 +55,7 @@ from clerkship.report.markdown import SUMMARY
 from clerkship.service.exporting import Targets, check_results_writable
 from clerkship.service.reading import RunView, open_store
 from clerkship.service.running import RunRequest, RunResult, execute, plan_run
-from clerkship.settings import Settings, load_settings
+from clerkship.settings import Settings, load_settings, with_store
 
 MOST_TRIALS = 50
 
@@ -106,13 +105,12 @@ def run(
     Exit code: 0 all passed · 1 a verdict is partial or fail · 2 errored, inconclusive, bad input, no criterion was
     judged (see --allow-ungraded), or a trial was changed in the store before the run ended · 130 stopped.
 
-    Examples:
+    Example:
 
-        clerkship run suites/clinic --agent python:my_agent:Agent
-
-        clerkship run eval --agent rasa:http://localhost:5005 --task order_delay -k 5
+        clerkship run suites/clinic --agent python:my_agent:Agent --tag scheduling -k 5
     """
-    settings, targets = load_settings(), reports(report, junit, jsonl, markdown, markdown_limit, results)
+    settings = with_store(load_settings(), store)
+    targets = reports(report, junit, jsonl, markdown, markdown_limit, results)
     request = RunRequest(
         path=path,
         agent=agent,
@@ -141,19 +139,16 @@ def run(
         isolate=cast(IsolationMode | None, isolate),  # the service says what it may be
         agent_process=agent_process,
     )
-    result, _ = run_and_show(request, settings, store or settings.store, targets, json=json)
-    raise typer.Exit(result.exit_code())
+    raise typer.Exit(run_and_show(request, settings, targets, json=json)[0].exit_code())
 
 
-def run_and_show(
-    request: RunRequest, settings: Settings, store_path: Path, targets: Targets, *, json: bool
-) -> tuple[RunResult, RunView]:
+def run_and_show(request: RunRequest, settings: Settings, targets: Targets, *, json: bool) -> tuple[RunResult, RunView]:
     """Plan, execute with progress, keep, show, report."""
     catalog = registered()
     plan = plan_run(request, settings, catalog)
     check_results_writable(targets, plan.run.path)
-    with open_store(settings, store_path, create=True) as store:
+    with open_store(settings, create=True) as store:
         warnings = [*catalog.warnings(), *map(str, plan.warnings)]
-        show = RunShown(store, store_path, settings, targets, json=json, warnings=warnings)
+        show = RunShown(store, settings.store, settings, targets, json=json, warnings=warnings)
         show.announce(plan)
         return show.follow(plan.run, plan.expected(), lambda watch: execute(plan, store, catalog, [watch]))

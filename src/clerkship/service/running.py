@@ -185,11 +185,8 @@ def _check_limits(request: RunRequest) -> None:
 def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> RunPlan:
     """Load the files, pick the tasks, freeze them."""
     _check_limits(request)
-    settings = isolating(settings, request.isolate)
+    settings = _settings_for(request, settings, catalog)
     path, case = split_case(request.path)
-    if request.agent_process:
-        check_process(request.agent, catalog)
-        settings = with_agent_process(settings)
     library, solver = load_checked(path, request.agent, settings, catalog, domain=request.domain)
     assert solver is not None  # there is an agent, and it could be built
     isolation = level_of(solver, settings.isolate)
@@ -255,6 +252,15 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         frozenset(library.tasks),
         files=task_files(library.root, library.files, settings) if isolation in LEVELS else (),
     )
+
+
+def _settings_for(request: RunRequest, settings: Settings, catalog: Registered) -> Settings:
+    """Return the settings as the request changes them; raise InputError if its agent has no process to be put in."""
+    settings = isolating(settings, request.isolate)
+    if not request.agent_process:
+        return settings
+    check_process(request.agent, catalog)
+    return with_agent_process(settings)
 
 
 def _calibration(library: Library, judge: JudgeIdentity | None) -> Calibration | None:

@@ -25,7 +25,7 @@ from clerkship.service.exporting import Targets, write_reports
 from clerkship.service.reading import open_store, show_run, show_task
 from clerkship.service.redacting import redactor_for
 from clerkship.service.running import RunRequest, execute, plan_run, split_case
-from clerkship.settings import load_settings
+from clerkship.settings import load_settings, with_store
 from clerkship.store.sqlite import SqliteStore
 
 MOST_FAILURES = 10
@@ -121,7 +121,7 @@ class Practice:
         catalog = Registered()
         self.warnings = catalog.warnings()
         request = RunRequest(path=self._find(Path(path)), agent=as_agent(agent), **options)
-        settings = load_settings()
+        settings = with_store(load_settings(), self._path)
         plan = plan_run(request, settings, catalog)
         self.warnings += map(str, plan.warnings)
         if self._store is None:
