@@ -123,7 +123,7 @@ SORTS = """| `--agent` | |
 |---|---|
 | `nop` | does nothing |
 | `oracle` | runs each task's own solution |
-| `python:module:name` | an object in this process |
+| `python:module:name` | an object in this process, [trusted](../security.md), or in its own with `--agent-process` |
 | `command:words` | a program, in lines of JSON |
 | `http:address`, or the address alone | a web server, by POST |
 | `openai:model`, `openai:model@address` | a model behind a chat-completions endpoint |

@@ -135,7 +135,7 @@ def check_process(agent: str | Solver, catalog: Registered) -> None:
     else:
         name, fits = agent.name, isinstance(agent, PythonSolver | PythonProcessSolver | CommandSolver)
     if not fits:
-        hint = "it is for `python:module:name`; leave it out"
+        hint = "leave the option out: it is for `python:module:name`"
         raise InputError.of(f"--agent-process: agent {name} has no process to be put in", hint=hint)
 
 
