@@ -29,7 +29,8 @@ from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
-from clerkship.playground.playground import Playground, Room
+from clerkship.playground.playground import Playground
+from clerkship.playground.sandbox import Room
 from clerkship.simulators import fhir
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -17,7 +17,8 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.http_wire import MAX_PARAMETERS
 from clerkship.playground.listener import Listener
 from clerkship.playground.pace import MAX_QUICK_SECONDS, MAX_SMALL, Pace, shape_of
-from clerkship.playground.playground import Playground, Room
+from clerkship.playground.playground import Playground
+from clerkship.playground.sandbox import Room
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Query, Reply, Request
 from clerkship.sandbox.route import Call, Route

@@ -36,6 +36,8 @@ LOOK_EVERY = 0.05
 """Seconds between looks at whether the program still runs: its children may hold its pipes open after it."""
 END_WITHIN = 0.25
 """Seconds to end in, once its standard input is closed."""
+STACK_WITHIN = 0.05
+"""Seconds in which a hung process writes its stack."""
 TERM_GRACE = 0.3
 """Seconds from SIGTERM to SIGKILL."""
 _LIVE: set["Process"] = set()
@@ -45,8 +47,12 @@ _ERROR = re.compile(r"\w*(Error|Exception)\b|\berror:")
 class Process:
     """A program, started once, ended once."""
 
-    def __init__(self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED) -> None:
+    def __init__(
+        self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED, *, dumps_stack: bool = False
+    ) -> None:
         self._words, self._folder, self._isolation = words, folder, isolation
+        self._dumps_stack = dumps_stack
+        """Whether it writes its stack to standard error on SIGUSR1; other programs end of that signal."""
         self._lock = threading.Lock()
         self._mark = new_name("agent")
         self._child: subprocess.Popen[bytes] | None = None
@@ -248,6 +254,10 @@ class Process:
             self._child.stdin.close()
             self._settle(END_WITHIN)
         own_end = not self._running()
+        if self._dumps_stack and not own_end and self._child is not None:
+            with contextlib.suppress(OSError):
+                os.kill(self._isolation.program(self._child.pid), Signals.SIGUSR1)
+            self._settle(STACK_WITHIN, at_least=True)
         spared = self._isolation.launcher(session)
         if not offspring.send(Signals.SIGTERM, session, self._mark, spared) and own_end:
             return None

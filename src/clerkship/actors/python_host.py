@@ -6,10 +6,12 @@ Imports are few, because every trial waits for them; what most agents do not nee
 """
 
 import contextvars
+import faulthandler
 import importlib
 import inspect
 import math
 import os
+import signal
 import sys
 from typing import Any
 
@@ -190,6 +192,7 @@ def main() -> None:
     os.close(nothing)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    faulthandler.register(signal.SIGUSR1)  # the platform sends it before it ends a process that hangs
     Host(HostLink(reading, writing)).serve()
 
 

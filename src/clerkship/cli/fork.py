@@ -89,7 +89,7 @@ def fork(
         limits = limited(settings, concurrency or kept.run(run).concurrency)
         plan = plan_fork(kept, request, catalog, limits)
         warnings = [*catalog.warnings(), *(problem.message for problem in plan.warnings)]
-        show = RunShown(kept, path, settings, targets, json=json, warnings=warnings)
+        show = RunShown(kept, path, targets, json=json, warnings=warnings)
         times = f" × {plan.run.trials}" if plan.run.trials > 1 else ""
         show.announce(plan, f"{plan.snapshots[0].task.name} from turn {at_turn} on{times}")
         result, _ = show.follow(plan.run, plan.expected(), lambda watch: execute(plan, kept, catalog, [watch]))

@@ -54,7 +54,7 @@ def rerun(
     with open_store(settings, path) as kept:
         limits = limited(settings, concurrency or kept.run(run).concurrency)
         plan = plan_rerun(kept, run, catalog, limits, agent)
-        show = RunShown(kept, path, settings, targets, json=json, warnings=catalog.warnings())
+        show = RunShown(kept, path, targets, json=json, warnings=catalog.warnings())
         show.announce(plan)
         result, _ = show.follow(plan.run, plan.expected(), lambda watch: execute(plan, kept, catalog, [watch]))
     raise typer.Exit(result.exit_code())

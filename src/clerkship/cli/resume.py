@@ -60,7 +60,7 @@ def resume(
     with open_store(settings, path) as kept:
         limits = limited(settings, concurrency or kept.run(run).concurrency)
         resumed = plan_resume(kept, run, catalog, limits, agent=agent, retry_errored=errored)
-        show = RunShown(kept, path, settings, targets, json=json, warnings=catalog.warnings())
+        show = RunShown(kept, path, targets, json=json, warnings=catalog.warnings())
         if not resumed.left and resumed.plan.run.status == "completed" and not json:
             out().print(f"[quiet]{escape(resumed.plan.run.id)} has nothing left to do[/]")
             raise typer.Exit(resumed.plan.run.exit_code(kept.counts(resumed.plan.run.id)))

@@ -149,6 +149,6 @@ def run_and_show(request: RunRequest, settings: Settings, targets: Targets, *, j
     check_results_writable(targets, plan.run.path)
     with open_store(settings, create=True) as store:
         warnings = [*catalog.warnings(), *map(str, plan.warnings)]
-        show = RunShown(store, settings.store, settings, targets, json=json, warnings=warnings)
+        show = RunShown(store, settings.store, targets, json=json, warnings=warnings)
         show.announce(plan)
         return show.follow(plan.run, plan.expected(), lambda watch: execute(plan, store, catalog, [watch]))

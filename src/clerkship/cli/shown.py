@@ -21,7 +21,7 @@ from clerkship.service.exporting import ReportFailed, ResultsFolder, Targets, ch
 from clerkship.service.reading import RunView, show_run
 from clerkship.service.redacting import redactor_for
 from clerkship.service.running import RunPlan, RunResult, Watch
-from clerkship.settings import Settings, program
+from clerkship.settings import load_settings, program
 from clerkship.store.contract import Store
 
 MOST_UNPLACED = 5
@@ -57,7 +57,6 @@ class RunShown:
 
     store: Store
     path: Path
-    settings: Settings
     targets: Targets
     _: KW_ONLY
     json: bool = False
@@ -131,7 +130,7 @@ class RunShown:
     @property
     def _elsewhere(self) -> str:
         """What to add to a command, where the store is not the usual one."""
-        return f" --store {shlex.quote(str(self.path))}" if self.path != self.settings.store else ""
+        return f" --store {shlex.quote(str(self.path))}" if self.path != load_settings().store else ""
 
     def _say_where(self, console: Console, view: RunView) -> None:
         failed = next((t for t in view.task_runs if standing(t) in ("failed", "errored")), None)
