@@ -88,6 +88,7 @@ def _redirects(asked: Asked) -> Answered:
         ({"status": always({}, 401)}, "does not know who asks (401 at /status); set CLERKSHIP_RASA_TOKEN"),
         ({"status": always({}, 403)}, "does not let us in (403 at /status); the JWT must be one of an admin"),
         ({"status": always({}, 409)}, "has no model loaded (409 at /status); train a model"),
+        ({"status": always(b"busy", 409)}, "has no model loaded (409 at /status): 'busy'; train a model"),
         ({"domain": always({}, 404)}, "has nothing (404 at /domain); start it with `rasa run --enable-api`"),
         ({"domain": _redirects}, "redirects (301) /domain to https://elsewhere/domain"),
         ({"flows": always(b"no", 500)}, "answers /flows with status 500: 'no'"),

@@ -29,6 +29,9 @@ _WORDS = {
 }
 
 
+_NO_REASON = (b"", b"{}", b"[]", b"null")
+
+
 class NotThere(Exception):
     """No connection: nothing was sent."""
 
@@ -108,6 +111,6 @@ def refusal(place: Place, path: str, status: int, location: str, data: bytes) ->
         there = place.redacted(location[:300]) or "nowhere"
         return f"{place.host} redirects ({status}) {path} to {there}; redirects are not followed: give that address"
     if status in _WORDS:
-        reason = f": {place.redacted(shown(data))}" if data else ""
+        reason = f": {place.redacted(shown(data))}" if data.strip() not in _NO_REASON else ""
         return f"{place.host} {_WORDS[status]} ({status} at {path}){reason}"
     return f"{place.host} answers {path} with status {status}: {place.redacted(shown(data))}"
