@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from clerkship.events.request_line import logged_line
 from clerkship.model.environment import Environment
 from clerkship.playground.agent_clock import MAX_AHEAD
 from tests.workbench import Workbench
@@ -36,6 +37,34 @@ def test_time_beyond_the_limit_is_refused_with_400_and_the_trial_is_graded(bench
     task_run = bench.run_one(on_task)
     assert [code for code, _ in codes] == [200, 400, 400]
     assert (task_run.status, task_run.verdict) == ("completed", "pass")
+
+
+def test_waiting_is_logged_alike_in_process_and_over_http_and_so_is_a_refusal(bench: Workbench) -> None:
+    def in_process(task_item: Any, sandboxes: Any) -> int:
+        sandboxes.wait("10m")
+        return 400
+
+    def over_http(task_item: Any, sandboxes: Any) -> int:
+        drop = sandboxes["drop"]
+        clock = f"{drop.url.rpartition('/')[0]}/clock"
+        with httpx.Client(headers={"Authorization": f"Bearer {drop.token}"}) as client:
+            client.post(f"{clock}/advance", params={"by": "10m"})
+            if task_item.get("refused"):
+                client.post(f"{clock}/advance", params={"by": "soon"})
+        return 400
+
+    bench.write("desk.yml", ENVIRONMENT)
+    bench.write("task.yml", TASK + "      task_item: {}\n")
+    logs = [list(bench.store.log(bench.run_one(agent))) for agent in (in_process, over_http)]
+    assert logs[0] == logs[1]
+    bench.write("task.yml", TASK + "      task_item: {refused: true}\n")
+    events = bench.events(bench.run_one(over_http))
+    assert [(e["kind"], e["payload"]) for e in events if e["kind"] == "clock.advanced"] == [
+        ("clock.advanced", {"seconds": 600.0})
+    ]
+    [refused] = [logged_line(event) for event in events if event["kind"] == "sandbox.refused"]
+    assert refused is not None
+    assert refused.startswith("POST advance?by=soon → 400 ")
 
 
 def test_a_step_that_breaks_while_the_agent_waits_is_not_the_agents_fault(

@@ -24,6 +24,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import (
     AgentAnswered,
     AgentStarted,
+    ClockAdvanced,
     FaultInjected,
     RequestAnswered,
     RunEnded,
@@ -59,8 +60,9 @@ _ROUTINE_NOTES = frozenset({"session_started", "session_ended", "routing_session
 _NOTED = frozenset({"restart", "session_ended", "error", "action_execution_rejected", "unsupported_request_classified"})
 _STAGE: tuple[type[Payload], ...] = (RunStarted, StepRan, StepFailed, AgentStarted, RunEnded, FaultInjected)
 """What the test did, and not the agent."""
-_UNREMARKABLE: tuple[type[Payload], ...] = (RequestAnswered,)
-"""Requests that changed nothing and showed no record, such as one for the attributes of a file."""
+_UNREMARKABLE: tuple[type[Payload], ...] = (RequestAnswered, ClockAdvanced)
+"""Requests that changed nothing and showed no record, such as one for the attributes of a file, and waiting: the times
+of other events show it."""
 
 
 class Entry(NamedTuple):

@@ -88,6 +88,14 @@ class RequestAnswered(Payload):
     operation: str
 
 
+class ClockAdvanced(Payload):
+    """The agent let simulated time pass, for a duration or until the next thing due; what falls due follows."""
+
+    kind: ClassVar[str] = "clock.advanced"
+    seconds: float | None = None
+    """None where it waited for the next thing due."""
+
+
 class FaultInjected(Payload):
     """A fault took effect on a request, or on a turn of a conversation; details say what it did."""
 
@@ -131,6 +139,7 @@ LIFECYCLE: tuple[type[Payload], ...] = (
     RunEnded,
     RequestRefused,
     RequestAnswered,
+    ClockAdvanced,
     FaultInjected,
     PersonBrokeContract,
     PersonChecked,

@@ -75,7 +75,8 @@ def _listed(found: Fields | None, what: str) -> list[str]:
 def _refused_outside(request: Fields) -> str:
     sandbox, path = request.get("sandbox", ""), request.get("path", "")
     asked = {**request, "method": request.get("method", "unreadable request"), "path": f"/{sandbox}{path}"}
-    return _on_one_line(f"{_asked(asked, {})} → {request['status']} {request.get('reason', '')}".rstrip())
+    answered = " ".join(str(request[part]) for part in ("status", "reason") if part in request)
+    return _on_one_line(f"{_asked(asked, {})} → {answered}")
 
 
 def _asked(request: Fields, payload: Fields) -> str:

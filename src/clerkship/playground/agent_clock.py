@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
+from clerkship.events.lifecycle import ClockAdvanced
 from clerkship.playground.failure import record_failure
 from clerkship.playground.playground import Playground
 
@@ -46,9 +47,16 @@ class AgentClock:
             if by > MAX_AHEAD - (playground.now - playground.started_at):
                 raise TimeLimit(f"simulated time runs at most {MAX_AHEAD.days:,} days ahead of its start")
             with recording_failures(playground):
+                self._record(by.total_seconds())
                 playground.advance(by)
 
     def skip(self) -> bool:
         """Wait for the next thing due; false if there is none."""
-        with recording_failures(self._playground):
+        with self._playground.lock, recording_failures(self._playground):
+            self._record(None)
             return self._playground.skip()
+
+    def _record(self, seconds: float | None) -> None:
+        """Log that the agent waits; a full log has no room for it."""
+        if not self._playground.log.is_full and not self._playground.closed:
+            self._playground.emit("run", ClockAdvanced(seconds=seconds), "agent")

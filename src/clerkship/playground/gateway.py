@@ -398,8 +398,8 @@ def record_request(exchange: Exchange) -> None:
     if not exchange.counts:
         _record_beside(exchange)
         return
-    if exchange.sandbox is None or (exchange.refusal is None and since is None):
-        return  # it was for the clock, or a fault answered it
+    if exchange.refusal is None and (exchange.sandbox is None or since is None):
+        return  # it was for the clock, which logs by itself, or a fault answered it
     event = None
     if exchange.refusal is None and since is not None:
         event = record_of(playground.log.events, since, exchange.sandbox_name)

@@ -160,6 +160,14 @@ class Running:
             return None
         return Seat(self.gateway, self.apart, playground, sandbox, sandbox.address, self.make.name)
 
+    def list_refused(self, address: str, operation: str, reason: str) -> None:
+        """List a request without a valid credential: beside the log of its trial if the address is known."""
+        found = self.gateway.at(address)
+        name, listed = "", self.gateway.unplaced
+        if found is not None:
+            name, listed = found[1].name, found[0].sidecar.unauthenticated
+        listed.add(sandbox=name, over=self.make.name, method=operation, reason=reason)
+
     def seat(self, playground: Playground, sandbox: Sandbox) -> Seat:
         """A sandbox as this line reaches it."""
         address = self.gateway.locate(playground, sandbox)

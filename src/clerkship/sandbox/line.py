@@ -70,6 +70,11 @@ class Board(Protocol):
         """The one of this address, upper or lower case; None if there is none, or its run is over."""
         ...
 
+    def list_refused(self, address: str, operation: str, reason: str) -> None:
+        """List a request without a valid credential: beside the log of the trial that has this address, else of the
+        run."""
+        ...
+
 
 class Line(ABC):
     """One listener. All but `told` and `example` is called in the line's own event loop."""

@@ -9,7 +9,7 @@ import asyncssh
 import pytest
 
 from clerkship.events.lifecycle import RequestAnswered, RequestRefused
-from clerkship.events.request_line import line_of
+from clerkship.events.request_line import line_of, unauthenticated_lines
 from clerkship.faults.drop import Drop
 from clerkship.faults.error import Error
 from clerkship.faults.latency import Latency
@@ -158,6 +158,16 @@ def test_nobody_comes_in_with_anothers_credentials(serve: Serve) -> None:
             use(one, look, **options)
     assert [len(drop.events("")) for drop in (one, other)] == [1, 1], "a stranger's knock is not taken down"
     assert use(one, look, username=one.user.upper()) == ["one"]
+
+
+def test_wrong_passwords_are_listed_beside_the_log(serve: Serve) -> None:
+    drop = serve({"inbox/one": b"1"})
+    with pytest.raises(asyncssh.PermissionDenied):
+        use(drop, look, password="wrong")
+    count, line = unauthenticated_lines(drop.playground.sidecar.data())
+    assert count == "1 request without a valid credential, not in the log"
+    assert line == "login /drop → wrong user or password"
+    assert drop.events("") == []
 
 
 def test_only_so_many_tries(serve: Serve) -> None:

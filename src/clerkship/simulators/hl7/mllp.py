@@ -131,7 +131,7 @@ class Mllp(Line):
 
     def _door(self, address: str, find: Find) -> Callable[[], Connection]:
         open_ones = self.connections.setdefault(address, set())
-        return lambda: Connection(find, open_ones, self.guests)
+        return lambda: Connection(find, open_ones, self.guests, self.board.list_refused)
 
     def _own_port(self, post: Post) -> int:
         """Bound here, in the thread of whoever asks; it is the loop that lets anybody in."""

@@ -37,6 +37,8 @@ class Connection(asyncio.Protocol):
     find: Find
     open_ones: "set[Connection]"
     guests: Guests
+    list_refused: Callable[[str, str, str], None]
+    """Lists a message for a facility that is not here."""
     _transport: asyncio.Transport = field(init=False)
     _deframer: Deframer = field(init=False)
     _waiting: deque[Frame] = field(default_factory=deque)
@@ -225,6 +227,7 @@ class Connection(asyncio.Protocol):
             self._hang_up("that is no HL7 v2 message: it has no MSH that can be read")
             return
         name = head.head.text(6, 1)
+        self.list_refused(name, head.head.text(9, 1) or "message", "MSH-6 names no facility of a run under way")
         text = f"MSH-6: no facility {name or '(none)'} is here, or its run is over; write the one you were told"
         if answer := reject(head, text, NO_SUCH_VALUE, 6):
             self._transport.write(frame(answer))

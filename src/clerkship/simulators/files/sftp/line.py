@@ -280,6 +280,8 @@ class Sftp(Line):
         """Whether a password is that of a user. There is no telling a wrong one from a user that nobody is."""
         post = self.board.find(user)
         right = same(self._nobody if post is None else post.token, password)
+        if not right:
+            self.board.list_refused(user, "login", "wrong user or password")
         return right and post is not None and post.open
 
     def knows(self, user: str, key: str) -> bool:
