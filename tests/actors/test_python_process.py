@@ -142,7 +142,10 @@ def test_one_that_never_returns_times_out_and_is_ended_with_its_children(
     trial = bench.run_one("python:tests.actors.hosted_small:spins", agent_process=True)
     assert trial.status == "timed_out"
     assert monotonic() - began < 15
-    assert "in spins" in json.loads(bench.store.sidecar(trial))["agent_stderr"]  # where it was when it was stopped
+    facts = json.loads(bench.store.sidecar(trial))
+    assert facts["agent_stack"].startswith('  File "')
+    assert "in spins" in facts["agent_stack"].splitlines()[0]
+    assert "Current thread" not in facts.get("agent_stderr", "")
     assert Path("started.txt").exists()
     assert not [line for line in Path("/proc").glob("[0-9]*/cmdline") if b"60.4711" in _read(line)]
 

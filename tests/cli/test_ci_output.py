@@ -11,10 +11,18 @@ from tests.cli.terminal import clerkship
 
 OBEYED = re.compile(r"(?m)(?:^|\r)\s*::|##(?:vso)?\[")
 AGENT = """\
+import logging, sys, warnings
+logging.basicConfig()
 ORDERS = "x\\n::error::a\\n  ::add-mask::b\\r::c\\n##[error]d\\nat the end ##vso[task.complete]e"
 
 def agent(task_item):
-    print(ORDERS, task_item["key"], task_item["key"].upper())
+    key = task_item["key"]
+    print(ORDERS, key, key.upper())
+    print(ORDERS, key, file=sys.stderr)
+    logging.warning("%s %s", ORDERS, key)
+    warnings.warn(key)
+    sys.stdout.write("in parts " + key[:9])
+    sys.stdout.write(key[9:] + "\\n")
     raise RuntimeError(ORDERS)
 """
 TASK = """\
@@ -35,6 +43,8 @@ def test_an_agents_error_is_no_command_anywhere_in_the_output(
     assert done.returncode == 1, done.stderr
     assert r"\::error::a" in done.stderr
     assert "e ${MY_API_KEY} ${MY_API_KEY}" in done.stderr
+    assert "UserWarning: ${MY_API_KEY}" in done.stderr
+    assert "in parts ${MY_API_KEY}" in done.stderr
     assert "sk-live" not in done.stderr.lower()
     monkeypatch.chdir(tmp_path)
     shown = b""

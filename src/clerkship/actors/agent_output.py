@@ -8,12 +8,17 @@ passed on and not kept.
 import contextvars
 import sys
 import warnings
-from typing import Any, TextIO, cast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, TextIO, cast
 
 from clerkship.kit.text import last_part
 
 MAX_CHARACTERS = 65_536
 """Of one trial; the end is kept."""
+_PASSING: contextvars.ContextVar[bool] = contextvars.ContextVar("passing_output", default=False)
+_SINKS: list["Sink | None"] = [None]
+"""The last one is in use."""
 _CURRENT: contextvars.ContextVar["AgentOutput | None"] = contextvars.ContextVar("agent_output", default=None)
 
 
@@ -40,23 +45,39 @@ class AgentOutput:
         return last_part(self._text, MAX_CHARACTERS)
 
 
+class Sink(Protocol):
+    """Where the output of agents is shown, in place of the stream they wrote to."""
+
+    def takes(self) -> bool:
+        """Return whether it takes what the current thread writes, though that is no agent's code."""
+        ...
+
+    def write(self, text: str) -> None:
+        """Show text."""
+        ...
+
+
 class CopyingStream:
     """A text stream that passes everything on and copies what an agent writes."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write to the stream, and to the output of the current trial."""
-        output = _CURRENT.get()
-        if output is None:
-            return self._stream.write(text)
-        output.add(text)
-        token = _CURRENT.set(None)  # the stream below may be another of these
+        """Add text to the output of the current trial, and pass it on to the sink or to the stream."""
+        if _PASSING.get():  # the stream below may be another of these
+            return self.stream.write(text)
+        output, sink = _CURRENT.get(), _SINKS[-1]
+        if output is not None:
+            output.add(text)
+        if output is None and (sink is None or not sink.takes()):
+            return self.stream.write(text)
+        token = _PASSING.set(True)
         try:
-            return self._stream.write(text)
+            (sink or self.stream).write(text)
         finally:
-            _CURRENT.reset(token)
+            _PASSING.reset(token)
+        return len(text)
 
     def writelines(self, lines: list[str]) -> None:
         """Write each line."""
@@ -65,7 +86,18 @@ class CopyingStream:
 
     def __getattr__(self, name: str) -> Any:
         """Return any other attribute of the stream."""
-        return getattr(self._stream, name)
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def showing_output(sink: Sink) -> Iterator[None]:
+    """Show what agents print through a sink, whichever stream they print to."""
+    watch_streams()
+    _SINKS.append(sink)
+    try:
+        yield
+    finally:
+        _SINKS.remove(sink)
 
 
 def watch_streams() -> None:

@@ -1,15 +1,20 @@
 """Where the code of a Python agent is at the moment: kept when an agent that hangs is stopped."""
 
 import asyncio
+import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
+from itertools import dropwhile
 from types import FrameType
 from typing import Any
 
 from clerkship.actors.python_target import is_library
 
 MAX_STACKS = 5
+_THREAD = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-f]+.*\n", re.MULTILINE)
+_FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
+_DUMP = re.compile(r'(?:^(?:Current thread|Thread) 0x[0-9a-f]+.*\n(?:  (?:File "|\.\.\.).*\n?)*\n?)+\Z', re.MULTILINE)
 
 
 def thread_stack(thread: int) -> str:
@@ -22,6 +27,21 @@ def task_stacks(tasks: Iterable["asyncio.Task[Any]"]) -> str:
     """Render what each waiting task of an agent is suspended in; to be called in the thread of their event loop."""
     stacks = (_render(_awaits(task.get_coro())) for task in tasks if not task.done())
     return "\n".join([stack for stack in stacks if stack][:MAX_STACKS])
+
+
+def split_stack(stderr: str) -> tuple[str, str]:
+    """Split what `faulthandler` wrote at the end of a process's standard error off it, as `thread_stack` renders it."""
+    found = _DUMP.search(stderr)
+    if found is None:
+        return stderr, ""
+    threads = [_FRAME.findall(block) for block in _THREAD.split(found[0])]
+    own = [list(_from_own(reversed(frames))) for frames in threads]
+    lines = [f'  File "{file}", line {line}, in {name}\n' for frames in own for file, line, name in frames]
+    return stderr[: found.start()], "".join(lines)
+
+
+def _from_own(frames: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
+    return dropwhile(lambda frame: is_library(frame[0]), frames)
 
 
 def _callers(frame: FrameType | None) -> Iterator[FrameType]:

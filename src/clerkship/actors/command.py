@@ -65,7 +65,10 @@ class CommandAgent:
                     return say_of(reply, _LINE)
             code = await self._process.exit_code(EXIT_WITHIN)
             end = "closed its output" if code is None else f"ended with exit code {code}"
-            raise AgentError(f"it {end} in the middle of the conversation, in turn {message.turn}")
+            raise AgentError(
+                f"it {end} in the middle of the conversation, in turn {message.turn}; "
+                "a program that answers people reads one message after another from standard input"
+            )
         except AgentError as error:
             raise self._with_last_words(error) from None
 

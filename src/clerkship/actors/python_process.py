@@ -18,6 +18,7 @@ import orjson
 from pydantic import JsonValue
 
 from clerkship.actors.agent_requests import AgentRequests
+from clerkship.actors.agent_stack import split_stack
 from clerkship.actors.contract import Agent, AgentError, Entry, History, Message, Said, Say, Start
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.actors.messages import parse_object
@@ -89,8 +90,12 @@ class PythonProcessAgent:
         return self._process.program_seconds()
 
     def close(self) -> Mapping[str, JsonValue]:
-        """End the process and all it has started; its standard error is kept."""
-        return self._process.close()
+        """End the process and all it has started; its standard error is kept, and its stack if it hung."""
+        facts = dict(self._process.close())
+        stderr, stack = split_stack(str(facts.get("agent_stderr", "")))
+        if stack:
+            facts |= {"agent_stderr": stderr, "agent_stack": stack}
+        return facts
 
     async def _enter(self, entry: Entry, argument: Any, sandboxes: Sandboxes) -> Any:
         call = {"call": entry, "argument": argument}

@@ -1,13 +1,12 @@
 """Where output goes: rich on a terminal, plain elsewhere, JSON when asked for."""
 
-import io
 import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import orjson
 import typer
@@ -18,11 +17,14 @@ from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
+from clerkship.actors.agent_output import showing_output
 from clerkship.engine.seat import SEAT
 from clerkship.model.problem import Problem
 from clerkship.model.redaction import NOTHING_HIDDEN, Redactor
 from clerkship.report.plain import harmless, without_commands
 
+MAX_PARTIAL_LINE = 10_000
+"""Characters of a line that are kept until it is complete."""
 _THEME = Theme(
     {
         "pass": "green",
@@ -72,58 +74,56 @@ def _console(*, stderr: bool) -> Console:
     return console
 
 
-class _Sorted(io.TextIOBase):
-    """Standard output for everyone but the threads that agents work in: what they print goes to standard error."""
+class AgentConsole:
+    """Shows what agents print on standard error, without values of variables or commands to a CI system.
 
-    def __init__(self, stdout: TextIO, by: Redactor) -> None:
-        self._stdout = stdout
+    Where a run uses variables, output is shown line by line, so that a value written in parts is recognised.
+    """
+
+    def __init__(self, by: Redactor) -> None:
         self._redactor = by
+        self._partial: dict[int, str] = {}
+        """Text of each thread that has no line end yet."""
         self._last = "\n"
-        """The last character that an agent printed."""
+        """The last character that was shown."""
 
-    def _mine(self) -> TextIO:
-        return sys.stderr if threading.current_thread().name.startswith(SEAT) else self._stdout
+    def takes(self) -> bool:
+        """Return whether the current thread runs a trial: plug-ins print there too, and stdout is for verdicts."""
+        return threading.current_thread().name.startswith(SEAT)
 
-    def write(self, text: str) -> int:
-        """Write an agent's text to standard error, without values of variables or commands to a CI system."""
-        stream = self._mine()
-        if stream is self._stdout or not text:
-            return stream.write(text)
-        stream.write(without_commands(self._last + self._redactor.text(text))[1:])
-        self._last = text[-1]
-        return len(text)
+    def write(self, text: str) -> None:
+        """Show text, or keep it until its line is complete."""
+        if not self._redactor:
+            self._show(text)
+            return
+        thread = threading.get_ident()
+        whole, end, rest = (self._partial.pop(thread, "") + text).rpartition("\n")
+        if len(rest) > MAX_PARTIAL_LINE:
+            whole, end, rest = whole + end + rest, "", ""
+        if rest:
+            self._partial[thread] = rest
+        self._show(whole + end)
 
     def flush(self) -> None:
-        """Likewise."""
-        self._mine().flush()
+        """Show the lines that were never completed."""
+        while self._partial:
+            self._show(self._partial.popitem()[1])
 
-    def __getattr__(self, name: str) -> Any:
-        """Whatever else a stream can do."""
-        return getattr(self._mine(), name)
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        """As it was."""
-        return self._stdout.encoding
-
-    def isatty(self) -> bool:
-        """As it was."""
-        return self._stdout.isatty()
-
-    def fileno(self) -> int:
-        """As it was."""
-        return self._stdout.fileno()
+    def _show(self, text: str) -> None:
+        if text:
+            sys.stderr.write(without_commands(self._last + self._redactor.text(text))[1:])
+            self._last = text[-1]
 
 
 @contextmanager
 def agents_print_to_stderr(by: Redactor = NOTHING_HIDDEN) -> Iterator[None]:
-    """Standard output is for verdicts: an agent's `print` must not spoil the JSON, or be hit by a closed pipe."""
-    before = sys.stdout
-    sys.stdout = _Sorted(before, by)
-    try:
-        yield
-    finally:
-        sys.stdout = before
+    """Show on standard error what agents print: standard output is for verdicts, and a reader may close it."""
+    console = AgentConsole(by)
+    with showing_output(console):
+        try:
+            yield
+        finally:
+            console.flush()
 
 
 def print_json(data: Any) -> None:

@@ -15,7 +15,7 @@ from clerkship.cli.options import Json, Jsonl, Junit, Markdown, MarkdownLimit, R
 from clerkship.cli.sealed import print_changes, print_notes, report_changes
 from clerkship.cli.shown import say_written
 from clerkship.cli.taped import say_missed
-from clerkship.cli.verdicts import print_criterion, print_rated, print_run, unfinished
+from clerkship.cli.verdicts import print_criterion, print_indented, print_rated, print_run, unfinished
 from clerkship.cli.words import ending, verdict
 from clerkship.events.request_line import unauthenticated_lines
 from clerkship.model.criterion import Criterion
@@ -152,9 +152,9 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         console.print(f"  [quiet]did not pass either: trial {', '.join(other[:20])}[/]")
     for actor, text in view.said:
         console.print(f"  [place]{escape(actor):>8}[/]  {escape(on_one_line(text))}", soft_wrap=True)
-    for name, text in ((blame(task_run), wrong(task_run)), ("the agent failed", task_run.agent_error)):
+    for name, text in ((blame(task_run), wrong(task_run)), ("the agent failed", _without_stderr(view))):
         if text:
-            console.print(f"  [fail]{name}:[/] {escape(text)}")
+            print_indented(console, 2, f"[fail]{name}:[/] {escape(text)}")
     for attachment in attachments(view.sidecar):
         _print_attachment(attachment)
     if task_run.answer is not None:
@@ -181,6 +181,12 @@ def _print_unauthenticated(view: TaskView) -> None:
     shown = lines if len(lines) <= MOST_UNAUTHENTICATED else [*lines[:MOST_UNAUTHENTICATED], "…"]
     for line in shown:
         out().print(f"    [quiet]{escape(line)}[/]", soft_wrap=True)
+
+
+def _without_stderr(view: TaskView) -> str:
+    """Return the agent's error without the end of its standard error, which is shown below it."""
+    first, _, rest = view.task_run.agent_error.partition("\n")
+    return first if rest.strip() in str(view.sidecar.get("agent_stderr", "")) else view.task_run.agent_error
 
 
 def _print_criteria(view: TaskView, *, whole: bool) -> None:

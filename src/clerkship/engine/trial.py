@@ -198,6 +198,8 @@ class Trial:
                 raise AgentError(LOG_FULL)
             return ending
         except AgentError as error:
+            if self.playground.broken is not None:  # it only passed on what a simulator raised
+                return "errored"
             trace = getattr(error, "trace", "")  # an agent may raise a class of its own
             if trace and isinstance(trace, str):
                 self.playground.sidecar.facts["agent_traceback"] = self._trace(trace)
@@ -350,7 +352,8 @@ class Trial:
             self.playground.emit("run", payload, "agent")
 
     def _agent_failed(self, error: str) -> Ending:
-        self._agent_error = self.playground.redacted(writable(error + self._last_refusal(error)))
+        first, end, rest = error.partition("\n")
+        self._agent_error = self.playground.redacted(writable(first + self._last_refusal(error) + end + rest))
         self._emit(AgentFailed(error=self._agent_error))
         return "agent_failed"
 
@@ -359,7 +362,7 @@ class Trial:
         last = self.playground.log.events[-1] if self.playground.log.events else None
         if last is None or not isinstance(last.payload, RequestRefused) or last.payload.reason in error:
             return ""
-        return f"\n{last.source} refused its last request: {last.payload.status} {last.payload.reason}"
+        return f"; {last.source} had refused its last request: {last.payload.status} {last.payload.reason}"
 
     def finish(self, ending: Ending, error: str = "") -> Finished:
         """Close the agent, seal what happened and grade it. Every criterion is checked, whatever the ending."""

@@ -16,7 +16,7 @@ _AGENTS = {
     "agent_traceback": "traceback of the agent",
     "agent_stack": "where the agent was when it was stopped",
     "agent_output": "what the agent printed",
-    "agent_stderr": "standard error of the agent",
+    "agent_stderr": "the agent's standard error",
 }
 FACTS = frozenset(_OURS | _AGENTS)
 """Names of the sidecar's facts that are shown this way."""

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from clerkship.model.run import BenchmarkRun, IsolationLevel
 
 ISOLATION: Mapping[IsolationLevel, str] = {
-    "bubblewrap": "bubblewrap (store, tasks and other processes hidden)",
-    "landlock": "Landlock (store and tasks hidden)",
-    "none": "not isolated (the agent could read the store and the tasks)",
-    "trusted": "not isolated (the agent is trusted: it runs in the process that grades it)",
-    "remote": "not isolated here (the agent runs elsewhere)",
-    "built-in": "built-in agent",
+    "bubblewrap": "bubblewrap: store, tasks and other processes hidden",
+    "landlock": "Landlock: store and tasks hidden",
+    "none": "none: not isolated, so the agent could read the store and the tasks",
+    "trusted": "trusted: the agent runs in the process that grades it",
+    "remote": "remote: the agent runs elsewhere, not isolated here",
+    "built-in": "built-in: part of the platform",
 }
 
 

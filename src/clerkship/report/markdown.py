@@ -141,7 +141,7 @@ def _headline(run: BenchmarkRun, counts: Counts, *, changed: bool = False) -> st
     left = f" · {missing:,} not run" if missing > 0 else ""
     judge = f", judge {foreign(run.judge.who)}" if run.judge is not None else ""
     person = f", person {foreign(run.person.who)}" if run.person is not None else ""
-    isolation = f", {isolation_of(run)}" if run.isolation not in (None, "built-in") else ""
+    isolation = f", isolation {isolation_of(run)}" if run.isolation not in (None, "built-in") else ""
     agent = f"Agent {foreign(run.solver)}{isolation}{judge}{person}"
     return f"## {mark} {foreign(run.name, 100)}\n\n{told}\n\n{numbers}{crashed}{left}\n\n{agent}\n"
 
