@@ -40,10 +40,13 @@ def test_a_run_carries_all_that_it_was_made_of(bench: Workbench) -> None:
     assert snapshot.task.task_item == {"instruction": "Greet Ada"}
     assert snapshot.entities["patient"]["id"] == "p1"
     assert snapshot.environment.name == "desk"
-    assert (snapshot.solution or "").startswith("def on_task")
+    assert snapshot.solution is None  # an agent that reads the store must not find it
     assert snapshot.grading == GRADING
     kept = orjson.loads(bench.store.blob(snapshot.datasets["papers"]))
     assert kept["files"] == {"note.txt": "hello"}
+    by_oracle = Snapshot.model_validate_json(bench.store.blob(bench.run_one("oracle").snapshot))
+    assert (by_oracle.solution or "").startswith("def on_task")
+    assert by_oracle.content == snapshot.content
 
 
 def test_editing_the_files_after_planning_changes_nothing(bench: Workbench) -> None:
