@@ -19,7 +19,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.agent_output import AgentOutput, watch_streams
 from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, Entry, History, Message, Said, Start
-from clerkship.actors.python_target import Entrance, NotAnAgent, agent_error, describe_error, entrances, find_target
+from clerkship.actors.python_target import EntryPoint, NotAnAgent, agent_error, describe_error, entrances, find_target
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import AGENT
 from clerkship.model.domain import Abilities
@@ -33,7 +33,7 @@ T = TypeVar("T")
 class PythonAgent:
     """Adapts functions of either kind to the two entry points."""
 
-    def __init__(self, entrances: Mapping[Entry, Entrance], output: AgentOutput | None = None) -> None:
+    def __init__(self, entrances: Mapping[Entry, EntryPoint], output: AgentOutput | None = None) -> None:
         self.entries: frozenset[Entry] = frozenset(entrances)
         self._entrances = entrances
         self._output = output or AgentOutput()

@@ -18,7 +18,7 @@ from typing import Any
 from clerkship.actors.agent_data import AgentError, Entry, History, Message, Say, Start, Turn
 from clerkship.actors.host_link import HostLink
 from clerkship.actors.python_target import (
-    Entrance,
+    EntryPoint,
     NotAnAgent,
     agent_error,
     entrances,
@@ -38,7 +38,7 @@ class Host:
     def __init__(self, link: HostLink) -> None:
         self._link = link
         self._context = contextvars.copy_context()
-        self._entrances: dict[Entry, Entrance] = {}
+        self._entrances: dict[Entry, EntryPoint] = {}
         self._places: dict[str, dict[str, str]] = {}
         self._sandboxes: Any = None
         self._loop: Any = None

@@ -40,7 +40,7 @@ class NotAnAgent(Exception):
         self.message, self.hint = message, hint
 
 
-class Entrance(NamedTuple):
+class EntryPoint(NamedTuple):
     """A function to call, with how many of the two arguments it takes."""
 
     function: Callable[..., Any]
@@ -82,7 +82,7 @@ def import_from_here(name: str) -> ModuleType:
     return importlib.import_module(name)
 
 
-def entrances(target: Any, name: str) -> dict[Entry, Entrance]:
+def entrances(target: Any, name: str) -> dict[Entry, EntryPoint]:
     """Return the entry points of an object; raises NotAnAgent if it has none."""
     found: dict[Entry, Callable[..., Any]] = {
         entry: getattr(target, entry) for entry in _ENTRIES.values() if callable(getattr(target, entry, None))
@@ -98,7 +98,7 @@ def entrances(target: Any, name: str) -> dict[Entry, Entrance]:
     if not found:
         raise NotAnAgent(f"agent {name}: it has neither on_turn nor on_task")
     return {
-        entry: Entrance(function, _arity(function), inspect.iscoroutinefunction(function))
+        entry: EntryPoint(function, _arity(function), inspect.iscoroutinefunction(function))
         for entry, function in found.items()
     }
 

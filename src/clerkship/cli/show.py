@@ -32,7 +32,7 @@ from clerkship.settings import load_settings
 from clerkship.store.contract import Store
 
 MOST_LINES = 40
-MOST_UNAUTHENTICATED = 10
+MAX_UNAUTHENTICATED_LINES = 10
 
 
 def show(
@@ -178,7 +178,7 @@ def _print_unauthenticated(view: TaskView) -> None:
     head, *lines = unauthenticated_lines(view.sidecar) or [""]
     if head:
         out().print(f"\n  [quiet]{escape(head)}[/]")
-    shown = lines if len(lines) <= MOST_UNAUTHENTICATED else [*lines[:MOST_UNAUTHENTICATED], "…"]
+    shown = lines if len(lines) <= MAX_UNAUTHENTICATED_LINES else [*lines[:MAX_UNAUTHENTICATED_LINES], "…"]
     for line in shown:
         out().print(f"    [quiet]{escape(line)}[/]", soft_wrap=True)
 

@@ -24,7 +24,7 @@ from clerkship.service.running import RunPlan, RunResult, Watch
 from clerkship.settings import load_settings, program
 from clerkship.store.contract import Store
 
-MOST_UNPLACED = 5
+MAX_UNPLACED = 5
 
 
 def reports(
@@ -153,7 +153,7 @@ def say_unplaced(console: Console, result: RunResult) -> None:
     head, *lines = unplaced_lines(result.unplaced) or [""]
     if head:
         console.print(f"[quiet]{escape(head)}[/]")
-    for line in lines[:MOST_UNPLACED]:
+    for line in lines[:MAX_UNPLACED]:
         console.print(f"  [quiet]{escape(line)}[/]", soft_wrap=True)
 
 

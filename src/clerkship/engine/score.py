@@ -9,7 +9,7 @@ from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.unreported import explain_unreported
 from clerkship.events.evidence import Evidence
 from clerkship.kit.depth import cut_at_depth
-from clerkship.kit.traceback_text import describe, render_traceback
+from clerkship.kit.traceback_text import describe_with_place, render_traceback
 from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.llm.together import together
 from clerkship.model.call import AssertionCall
@@ -106,7 +106,7 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
         status, check = "error", Check.of(False, str(told))
     except Exception as error:  # one criterion's error is data, and takes no other down
         status, trace = "error", render_traceback(error)
-        check = Check.of(False, describe(error))
+        check = Check.of(False, describe_with_place(error))
     return CriterionRun(
         label=unescape_text(criterion.label),
         assertion=criterion.assertion.name,

@@ -45,7 +45,7 @@ from clerkship.events.lifecycle import (
     RequestRefused,
 )
 from clerkship.events.log import Log, Subscriber
-from clerkship.events.named import Names
+from clerkship.events.named import VariableNames
 from clerkship.kit.rng import derive
 from clerkship.kit.text import writable
 from clerkship.kit.wall import perf_counter
@@ -143,7 +143,7 @@ class Trial:
         self._began = perf_counter()
         prefix = job.built.prefix
         seed = derive(job.seed, snapshot.task.name, job.trial) if prefix is None else prefix.seed
-        self.playground = Playground(snapshot.environment, job.built.rooms, seed, Names(job.built.variables))
+        self.playground = Playground(snapshot.environment, job.built.rooms, seed, VariableNames(job.built.variables))
         self._began_at = self.time()
         self._subscribe()
         self._tally = Tally()

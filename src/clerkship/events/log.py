@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import islice, pairwise
 
 from clerkship.events.event import Event, Payload, render_event
-from clerkship.events.named import NO_NAMES, Names
+from clerkship.events.named import NO_NAMES, VariableNames
 from clerkship.events.request import AgentRequest
 from clerkship.model.problem import PlatformError
 
@@ -69,7 +69,7 @@ class Log:
 class Writer:
     """The only hand that writes a log. Whoever opened it holds it."""
 
-    def __init__(self, log: Log, names: Names = NO_NAMES) -> None:
+    def __init__(self, log: Log, names: VariableNames = NO_NAMES) -> None:
         self._log = log
         self._names = names
         self._closed = False
@@ -127,14 +127,14 @@ class Writer:
         self._closed = True
 
 
-def open_log(names: Names = NO_NAMES) -> tuple[Log, Writer]:
+def open_log(names: VariableNames = NO_NAMES) -> tuple[Log, Writer]:
     """A new log, and the one writer of it."""
     log = Log()
     return log, Writer(log, names)
 
 
 def reopen_log(
-    events: Sequence[Event], lines: Sequence[bytes], blobs: Mapping[str, bytes], names: Names = NO_NAMES
+    events: Sequence[Event], lines: Sequence[bytes], blobs: Mapping[str, bytes], names: VariableNames = NO_NAMES
 ) -> tuple[Log, Writer]:
     """A log that begins with what another has, byte by byte, and the one writer of it."""
     log, writer = open_log(names)

@@ -12,7 +12,7 @@ _AUTHORED = ("person", "scenario", "run")
 """Actors whose events say what an author wrote. What an agent says is evidence, and stays as it was."""
 
 
-class Names:
+class VariableNames:
     """Writes values of variables as names, so that `expand_text` puts them back."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
@@ -44,7 +44,7 @@ class Names:
         return join_escaped(["", *parts, ""])
 
 
-NO_NAMES = Names({})
+NO_NAMES = VariableNames({})
 
 
 def _split(text: str, value: str, name: str) -> list[str]:

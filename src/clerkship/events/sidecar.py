@@ -11,7 +11,7 @@ MAX_UNAUTHENTICATED_TEXT = 300
 
 
 @dataclass
-class Unauthenticated:
+class UnloggedRequests:
     """Requests without a valid credential. Never in the log: anyone could change its bytes otherwise."""
 
     count: int = 0
@@ -39,7 +39,7 @@ class Sidecar:
     handed: list[int] = field(default_factory=list)
     """Of a conversation: how many events there were when the agent was handed each line of the person."""
 
-    unauthenticated: Unauthenticated = field(default_factory=Unauthenticated)
+    unauthenticated: UnloggedRequests = field(default_factory=UnloggedRequests)
 
     def touch(self, seq: int, sandbox: str, operation: str, status: int, wall_ms: float) -> None:
         """One request: where the log stood, what it was, how it was answered, how long it took."""

@@ -26,7 +26,21 @@ def render_traceback(error: BaseException) -> str:
 def describe(error: BaseException) -> str:
     """Render an exception in one line, with the notes that say during which operation it was raised."""
     notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-    return writable(f"{type(error).__name__}: {error}{notes}")
+    return writable(f"{type(error).__name__}: {_message(error)}{notes}")
+
+
+def describe_with_place(error: BaseException) -> str:
+    """Render an exception in one line, with the file and line that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return describe(error) + place
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # the exception's own __str__ raises
+        return "(it cannot be described)"
 
 
 def _lines(error: BaseException) -> Iterable[str]:

@@ -15,7 +15,7 @@ from typing import Any, cast
 from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import RequestAnswered, RequestRefused
 from clerkship.events.request import AgentRequest
-from clerkship.events.sidecar import Unauthenticated
+from clerkship.events.sidecar import UnloggedRequests
 from clerkship.kit.secrets import Names, same
 from clerkship.kit.wall import perf_counter
 from clerkship.model.duration import parse_duration
@@ -130,7 +130,7 @@ class Gateway:
         self._ears: dict[int, Hear] = {}
         self._past: dict[str, dict[str, Refuse]] = {}
         self._addresses: dict[str, tuple[Playground, Sandbox]] = {}
-        self.unplaced = Unauthenticated()
+        self.unplaced = UnloggedRequests()
         """Requests whose address names no trial under way."""
         self.on_link: Callable[[Playground, Sandbox], None] | None = None
         """Told when an agent has said where it can be reached."""

@@ -20,7 +20,7 @@ from clerkship.events.lifecycle import (
     StepRan,
 )
 from clerkship.events.log import Subscriber, open_log, reopen_log
-from clerkship.events.named import NO_NAMES, Names
+from clerkship.events.named import NO_NAMES, VariableNames
 from clerkship.events.request import AgentRequest
 from clerkship.events.sidecar import Sidecar
 from clerkship.faults.contract import Fault
@@ -88,7 +88,9 @@ class ReactionLoop(PlatformError):
 class Playground:
     """Everything one trial can touch. One thread at a time, by its lock."""
 
-    def __init__(self, environment: Environment, rooms: Mapping[str, Room], seed: str, names: Names = NO_NAMES) -> None:
+    def __init__(
+        self, environment: Environment, rooms: Mapping[str, Room], seed: str, names: VariableNames = NO_NAMES
+    ) -> None:
         self.environment = environment
         self._names = names
         self.id = ""

@@ -73,7 +73,7 @@ def isolated(solver: Solver, level: IsolationLevel | None, files: Iterable[Path]
     store_file = store.path.resolve()
     private = Path(tempfile.mkdtemp(prefix="private-", dir=store_file.parent))
     hidden = masks((*files, *_of_store(store_file)), solver.paths())
-    program_level = level if level in ("bubblewrap", "landlock") else "none"
+    program_level = level if level in LEVELS else "none"
     solver.isolate(Isolation(program_level, hidden, private))
     try:
         yield

@@ -18,7 +18,7 @@ from clerkship.engine.models import ALONE, Models
 from clerkship.engine.scene import open_conversation, set_scene
 from clerkship.events.lifecycle import AgentStarted, RunStarted
 from clerkship.events.log import Subscriber
-from clerkship.events.named import Names
+from clerkship.events.named import VariableNames
 from clerkship.kit.descriptors import check_limit
 from clerkship.kit.rng import derive
 from clerkship.kit.wall import now
@@ -121,7 +121,7 @@ def open_play(
     # As the first trial of a run has it: the same seed, the same ids.
     seeded = derive(seed, loaded.task.name, 1) if loaded else derive(seed, environment.name)
     used = built.variables if built is not None else {}
-    playground = Playground(environment, rooms, seeded, Names(used))
+    playground = Playground(environment, rooms, seeded, VariableNames(used))
     if subscriber is not None:
         playground.log.subscribe(subscriber)
     gateway = Gateway()

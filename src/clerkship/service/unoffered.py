@@ -28,5 +28,5 @@ def warnings_for(solver: Solver, environments: Iterable[Environment], catalog: R
     for kind in sorted({simulator.kind for place in environments for simulator in place.simulators.values()}):
         for line, how in unoffered(catalog.simulators.get(kind)).items():
             yield Problem(
-                message=f"no `{kind}` sandbox is offered over {line}, for what that needs is missing", hint=how
+                message=f"`{kind}` sandboxes are not offered over {line}: a package is not installed", hint=how
             )

@@ -30,7 +30,7 @@ class Ruleset(ctypes.Structure):
     _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
 
 
-class Rule(ctypes.Structure):
+class PathRule(ctypes.Structure):
     """`struct landlock_path_beneath_attr`."""
 
     _pack_ = 1
@@ -108,7 +108,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISLNK(mode):
             return
-        rule = Rule(rights if stat.S_ISDIR(mode) else rights & FILE_RIGHTS, descriptor)
+        rule = PathRule(rights if stat.S_ISDIR(mode) else rights & FILE_RIGHTS, descriptor)
         _call(ADD_RULE, ruleset, PATH_BENEATH, ctypes.byref(rule), 0)
     finally:
         os.close(descriptor)

@@ -88,7 +88,7 @@ function measured([name, value]) {
 function unauthenticatedSection(trial) {
   const [head, ...lines] = trial.body.unauthenticated || [];
   if (!head) return null;
-  return el("section", {}, el("h3", {}, "Requests without a credential"), el("p", { class: "muted" }, head),
+  return el("section", {}, el("h3", {}, "Requests not in the log"), el("p", { class: "muted" }, head),
     el("ul", { class: "plain" }, lines.map((line) => el("li", {}, el("code", {}, line)))));
 }
 
