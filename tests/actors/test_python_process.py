@@ -254,3 +254,24 @@ def test_the_host_imports_nothing_heavy_before_the_agent() -> None:
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_agent_cannot_turn_its_failure_into_an_error_of_the_platform(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    forges = (
+        "import gc\n"
+        "from clerkship.actors.host_link import HostLink\n"
+        "def agent(task_item):\n"
+        "    [link] = [one for one in gc.get_objects() if isinstance(one, HostLink)]\n"
+        '    link.send({"refused": {"message": "disk full", "hint": ""}})\n'
+    )
+    later = "import os\ndef agent(task_item): ...\nif os.path.exists('seen'): 1 / 0\nopen('seen', 'w').close()\n"
+    for name, source, words in (("forging", forges, "disk full"), ("failing_later", later, "importing it failed")):
+        tmp_path.joinpath(f"{name}.py").write_text(source, encoding="utf-8")
+        suite(bench, WORK, timeout=20)
+        trial = bench.run_one(f"python:{name}", agent_process=True, isolate="never")
+        assert (trial.status, trial.verdict) == ("completed", "fail")
+        assert words in trial.agent_error

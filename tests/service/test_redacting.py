@@ -126,3 +126,23 @@ def test_the_events_of_a_playground_have_the_name_and_not_the_value(
     shown = capsysbinary.readouterr().out.decode()
     assert not leaks(shown)
     assert "slot" in shown
+
+
+def test_secret_that_no_task_uses_is_redacted_where_a_crash_text_quotes_it(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OTHER_TOKEN", "s3cr3t-Value-12345")
+    monkeypatch.setenv("ADMIN_PASSWORD", "administrator")
+
+    class ReplyError(Exception):
+        """As an HTTP client raises it."""
+
+        response = type("Reply", (), {"text": "you sent Bearer s3cr3t-Value-12345, administrator"})
+
+    def crashes(task_item: Any) -> None:
+        raise ReplyError("refused")
+
+    bench.write("suite.yml", "task: {name: A, criteria: [{label: a, assertion: {answer_matches: 1}}]}")
+    bench.run_one(crashes)
+    assert run(["show", "latest", "A", "--store", str(bench.store.path)]) == 0
+    assert "the server replied: you sent Bearer ${OTHER_TOKEN}, administrator" in capsys.readouterr().out

@@ -47,12 +47,10 @@ _ERROR = re.compile(r"\w*(Error|Exception)\b|\berror:")
 class Process:
     """A program, started once, ended once."""
 
-    def __init__(
-        self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED, *, dumps_stack: bool = False
-    ) -> None:
+    def __init__(self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED) -> None:
         self._words, self._folder, self._isolation = words, folder, isolation
-        self._dumps_stack = dumps_stack
-        """Whether it writes its stack to standard error on SIGUSR1; other programs end of that signal."""
+        self.dumps_stack = False
+        """Whether it is at work, and writes its stack to standard error on SIGUSR1; programs end of that signal."""
         self._lock = threading.Lock()
         self._mark = new_name("agent")
         self._child: subprocess.Popen[bytes] | None = None
@@ -254,7 +252,7 @@ class Process:
             self._child.stdin.close()
             self._settle(END_WITHIN)
         own_end = not self._running()
-        if self._dumps_stack and not own_end and self._child is not None:
+        if self.dumps_stack and not own_end and self._child is not None:
             with contextlib.suppress(OSError):
                 os.kill(self._isolation.program(self._child.pid), Signals.SIGUSR1)
             self._settle(STACK_WITHIN, at_least=True)

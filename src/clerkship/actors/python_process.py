@@ -44,7 +44,7 @@ class PythonProcessAgent:
     def __init__(self, name: str, target: Mapping[str, str], folder: Path, isolation: Isolation) -> None:
         self.entries: frozenset[Entry] = frozenset()
         self._name, self._target = name, target
-        self._process = Process([sys.executable, "-P", "-m", HOST], folder, isolation, dumps_stack=True)
+        self._process = Process([sys.executable, "-P", "-m", HOST], folder, isolation)
         self._requests = AgentRequests()
         self._knows_sandboxes = False
 
@@ -102,11 +102,15 @@ class PythonProcessAgent:
         if not self._knows_sandboxes:
             self._knows_sandboxes = True
             call["sandboxes"] = {name: _place(handle) for name, handle in sandboxes.items()}
-        return await self._call(call, sandboxes)
+        try:
+            return await self._call(call, sandboxes)
+        except InputError as error:  # an agent that was imported before the run has no input to be wrong
+            raise AgentError(str(error)) from None
 
     async def _call(self, call: Mapping[str, Any], sandboxes: Sandboxes | None) -> Any:
         """Send a call, answer the requests that come before its result, return the result."""
         self._process.send(orjson.dumps(call))
+        self._process.dumps_stack = True
         while (line := await self._process.receive()) is not None:
             message = parse_object(line, "a line of its process")
             if "part" in message:
@@ -114,6 +118,7 @@ class PythonProcessAgent:
             elif "request" in message and sandboxes is not None:
                 self._process.send(self._requests.answer(message, sandboxes))
             else:
+                self._process.dumps_stack = False
                 return _result(message)
         raise await self._ended()
 
@@ -180,6 +185,7 @@ class PythonProcessSolver:
         self._target, self._folder = target, folder
         self._isolation = NOT_ISOLATED
         self._abilities: Abilities | None = None
+        self._entries: frozenset[Entry] = frozenset()
 
     def isolate(self, isolation: Isolation) -> None:
         """Start every later process under this isolation, the one that imports the agent before a run too."""
@@ -216,8 +222,13 @@ class PythonProcessSolver:
         agent = self._new()
         try:
             agent.load(make=True)
-        except BaseException:
+            self._entries = self._entries or agent.entries
+            if agent.entries != self._entries:
+                raise AgentError("it has other entry points than in the trial before")
+        except BaseException as error:
             agent.close()
+            if isinstance(error, InputError):  # it was imported before the run, so the files are right
+                raise AgentError(f"importing it failed: {error}") from None
             raise
         return agent
 

@@ -6,14 +6,30 @@ from clerkship.model.redaction import MIN_SECRET, Redactor, redactor
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.variables import names_in
 from clerkship.service.frozen import snapshots_of
-from clerkship.settings import variables
+from clerkship.settings import load_settings, secrets, variables
 from clerkship.store.contract import Store
+
+MIN_UNUSED = 12
+"""Characters of a secret that no task uses, and that is looked for all the same."""
 
 
 def redactor_for(store: Store, run: BenchmarkRun) -> Redactor:
-    """Return the redactor for a run. The store has no values: those of variables that are not set now stay."""
+    """Return the redactor for a run: it knows the variables that the run uses, and those that are secrets by name.
+
+    The store has no values, so those of variables that are not set now stay.
+    """
     known = variables()
-    return redactor({name: known[name] for name in _names(store, run) if name in known}, shortest=MIN_SECRET)
+    used = {name: known[name] for name in _names(store, run) if name in known}
+    return redactor({**_secrets(), **used}, shortest=MIN_SECRET)
+
+
+def _secrets() -> dict[str, str]:
+    """Return values that no task uses and an agent may still show, such as a key that a server's reply quotes.
+
+    Plain words are left out: they occur in texts that have nothing to do with the variable.
+    """
+    found = secrets(load_settings())
+    return {name: value for name, value in found.items() if len(value) >= MIN_UNUSED and not value.isalpha()}
 
 
 def unset_variables(store: Store, run: BenchmarkRun) -> list[str]:
