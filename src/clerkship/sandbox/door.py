@@ -22,7 +22,20 @@ class Refused(Exception):
 
     def __init__(self, reply: Reply) -> None:
         self.reply = reply
-        super().__init__(f"{reply.status}: {reply.body.decode(errors='replace')[:500]}")
+        super().__init__(f"{reply.status}: {_reason(reply)[:500]}")
+
+
+def _reason(reply: Reply) -> str:
+    """Return the message of an error as JSON or an OperationOutcome has it; else the body."""
+    text = reply.body.decode(errors="replace")
+    try:
+        data = orjson.loads(reply.body)
+        if isinstance(data.get("error"), dict):
+            return f"{data['error']['message']} ({data['error']['code']})"
+        issues = [issue.get("diagnostics") or issue["details"]["text"] for issue in data["issue"]]
+        return "; ".join(issues) or text
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return text
 
 
 class Dropped(ConnectionError):
