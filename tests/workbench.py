@@ -38,10 +38,15 @@ CATALOG = Registered()
 CATALOG.assertions.add(Breaks.name, Breaks)
 
 
+SEAL_TABLES = ("run_seals", "trial_seals", "end_seals")
+NOT_SEALED = """UPDATE runs SET record = CAST(replace(record, '"sealed":true', '"sealed":false') AS BLOB)"""
+
+
 def unseal(database: sqlite3.Connection) -> None:
-    """Remove all seals: the runs of a store are then as they were before there were seals."""
-    for table in ("run_seals", "trial_seals", "end_seals"):
+    """Remove all seals, so that the runs of a store look as if an older version had saved them."""
+    for table in SEAL_TABLES:
         database.execute(f"DELETE FROM {table}")
+    database.execute(NOT_SEALED)
 
 
 class Workbench:

@@ -25,9 +25,10 @@ from clerkship.store.contract import SealBroken
 from clerkship.store.seal import SealKey
 from clerkship.store.seal_table import SealTable
 from clerkship.store.sqlite import SqliteStore, _connect_to_read
-from tests.workbench import CATALOG
+from tests.workbench import CATALOG, NOT_SEALED, SEAL_TABLES
 
 KEY, OTHER_KEY = "0123456789abcdef", "fedcba9876543210"
+NO_SEALS = "has no seals: it was saved by an older version, or its seals were removed; nothing was checked"
 NAMES = ("First", "Second", "Third")
 SUITE = "environment: {name: desk, simulators: {box: {kind: files}}}\ntasks:\n" + "".join(
     f"  - {{name: {name}, task_item: {{n: {n}}}, criteria: [{{label: right, assertion: {{answer_matches: 42}}}}]}}\n"
@@ -422,22 +423,43 @@ def test_a_resumed_run_is_sealed_anew_at_its_end(suite: Path, tmp_path: Path) ->
 
 
 def unseal(path: Path, version: int = 3) -> None:
-    """Make a store as version 3 made it: without seals."""
+    """Make a store as version 3 made it: without seals, and with records that do not say that there are any."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        for table in ("run_seals", "trial_seals", "end_seals"):
+        for table in SEAL_TABLES:
             database.execute(f"DROP TABLE {table}")
+        database.execute(NOT_SEALED)
         database.execute(f"PRAGMA user_version={version}")
 
 
 def test_a_run_from_before_seals_is_not_sealed_and_no_error(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     unseal(path)
     code, _, error = cli(capsys, "show", "--store", str(path))
-    assert (code, error.count("is not sealed: it was saved by a version before seals")) == (0, 1)
+    assert (code, error.count(NO_SEALS)) == (0, 1)
     assert cli(capsys, "compare", "latest~1", "--store", str(path))[0] == 0
     assert cli(capsys, "list", "--store", str(path))[0] == 0
     with SqliteStore(path) as store:
         result = rescore(store, "latest", CATALOG)
         assert not store.check_seals(result.run.id).unsealed
+
+
+@pytest.mark.parametrize("tables", [SEAL_TABLES, (*SEAL_TABLES, "task_runs")], ids=["seals", "seals and a trial"])
+def test_a_run_whose_seals_were_deleted_is_changed(
+    tables: tuple[str, ...], path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for table in tables:
+        tamper(path, f"DELETE FROM {table} WHERE {FIRST if table == 'task_runs' else LAST}")
+    code, out, error = cli(capsys, "show", "--store", str(path))
+    assert (code, "the run itself: seal (removed)" in out, "older version" in error) == (2, True, False)
+    assert cli(capsys, "show", "latest", "Second", "--store", str(path))[0] == 2
+    assert cli(capsys, "compare", "latest~1", "--store", str(path))[0] == 2
+    assert cli(capsys, "list", "--store", str(path))[0] == 2
+    assert not check(path, reference="latest~1").is_changed
+
+
+def test_a_trial_whose_seal_was_deleted_is_named_even_if_the_seal_of_the_run_is_gone_too(path: Path) -> None:
+    tamper(path, f"DELETE FROM run_seals WHERE {LAST}")
+    tamper(path, f"DELETE FROM trial_seals WHERE {FIRST}")
+    assert check(path).sentences() == ["the run itself: seal (removed)", "First (trial 1): added, or its seal was removed"]
 
 
 def test_an_older_store_that_cannot_be_written_is_read_without_seals(path: Path) -> None:
@@ -465,7 +487,7 @@ def test_a_keyed_seal_cannot_be_checked_without_its_key(keyed: Path, capsys: pyt
     assert check(keyed).sentences() == ["First (trial 1): log"]  # the digests tell without a key
 
 
-def test_another_key_is_told_from_a_change(keyed: Path) -> None:
+def test_seal_with_another_key_is_a_warning_not_a_change(keyed: Path) -> None:
     found = check(keyed, OTHER_KEY)
     assert (found.changes, found.data()["state"]) == ((), "unchecked")
     assert "sealed with another key" in found.refusal()
@@ -485,11 +507,13 @@ def test_with_a_key_set_a_run_without_one_is_refused(
 ) -> None:
     monkeypatch.setenv("CLERKSHIP_SEAL_KEY", KEY)
     code, _, error = cli(capsys, "compare", "latest~1", "--store", str(path))
-    assert (code, "is not sealed with CLERKSHIP_SEAL_KEY" in error, "unset" in error) == (2, True, True)
+    unkeyed = "was sealed without a key, so anyone who can write the store could have made the seal"
+    assert (code, unkeyed in error, "unset" in error) == (2, True, True)
     code, _, error = cli(capsys, "show", "--store", str(path))
-    assert (code, "is not sealed with CLERKSHIP_SEAL_KEY" in error) == (0, True)
+    assert (code, unkeyed in error) == (0, True)
     unseal(path)
-    assert cli(capsys, "compare", "latest~1", "--store", str(path))[0] == 2
+    code, _, error = cli(capsys, "compare", "latest~1", "--store", str(path))
+    assert (code, NO_SEALS in error, unkeyed in error) == (2, True, False)
 
 
 def test_a_keyed_run_is_not_resumed_without_its_key(keyed: Path) -> None:

@@ -22,10 +22,9 @@ from clerkship.service.second_looks import plan_resume, resume
 from clerkship.settings import Settings
 from clerkship.store.contract import StoreFailed
 from clerkship.store.sqlite import SqliteStore
-from tests.workbench import CATALOG, Workbench
+from tests.workbench import CATALOG, SEAL_TABLES, Workbench
 
 ROOT = Path(__file__).parents[2]
-SEAL_TABLES = ("run_seals", "trial_seals", "end_seals")
 TASK = """
     environment: {name: desk, simulators: {drop: {kind: files}}}
     task: {name: Write, task_item: {}, criteria: [{label: a, assertion: {file_present: big.txt}}]}

@@ -214,6 +214,8 @@ class BenchmarkRun(Frozen):
     """Names of the environment variables that its tasks use; None in a run from before this was kept."""
     isolation: IsolationLevel | None = None
     """How its agent was isolated; None for runs from before this was kept."""
+    sealed: bool = False
+    """Whether it was saved with seals; False for runs of versions that had none."""
 
     @property
     def replayed(self) -> bool:

@@ -5,6 +5,8 @@ from clerkship.model.frozen import Frozen
 MAX_NAMED = 20
 """Changed trials that are named in one message."""
 SEAL_KEY = "CLERKSHIP_SEAL_KEY"
+_NO_SEALS = "it was saved by an older version, or its seals were removed; nothing was checked"
+_UNKEYED = "anyone who can write the store could have made the seal"
 
 
 class SealChange(Frozen):
@@ -28,7 +30,7 @@ class SealCheck(Frozen):
     run: str
     changes: tuple[SealChange, ...] = ()
     unsealed: int = 0
-    """Records without a seal in a run from before seals: the run's own and those of its trials."""
+    """Records without a seal in a run of an older version: the run's own and those of its trials."""
     unkeyed: int = 0
     """Seals made without a key, though a key is set."""
     locked: int = 0
@@ -63,13 +65,13 @@ class SealCheck(Frozen):
 
     def notes(self) -> list[str]:
         """Say what could not be checked, and why."""
-        found = [f"{self.run} is not sealed: it was saved by a version before seals"] if self.unsealed else []
+        found = [f"{self.run} has no seals: {_NO_SEALS}"] if self.unsealed else []
         if self.locked:
             found.append(f"{self.run} is sealed with a key; set {SEAL_KEY} to check it")
         if self.other_key:
             found.append(f"{self.run} is sealed with another key than {SEAL_KEY}; set that key to check it")
-        if self.unkeyed or (self.has_key and self.unsealed):
-            found.append(f"{self.run} is not sealed with {SEAL_KEY}; without a key, anyone who can write can seal")
+        if self.unkeyed:
+            found.append(f"{self.run} was sealed without a key, so {_UNKEYED}")
         return found
 
     def refusal(self) -> str:

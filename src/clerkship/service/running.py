@@ -349,6 +349,7 @@ def new_run(plan: Plan, snapshots: Iterable[Snapshot], solver: str, **about: Any
         grading=GRADING,
         clerkship=__version__,
         variables=tuple(sorted(set().union(*(snapshot.variables() for snapshot in snapshots)))),
+        sealed=True,
         **about,
     )
 

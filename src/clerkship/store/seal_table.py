@@ -173,12 +173,19 @@ class SealTable:
         row = self._db.execute("SELECT record FROM runs WHERE id = ?", (run_id,)).fetchone()
         return row[0] if row else b""
 
+    def _field(self, run_id: str, name: str) -> Any:
+        """Return a field of a run's record; None if it has none, or cannot be parsed."""
+        with suppress(ValueError, AttributeError):
+            return orjson.loads(self._record(run_id)).get(name)
+        return None
+
     def _check_record(self, check: "_SealFindings", ledger: Ledger | None) -> RunSeal | None:
-        """Check the run's own record; return the seal that it must have."""
+        """Check the run's own record; return its seal, if it has one."""
         stored = self._run_seal(check.run)
         expected = ledger.run if ledger is not None else stored
+        check.must_be_sealed = expected is not None or self._field(check.run, "sealed") is True
         if expected is None:
-            check.unsealed += 1
+            check.add_unsealed(None, "seal (removed)")
             return None
         parts = ["record"] if digest(self._record(check.run)) != expected.record else []
         if ledger is None:
@@ -189,9 +196,7 @@ class SealTable:
         return expected
 
     def _check_plan(self, check: "_SealFindings") -> None:
-        plan = ""
-        with suppress(ValueError, AttributeError):
-            plan = orjson.loads(self._record(check.run)).get("plan", "")
+        plan = self._field(check.run, "plan")
         if plan and self._blob_state(check, plan) != "intact":
             check.add(None, ["plan"])
 
@@ -205,10 +210,10 @@ class SealTable:
     ) -> None:
         place = Attempt(*row[2:5])
         expected = stored if ledger is None else ledger.trials.get(place)
-        if expected is None and (ledger is not None or run_seal is not None):
-            check.add(place, ["added" if ledger is not None else "added, or its seal was removed"])
+        if expected is None and ledger is not None:
+            check.add(place, ["added"])
         elif expected is None:
-            check.unsealed += 1
+            check.add_unsealed(place, "added, or its seal was removed")
         else:
             parts = expected.changes_to(self._now(check.run, row))
             parts += self._check_blobs(check, expected)
@@ -284,7 +289,7 @@ class SealTable:
         mark = self._db.execute(last, (check.run,)).fetchone() if self._exists else None
         if end is None:
             if run_seal is not None and mark is not None and mark[1] != "active":
-                check.add(None, ["status (its end has no seal)"])
+                check.add(None, ["status (its end has no seal)"])  # without the run's seal, that is named already
             return
         if mark is not None and mark[0] > end.mark and mark[1] == "active":
             return  # it was resumed, and has not ended again
@@ -340,6 +345,8 @@ class _SealFindings:
     run: str
     key: SealKey
     changes: dict[Attempt | None, list[str]] = field(default_factory=dict)
+    must_be_sealed: bool = False
+    """Whether a missing seal is a change: the run has a seal, or its record says that it was saved with seals."""
     unsealed: int = 0
     unverified: dict[Validity, int] = field(default_factory=dict)
     intact: set[str] = field(default_factory=set)
@@ -348,6 +355,13 @@ class _SealFindings:
     def add(self, place: Attempt | None, parts: list[str]) -> None:
         if parts:
             self.changes.setdefault(place, []).extend(parts)
+
+    def add_unsealed(self, place: Attempt | None, part: str) -> None:
+        """Note a missing seal: a change, or no finding in a run of an older version."""
+        if self.must_be_sealed:
+            self.add(place, [part])
+        else:
+            self.unsealed += 1
 
     def verify(self, fingerprint: str, seal: bytes, parts: Iterable[bytes]) -> list[str]:
         validity = self.key.verify(fingerprint, as_bytes(seal), parts)
