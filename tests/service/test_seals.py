@@ -459,7 +459,8 @@ def test_a_run_whose_seals_were_deleted_is_changed(
 def test_a_trial_whose_seal_was_deleted_is_named_even_if_the_seal_of_the_run_is_gone_too(path: Path) -> None:
     tamper(path, f"DELETE FROM run_seals WHERE {LAST}")
     tamper(path, f"DELETE FROM trial_seals WHERE {FIRST}")
-    assert check(path).sentences() == ["the run itself: seal (removed)", "First (trial 1): added, or its seal was removed"]
+    first = "First (trial 1): added, or its seal was removed"
+    assert check(path).sentences() == ["the run itself: seal (removed)", first]
 
 
 def test_an_older_store_that_cannot_be_written_is_read_without_seals(path: Path) -> None:
@@ -468,6 +469,69 @@ def test_an_older_store_that_cannot_be_written_is_read_without_seals(path: Path)
         table = SealTable(database, SealKey(), lambda row: (), exists=False)
         run_id = str(one(database, "SELECT id FROM runs"))
         assert table.check(run_id, None).unsealed == 4
+
+
+# In reports
+
+
+def report(path: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """A report of the last run."""
+    return cli(capsys, "show", f"--{kind}", "-", "--store", str(path))[1]
+
+
+def test_reports_of_a_changed_run_give_no_rate(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for kind, rate in (("report", ">67%<"), ("markdown", "**67%**"), ("junit", '"pass_rate" value="0.6667"')):
+        assert rate in report(path, kind, capsys)
+    tamper(path, ATTACKS["verdict"][0])
+    header = report(path, "report", capsys).partition("</header>")[0].partition("<header>")[2]
+    assert "No rate: the run was changed" in header
+    assert not any(text in header for text in ("%", "in the rate", "is-pass", "fill-pass"))
+    page = report(path, "markdown", capsys)
+    assert "No rate: the run was changed" in page
+    assert "%" not in page
+    assert "✅" not in page
+    xml = report(path, "junit", capsys)
+    assert '"pass_rate" value="none"' in xml
+    assert '"pass_rate_interval" value="none"' in xml
+    summary = json.loads(report(path, "jsonl", capsys).splitlines()[-1])
+    assert (summary["pass_rate"], summary["templates"]) == (None, None)
+
+
+def test_an_html_report_marks_each_changed_trial(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tamper(path, ATTACKS["verdict"][0])
+    tamper(path, f"DELETE FROM task_runs WHERE {LAST} AND task = 'Second'")
+    page = report(path, "report", capsys)
+    data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    trials = [(trial["task"], trial["outcome"], trial.get("changed", "")) for trial in data["trials"]]
+    assert trials == [("First", "changed", "verdict (was fail, is pass)"), ("Third", "pass", "")]
+    assert data["outcomes"]["changed"][0] == "Changed"
+    table = page.partition('<table class="plain">')[2].partition("</table>")[0]
+    assert table.count('class="is-changed"') == 1
+    assert 'id="icon-changed"' in page
+
+
+SEALS = {
+    "intact (with a key)": ("keyed.db", KEY, None),
+    "intact (without a key)": ("store.db", "", None),
+    "not checked: sealed with another key": ("keyed.db", OTHER_KEY, None),
+    "not checked: CLERKSHIP_SEAL_KEY is not set": ("keyed.db", "", None),
+    "none": ("store.db", "", unseal),
+    "CHANGED": ("store.db", "", lambda path: tamper(path, ATTACKS["log"][0])),
+}
+
+
+@pytest.mark.parametrize("words", SEALS)
+def test_reports_say_what_checking_the_seals_found(
+    words: str, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, key, change = SEALS[words]
+    path = Path(shutil.copy(suite / name, tmp_path / name))
+    monkeypatch.setenv("CLERKSHIP_SEAL_KEY", key)
+    if change is not None:
+        change(path)
+    assert f"<dt>Seals</dt><dd>{words}</dd>" in report(path, "report", capsys)
+    assert f"\nSeals: {words}\n" in report(path, "markdown", capsys)
+    assert f'<property name="seals" value="{words}"/>' in report(path, "junit", capsys)
 
 
 # With a key

@@ -43,6 +43,22 @@ class SealCheck(Frozen):
     def is_changed(self) -> bool:
         return bool(self.changes)
 
+    def state(self) -> str:
+        """Say in a few words what was found, for a report."""
+        if self.changes:
+            return "CHANGED"
+        if self.unsealed:
+            return "none"
+        if self.other_key:
+            return "not checked: sealed with another key"
+        if self.locked:
+            return f"not checked: {SEAL_KEY} is not set"
+        return "intact (with a key)" if self.has_key and not self.unkeyed else "intact (without a key)"
+
+    def changed_trials(self) -> dict[tuple[str, int, int], str]:
+        """Return what was changed of each changed trial, by task, trial and attempt."""
+        return {(one.task, one.trial, one.attempt): ", ".join(one.parts) for one in self.changes if one.task}
+
     def sentences(self) -> list[str]:
         """Name what was changed, one line each."""
         named = [str(change) for change in self.changes[:MAX_NAMED]]

@@ -13,7 +13,7 @@ from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import clip
 from clerkship.report.failure import FACTS, attachments
 from clerkship.report.judged import by_model
-from clerkship.report.outcome import ended, is_missed, outcome, reason, status_words, undecided
+from clerkship.report.outcome import ended, is_missed, reason, status_words, undecided
 from clerkship.report.plain import unmet
 from clerkship.report.reliance import is_cite
 
@@ -30,11 +30,12 @@ def row(detail: TaskDetail) -> dict[str, Any]:
         "task": clip(run.task, 400),
         "trial": run.trial,
         "attempt": run.attempt,
-        "outcome": outcome(run),
+        "outcome": detail.outcome,
+        **({"changed": clip(detail.changed, VALUE_LIMIT)} if detail.changed else {}),
         "timed_out": run.status == "timed_out",
         "crashed": bool(run.agent_error),
-        "score": run.score,
-        "failed_criteria": len(unmet(run)) if outcome(run) == "pass" else 0,
+        "score": None if detail.changed else run.score,
+        "failed_criteria": len(unmet(run)) if detail.outcome == "pass" else 0,
         "tags": run.tags[:20],
         **({"template": run.template} if run.template else {}),
     }

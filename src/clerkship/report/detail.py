@@ -11,6 +11,7 @@ from clerkship.events.request import BODY_FIELD
 from clerkship.events.request_line import logged_line
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
+from clerkship.report.outcome import outcome
 
 BODY_LIMIT = 16_384
 """Bytes of a body kept outside the log that are put back for reading."""
@@ -24,6 +25,13 @@ class TaskDetail:
     events: list[dict[str, Any]]
     snapshot: Snapshot | None
     sidecar: dict[str, Any]
+    changed: str = ""
+    """What of it was changed in the store after it was saved."""
+
+    @property
+    def outcome(self) -> str:
+        """How it came out; a changed trial has no outcome that can be trusted."""
+        return "changed" if self.changed else outcome(self.task_run)
 
 
 def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob: Callable[[str], bytes]) -> TaskDetail:

@@ -5,12 +5,13 @@ from datetime import UTC, datetime
 from html import escape
 
 from clerkship.kit.statistics import wilson
-from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
 from clerkship.report.command import run_again
+from clerkship.report.detail import TaskDetail
 from clerkship.report.isolation import isolation_of
 from clerkship.report.judged import NOT_IN_VERDICT, Judged
-from clerkship.report.outcome import GRADED, OUTCOMES, ended, outcome, tally
+from clerkship.report.outcome import CHANGED, GRADED, NO_RATE, OUTCOMES, ended, tally
 from clerkship.report.percent import percent
 from clerkship.report.repeats import Repeats, curves
 from clerkship.report.templates import TemplateRate, Templates
@@ -33,16 +34,27 @@ def render_header(
     seals: SealCheck | None = None,
 ) -> str:
     """Render the run, its verdicts and its facts; above them what was changed since it was saved."""
+    summary = f"{_rate(counts)}{_bar(counts)}{_tally(counts)}{_repeated(repeated)}{_notes(run, counts)}"
+    summary, rates = f"{summary}\n{_judged(judged)}", _templates(templates)
+    if seals is not None and seals.is_changed:
+        summary, rates = _no_rate(), ""
     return f"""<header>
 <div class="title"><p class="kicker">Run report</p><h1>{escape(run.name)}</h1>
 <p class="agent">Agent <code>{escape(run.solver)}</code></p></div>
 {_changed(seals)}<section class="summary" aria-label="Verdicts">
-{_rate(counts)}{_bar(counts)}{_tally(counts)}{_repeated(repeated)}{_notes(run, counts)}
-{_judged(judged)}
+{summary}
 </section>
-{_templates(templates)}
-{_facts(run)}
+{rates}
+{_facts(run, seals)}
 </header>"""
+
+
+def _no_rate() -> str:
+    """Render the summary of a changed run: nothing that is counted from its trials."""
+    return (
+        f'<p class="rate changed-rate"><strong>{NO_RATE}</strong></p>'
+        '<p class="notes">The trials below are shown as they are in the store now.</p>'
+    )
 
 
 def _changed(seals: SealCheck | None) -> str:
@@ -181,7 +193,7 @@ def _trials(number: int) -> str:
     return "trial" if number == 1 else "trials"
 
 
-def _facts(run: BenchmarkRun) -> str:
+def _facts(run: BenchmarkRun, seals: SealCheck | None) -> str:
     facts = {
         "Run": f"<code>{escape(run.id)}</code>",
         "Started": escape(_instant(run.started_at)),
@@ -193,6 +205,7 @@ def _facts(run: BenchmarkRun) -> str:
         **({"Judge": f"<code>{escape(run.judge.who)}</code>"} if run.judge is not None else {}),
         **({"Person": f"<code>{escape(run.person.who)}</code>"} if run.person is not None else {}),
         **({"Isolation": escape(isolation_of(run))} if run.isolation is not None else {}),
+        **({"Seals": escape(seals.state())} if seals is not None else {}),
         **({"From": _descent(run)} if run.descent else {}),
         **({"Plug-ins": escape(", ".join(map(" ".join, run.plugins.items())))} if run.plugins else {}),
         "Run it again": f'<code class="copy">{escape(run_again(run))}</code>',
@@ -212,23 +225,23 @@ def icon(name: str) -> str:
     return f'<svg class="icon" aria-hidden="true"><use href="#icon-{name}"></use></svg>'
 
 
-def render_table(task_runs: Sequence[TaskRun]) -> str:
-    """All trials as a plain table, for a browser without scripts."""
-    rows = "".join(_row(task_run) for task_run in task_runs[:ROWS_WITHOUT_SCRIPT])
-    more = len(task_runs) - ROWS_WITHOUT_SCRIPT
+def render_table(details: Sequence[TaskDetail]) -> str:
+    """Render all trials as a plain table, for a browser without scripts."""
+    rows = "".join(_row(detail) for detail in details[:ROWS_WITHOUT_SCRIPT])
+    more = len(details) - ROWS_WITHOUT_SCRIPT
     note = f"<p>{more:,} more trials are left out of this table.</p>" if more > 0 else ""
     head = "".join(f'<th scope="col">{title}</th>' for title in ("Task", "Verdict", "Score", "How it ended"))
     return f'<table class="plain"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}'
 
 
-def _row(task_run: TaskRun) -> str:
-    name = outcome(task_run)
+def _row(detail: TaskDetail) -> str:
+    task_run, name = detail.task_run, detail.outcome
     trial = f" <small>trial {task_run.trial}</small>" if task_run.trial > 1 else ""
-    score = "none" if task_run.score is None else f"{task_run.score:.2f}"
-    word = OUTCOMES[name][0] if name in OUTCOMES else escape(name)
+    score = "none" if task_run.score is None or detail.changed else f"{task_run.score:.2f}"
+    word = CHANGED[0] if detail.changed else OUTCOMES[name][0] if name in OUTCOMES else escape(name)
     return (
         f'<tr><th scope="row">{escape(task_run.task)}{trial}</th><td class="is-{name}">{icon(name)} {word}</td>'
-        f"<td>{score}</td><td>{ended(task_run)}</td></tr>\n"
+        f"<td>{score}</td><td>{escape(detail.changed) or ended(task_run)}</td></tr>\n"
     )
 
 

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -15,7 +16,7 @@ from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import render_json
 from clerkship.report.header import render_header, render_table
 from clerkship.report.judged import Judged
-from clerkship.report.outcome import OUTCOMES, urgency
+from clerkship.report.outcome import CHANGED, OUTCOMES, urgency
 from clerkship.report.repeats import Repeats, rates, repeats
 from clerkship.report.templates import Templates
 
@@ -31,19 +32,22 @@ def render_html(
     seals: SealCheck | None = None,
 ) -> str:
     """The page. The same run gives the same bytes: nothing here asks what time it is."""
-    urgent_first = sorted(details, key=lambda detail: urgency(detail.task_run))
+    changed = seals.changed_trials() if seals is not None else {}
+    marked = (replace(detail, changed=changed.get(detail.task_run.outcome()[:3], "")) for detail in details)
+    urgent_first = sorted(marked, key=lambda detail: (not detail.changed, urgency(detail.task_run)))
     judged = judged or Judged.of(run)
     for detail in urgent_first:
         judged.add(detail.task_run)
     style, script = read_part("style.css"), "\n".join(read_part(f"{name}.js") for name in _SCRIPTS)
-    data = {"run": run.id, "outcomes": OUTCOMES, "trials": fit(urgent_first, replayed=run.replayed)}
+    outcomes = {"changed": CHANGED, **OUTCOMES}
+    data = {"run": run.id, "outcomes": outcomes, "trials": fit(urgent_first, replayed=run.replayed)}
     return Template(read_part("page.html")).substitute(
         policy=policy(style, script),
         title=escape(f"{run.name}: {run.solver}"),
         style=style,
         icons=read_part("icons.svg"),
         header=render_header(run, counts, _repeats(run, urgent_first), judged, _templates(urgent_first), seals),
-        table=render_table([detail.task_run for detail in urgent_first]),
+        table=render_table(urgent_first),
         data=render_json(data).decode(),
         script=script,
     )

@@ -67,17 +67,18 @@ def render_jsonl(
         yield from _trial(kept, blob, seen)
     if before is not None:
         count(before)
-    rate = wilson(counts.passed, counts.graded)
+    changed = seals is not None and seals.is_changed
+    rate = wilson(counts.passed, counts.graded) if not changed else None
     yield _line(
         "summary",
         run=run.id,
         status=run.status,
         counts=counts.model_dump(mode="json"),
         pass_rate=None if rate is None else rate._asdict(),
-        repeats=repeats(rates.values()).data() if run.trials > 1 else None,
-        templates=templates.data(),
+        repeats=repeats(rates.values()).data() if run.trials > 1 and not changed else None,
+        templates=templates.data() if not changed else None,
         judged=judged.data(),
-        exit_code=2 if seals is not None and seals.is_changed else run.exit_code(counts),
+        exit_code=2 if changed else run.exit_code(counts),
         task_runs=done,
         events=events,
         **checked,

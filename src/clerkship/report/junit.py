@@ -70,8 +70,8 @@ def render_junit(
         f'skipped="{tally["skipped"]}" time="{seconds:.3f}"'
     )
     name = _attribute(run.name)
-    about = {curve.name: curve.words() for curve in (curves(repeats(rates.values())) if run.trials > 1 else ())}
-    about |= {f"template: {rate.task}": rate.words() for rate in templates.rates()}
+    about = {} if changed else _rates(run, counts, rates, templates)
+    about |= {"seals": seals.state()} if seals is not None else {}
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={name} {sums}>\n'
     yield f"<testsuite name={name} {sums}{_timestamp(run.started_at)}>\n{_properties(run, counts, judged, about)}"
     room = min(LONGEST, max(SHORTEST, BUDGET // max(tally.total() - tally["passed"], 1)))
@@ -93,8 +93,16 @@ def _timestamp(text: str) -> str:
         return ""
 
 
-def _properties(run: BenchmarkRun, counts: Counts, judged: Judged, about: Mapping[str, str]) -> str:
+def _rates(run: BenchmarkRun, counts: Counts, tasks: Mapping[str, TaskRate], templates: Templates) -> dict[str, str]:
+    """Return the properties that are counted over all trials."""
     rate = wilson(counts.passed, counts.graded)
+    found = {"pass_rate": f"{rate.rate:.4f}"} if rate is not None else {}
+    found |= {"pass_rate_interval": f"{rate.low:.4f} to {rate.high:.4f}"} if rate is not None else {}
+    found |= {curve.name: curve.words() for curve in (curves(repeats(tasks.values())) if run.trials > 1 else ())}
+    return found | {f"template: {one.task}": one.words() for one in templates.rates()}
+
+
+def _properties(run: BenchmarkRun, counts: Counts, judged: Judged, about: Mapping[str, str]) -> str:
     facts = {
         "run": run.id,
         "status": run.status,
@@ -103,8 +111,8 @@ def _properties(run: BenchmarkRun, counts: Counts, judged: Judged, about: Mappin
         "trials": run.trials,
         "grading": run.grading,
         "clerkship": run.clerkship,
-        "pass_rate": "none" if rate is None else f"{rate.rate:.4f}",
-        "pass_rate_interval": "none" if rate is None else f"{rate.low:.4f} to {rate.high:.4f}",
+        "pass_rate": "none",
+        "pass_rate_interval": "none",
         **about,
         "not_run": run.missing(counts),
         **({"isolation": run.isolation} if run.isolation is not None else {}),

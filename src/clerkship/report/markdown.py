@@ -15,7 +15,7 @@ from clerkship.report.foreign import foreign, foreign_lines
 from clerkship.report.isolation import isolation_of
 from clerkship.report.judged import Judged
 from clerkship.report.markdown_page import LEAST, Page
-from clerkship.report.outcome import OUTCOMES, ended, is_missed, standing, tally, urgency
+from clerkship.report.outcome import NO_RATE, OUTCOMES, ended, is_missed, standing, tally, urgency
 from clerkship.report.percent import percent
 from clerkship.report.plain import blame, in_words, shown_evidence, skipped, unmet, word, wrong
 from clerkship.report.reliance import reliance
@@ -62,16 +62,11 @@ def render_markdown(
     ending = _again(run)
     page = Page(max(limit, LEAST) - len(ending.encode()))
     changed = seals is not None and seals.is_changed
-    page.add(_headline(run, counts, changed=changed), needed=True)
+    page.add(_headline(run, counts, seals), needed=True)
     if seals is not None and changed:
         page.add(_changed(seals), needed=True)
-    page.add(_templates(seen))
-    page.add(_repeated(run, seen))
-    page.add(_judged(judged))
-    page.add(_flaky(seen))
-    page.add(_flawed(seen))
-    page.add(_axes(seen))
-    page.add(_skipped(seen))
+    else:
+        _add_counted(page, run, seen, judged)
     shown = _chosen(trials(), seen)
     page.add_all(
         "\n| | task | score | why |\n|---|---|---|---|\n",
@@ -81,9 +76,21 @@ def render_markdown(
         what="more that did not pass",
     )
     page.add_all("\n", map(_details, shown), len(seen.urgent), share=0.9, what="more that did not pass")
-    page.add(_passes(seen.passed, page.room // 2))
+    if not changed:
+        page.add(_passes(seen.passed, page.room // 2))
     page.add(ending, needed=True)
     return page.text()
+
+
+def _add_counted(page: Page, run: BenchmarkRun, seen: _Seen, judged: Judged) -> None:
+    """Add what is counted over all trials, which says nothing of a changed run."""
+    page.add(_templates(seen))
+    page.add(_repeated(run, seen))
+    page.add(_judged(judged))
+    page.add(_flaky(seen))
+    page.add(_flawed(seen))
+    page.add(_axes(seen))
+    page.add(_skipped(seen))
 
 
 def _look(trials: Iterable[TaskRun], judged: Judged) -> _Seen:
@@ -126,8 +133,20 @@ def _changed(seals: SealCheck) -> str:
     return f"\n### ⚠️ Changed in the store\n\n**{foreign(seals.headline(), 300)}**\n\n{rows}"
 
 
-def _headline(run: BenchmarkRun, counts: Counts, *, changed: bool = False) -> str:
+def _headline(run: BenchmarkRun, counts: Counts, seals: SealCheck | None) -> str:
+    changed = seals is not None and seals.is_changed
     mark = {0: "✅", 1: "❌", 130: "⏭️"}.get(2 if changed else run.exit_code(counts), "⚠️")
+    told = f"**{NO_RATE}**" if changed else _counted(run, counts)
+    judge = f", judge {foreign(run.judge.who)}" if run.judge is not None else ""
+    person = f", person {foreign(run.person.who)}" if run.person is not None else ""
+    isolation = f", isolation {isolation_of(run)}" if run.isolation not in (None, "built-in") else ""
+    agent = f"Agent {foreign(run.solver)}{isolation}{judge}{person}"
+    checked = f"\nSeals: {seals.state()}\n" if seals is not None else ""
+    return f"## {mark} {foreign(run.name, 100)}\n\n{told}\n\n{agent}\n{checked}"
+
+
+def _counted(run: BenchmarkRun, counts: Counts) -> str:
+    """Return the pass rate, and below it how many trials came out how."""
     rate = wilson(counts.passed, counts.graded)
     told = "no trial was graded"
     if rate is not None:
@@ -139,11 +158,7 @@ def _headline(run: BenchmarkRun, counts: Counts, *, changed: bool = False) -> st
     crashed = f" · the agent crashed in {counts.agent_errors:,}" if counts.agent_errors else ""
     missing = run.missing(counts)
     left = f" · {missing:,} not run" if missing > 0 else ""
-    judge = f", judge {foreign(run.judge.who)}" if run.judge is not None else ""
-    person = f", person {foreign(run.person.who)}" if run.person is not None else ""
-    isolation = f", isolation {isolation_of(run)}" if run.isolation not in (None, "built-in") else ""
-    agent = f"Agent {foreign(run.solver)}{isolation}{judge}{person}"
-    return f"## {mark} {foreign(run.name, 100)}\n\n{told}\n\n{numbers}{crashed}{left}\n\n{agent}\n"
+    return f"{told}\n\n{numbers}{crashed}{left}"
 
 
 def _judged(found: Judged) -> str:

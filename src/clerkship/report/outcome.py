@@ -16,6 +16,11 @@ OUTCOMES: dict[str, tuple[str, str]] = {
 }
 """What there is to say of a trial, the most urgent first: its word, and what the word means."""
 
+CHANGED = ("Changed", "changed in the store after it was saved; its verdict cannot be trusted")
+"""The word for a trial that differs from its seal, and what the word means."""
+
+NO_RATE = "No rate: the run was changed"
+
 GRADED = ("pass", "partial", "fail")
 
 ENDINGS: dict[Ending, str] = {

@@ -27,6 +27,7 @@ function listItem(trial) {
     trial.attempt > 1 ? `attempt ${trial.attempt}` : "",
     trial.timed_out ? "timed out" : "",
     trial.crashed ? "agent crashed" : "",
+    trial.changed || "",
     trial.failed_criteria ? `${trial.failed_criteria} failed ${trial.failed_criteria === 1 ? "criterion" : "criteria"}` : "",
   ].filter(Boolean);
   const link = el("a", { href: `#t${trial.number}`, class: `is-${trial.outcome}` },
