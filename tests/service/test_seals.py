@@ -315,6 +315,11 @@ def test_list_finds_changed_heads(attack: str, path: Path, capsys: pytest.Captur
     tamper(path, ATTACKS[attack][0])
     code, out, error = cli(capsys, "list", "--store", str(path))
     assert (code, out.count("CHANGED"), "the run itself: " in error) == (2, 1, True)
+    _, changed, intact, status = out.splitlines()
+    run_id = changed.split()[0]
+    assert changed.split() == [run_id, "?", "python:desk", "suite"]
+    assert intact.split()[1:] == ["2/3", "python:desk", "suite"]
+    assert status == f"{run_id} CHANGED: clerkship show {run_id} --store {path}"
     code, out, _ = cli(capsys, "list", "--store", str(path), "--json")
     assert (code, [one["seals"]["state"] for one in json.loads(out)]) == (2, ["changed", "intact"])
 
@@ -436,7 +441,9 @@ def test_a_run_from_before_seals_is_not_sealed_and_no_error(path: Path, capsys: 
     code, _, error = cli(capsys, "show", "--store", str(path))
     assert (code, error.count(NO_SEALS)) == (0, 1)
     assert cli(capsys, "compare", "latest~1", "--store", str(path))[0] == 0
-    assert cli(capsys, "list", "--store", str(path))[0] == 0
+    code, out, _ = cli(capsys, "list", "--store", str(path))
+    run_ids = ", ".join(line.split()[0] for line in out.splitlines()[1:3])
+    assert (code, out.splitlines()[3:]) == (0, [f"seals: none ({run_ids})"])
     with SqliteStore(path) as store:
         result = rescore(store, "latest", CATALOG)
         assert not store.check_seals(result.run.id).unsealed
@@ -551,7 +558,12 @@ def test_a_keyed_seal_cannot_be_checked_without_its_key(keyed: Path, capsys: pyt
     assert check(keyed).sentences() == ["First (trial 1): log"]  # the digests tell without a key
 
 
-def test_seal_with_another_key_is_a_warning_not_a_change(keyed: Path) -> None:
+def test_seal_with_another_key_is_a_warning_not_a_change(
+    keyed: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLERKSHIP_SEAL_KEY", OTHER_KEY)
+    code, out, _ = cli(capsys, "list", "--store", str(keyed))
+    assert (code, out.count("seals: not checked: sealed with another key (run-")) == (0, 1)
     found = check(keyed, OTHER_KEY)
     assert (found.changes, found.data()["state"]) == ((), "unchecked")
     assert "sealed with another key" in found.refusal()

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -17,9 +18,11 @@ from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
 from clerkship.report.outcome import GRADED, tally
 from clerkship.service.reading import open_store
-from clerkship.settings import load_settings
+from clerkship.settings import load_settings, program
 
 LONGEST_AGENT = 24
+MAX_NAMED = 3
+"""Runs that are named in one line."""
 
 
 def list_runs(
@@ -61,16 +64,31 @@ def _print_runs(
     agents = min(max((len(run.solver) for run, _, _ in runs), default=0), LONGEST_AGENT)
     room = max(console.width - ids - agents - 12, 10)  # the table itself would rather drop a column than cut one
     for run, counts, held in runs:
-        changed = "[fail]CHANGED[/]  " if checks[run.id].is_changed else ""
-        what = console.render_str(changed + _what(run, counts, held=held))
+        changed = checks[run.id].is_changed
+        what = console.render_str(_name(run) if changed else _what(run, counts, held=held))
         what.truncate(room, overflow="ellipsis")
         agent = console.render_str(escape(run.solver))
         agent.truncate(agents, overflow="ellipsis")
-        table.add_row(run.id, _passed(run, counts), agent, what)
+        table.add_row(run.id, "[fail]?[/]" if changed else _passed(run, counts), agent, what)
     console.print(table)
     for run, _, held in runs:
-        if run.status != "completed":
-            console.print(f"{run.id} {unfinished(run, held=held, elsewhere=elsewhere)}", soft_wrap=True)
+        status = unfinished(run, held=held, elsewhere=elsewhere)
+        if checks[run.id].is_changed:
+            status = f"[fail]CHANGED:[/] {program()} show {run.id}{escape(elsewhere)}"
+        if status:
+            console.print(f"{run.id} {status}", soft_wrap=True)
+    _print_seals(console, checks)
+
+
+def _print_seals(console: Console, checks: Mapping[str, SealCheck]) -> None:
+    """Name the runs whose seals were not checked, grouped by the reason."""
+    found: dict[str, list[str]] = {}
+    for check in checks.values():
+        if not check.is_changed and check.notes():
+            found.setdefault(check.state(), []).append(check.run)
+    for state, runs in found.items():
+        more = f" and {len(runs) - MAX_NAMED} more" if len(runs) > MAX_NAMED else ""
+        console.print(f"[quiet]seals:[/] {state} ({', '.join(runs[:MAX_NAMED])}{more})", soft_wrap=True)
 
 
 def _passed(run: BenchmarkRun, counts: Counts) -> str:
@@ -84,6 +102,11 @@ def _what(run: BenchmarkRun, counts: Counts, *, held: bool) -> str:
     told += [f"[fail]crashed {counts.agent_errors}[/]"] if counts.agent_errors else []
     missing = run.missing(counts)
     told += [f"[cancelled]{missing} {'to come' if held else 'not run'}[/]"] if missing else []
+    return "  ".join([*told, _name(run)])
+
+
+def _name(run: BenchmarkRun) -> str:
+    """Which tasks, and how they were run."""
     made = [run.descent] if run.descent else []
     again = [f"-k {run.trials}"] if run.trials > 1 else []
-    return "  ".join([*told, escape(" ".join([run.name, *again, *run.options, *made]))])
+    return escape(" ".join([run.name, *again, *run.options, *made]))
