@@ -734,9 +734,9 @@ before the run, with exit code 2. One that becomes unwritable during the run is 
 code 2 too; the run and the other reports are kept. With `clerkship show`, `-` is standard output for a report that is
 one file.
 
-Of a run that was changed after it was saved, every report names what was changed and gives no pass rate, and the command
-exits with 2. JUnit XML has a `testcase` in error for it, `seals of the run`. `--results` writes nothing then. HTML,
-Markdown and JUnit XML say under `Seals` what checking the seals found.
+Of a run that was changed after it was saved, every report names what was changed and gives no pass rate, and the
+command exits with 2. JUnit XML has a `testcase` in error for it, `seals of the run`. `--results` writes nothing then.
+HTML, Markdown and JUnit XML say under `Seals` what checking the seals found.
 
 ## JUnit XML
 

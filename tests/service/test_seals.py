@@ -369,6 +369,28 @@ def test_nothing_is_built_on_a_changed_run(path: Path) -> None:
         plan_rerun(store, "latest", CATALOG, Settings(), PythonSolver("python:desk", Desk().work))
 
 
+def test_a_refusal_names_a_command_that_runs_the_tasks_again(path: Path) -> None:
+    tamper(path, ATTACKS["verdict"][0])
+    with SqliteStore(path) as store:
+        run_id = store.run("latest").id
+        with pytest.raises(SealBroken, match=f"; run the tasks again with `clerkship rerun {run_id}`$"):
+            rescore(store, "latest", CATALOG)
+        again = plan_rerun(store, run_id, CATALOG, Settings(), PythonSolver("python:desk", Desk().work))
+        assert execute(again, store, CATALOG).exit_code() == 1
+
+
+@pytest.mark.parametrize("attack", ["run", "snapshot", "body"])
+def test_a_refusal_names_another_store_where_this_one_cannot_run_the_tasks_again(attack: str, path: Path) -> None:
+    tamper(path, ATTACKS[attack][0])
+    with (
+        SqliteStore(path) as store,
+        pytest.raises(
+            SealBroken, match="; run the tasks again in another store with `clerkship run PATH --store FILE`$"
+        ),
+    ):
+        rescore(store, "latest", CATALOG)
+
+
 def test_showing_one_task_checks_that_task(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tamper(path, ATTACKS["log"][0])
     assert cli(capsys, "show", "latest", "Second", "--store", str(path))[0] == 0

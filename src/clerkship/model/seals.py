@@ -1,10 +1,14 @@
 """What checking a run's seals found: which parts were changed after they were saved, and what could not be checked."""
 
+import re
+
 from clerkship.model.frozen import Frozen
 
 MAX_NAMED = 20
 """Changed trials that are named in one message."""
 SEAL_KEY = "CLERKSHIP_SEAL_KEY"
+_BLOB = re.compile("blob|snapshot|dataset")
+"""Parts that are stored by their hash, and shared by runs."""
 _NO_SEALS = "it was saved by an older version, or its seals were removed; nothing was checked"
 _UNKEYED = "anyone who can write the store could have made the seal"
 
@@ -90,13 +94,23 @@ class SealCheck(Frozen):
             found.append(f"{self.run} was sealed without a key, so {_UNKEYED}")
         return found
 
-    def refusal(self) -> str:
-        """Say why nothing may be built on this run; empty if it may.
+    def advice(self) -> str:
+        """Say how to run the tasks of a changed run again.
+
+        `rerun` needs the run's record and its plan. A changed blob stays in the store, for it is stored by its hash.
+        """
+        parts = [part for change in self.changes for part in change.parts if _BLOB.match(part) or not change.task]
+        if all(part.startswith(("counts", "status")) for part in parts):
+            return f"run the tasks again with `clerkship rerun {self.run}`"
+        return "run the tasks again in another store with `clerkship run PATH --store FILE`"
+
+    def refusal(self, advice: str = "") -> str:
+        """Say why nothing may be built on this run, and what to do; empty if it may.
 
         With a key set, everything must be sealed with that key: a seal without one could be anybody's.
         """
         if self.changes:
-            return f"{self.headline()}: {'; '.join(self.sentences())}"
+            return f"{self.headline()}: {'; '.join(self.sentences())}; {advice or self.advice()}"
         if self.has_key and (self.unsealed or self.unkeyed or self.other_key):
             return f"{self.notes()[-1]}; unset {SEAL_KEY} to use the run as it is"
         return ""

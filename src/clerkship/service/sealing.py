@@ -10,9 +10,9 @@ def require_intact(store: Store, run_id: str, task: str | None = None) -> SealCh
     return require(store.check_seals(run_id, task=task))
 
 
-def require(check: SealCheck) -> SealCheck:
-    """Raise SealBroken, naming what was changed, if nothing may be built on what was checked."""
-    refusal = check.refusal()
+def require(check: SealCheck, advice: str = "") -> SealCheck:
+    """Raise SealBroken, naming what was changed and what to do, if nothing may be built on what was checked."""
+    refusal = check.refusal(advice)
     if refusal:
         raise SealBroken(refusal)
     return check
