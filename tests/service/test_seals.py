@@ -385,7 +385,7 @@ def test_a_refusal_names_another_store_where_this_one_cannot_run_the_tasks_again
     with (
         SqliteStore(path) as store,
         pytest.raises(
-            SealBroken, match="; run the tasks again in another store with `clerkship run PATH --store FILE`$"
+            SealBroken, match=r"; run the tasks again in another store with `clerkship run PATH --store FILE`$"
         ),
     ):
         rescore(store, "latest", CATALOG)
@@ -398,6 +398,22 @@ def test_showing_one_task_checks_that_task(path: Path, capsys: pytest.CaptureFix
     assert code == 2
     assert "First (trial 1): log" in out.splitlines()[1]
     assert "run.started" in out
+
+
+def test_showing_a_trial_says_whether_its_verdict_is_that_of_the_index_or_of_the_record(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tamper(path, ATTACKS["verdict"][0])
+    _, out, _ = cli(capsys, "show", "latest", "First", "--store", str(path))
+    assert out.splitlines()[1:3] == [
+        "  ✗ First (trial 1): verdict (was fail, is pass)",
+        "  the index says pass; the record, shown below, says fail",
+    ]
+    _, out, _ = cli(capsys, "show", "latest", "Second", "--store", str(path))
+    assert "the index says" not in out
+    tamper(path, ATTACKS["record"][0])
+    _, out, _ = cli(capsys, "show", "latest", "First", "--store", str(path))
+    assert "the index says" not in out
 
 
 def test_a_report_of_a_changed_run_names_the_change_and_the_command_exits_2(

@@ -144,6 +144,9 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         return
     console, task_run = out(), view.task_run
     print_changes(console, view.seals)
+    if view.indexed:
+        said = f"the index says {view.indexed}; the record, shown below, says {task_run.verdict or 'no verdict'}"
+        console.print(f"  {escape(said)}", soft_wrap=True)
     score = "" if task_run.score is None else f"  {task_run.score:.2f}"
     trial = f"  [quiet]trial {task_run.trial} of {len(view.trials)}[/]" if len(view.trials) > 1 else ""
     console.print(f"{verdict(task_run)}{score}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{ending(task_run)}[/]")

@@ -201,7 +201,7 @@ class _Campaign:
             return [], unfit
         result = execute(_restricted(plan, fitting), self.store, self.catalog, [self.follow(strategy, len(fitting))])
         if result.seals is not None:
-            require(result.seals, "attack the tasks again; no other process may write to the store")
+            require(result.seals, "run `clerkship suite attack` again, with another `--store`")
         self.cancelled = self.cancelled or result.run.status == "cancelled"
         return self.store.task_runs(result.run.id), unfit
 

@@ -106,6 +106,8 @@ class TaskView:
     """A sentence for each part that cannot be parsed and is left out."""
     seals: SealCheck = NOT_CHECKED
     """Whether the trials of its task are as they were saved."""
+    indexed: str = ""
+    """The verdict in the store's index, where it is not that of the record; or "no verdict"."""
 
     def redacted(self, by: Redactor) -> "TaskView":
         """Return a view in which values of variables are not shown."""
@@ -175,7 +177,15 @@ def show_task(
     view = view_task(store, chosen, wanted or Wanted())
     damage = tuple(dict.fromkeys((*damaged, *view.damaged)))
     seals = store.check_seals(run.id, task=chosen.task)
-    return replace(view, attempts=before, trials=tuple(found), replayed=run.replayed, damaged=damage, seals=seals)
+    view = replace(view, attempts=before, trials=tuple(found), replayed=run.replayed, damaged=damage, seals=seals)
+    return replace(view, indexed=_indexed(store, chosen)) if seals.is_changed else view
+
+
+def _indexed(store: Store, task_run: TaskRun) -> str:
+    """Return the verdict that the index has for a trial, if it differs from that of the record."""
+    recorded = task_run.outcome()
+    found = next((one for one in store.outcomes(task_run.run) if one[:3] == recorded[:3]), recorded)
+    return "" if found.verdict == recorded.verdict else str(found.verdict or "no verdict")
 
 
 def find_trials(
