@@ -166,7 +166,7 @@ def _limits() -> str:
         for what, limit, status in (
             ("bytes of a body", BODY_LIMIT, 413),
             ("elements of a resource", MAX_RESOURCE_ELEMENTS, "413; 422 where a patch makes them"),
-            ("elements of a batch or transaction", MAX_BUNDLE_ELEMENTS, 413),
+            ("elements of a batch, a transaction or a Bundle that is kept", MAX_BUNDLE_ELEMENTS, 413),
             ("entries of a batch or transaction (config `max_entries`)", config.max_entries, 413),
             ("… of them with a condition (`ifNoneExist`, or a search as the address of a write)", MAX_CONDITIONS, 413),
             ("levels of nesting (config `max_depth`)", config.max_depth, 400),

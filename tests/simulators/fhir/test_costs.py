@@ -54,6 +54,12 @@ def test_a_transaction_may_have_more_elements_than_a_resource_but_none_of_its_re
         assert answer.json["issue"][0]["expression"] == ["Bundle.entry[1]"]
 
 
+def test_kept_bundle_may_have_more_elements_than_another_resource() -> None:
+    names = [{"resource": {"resourceType": "Basic", "code": {"text": "x"}, "id": str(n)}} for n in range(30_000)]
+    answer = Server().send("POST", "Bundle", {"resourceType": "Bundle", "type": "collection", "entry": names})
+    assert answer.status == 201, answer.json
+
+
 @pytest.mark.parametrize("type", ["batch", "transaction"])
 def test_a_bundle_with_too_many_conditions_is_refused(type: str) -> None:
     conditional = entry("PUT", "Patient?identifier=A-1", ADA)

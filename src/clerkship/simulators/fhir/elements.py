@@ -10,7 +10,7 @@ from clerkship.simulators.fhir.outcome import refusal
 
 MAX_RESOURCE_ELEMENTS = 100_000
 MAX_BUNDLE_ELEMENTS = 1_000_000
-"""In a batch or transaction together; each resource in it has the limit of a resource."""
+"""In a batch or transaction together, where each resource has the limit of a resource; and in a Bundle that is kept."""
 _SLICE = 250_000
 """Bytes looked at by one call of the interpreter: no other thread runs during that."""
 

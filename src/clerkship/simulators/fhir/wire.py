@@ -11,7 +11,7 @@ from typing import Any
 from clerkship.fhir import exact
 from clerkship.sandbox.exchange import Reply
 from clerkship.simulators.fhir.draft import Draft
-from clerkship.simulators.fhir.elements import MAX_RESOURCE_ELEMENTS, check_elements
+from clerkship.simulators.fhir.elements import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS, check_elements
 from clerkship.simulators.fhir.nesting import nesting
 from clerkship.simulators.fhir.outcome import FHIR_JSON, refusal
 from clerkship.simulators.fhir.references import make_relative
@@ -125,11 +125,13 @@ def parse_json(body: bytes, depth: int, limit: int = MAX_RESOURCE_ELEMENTS) -> A
     return data
 
 
-def body_of(ask: Ask, limit: int = MAX_RESOURCE_ELEMENTS) -> Any:
-    """Return the resource that was sent."""
+def body_of(ask: Ask, limit: int | None = None) -> Any:
+    """Return the resource that was sent, with as many elements as its type may have unless a limit is given."""
     if ask.given is not None:
         return ask.given
     check_content(ask.headers, FHIR_JSON)
+    if limit is None:
+        limit = MAX_BUNDLE_ELEMENTS if ask.params.get("type") == "Bundle" else MAX_RESOURCE_ELEMENTS
     data = parse_json(ask.body, ask.draft.settings.max_depth, limit)
     base = ask.draft.base
     # By the host's name: the slashes before it may be escaped.
