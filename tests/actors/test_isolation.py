@@ -2,12 +2,17 @@
 
 import asyncio
 import json
+import os
 import sys
+import sysconfig
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
+import clerkship
+from clerkship.actors.isolation import bubblewrap, landlock
 from clerkship.actors.isolation.choice import offered
 from clerkship.actors.isolation.contract import Isolation, Level
 from clerkship.actors.process import Process
@@ -30,6 +35,9 @@ places = json.loads(sys.stdin.readline())
 found = {name: attempt(lambda: read(place)) for name, place in places["read"].items()}
 found["written"] = attempt(lambda: write(places["write"]))
 found["linked"] = attempt(lambda: os.link(places["read"]["store"], places["write"] + ".link"))
+found["changed"] = [path for path in places["change"] if attempt(lambda: open(path, "r+").close()) is None]
+found["created"] = [path for path in places["create"] if attempt(lambda: open(path, "x").close()) is None]
+found["moved"] = attempt(lambda: os.rename(os.path.dirname(places["hidden"]), places["hidden"] + ".moved"))
 found["signal"] = attempt(lambda: os.kill(places["parent"], 0))
 found["umount"] = subprocess.run(["umount", places["hidden"]], capture_output=True).returncode
 found["remount"] = subprocess.run(["unshare", "-Urm", "umount", places["hidden"]], capture_output=True).returncode
@@ -40,6 +48,18 @@ print(json.dumps(found), flush=True)
 sys.stderr.write("complaint")
 sys.exit(7)
 """
+
+PACKAGE = Path(clerkship.__file__).resolve().parent
+NEW = "written_by_an_isolated_program.pth"
+CREATIONS = [Path(sysconfig.get_paths()["purelib"]), Path(sys.prefix) / "bin", Path(sys.base_prefix), PACKAGE]
+CHANGES = [
+    PACKAGE / "actors/isolation/launcher.py",
+    Path(os.__file__),
+    Path("/proc/sys/kernel/core_pattern"),
+    Path("/proc/sysrq-trigger"),
+    Path("/sys/kernel/profiling"),
+    Path("/sys/power/state"),
+]
 
 
 def start(level: Level, source: str, folder: Path, isolation: Isolation, environ: dict[str, str]) -> Process:
@@ -73,6 +93,8 @@ def test_a_program_cannot_reach_what_is_hidden(level: Level, tmp_path: Path) -> 
                 "beside": "beside.txt",
             },
             "write": str(hidden / "store.db"),
+            "change": [str(path) for path in CHANGES if path.exists()],
+            "create": [str(path / NEW) for path in CREATIONS],
             "hidden": str(hidden),
             "parent": sibling._child.pid if sibling._child else 0,
         }
@@ -84,17 +106,52 @@ def test_a_program_cannot_reach_what_is_hidden(level: Level, tmp_path: Path) -> 
     finally:
         facts = thief.close()
         sibling.close()
+        for path in CREATIONS:
+            (path / NEW).unlink(missing_ok=True)
     denied = {"FileNotFoundError", "PermissionError"}
     assert {found[name] in denied for name in ("store", "link", "task", "sibling", "root")} == {True}, found
     assert found["beside"] == "beside"
     assert found["written"] in {*denied, "OSError"}
     assert found["linked"] in {*denied, "OSError"}
     assert (hidden / "store.db").read_text(encoding="utf-8") == "criteria"
+    assert (found["changed"], found["created"]) == ([], [])
+    assert found["moved"] in {*denied, "OSError"}
     assert found["environ"] == []
     assert 0 not in (found["umount"], found["remount"], found["nsenter"])
     assert found["signal"] in {"ProcessLookupError", "PermissionError"}
     assert (code, facts) == (7, {"agent_stderr": "complaint", "agent_exit_code": 7})
     assert list(private.iterdir()) == []
+
+
+def test_the_programs_that_isolate_come_from_no_place_an_agent_can_write_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forged = tmp_path / "bwrap"
+    forged.write_text("#!/bin/sh\n", encoding="utf-8")
+    forged.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:.:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    bubblewrap.program_file.cache_clear()
+    try:
+        found = bubblewrap.program_file()
+        monkeypatch.setattr(bubblewrap, "SYSTEM_FOLDERS", ())
+        bubblewrap.program_file.cache_clear()
+        assert forged not in (found, bubblewrap.program_file())
+    finally:
+        bubblewrap.program_file.cache_clear()
+    assert "bubblewrap" not in LEVELS or (found is not None and found.is_absolute())
+    assert not any("launcher.py" in word and "\n" not in word for word in landlock.prefix(3))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_working_folder_inside_the_installation_can_be_written_to(level: Level) -> None:
+    with TemporaryDirectory(dir=Path(sys.prefix)) as folder:
+        source = "open('new', 'x').close(); print('written', flush=True)"
+        process = start(level, source, Path(folder), Isolation(level), {})
+        try:
+            assert asyncio.run(process.receive()) == b"written", process.last_words()
+        finally:
+            process.close()
 
 
 BUSY = """

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from clerkship.actors.isolation import bubblewrap
 from clerkship.actors.isolation.choice import offered
 from clerkship.actors.isolation.contract import Level
+from clerkship.actors.isolation.protected import installation
 from clerkship.actors.webhook import WebhookSolver
 from clerkship.model.problem import InputError
 from clerkship.report.jsonl import render_jsonl
@@ -61,13 +63,20 @@ say({{"answer": {{
 
 @pytest.fixture
 def level(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Level]:
-    """Make this machine offer one level: without its program on the path there is no bubblewrap."""
+    """Make this machine offer one level: where its program is not found there is no bubblewrap."""
     if request.param == "landlock":
+        monkeypatch.setattr(bubblewrap, "SYSTEM_FOLDERS", ())
         monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    offered.cache_clear()
+    _forget()
     yield request.param
     monkeypatch.undo()
-    offered.cache_clear()
+    _forget()
+
+
+def _forget() -> None:
+    """Have the machine probed again."""
+    for cached in (offered, bubblewrap.program_file, installation):
+        cached.cache_clear()
 
 
 def suite(bench: Workbench) -> None:

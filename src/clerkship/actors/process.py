@@ -78,7 +78,7 @@ class Process:
             _LIVE.add(self)  # from here on it can be found by its mark, whatever strikes in between
             given = {**environ, **self._keep(files), offspring.MARK: self._mark}
             try:
-                with self._isolation.command(self._words, self._private) as (words, descriptors):
+                with self._isolation.command(self._words, self._private, self._folder) as (words, descriptors):
                     self._child = _popen(words, self._folder, given, descriptors)
             except OSError as error:
                 raise _not_started(self._words[0], error) from None

@@ -1,35 +1,78 @@
 """Bubblewrap: the program sees the file system as it is, with masks over what is hidden, and its own processes alone.
 
-Hidden folders become empty, hidden files unreadable. The network is shared, because sandboxes are on loopback.
+Hidden folders become empty, hidden files unreadable, and what starts later trials read-only. The network is shared,
+because sandboxes are on loopback.
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
-PROGRAM = "bwrap"
+NAME = "bwrap"
+SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/local/bin")
+"""Where the program is looked for before the folders of PATH, which a user can often write to."""
 Prefix = Callable[[int], list[str]]
 """Makes the beginning of a command line, given the descriptor that its arguments are read from."""
 _CAPABILITIES = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER")
 """What root keeps, so that it can use files of other users as before. None of these can remove a mask."""
+_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/sys")
+"""Settings of the kernel that root could change, for example the program that the kernel runs after a crash."""
+_BIND, _READ_ONLY, _HIDE = "--bind", "--ro-bind", "hide"
+
+
+@cache
+def program_file() -> Path | None:
+    """Find bubblewrap once in each process; None where it is not installed.
+
+    The environment of this Python and the working folder are not searched: an agent may have written there.
+    """
+    excluded = {Path(sys.prefix).resolve(), Path.cwd()}
+    for folder in map(Path, (*SYSTEM_FOLDERS, *os.get_exec_path())):
+        file = (folder / NAME).resolve()
+        if folder.is_absolute() and os.access(file, os.X_OK) and not excluded.intersection(file.parents):
+            return file
+    return None
 
 
 def prefix(descriptor: int) -> list[str]:
     """Return the command line up to the program's own words."""
-    return [PROGRAM, "--args", str(descriptor), "--"]
+    return [str(program_file() or NAME), "--args", str(descriptor), "--"]
 
 
-def arguments(hidden: Iterable[Path], shown: Sequence[Path]) -> bytes:
+def arguments(
+    hidden: Iterable[Path], shown: Sequence[Path], read_only: Iterable[Path] = (), writable: Iterable[Path] = ()
+) -> bytes:
     """Return the options, each ended by a zero byte, as `--args` reads them."""
+    marks = dict.fromkeys(read_only, _READ_ONLY) | dict.fromkeys(writable, _BIND) | dict.fromkeys(hidden, _HIDE)
     words, folders = _base(), list[str]()
-    for path in sorted(hidden):  # a folder before what is in it
-        folders += [str(path)] if path.is_dir() else []
-        words += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", os.devnull, str(path)]
+    for path, mark in sorted(_with_parents(marks).items()):  # a folder before what is in it
+        if mark != _HIDE:
+            words += [mark, str(path), str(path)]
+        elif path.is_dir():
+            folders.append(str(path))
+            words += ["--tmpfs", str(path)]
+        else:
+            words += ["--ro-bind", os.devnull, str(path)]
     for path in shown:
         words += ["--bind", str(path), str(path)]
     for folder in folders:  # so that what a program writes there fails, and is not lost without a word
         words += ["--remount-ro", folder]
     return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+
+def _with_parents(marks: dict[Path, str]) -> dict[Path, str]:
+    """Leave out what lies in a hidden folder, and add the folders above each path as mounts of their own: a mount
+    cannot be renamed, so no other folder can be put in its place."""
+    found = {path: mark for path, mark in marks.items() if _around(path, marks) != _HIDE}
+    parents = {parent for path in found for parent in path.parents[:-1] if parent not in found}
+    return found | {parent: _BIND for parent in parents if _around(parent, found) in (None, _BIND)}
+
+
+def _around(path: Path, marks: dict[Path, str]) -> str | None:
+    """Return the mark of the nearest folder above a path."""
+    return next((marks[parent] for parent in path.parents if parent in marks), None)
 
 
 def program(started: int) -> int:
@@ -43,6 +86,7 @@ def _base() -> list[str]:
         return [*words, "--dev-bind", "/", "/", "--proc", "/proc"]
     # Root could read the disks themselves, so it gets a minimal /dev; and it needs no user namespace.
     words += ["--bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--cap-drop", "ALL"]
+    words += [word for path in _KERNEL for word in ("--ro-bind-try", path, path)]
     return words + [word for name in _CAPABILITIES for word in ("--cap-add", name)]
 
 

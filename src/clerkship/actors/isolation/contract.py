@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from clerkship.actors.isolation import bubblewrap, landlock
+from clerkship.actors.isolation.protected import read_only
 
 Level = Literal["bubblewrap", "landlock", "none"]
 
@@ -23,27 +24,29 @@ class Isolation:
     """The folder that holds one private folder for each trial; hidden but for the trial's own."""
 
     @contextmanager
-    def command(self, words: Sequence[str], own: Path | None = None) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+    def command(
+        self, words: Sequence[str], own: Path | None = None, folder: Path | None = None
+    ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
         """Return the isolated command line, and the file descriptors to pass to it.
 
-        The descriptors are closed on exit, so start the program inside the block. `own` is the trial's private folder.
+        The descriptors are closed on exit, so start the program inside the block. `own` is the trial's private folder,
+        `folder` the program's working folder.
         """
         if self.level == "none":
             yield list(words), ()
             return
-        prefix, arguments = self._launcher(own)
+        prefix, arguments = self._launcher(own, folder)
         descriptor = _memory_file(arguments)
         try:
             yield [*prefix(descriptor), *words], (descriptor,)
         finally:
             os.close(descriptor)
 
-    def _launcher(self, own: Path | None) -> tuple[bubblewrap.Prefix, bytes]:
+    def _launcher(self, own: Path | None, folder: Path | None) -> tuple[bubblewrap.Prefix, bytes]:
         hidden = [path for path in (*self.hidden, *([self.private] if self.private else [])) if os.path.lexists(path)]
         shown = [own] if own is not None else []
-        if self.level == "bubblewrap":
-            return bubblewrap.prefix, bubblewrap.arguments(hidden, shown)
-        return landlock.prefix, landlock.arguments(hidden, shown)
+        way = bubblewrap if self.level == "bubblewrap" else landlock
+        return way.prefix, way.arguments(hidden, shown, *read_only(folder))
 
     def program(self, started: int) -> int:
         """Return the process id of the program itself, given that of the process that was started."""

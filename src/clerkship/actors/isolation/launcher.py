@@ -1,6 +1,6 @@
-"""Deny this process the paths it is told to, by Landlock, and become the program that is named after them.
+"""Deny this process the paths that it reads from a descriptor, by Landlock, and become a program.
 
-Run as `python -I -S launcher.py DESCRIPTOR PROGRAM ARGUMENT…`; it imports nothing but the standard library.
+Run as `python -I -S -c SOURCE DESCRIPTOR PROGRAM ARGUMENT…`; it imports nothing but the standard library.
 Exit code 126: the kernel refused. Exit code 127: the program could not be started.
 """
 
@@ -21,6 +21,7 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 FIRST_RIGHTS = (1 << 13) - 1
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+READ_RIGHTS = EXECUTE | READ_FILE | READ_DIR
 REFUSED, NOT_STARTED = 126, 127
 
 
@@ -54,16 +55,17 @@ def handled(version: int) -> int:
     return rights
 
 
-def restrict(hidden: list[str], shown: list[str]) -> None:
-    """Deny this process, and all it starts, the hidden paths; and signals to others, where the kernel can."""
+def restrict(paths: list[str]) -> None:
+    """Deny this process, and all it starts, what the paths say; and signals to others, where the kernel can."""
     version = abi()
     rights = handled(version)
     attributes = Ruleset(rights, 0, SCOPE_SIGNAL if version >= 6 else 0)
     size = 24 if version >= 6 else 8
     ruleset = _call(CREATE_RULESET, ctypes.byref(attributes), size, 0)
-    _allow_around(ruleset, "/", {tuple(path.strip("/").split("/")) for path in hidden}, rights)
-    for path in shown:
-        _allow(ruleset, path, rights)
+    allowed = {"h": 0, "r": READ_RIGHTS, "w": rights}
+    marks = {tuple(path[1:].strip("/").split("/")): allowed[path[0]] for path in paths}
+    _allow(ruleset, "/", READ_DIR)
+    _allow_around(ruleset, "/", marks, rights)
     _drop_privileges()
     _call(RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
@@ -80,22 +82,27 @@ def _drop_privileges() -> None:
                 libc.prctl(DROP_CAPABILITY, capability, 0, 0, 0)
 
 
-def _allow_around(ruleset: int, folder: str, hidden: set[tuple[str, ...]], rights: int) -> None:
-    """Allow all that is in a folder but the hidden paths, which are relative to it; the folder itself to be listed."""
-    _allow(ruleset, folder, READ_DIR)
-    below: dict[str, set[tuple[str, ...]]] = {}
-    for first, *rest in hidden:
-        below.setdefault(first, set()).add(tuple(rest))
+def _allow_around(ruleset: int, folder: str, marks: dict[tuple[str, ...], int], rights: int) -> None:
+    """Allow what is in a folder: with the rights of its mark where it has one, which is relative to the folder, and
+    with the given rights elsewhere. A folder that has marks in it can itself be listed, and no more."""
+    below: dict[str, dict[tuple[str, ...], int]] = {}
+    for (first, *rest), right in marks.items():
+        below.setdefault(first, {})[tuple(rest)] = right
+    for name in {*below, *(_names(folder) if rights else ())}:
+        path, inner = f"{folder.rstrip('/')}/{name}", below.get(name, {})
+        own = inner.pop((), rights)
+        if own:
+            _allow(ruleset, path, READ_DIR if inner else own)
+        if inner:
+            _allow_around(ruleset, path, inner, own)
+
+
+def _names(folder: str) -> list[str]:
+    """Return what is in a folder; nothing where it can be searched and not listed, so nothing in it is allowed."""
     try:
-        names = os.listdir(folder)  # noqa: PTH208  (pathlib is slow to import)
-    except OSError:  # it may be searched and not listed; then nothing in it is allowed
-        return
-    for name in names:
-        path = f"{folder.rstrip('/')}/{name}"
-        if name not in below:
-            _allow(ruleset, path, rights)
-        elif () not in below[name]:
-            _allow_around(ruleset, path, below[name], rights)
+        return os.listdir(folder)  # noqa: PTH208  (pathlib is slow to import)
+    except OSError:
+        return []
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
@@ -128,9 +135,8 @@ def main(descriptor: int, words: list[str]) -> int:
     """Read the paths, restrict this process, become the program."""
     with os.fdopen(descriptor, "rb") as file:
         paths = [os.fsdecode(path) for path in file.read().split(b"\0")[:-1]]
-    end = paths.index("")
     try:
-        restrict(paths[:end], paths[end + 1 :])
+        restrict(paths)
     except OSError as error:
         sys.stderr.write(f"not isolated, so not started: {error.strerror}\n")
         return REFUSED

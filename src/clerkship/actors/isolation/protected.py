@@ -1,0 +1,35 @@
+"""What an isolated program can read and not change: the code that starts and grades the trials after it."""
+
+import site
+import sys
+import sysconfig
+from functools import cache
+from pathlib import Path
+
+from clerkship.actors.isolation import bubblewrap
+
+PACKAGE = Path(__file__).resolve().parent.parent.parent
+_INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib", "scripts")
+
+
+@cache
+def installation() -> tuple[Path, ...]:
+    """Return the folders of this package, of the Python that runs it and of bubblewrap, without links.
+
+    A folder inside another of them is left out.
+    """
+    places = [PACKAGE, Path(sys.prefix), Path(sys.base_prefix)]
+    places += [Path(place) for name, place in sysconfig.get_paths().items() if name in _INSTALLED]
+    places += [Path(site.getusersitepackages())] if site.ENABLE_USER_SITE else []
+    places += [program.parent] if (program := bubblewrap.program_file()) is not None else []
+    found = {place.resolve() for place in places if place.is_dir()} - {Path("/")}
+    return tuple(sorted(place for place in found if not any(parent in found for parent in place.parents)))
+
+
+def read_only(folder: Path | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return the folders that a program cannot change, and its working folder if it lies in one of them, which it can
+    change all the same."""
+    places = installation()
+    work = folder.resolve() if folder is not None else None
+    inside = work is not None and any(place in work.parents for place in places)
+    return places, (work,) if work is not None and inside else ()
