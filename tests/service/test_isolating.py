@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from clerkship.actors.command import CommandSolver
 from clerkship.actors.isolation import bubblewrap
 from clerkship.actors.isolation.choice import offered
 from clerkship.actors.isolation.contract import Level
@@ -14,7 +15,7 @@ from clerkship.actors.isolation.protected import installation
 from clerkship.actors.webhook import WebhookSolver
 from clerkship.model.problem import InputError
 from clerkship.report.jsonl import render_jsonl
-from clerkship.service.isolating import level_of, masks, task_files
+from clerkship.service.isolating import isolated, level_of, masks, task_files
 from clerkship.service.reading import compare_runs
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.service.second_looks import plan_rerun, plan_resume
@@ -33,7 +34,8 @@ TASK = """
       criteria:
         - {label: answers, assertion: {answer_matches: secret-answer}}
 """
-HIDDEN = ["/store.db", "/suite/a.yml", "/suite/solutions/steal.py", "/reports/r.html", "/.git/HEAD"]
+OTHER_RUN = "store.db.private/run-other/clerkship-trial/clerkship_task_file.json"
+HIDDEN = ["/store.db", "/" + OTHER_RUN, "/suite/a.yml", "/suite/solutions/steal.py", "/reports/r.html", "/.git/HEAD"]
 SOLUTION = "def on_task(task_item, sandboxes):\n    return 'secret-answer'\n"
 THIEF = """
 import glob
@@ -47,7 +49,7 @@ def attempt(work):
     except OSError as error: return type(error).__name__
 top = {top!r}
 message = json.loads(sys.stdin.readline())
-siblings = glob.glob(top + "/private-*/*/*.json") + glob.glob("/tmp/clerkship-*/*.json")
+siblings = glob.glob(top + "/**/*.json", recursive=True) + glob.glob("/tmp/clerkship-*/*.json")
 environ = [pid for pid in os.listdir("/proc") if pid.isdigit()
            and "clk_sbx_" in str(attempt(lambda: open(f"/proc/{{pid}}/environ").read()))]
 say({{"answer": {{
@@ -95,8 +97,8 @@ def kept(store: SqliteStore, run_id: str) -> bytes:
 @pytest.mark.parametrize("level", LEVELS, indirect=True)
 def test_a_program_finds_neither_store_nor_tasks_nor_siblings(bench: Workbench, tmp_path: Path, level: Level) -> None:
     suite(bench)
-    for name in ("reports/r.html", ".git/HEAD"):
-        (tmp_path / name).parent.mkdir()
+    for name in ("reports/r.html", ".git/HEAD", OTHER_RUN):
+        (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("criteria", encoding="utf-8")
     agent = program(tmp_path, THIEF.format(top=str(tmp_path), hidden=HIDDEN))
     task_runs = bench.run(agent, trials=2, concurrency=2)
@@ -109,7 +111,25 @@ def test_a_program_finds_neither_store_nor_tasks_nor_siblings(bench: Workbench, 
         assert found["written"] in {"PermissionError", "FileNotFoundError", "OSError"}
         assert (found["siblings"], found["environ"]) == ([], [])
         assert (found["own"], found["beside"]) == (True, True)
-    assert list(tmp_path.glob("private-*")) == []
+    assert list((tmp_path / "store.db.private").iterdir()) == [tmp_path / "store.db.private/run-other"]
+
+
+def test_the_private_folders_of_all_runs_of_a_store_are_hidden_together(bench: Workbench, tmp_path: Path) -> None:
+    folder, solver = (
+        tmp_path.resolve() / "store.db.private",
+        CommandSolver("command:true", ["true"], tmp_path / "agent"),
+    )
+    (tmp_path / "elsewhere").mkdir()
+    folder.symlink_to(tmp_path / "elsewhere")  # a program could have made it
+    with isolated(solver, "landlock", (), bench.store):
+        with isolated(solver, "landlock", (), bench.store):
+            assert folder in solver._isolation.hidden
+            assert solver._isolation.private is not None
+            assert solver._isolation.private.parent == folder
+            assert len(list(folder.iterdir())) == 2
+            assert folder.stat().st_mode & 0o777 == 0o700
+        assert len(list(folder.iterdir())) == 1
+    assert not folder.exists()
 
 
 def test_never_isolates_nothing_and_always_refuses_what_cannot_be(bench: Workbench, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Isolate the agent of a run: which level it gets, and what is hidden from it."""
 
+import atexit
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -60,7 +61,10 @@ def level_again(run: BenchmarkRun, solver: Solver, settings: Settings) -> Isolat
 def isolate_import(solver: Solver, level: IsolationLevel | None, files: Iterable[Path], store: Path) -> None:
     """Isolate the processes that a solver starts before a run, to import its agent; `files` are those of the tasks."""
     if isinstance(solver, Isolated) and level in LEVELS:
-        hidden = masks((*files, *_of_store(store.resolve())), solver.paths())
+        file = store.resolve()
+        with suppress(OSError):  # there is no store yet, or it cannot be written to
+            atexit.register(_remove_if_empty, _private_of(file))  # created now, so that it is hidden if a run begins
+        hidden = masks((*files, *_of_store(file)), solver.paths())
         solver.isolate(Isolation(level, hidden))
 
 
@@ -71,7 +75,7 @@ def isolated(solver: Solver, level: IsolationLevel | None, files: Iterable[Path]
         yield
         return
     store_file = store.path.resolve()
-    private = Path(tempfile.mkdtemp(prefix="private-", dir=store_file.parent))
+    private = _new_private(store_file)
     hidden = masks((*files, *_of_store(store_file)), solver.paths())
     program_level = level if level in LEVELS else "none"
     solver.isolate(Isolation(program_level, hidden, private))
@@ -80,13 +84,41 @@ def isolated(solver: Solver, level: IsolationLevel | None, files: Iterable[Path]
     finally:
         solver.isolate(NOT_ISOLATED)
         shutil.rmtree(private, ignore_errors=True)
+        _remove_if_empty(private.parent)
 
 
 def _of_store(file: Path) -> list[Path]:
-    """Return what holds earlier results: the folder around the store if it is its own, else the store's files."""
+    """Return what holds earlier results: the folder around the store if it is its own, else the store's files, with
+    the private folders of all its runs."""
     if file.parent.name == OWN_FOLDER:
         return [file.parent]
     return [*file.parent.glob(f"{file.name}*"), *(file.parent / name for name in _BESIDE_STORE)]
+
+
+def _private_of(store: Path) -> Path:
+    """Create the folder beside a store that holds the private folders of all its runs, and return it.
+
+    It is hidden as a whole, so a program cannot see those of runs that begin after it.
+    """
+    folder = store.with_name(f"{store.name}.private")
+    if folder.is_symlink():
+        folder.unlink()
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def _new_private(store: Path) -> Path:
+    """Create the private folder of a run, for those of its trials."""
+    while True:
+        folder = _private_of(store)
+        with suppress(FileNotFoundError):  # another run removed the folder when it ended
+            return Path(tempfile.mkdtemp(prefix="run-", dir=folder))
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """Remove the folder of private folders unless another run uses it."""
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def task_files(root: Path, files: Iterable[Path], settings: Settings) -> tuple[Path, ...]:
