@@ -180,25 +180,48 @@ def test_solutions_are_stored_for_oracle_alone_and_found_again_in_the_files(benc
         plan_rerun(bench.store, first, CATALOG, Settings(), "oracle")
 
 
-def test_files_are_hidden_one_by_one_where_the_agent_is_among_them(bench: Workbench) -> None:
+def hidden_in(bench: Workbench, used: set[str], *shown: Path) -> set[str]:
+    """Return what of the bench's folder is hidden from an agent with these paths; `.` is all of it."""
+    root = bench.folder.resolve()
+    hidden = task_files(bench.folder, {root / name for name in used}, Settings(cache=None), shown)
+    return {str(path.relative_to(root)) for path in hidden if path.is_relative_to(root)}
+
+
+def test_a_folder_without_the_agent_is_hidden_whole_whatever_is_in_it(bench: Workbench, tmp_path: Path) -> None:
+    suite(bench)
+    for name in ("notes.txt", ".DS_Store", "a.yml.bak", "solutions/helper.py"):
+        bench.write(name, "stray")
+    plan = plan_run(RunRequest(path=bench.folder, agent="nop"), Settings(cache=None), CATALOG)
+    assert plan.files == ()  # nothing is isolated
+    used = {"a.yml", "solutions/steal.py"}
+    assert hidden_in(bench, used, tmp_path) == {"."}
+    assert hidden_in(bench, used, tmp_path, bench.folder / "notes.txt") == {"a.yml", "a.yml.bak", "solutions"}
+    outside = tmp_path / "more" / "shared.yml"
+    outside.parent.mkdir()
+    for file in (outside, outside.with_name("shared.yml~"), outside.with_name("mine.txt")):
+        file.touch()
+    hidden = task_files(bench.folder, {outside}, Settings(cache=None), [tmp_path])
+    assert {path.name for path in hidden if path.parent == outside.parent} == {"shared.yml", "shared.yml~"}
+
+
+def test_beside_the_agent_files_are_hidden_one_by_one_with_their_copies(bench: Workbench) -> None:
+    suite(bench)
+    own = {"agent.mjs", "package.json", ".env", "node_modules/x/index.js", "a.json", "steal.mjs", "b/lib/helper.js"}
+    copies = {"a.yml~", "a.yml.bak", "a.yml.orig", ".a.yml.swp", "a.yml.old", "#a.yml#", "a.bak", "gone.yml.bak"}
+    for name in (*own, *copies, "tasks/b.yml", "tasks/notes/answers.txt", "b/c/d.yml", "b/c/e.txt"):
+        bench.write(name, "x")
+    for name in ("agent.py", "steal.py.orig", "__pycache__/steal.cpython-311.pyc", "__pycache__/agent.cpython-311.pyc"):
+        bench.write(f"solutions/{name}", "x")
+    used = {"a.yml", "solutions/steal.py", "tasks/b.yml", "b/c/d.yml"}
+    assert hidden_in(bench, used, bench.folder) == {"a.yml", *copies, "tasks", "solutions", "b/c"}
+    of_solutions = {f"solutions/{name}" for name in ("steal.py", "steal.py.orig", "__pycache__/steal.cpython-311.pyc")}
+    found = hidden_in(bench, used, bench.folder, bench.folder / "solutions/agent.py")
+    assert found == {"a.yml", *copies, "tasks", *of_solutions, "b/c"}
+
+
+def test_a_hidden_folder_is_replaced_by_what_else_is_in_it_where_something_is_shown(bench: Workbench) -> None:
     suite(bench)
     bench.write("notes.txt", "mine")
-    bench.write("solutions/README.md", "how they are made")
-    settings = Settings(cache=None)
-    plan = plan_run(RunRequest(path=bench.folder, agent="nop"), settings, CATALOG)
-    assert plan.files == ()  # nothing is isolated
     root = bench.folder.resolve()
-    used = {root / "a.yml", root / "solutions/steal.py"}
-    hidden = task_files(bench.folder, used, settings)
-    assert {path for path in hidden if path.is_relative_to(root)} == {root / "a.yml", root / "solutions"}
-    bench.write("solutions/agent.py", "pass")
-    hidden = task_files(bench.folder, used, settings)
-    assert {path for path in hidden if path.is_relative_to(root)} == used
-    assert masks([root], [root / "solutions"]) == (
-        root / "a.yml",
-        root / "notes.txt",
-        root / "solutions/README.md",
-        root / "solutions/agent.py",
-        root / "solutions/steal.py",
-    )
+    assert masks([root], [root / "solutions"]) == (root / "a.yml", root / "notes.txt", root / "solutions/steal.py")
     assert root / "a.yml" not in masks([root], [root / "a.yml", root / "solutions"])

@@ -151,7 +151,8 @@ def _ask_isolated(solver: PythonProcessSolver, library: Library, settings: Setti
     """Ask an agent about itself in a process that cannot see the files of the tasks."""
     level = level_of(solver, settings.isolate)
     if level in LEVELS:
-        isolate_import(solver, level, task_files(library.root, library.files, settings), settings.store)
+        files = task_files(library.root, library.files, settings, solver.paths())
+        isolate_import(solver, level, files, settings.store)
     return solver.abilities()
 
 

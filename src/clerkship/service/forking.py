@@ -57,7 +57,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
     solver = build_agent(agent, settings, catalog)
     isolation = level_of(solver, settings.isolate)
     sources = Sources(run, catalog, settings)
-    isolate_import(solver, isolation, sources.hidden(isolation), store.path)
+    isolate_import(solver, isolation, sources.hidden(isolation, solver), store.path)
     check_reachable(solver)
     if isinstance(solver, RecordedSolver):
         whose = f"--agent {solver.whose}" if solver.whose else "--agent"
@@ -95,7 +95,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: Registered, settings:
         cast.models,
         (*notes, *cast.missing(needs), *_warm_up(solver, snapshot, request)),
         prefix=prefix,
-        files=sources.hidden(isolation),
+        files=sources.hidden(isolation, solver),
     )
 
 

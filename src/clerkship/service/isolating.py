@@ -1,8 +1,10 @@
 """Isolate the agent of a run: which level it gets, and what is hidden from it."""
 
 import atexit
+import re
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,6 +12,8 @@ from pathlib import Path
 from clerkship.actors.contract import Solver
 from clerkship.actors.isolation.choice import LEVELS, offered
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolated, Isolation
+from clerkship.actors.isolation.protected import installation
+from clerkship.library.source import SUFFIXES
 from clerkship.llm.cassette import cassette_of
 from clerkship.model.problem import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel, IsolationMode
@@ -19,6 +23,8 @@ from clerkship.store.contract import Store
 OWN_FOLDER = ".clerkship"
 """A store in a folder of this name has it to itself, with reports and running playgrounds."""
 _BESIDE_STORE = ("reports", "up")
+_COPY_MARK = re.compile(r"(~|#|\.(bak|backup|copy|old|orig|rej|save|sw[a-z]|tmp|un~|~\d+~)\d*)+$")
+"""How the name of a copy ends: `NAME~`, `NAME.bak`, `NAME.orig`, `.NAME.swp`, `#NAME#`."""
 _SUITES = Path(__file__).resolve().parent.parent / "suites"
 _HINTS: dict[IsolationLevel, str] = {
     "none": "install bubblewrap (`apt install bubblewrap` in Debian and Ubuntu), use a Linux kernel with Landlock "
@@ -64,7 +70,7 @@ def isolate_import(solver: Solver, level: IsolationLevel | None, files: Iterable
         file = store.resolve()
         with suppress(OSError):  # there is no store yet, or it cannot be written to
             atexit.register(_remove_if_empty, _private_of(file))  # created now, so that it is hidden if a run begins
-        hidden = masks((*files, *_of_store(file)), solver.paths())
+        hidden = masks((*files, *_of_store(file)), (*solver.paths(), *installation()))
         solver.isolate(Isolation(level, hidden))
 
 
@@ -76,7 +82,7 @@ def isolated(solver: Solver, level: IsolationLevel | None, files: Iterable[Path]
         return
     store_file = store.path.resolve()
     private = _new_private(store_file)
-    hidden = masks((*files, *_of_store(store_file)), solver.paths())
+    hidden = masks((*files, *_of_store(store_file)), (*solver.paths(), *installation()))
     program_level = level if level in LEVELS else "none"
     solver.isolate(Isolation(program_level, hidden, private))
     try:
@@ -121,26 +127,64 @@ def _remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def task_files(root: Path, files: Iterable[Path], settings: Settings) -> tuple[Path, ...]:
-    """Return what tells about the tasks of a folder, given the files that were read from it: these, with whole folders
-    where nothing else is in them; recordings, the history of the repository, the cache, and the suites that ship."""
+def paths_of(solver: Solver) -> tuple[Path, ...]:
+    """Return what the programs of a solver need to see; nothing for other solvers."""
+    return solver.paths() if isinstance(solver, Isolated) else ()
+
+
+def task_files(root: Path, files: Iterable[Path], settings: Settings, shown: Iterable[Path]) -> tuple[Path, ...]:
+    """Return what tells about the tasks of a folder, given the files that were read from it and the agent's own paths:
+    the folder or what is in it, recordings, the history of the repository, the cache, and the suites that ship."""
     found = set(files)
     recordings = {cassette_of(file).parent for file in found if not file.is_dir()}
     others = [*recordings, *_repository(root.resolve()), _SUITES]
     others += [settings.cache.resolve()] if settings.cache is not None else []
-    whole = _whole_folders(root.resolve(), found)
-    return tuple(sorted(path for path in {*whole, *others} if path.exists()))
+    own = {place for path in shown for place in (path.resolve(), path.absolute())}
+    own |= {Path(tempfile.gettempdir()).resolve(), Path.home().resolve()}  # every program needs these
+    return tuple(sorted(path for path in {*_of_tasks(root.resolve(), found, own), *others} if path.exists()))
 
 
-def _whole_folders(root: Path, files: set[Path]) -> set[Path]:
+def _of_tasks(root: Path, files: set[Path], own: set[Path]) -> set[Path]:
+    """Return the root if the agent is not in it, else the folders of the files in which the agent is not, and
+    elsewhere the files with copies of them."""
+    if not _holds(root, own):
+        files = {file for file in files if not file.is_relative_to(root)}
+        return {root, *files, *_copies(files)}
+    folders = {file.parent for file in files if root in file.parent.parents and not _holds(file.parent, own)}
+    files = {file for file in files if folders.isdisjoint(file.parents)}
+    return _whole_folders(root, {*folders, *files, *_copies(files)}, own)
+
+
+def _holds(folder: Path, paths: set[Path]) -> bool:
+    return any(path.is_relative_to(folder) for path in paths)
+
+
+def _copies(files: set[Path]) -> set[Path]:
+    """Return the copies of files that editors, tools and Python leave beside them, and those of other YAML files."""
+    found, names = set[Path](), defaultdict[Path, set[str]](set)
+    for file in files:
+        names[file.parent] |= {file.name, file.stem}
+    for folder, known in names.items():
+        with suppress(OSError):
+            found |= {entry for entry in folder.iterdir() if _is_copy(entry.name, known)}
+            found |= {entry for entry in folder.glob("__pycache__/*.pyc") if entry.name.partition(".")[0] in known}
+    return found
+
+
+def _is_copy(name: str, known: set[str]) -> bool:
+    original = _COPY_MARK.sub("", name.lstrip(".#"))
+    return original != name and (original in known or original.endswith(SUFFIXES))
+
+
+def _whole_folders(root: Path, files: set[Path], own: set[Path]) -> set[Path]:
     """Replace files by their folder where it has nothing else in it but Markdown, from the deepest up to the root: each
-    mask costs time whenever a program starts."""
+    mask costs time whenever a program starts. A folder with the agent in it stays."""
     found = set(files)
     folders = {parent for file in files for parent in file.parents if parent.is_relative_to(root)}
     for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
         with suppress(OSError):
             entries = set(folder.iterdir())
-            if all(entry in found or entry.suffix == ".md" for entry in entries):
+            if not _holds(folder, own) and all(entry in found or entry.suffix == ".md" for entry in entries):
                 found = (found - entries) | {folder}
     return found
 

@@ -42,7 +42,7 @@ from clerkship.playground.listener import Listener
 from clerkship.service.casting import Cast, Wanted, choose, needs_of
 from clerkship.service.checking import check_process, load_checked, options_with
 from clerkship.service.frozen import without_solution
-from clerkship.service.isolating import isolated, level_of, task_files
+from clerkship.service.isolating import isolated, level_of, paths_of, task_files
 from clerkship.service.sealing import end_run
 from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.service.unoffered import warnings_for
@@ -250,7 +250,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         ),
         library.domain,
         frozenset(library.tasks),
-        files=task_files(library.root, library.files, settings) if isolation in LEVELS else (),
+        files=task_files(library.root, library.files, settings, paths_of(solver)) if isolation in LEVELS else (),
     )
 
 

@@ -54,7 +54,7 @@ def plan_rerun(
     solver = build_agent(agent, settings, catalog)
     isolation = level_of(solver, settings.isolate)
     sources = Sources(run, catalog, settings)
-    files = sources.hidden(isolation)
+    files = sources.hidden(isolation, solver)
     isolate_import(solver, isolation, files, store.path)
     check_reachable(solver)
     snapshots = tuple(sources.fitted(graded_now(snapshot), solver) for snapshot in snapshots_of(store, run))
@@ -128,7 +128,7 @@ def plan_resume(
         settings.concurrency,
         models,
         prefix=prefix_of(store, run, catalog),
-        files=Sources(run, catalog, settings).hidden(run.isolation),
+        files=Sources(run, catalog, settings).hidden(run.isolation, solver),
     )
     known = store.outcomes(run.id)
     again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)

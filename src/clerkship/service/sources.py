@@ -14,7 +14,7 @@ from clerkship.model.problem import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel
 from clerkship.model.snapshot import Snapshot
 from clerkship.service.frozen import without_solution
-from clerkship.service.isolating import task_files
+from clerkship.service.isolating import paths_of, task_files
 from clerkship.service.running import split_case
 from clerkship.settings import Settings
 
@@ -40,13 +40,13 @@ class Sources:
         except InputError:
             return None
 
-    def hidden(self, level: IsolationLevel | None) -> tuple[Path, ...]:
-        """Return what is to be hidden from an agent at this level of isolation; files with mistakes, too."""
+    def hidden(self, level: IsolationLevel | None, solver: Solver) -> tuple[Path, ...]:
+        """Return what to hide from the agents of a solver at this level of isolation; files with mistakes, too."""
         if level not in LEVELS or not self.run.path or not self.path.exists():
             return ()
         root = root_of(self.path)
         found = self.library.files if self.library is not None else {file.resolve() for file in Folder(root).files()}
-        return task_files(root, found, self.settings)
+        return task_files(root, found, self.settings, paths_of(solver))
 
     def fitted(self, snapshot: Snapshot, solver: Solver) -> Snapshot:
         """Return the snapshot with the reference solution where a solver needs it, else without; it is looked up in the
