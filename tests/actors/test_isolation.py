@@ -15,6 +15,7 @@ import clerkship
 from clerkship.actors.isolation import bubblewrap, landlock
 from clerkship.actors.isolation.choice import offered
 from clerkship.actors.isolation.contract import Isolation, Level
+from clerkship.actors.isolation.protected import folder_of_link
 from clerkship.actors.process import Process
 from clerkship.kit.wall import monotonic
 from tests.actors.programs import gone
@@ -141,6 +142,13 @@ def test_the_programs_that_isolate_come_from_no_place_an_agent_can_write_to(
         bubblewrap.program_file.cache_clear()
     assert "bubblewrap" not in LEVELS or (found is not None and found.is_absolute())
     assert not any("launcher.py" in word and "\n" not in word for word in landlock.prefix(3))
+
+
+def test_a_python_that_is_reached_by_a_link_is_protected_with_the_link(tmp_path: Path) -> None:
+    (tmp_path / "python-3.11.7").mkdir()
+    (tmp_path / "python-3.11").symlink_to("python-3.11.7")
+    assert folder_of_link(tmp_path / "python-3.11") == [tmp_path]
+    assert folder_of_link(tmp_path / "python-3.11.7") == []
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -18,12 +18,19 @@ def installation() -> tuple[Path, ...]:
 
     A folder inside another of them is left out.
     """
-    places = [PACKAGE, Path(sys.prefix), Path(sys.base_prefix)]
+    places = [PACKAGE, Path(sys.prefix), Path(sys.base_prefix), *folder_of_link(Path(sys.base_prefix))]
     places += [Path(place) for name, place in sysconfig.get_paths().items() if name in _INSTALLED]
     places += [Path(site.getusersitepackages())] if site.ENABLE_USER_SITE else []
     places += [program.parent] if (program := bubblewrap.program_file()) is not None else []
     found = {place.resolve() for place in places if place.is_dir()} - {Path("/")}
     return tuple(sorted(place for place in found if not any(parent in found for parent in place.parents)))
+
+
+def folder_of_link(prefix: Path) -> list[Path]:
+    """Return the folder that a Python lies in if it is reached by a link, as those of `uv python` are: the link could
+    be made to lead to another. The home folder and those above it stay as they are."""
+    home = Path.home()
+    return [prefix.parent] if prefix.is_symlink() and prefix.parent not in (home, *home.parents) else []
 
 
 def read_only(folder: Path | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
