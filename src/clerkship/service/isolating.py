@@ -82,6 +82,9 @@ def isolated(solver: Solver, level: IsolationLevel | None, files: Iterable[Path]
         return
     store_file = store.path.resolve()
     private = _new_private(store_file)
+    beside = [store_file.parent / name for name in _BESIDE_STORE if store_file.parent.name != OWN_FOLDER]
+    for folder in beside:  # what is not there cannot be hidden, and another run may write a report meanwhile
+        folder.mkdir(exist_ok=True)
     hidden = masks((*files, *_of_store(store_file)), (*solver.paths(), *installation()))
     program_level = level if level in LEVELS else "none"
     solver.isolate(Isolation(program_level, hidden, private))
@@ -90,7 +93,8 @@ def isolated(solver: Solver, level: IsolationLevel | None, files: Iterable[Path]
     finally:
         solver.isolate(NOT_ISOLATED)
         shutil.rmtree(private, ignore_errors=True)
-        _remove_if_empty(private.parent)
+        for folder in (private.parent, *beside):
+            _remove_if_empty(folder)
 
 
 def _of_store(file: Path) -> list[Path]:
@@ -122,7 +126,7 @@ def _new_private(store: Path) -> Path:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    """Remove the folder of private folders unless another run uses it."""
+    """Remove a folder beside the store unless there is something in it, such as the private folder of another run."""
     with suppress(OSError):
         folder.rmdir()
 
