@@ -40,6 +40,7 @@ from clerkship.service.running import RunRequest, execute, new_run, plan_run
 from clerkship.settings import Settings
 from clerkship.simulators import files
 from clerkship.simulators.files.events import FileRead
+from clerkship.store.seal import ChainEnd
 from clerkship.store.sqlite import SqliteStore
 
 ROOT = Path(__file__).parent.parent
@@ -170,7 +171,7 @@ def write_log(count: int, path: Path) -> dict[str, float]:
     )
     with SqliteStore(path) as store:
         store.open_run(run, {plan.hash: plan.data, snapshot.hash: snapshot.data})
-        store.save([Finished(task_run, log.data(), {}, b"{}")])
+        store.save([Finished(task_run, log.data(), {}, b"{}")], ChainEnd())
     return {"seconds": time.perf_counter() - began, "peak": peak()}
 
 

@@ -38,6 +38,7 @@ from clerkship.sandbox.exchange import Request
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.settings import Settings
 from clerkship.simulators import files
+from clerkship.store.seal import ChainEnd
 from clerkship.store.sqlite import SqliteStore
 
 TASK = """
@@ -198,7 +199,7 @@ def sealing(folder: Path, runs: int) -> tuple[float, float, float]:
         run = store.run("latest").id
         trials = list(store.ledger(run).trials.values())
         with store._writing():
-            sealed = seconds(lambda: store._seals.add_trials(trials))
+            sealed = seconds(lambda: store._seals.add_trials(trials, ChainEnd()))
         checked = best_of(3, lambda: seconds(lambda: store.check_seals(run, ledger=store.ledger(run))))
         loaded = best_of(3, lambda: seconds(lambda: store.ledger(run)))
     suite_of_many(folder).close()

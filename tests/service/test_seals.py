@@ -22,7 +22,7 @@ from clerkship.service.second_looks import plan_rerun, plan_resume, rescore, res
 from clerkship.service.testing import Practice
 from clerkship.settings import Settings, inherited, load_settings, secrets
 from clerkship.store.contract import SealBroken
-from clerkship.store.seal import SealKey
+from clerkship.store.seal import ChainEnd, SealKey
 from clerkship.store.seal_table import SealTable
 from clerkship.store.sqlite import SqliteStore, _connect_to_read
 from tests.workbench import CATALOG, NOT_SEALED, SEAL_TABLES
@@ -218,8 +218,11 @@ def reseal(store: SqliteStore, task: str) -> None:
     rows = [(row, sealed) for row, sealed in store._seals._rows(run_id, task) if sealed is not None]
     with store._writing():
         store._seals.add_trials(
-            store._seals._now(run_id, row)._replace(snapshot=sealed.snapshot, blobs=sealed.blobs)
-            for row, sealed in rows
+            (
+                store._seals._now(run_id, row)._replace(snapshot=sealed.snapshot, blobs=sealed.blobs)
+                for row, sealed in rows
+            ),
+            ChainEnd(rows[0][1].number - 1, rows[0][1].before),
         )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from clerkship.model.snapshot import Snapshot
 from clerkship.store.contract import StoreFailed, UnknownRun
+from clerkship.store.seal import ChainEnd
 from clerkship.store.sqlite import SqliteStore
 from tests.workbench import Workbench
 
@@ -91,7 +92,7 @@ def test_a_trial_is_kept_once(bench: Workbench) -> None:
             self.task_run = task_run
 
     with pytest.raises(StoreFailed, match="UNIQUE"):
-        bench.store.save([Again()])
+        bench.store.save([Again()], ChainEnd())
 
 
 def test_a_store_that_is_not_there_or_not_one_is_said_so(tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_
 from clerkship.service.unoffered import warnings_for
 from clerkship.settings import Settings, isolating, with_agent_process
 from clerkship.store.contract import Hold, Store
+from clerkship.store.seal import Ledger
 
 Watch = Callable[[TaskRun], None]
 LONGEST_TIMEOUT = 86_400
@@ -419,19 +420,21 @@ def execute(plan: RunPlan, store: Store, catalog: Registered, watch: Iterable[Wa
     built = plan.build(catalog)
     with store.hold(plan.run.id) as hold:
         store.open_run(plan.run, plan.frozen())
-        return carry_out(plan, Schedule(built, plan.plan, plan.run.id), store, hold, watch)
+        return carry_out(plan, Schedule(built, plan.plan, plan.run.id), store, hold, store.ledger(plan.run.id), watch)
 
 
-def carry_out(plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, watch: Iterable[Watch] = ()) -> RunResult:
-    """Do what is scheduled, in a run that is open and in hand.
+def carry_out(
+    plan: RunPlan, schedule: Schedule, store: Store, hold: Hold, ledger: Ledger, watch: Iterable[Watch] = ()
+) -> RunResult:
+    """Do what is scheduled, in a run that is open and held.
 
-    The seals of what is saved stay in memory, out of reach of an agent that writes to the store.
+    The seals of what is saved are added to the ledger. It stays in memory, where an agent that writes to the store
+    cannot change it.
     """
     watchers, taping = tuple(watch), Taping(plan.models, plan.snapshots)
-    ledger = store.ledger(plan.run.id)
 
     def save(finished: list[Finished]) -> None:
-        ledger.add(store.save(finished))
+        ledger.add(store.save(finished, ledger.last))
         taping.heed(item.task_run for item in finished)
         for item in finished:
             for tell in watchers:

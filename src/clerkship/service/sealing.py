@@ -19,8 +19,10 @@ def require(check: SealCheck, advice: str = "") -> SealCheck:
 
 
 def require_resumable(store: Store, run_id: str) -> SealCheck:
-    """Check a run that is to be resumed; its new trials must be sealed with the key of the others."""
+    """Check a run that is to be resumed; its new trials must be sealed as the others are, with the same key."""
     check = require_intact(store, run_id)
+    if check.unsealed:
+        raise SealBroken(f"{run_id} is not sealed, so nothing can be added to it; `clerkship rerun {run_id}`")
     if check.locked:
         raise SealBroken(f"{run_id} is sealed with a key; set {SEAL_KEY} to resume it")
     return check

@@ -155,20 +155,24 @@ def _packages(plugins: Mapping[str, str]) -> str:
 
 
 def resume(resumed: Resumed, store: Store, catalog: Registered, watch: Iterable[Watch] = ()) -> RunResult:
-    """Finish it. What had begun and was never kept is taken down as an attempt that was cut short."""
+    """Finish a run. A trial that had begun and was never saved is saved as an attempt that was cut short.
+
+    The seals are checked again once no other process can resume the same run; what is added is chained to them.
+    """
     plan, run = resumed.plan, resumed.plan.run
     if not resumed.left and run.status == "completed":
         return RunResult(run, store.counts(run.id))
     check_limit()
     built = plan.build(catalog)
     with store.hold(run.id) as hold:
+        require_resumable(store, run.id)
+        ledger = store.ledger(run.id)
+        if store.run(run.id).status != "active":
+            store.mark(run.id, "active", now().isoformat(), ledger)
         cut_short = _cut_short(plan, built, hold.begun, store.outcomes(run.id))
-        if cut_short:
-            store.save(cut_short)
+        ledger.add(store.save(cut_short, ledger.last))
         schedule = Schedule(built, plan.plan, run.id, store.outcomes(run.id), resumed.again)
-        if run.status != "active":
-            store.mark(run.id, "active", now().isoformat())
-        return carry_out(plan, schedule, store, hold, watch)
+        return carry_out(plan, schedule, store, hold, ledger, watch)
 
 
 def _cut_short(
@@ -283,7 +287,7 @@ def rescore(
                 again = regrade(
                     built[task_run.task], task_run, lines, catalog.events, store.blob, cast.models
                 ).model_copy(update={"run": new.id})
-                ledger.add([store.save_regraded(again, task_run)])
+                ledger.add([store.save_regraded(again, task_run, ledger.last)])
                 for tell in watchers:
                     tell(again)
             status = "completed"

@@ -8,7 +8,7 @@ from clerkship.model.calibration import Calibration
 from clerkship.model.problem import ClerkshipError, PlatformError
 from clerkship.model.run import Attempt, BenchmarkRun, Counts, Outcome, TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.store.seal import Ledger, TrialSeal
+from clerkship.store.seal import ChainEnd, Ledger, TrialSeal
 
 
 class StoreFailed(PlatformError):
@@ -94,18 +94,18 @@ class Store(Protocol):
         """Whether a process is at work on it."""
         ...
 
-    def save(self, finished: Sequence[Kept]) -> Sequence[TrialSeal]:
-        """Trials have finished; when this returns they are saved. Return their seals."""
+    def save(self, finished: Sequence[Kept], after: ChainEnd) -> Sequence[TrialSeal]:
+        """Save finished trials of one run; return their seals, chained to the last one in the caller's ledger."""
         ...
 
-    def save_regraded(self, task_run: TaskRun, graded: TaskRun) -> TrialSeal:
-        """Save a trial of a run that was graded again: its log, bodies and sidecar are those of the first."""
+    def save_regraded(self, task_run: TaskRun, graded: TaskRun, after: ChainEnd) -> TrialSeal:
+        """Save a trial that was graded again: its log, bodies and sidecar are those of the first."""
         ...
 
     def mark(self, run_id: str, status: str, at: str, ledger: Ledger | None = None) -> None:
-        """Save that a run ends or goes on.
+        """Save that a run ends or is resumed.
 
-        An end is sealed over the trials of the ledger, which the caller has kept since it saved them; without one,
+        Either is sealed over the trials of the ledger, which the caller has kept since it saved them; without one,
         over those that the store has.
         """
         ...

@@ -63,6 +63,13 @@ def digest(value: object) -> bytes:
     return hashlib.sha256(as_bytes(value)).digest()
 
 
+class ChainEnd(NamedTuple):
+    """The last seal in the chain of a run's trials: each seal covers its number and the seal before it."""
+
+    number: int = 0
+    seal: bytes = b""
+
+
 class TrialSeal(NamedTuple):
     """The seal of one attempt at a trial, in the order of the table's columns.
 
@@ -82,6 +89,10 @@ class TrialSeal(NamedTuple):
     snapshot: str
     blobs: str
     """Hashes of its bodies, sorted, with a space between."""
+    number: int = 0
+    """Its place in the order in which the trials of the run were saved, from 1; 0 without a seal."""
+    before: bytes = b""
+    """The seal of the trial that was saved before it; empty for the first."""
     key: str = ""
     """Fingerprint of the key it was sealed with."""
     seal: bytes = b""
@@ -93,11 +104,13 @@ class TrialSeal(NamedTuple):
 
     def parts(self) -> list[bytes]:
         """List what the seal is made over: the columns as JSON, and the digests."""
-        columns = orjson.dumps((*self[:7], self.snapshot, self.blobs), default=repr)
-        return [b"trial", columns, self.record, self.sidecar, self.log]
+        columns = orjson.dumps((*self[:7], self.snapshot, self.blobs, self.number), default=repr)
+        return [b"trial", columns, self.record, self.sidecar, self.log, as_bytes(self.before)]
 
-    def sealed(self, key: SealKey) -> "TrialSeal":
-        return self._replace(key=key.fingerprint, seal=key.seal(self.parts()))
+    def sealed(self, key: SealKey, after: ChainEnd) -> "TrialSeal":
+        """Seal it as the next trial of a chain."""
+        following = self._replace(number=after.number + 1, before=after.seal, key=key.fingerprint)
+        return following._replace(seal=key.seal(following.parts()))
 
     def changes_to(self, now: "TrialSeal") -> list[str]:
         """Name the parts of a trial that differ from this seal; its blobs are checked by their own hashes."""
@@ -124,7 +137,7 @@ class RunSeal(NamedTuple):
 
 
 class EndSeal(NamedTuple):
-    """The seal of a run's end: its status, its counts, and the seals of all its trials."""
+    """The seal of a run's end, or of its resumption: its status, its counts, and the seals of its trials so far."""
 
     mark: int
     run: str
@@ -132,11 +145,13 @@ class EndSeal(NamedTuple):
     at: str
     counts: bytes
     trials: bytes
+    number: int
+    """The number of the last trial that it covers."""
     key: str = ""
     seal: bytes = b""
 
     def parts(self) -> list[bytes]:
-        return [b"end", *map(as_bytes, self[:6])]
+        return [b"end", *map(as_bytes, self[:7])]
 
     def sealed(self, key: SealKey) -> "EndSeal":
         return self._replace(key=key.fingerprint, seal=key.seal(self.parts()))
@@ -156,9 +171,15 @@ class Ledger:
 
     run: RunSeal | None = None
     trials: dict[Attempt, TrialSeal] = field(default_factory=dict)
+    last: ChainEnd = field(default_factory=ChainEnd)
+    """The next trial is chained to this one."""
 
     def add(self, seals: Iterable[TrialSeal]) -> None:
-        self.trials.update((seal.place, seal) for seal in seals)
+        """Add the seals of trials, in any order."""
+        for seal in seals:
+            self.trials[seal.place] = seal
+            if seal.number > self.last.number:
+                self.last = ChainEnd(seal.number, seal.seal)
 
     def digest(self) -> bytes:
         return trials_digest((place, self.trials[place].seal) for place in sorted(self.trials))

@@ -12,6 +12,7 @@ import orjson
 from clerkship.model.run import Attempt, Counts
 from clerkship.model.seals import SealChange, SealCheck
 from clerkship.store.seal import (
+    ChainEnd,
     EndSeal,
     Ledger,
     RunSeal,
@@ -28,12 +29,13 @@ CREATE TABLE run_seals (run_id TEXT PRIMARY KEY, record BLOB NOT NULL, key TEXT 
 CREATE TABLE trial_seals (
   run_id TEXT NOT NULL, task TEXT NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL,
   status TEXT NOT NULL, verdict TEXT, agent_error INTEGER NOT NULL, record BLOB NOT NULL, sidecar BLOB NOT NULL,
-  log BLOB NOT NULL, snapshot TEXT NOT NULL, blobs TEXT NOT NULL, key TEXT NOT NULL, seal BLOB NOT NULL,
+  log BLOB NOT NULL, snapshot TEXT NOT NULL, blobs TEXT NOT NULL, number INTEGER NOT NULL,
+  before BLOB NOT NULL, key TEXT NOT NULL, seal BLOB NOT NULL,
   PRIMARY KEY (run_id, task, trial, attempt)
 ) WITHOUT ROWID;
 CREATE TABLE end_seals (
   mark INTEGER PRIMARY KEY, run_id TEXT NOT NULL, status TEXT NOT NULL, at TEXT NOT NULL, counts BLOB NOT NULL,
-  trials BLOB NOT NULL, key TEXT NOT NULL, seal BLOB NOT NULL
+  trials BLOB NOT NULL, number INTEGER NOT NULL, key TEXT NOT NULL, seal BLOB NOT NULL
 );
 CREATE INDEX end_seals_by_run ON end_seals (run_id, mark);
 """
@@ -73,17 +75,21 @@ class SealTable:
         seal = RunSeal(run_id, digest(record)).sealed(self.key)
         self._db.execute("INSERT OR REPLACE INTO run_seals VALUES (?, ?, ?, ?)", seal)
 
-    def add_trials(self, seals: Iterable[TrialSeal]) -> list[TrialSeal]:
-        """Seal trials and keep their seals; one that is there already was not made by us and is replaced."""
-        sealed = [seal.sealed(self.key) for seal in seals]
+    def add_trials(self, seals: Iterable[TrialSeal], after: ChainEnd) -> list[TrialSeal]:
+        """Seal trials as the next of a run, and keep their seals; one that is there already is replaced."""
+        sealed: list[TrialSeal] = []
+        for seal in seals:
+            sealed.append(seal.sealed(self.key, after))
+            after = ChainEnd(sealed[-1].number, sealed[-1].seal)
         places = ", ".join("?" * len(TrialSeal._fields))
         self._db.executemany(f"INSERT OR REPLACE INTO trial_seals VALUES ({places})", sealed)
         return sealed
 
     def add_end(self, mark: int, run_id: str, status: str, at: str, ledger: Ledger) -> None:
+        """Seal a mark of a run: that it ended, or that it was resumed."""
         counts = orjson.dumps(ledger.counts().model_dump(), option=orjson.OPT_SORT_KEYS)
-        seal = EndSeal(mark, run_id, status, at, counts, ledger.digest()).sealed(self.key)
-        self._db.execute("INSERT OR REPLACE INTO end_seals VALUES (?, ?, ?, ?, ?, ?, ?, ?)", seal)
+        seal = EndSeal(mark, run_id, status, at, counts, ledger.digest(), ledger.last.number).sealed(self.key)
+        self._db.execute("INSERT OR REPLACE INTO end_seals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", seal)
 
     def log_digest(self, row: int) -> bytes:
         """Hash a trial's log a segment at a time; a segment at another place gives another digest."""
@@ -108,8 +114,9 @@ class SealTable:
 
     def ledger(self, run_id: str) -> Ledger:
         """Load the seals of a run; for a trial that has none, take the digests of what the store has now."""
-        trials = [sealed or self._now(run_id, row) for row, sealed in self._rows(run_id, None)]
-        return Ledger(self._run_seal(run_id), {trial.place: trial for trial in trials})
+        found = Ledger(self._run_seal(run_id))
+        found.add(sealed or self._now(run_id, row) for row, sealed in self._rows(run_id, None))
+        return found
 
     def check(
         self, run_id: str, counts: Counts | None, *, task: str | None = None, ledger: Ledger | None = None
@@ -283,40 +290,65 @@ class SealTable:
     def _check_end(
         self, check: "_SealFindings", counts: Counts, run_seal: RunSeal | None, *, with_trials: bool
     ) -> None:
-        """Check the status of a run, its counts, and that its trials are those that it ended with."""
+        """Check the status of a run, its counts, and that no trial is missing.
+
+        Stop at the first change: one that is named already also changes the counts and the chain.
+        """
         end = self._end(check.run)
+        self._check_mark(check, end, run_seal)
+        if end is not None and not check.changes:
+            self._check_ended_with(check, end, counts, with_trials=with_trials)
+        if with_trials and not check.changes:
+            self._check_chain(check)
+
+    def _check_mark(self, check: "_SealFindings", end: EndSeal | None, run_seal: RunSeal | None) -> None:
+        """Check that the last mark of a run, which is its status, is the one that was sealed last."""
         last = "SELECT id, status, at FROM run_marks WHERE run_id = ? ORDER BY id DESC LIMIT 1"
         mark = self._db.execute(last, (check.run,)).fetchone() if self._exists else None
         if end is None:
-            if run_seal is not None and mark is not None and mark[1] != "active":
-                check.add(None, ["status (its end has no seal)"])  # without the run's seal, that is named already
+            if run_seal is not None and mark is not None:
+                check.add(None, [f"status ({mark[1]}, without a seal)"])
             return
-        if mark is not None and mark[0] > end.mark and mark[1] == "active":
-            return  # it was resumed, and has not ended again
         check.add(None, _sealed_alike(end, run_seal) or check.verify(end.key, end.seal, end.parts()))
         if mark is None or mark != (end.mark, end.status, end.at):
             check.add(None, [f"status (was {end.status}, is {mark[1] if mark else 'active'})"])
-        if check.changes:
-            return  # what changed is named: it also changes the counts
+
+    def _check_ended_with(self, check: "_SealFindings", end: EndSeal, counts: Counts, *, with_trials: bool) -> None:
+        """Check the trials that a run ended with; of one that was resumed, those that it had then."""
         ended_with = Counts.model_validate_json(end.counts)
-        if ended_with != counts:
+        if end.status != "active" and ended_with != counts:
             check.add(None, [f"counts (were {_in_words(ended_with)}; are {_in_words(counts)})"])
-        elif with_trials and self._trials_digest(check.run) != end.trials:
+        elif with_trials and self._trials_digest(check.run, end) != end.trials:
             check.add(None, ["seals of its trials"])
 
+    def _check_chain(self, check: "_SealFindings") -> None:
+        """Check that the trials of a run are all there, up to the last: each seal covers the one before it."""
+        if not self._exists:
+            return
+        query = "SELECT number, before, seal FROM trial_seals WHERE run_id = ? ORDER BY number"
+        expected, last = 1, b""
+        for number, before, seal in self._db.execute(query, (check.run,)):
+            if (number, before) != (expected, last):
+                check.add(None, [f"seals of its trials (number {expected} is missing, or not the one that was saved)"])
+                return
+            expected, last = expected + 1, seal
+
     def _end(self, run_id: str) -> EndSeal | None:
+        """Return the last seal of a run's end or resumption."""
         if not self._exists:
             return None
-        query = "SELECT mark, run_id, status, at, counts, trials, key, seal FROM end_seals WHERE run_id = ?"
+        query = "SELECT mark, run_id, status, at, counts, trials, number, key, seal FROM end_seals WHERE run_id = ?"
         row = self._db.execute(f"{query} ORDER BY mark DESC LIMIT 1", (run_id,)).fetchone()
         return EndSeal(*row) if row else None
 
-    def _trials_digest(self, run_id: str) -> bytes:
+    def _trials_digest(self, run_id: str, end: EndSeal) -> bytes:
+        """Hash the seals of all trials; of a run that was resumed, of those that it had then."""
+        only = " AND ifnull(s.number, 0) <= ?" if end.status == "active" else ""
         rows = self._db.execute(
             "SELECT t.task, t.trial, t.attempt, s.seal FROM task_runs AS t LEFT JOIN trial_seals AS s ON"
             " s.run_id = t.run_id AND s.task = t.task AND s.trial = t.trial AND s.attempt = t.attempt"
-            " WHERE t.run_id = ? ORDER BY t.task, t.trial, t.attempt",
-            (run_id,),
+            f" WHERE t.run_id = ?{only} ORDER BY t.task, t.trial, t.attempt",
+            (run_id, *((end.number,) if only else ())),
         )
         return trials_digest((Attempt(*row[:3]), as_bytes(row[3])) for row in rows)
 

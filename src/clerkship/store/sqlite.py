@@ -21,7 +21,7 @@ from clerkship.model.run import Attempt, BenchmarkRun, Counts, Outcome, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.store.contract import Kept, RunBusy, StoreDamaged, StoreFailed, UnknownRun
 from clerkship.store.journal import Journal, is_held
-from clerkship.store.seal import Ledger, SealKey, TrialSeal, as_bytes, digest
+from clerkship.store.seal import ChainEnd, Ledger, SealKey, TrialSeal, as_bytes, digest
 from clerkship.store.seal_table import SEALS, SealTable
 
 T = TypeVar("T")
@@ -179,8 +179,8 @@ class SqliteStore:
     def _journal(self, run_id: str) -> Path:
         return self.path.with_name(f"{self.path.name}-{run_id}.journal")
 
-    def save(self, finished: Sequence[Kept]) -> list[TrialSeal]:
-        """Save and seal finished trials in one transaction; return their seals."""
+    def save(self, finished: Sequence[Kept], after: ChainEnd) -> list[TrialSeal]:
+        """Save and seal finished trials of a run in one transaction; return their seals."""
         with _told(self.path), self._writing():
             numbered = list(enumerate(finished, self._new_row()))
             rows = [_row(number, kept.task_run, kept.sidecar) for number, kept in numbered]
@@ -190,15 +190,16 @@ class SqliteStore:
             for kept in finished:
                 if kept.blobs:
                     self._keep_blobs(kept.blobs)
-            return self._seals.add_trials(
+            seals = (
                 _seal_of(row, kept.task_run, digest(kept.log), " ".join(sorted(kept.blobs)))
                 for row, kept in zip(rows, finished, strict=True)
             )
+            return self._seals.add_trials(seals, after)
 
     def _new_row(self) -> int:
         return int(self._db.execute("SELECT ifnull(max(id), 0) + 1 FROM task_runs").fetchone()[0])
 
-    def save_regraded(self, task_run: TaskRun, graded: TaskRun) -> TrialSeal:
+    def save_regraded(self, task_run: TaskRun, graded: TaskRun, after: ChainEnd) -> TrialSeal:
         """Save the record alone, and where the rest is; the seal has the log and the blobs of the first."""
         of = self._row_of(graded)
         with _told(self.path), self._writing():
@@ -208,16 +209,16 @@ class SqliteStore:
             self._db.execute("INSERT INTO regraded VALUES (?, ?)", (new, logged))
             first = self._seals.trial_seal(graded.run, Attempt(*graded.outcome()[:3]))
             log, blobs = (first.log, first.blobs) if first is not None else (self._seals.log_digest(logged), "")
-            return self._seals.add_trials([_seal_of(row, task_run, log, blobs)])[0]
+            return self._seals.add_trials([_seal_of(row, task_run, log, blobs)], after)[0]
 
     def _keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
         self._db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", blobs.items())
 
     def mark(self, run_id: str, status: str, at: str, ledger: Ledger | None = None) -> None:
-        """Save that a run ends or goes on; an end is sealed."""
+        """Save and seal that a run ends or is resumed."""
         with _told(self.path), self._writing():
             new = self._db.execute("INSERT INTO run_marks (run_id, status, at) VALUES (?, ?, ?)", (run_id, status, at))
-            if status != "active" and new.lastrowid is not None:
+            if new.lastrowid is not None:
                 seals = ledger if ledger is not None else self._seals.ledger(run_id)
                 self._seals.add_end(new.lastrowid, run_id, status, at, seals)
 

@@ -1,0 +1,108 @@
+"""Attacks on sealed runs by someone who can write to the store and does not have the key."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from clerkship.actors.python import PythonSolver
+from clerkship.service.second_looks import plan_resume, resume
+from clerkship.settings import Settings
+from clerkship.store.contract import SealBroken
+from clerkship.store.sqlite import SqliteStore
+from tests.service.test_seals import FIRST, KEY, LAST, SUITE, Desk, check, tamper
+from tests.workbench import CATALOG
+
+SOLVER = PythonSolver("python:desk", Desk().work)
+DELETE_FIRST = (f"DELETE FROM trial_seals WHERE {FIRST}", f"DELETE FROM task_runs WHERE {FIRST}")
+REOPEN = f"INSERT INTO run_marks (run_id, status, at) SELECT run_id, 'active', at FROM run_marks WHERE {LAST} LIMIT 1"
+REMOVE_THE_END = (f"DELETE FROM run_marks WHERE {LAST}", f"DELETE FROM end_seals WHERE {LAST}")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the suite, and a store with one run of it that is sealed with a key."""
+    folder = tmp_path_factory.mktemp("attacked")
+    (folder / "suite").mkdir()
+    (folder / "suite" / "tasks.yml").write_text(SUITE)
+    with SqliteStore(folder / "keyed.db", seal_key=KEY) as store:
+        assert Desk().run(folder / "suite", store).exit_code() == 1
+        store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return folder
+
+
+@pytest.fixture
+def keyed(made: Path, tmp_path: Path) -> Path:
+    """A copy of the sealed store."""
+    return Path(shutil.copy(made / "keyed.db", tmp_path / "keyed.db"))
+
+
+def refuse_to_resume(path: Path, reason: str) -> None:
+    """Assert that a run cannot be resumed, even with the key."""
+    with SqliteStore(path, seal_key=KEY) as store, pytest.raises(SealBroken, match=reason):
+        plan_resume(store, "latest", CATALOG, Settings(), agent=SOLVER)
+
+
+# Delete failing trials, and have them done again
+
+
+def test_a_run_cannot_be_opened_again_by_a_mark_without_a_seal(keyed: Path) -> None:
+    for attack in (*DELETE_FIRST, REOPEN):
+        tamper(keyed, attack)
+    assert check(keyed, KEY).sentences() == ["the run itself: status (was completed, is active)"]
+    refuse_to_resume(keyed, "was completed, is active")
+
+
+def test_a_mark_without_a_seal_is_a_change_where_the_end_was_removed(keyed: Path) -> None:
+    tamper(keyed, REMOVE_THE_END[1])
+    tamper(keyed, f"UPDATE run_marks SET status = 'active' WHERE {LAST}")
+    assert check(keyed, KEY).sentences() == ["the run itself: status (active, without a seal)"]
+
+
+def test_a_trial_that_is_missing_in_the_middle_is_found_where_the_end_was_removed(keyed: Path) -> None:
+    for attack in (*DELETE_FIRST, *REMOVE_THE_END):
+        tamper(keyed, attack)
+    [sentence] = check(keyed, KEY).sentences()
+    assert sentence.startswith("the run itself: seals of its trials (number 1 is missing")
+    refuse_to_resume(keyed, "number 1 is missing")
+
+
+def test_the_trials_of_a_run_cannot_be_numbered_anew_without_the_key(keyed: Path) -> None:
+    for attack in (*DELETE_FIRST, *REMOVE_THE_END):
+        tamper(keyed, attack)
+    tamper(keyed, f"UPDATE trial_seals SET number = number - 1 WHERE {LAST}")
+    assert check(keyed, KEY).sentences() == ["Second (trial 1): seal", "Third (trial 1): seal"]
+
+
+def test_trials_from_before_a_resumption_cannot_be_deleted_while_it_goes_on(keyed: Path) -> None:
+    with SqliteStore(keyed, seal_key=KEY) as store:
+        run = store.run("latest")
+        store.mark(run.id, "active", "2026-01-01T00:00:00+00:00", store.ledger(run.id))
+    assert check(keyed, KEY).data()["state"] == "intact"
+    for table in ("trial_seals", "task_runs"):
+        tamper(keyed, f"DELETE FROM {table} WHERE {LAST} AND task = 'Third'")
+    assert check(keyed, KEY).sentences() == ["the run itself: seals of its trials"]
+
+
+def test_a_run_that_was_resumed_is_intact_and_can_be_resumed_again(made: Path, tmp_path: Path) -> None:
+    class Stopped(Exception):
+        """Ends the first run early."""
+
+    class Stopping(Desk):
+        def heed(self, task_run: object) -> None:
+            raise Stopped
+
+    path = tmp_path / "keyed.db"
+    with SqliteStore(path, seal_key=KEY) as store:
+        with pytest.raises(Stopped):
+            Stopping().run(made / "suite", store)
+        run = store.run("latest")
+        store.mark(run.id, "cancelled", run.started_at, store.ledger(run.id))
+        result = resume(plan_resume(store, "latest", CATALOG, Settings(), agent=SOLVER), store, CATALOG)
+        assert (result.counts.done, result.exit_code()) == (3, 1)
+        assert [row[0] for row in store._db.execute("SELECT status FROM end_seals ORDER BY mark")] == [
+            "cancelled",
+            "active",
+            "completed",
+        ]
+    assert check(path, KEY).data() == {"state": "intact", "changes": [], "notes": []}
