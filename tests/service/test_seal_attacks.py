@@ -1,6 +1,9 @@
 """Attacks on sealed runs by someone who can write to the store and does not have the key."""
 
 import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,9 +11,9 @@ import pytest
 from clerkship.actors.python import PythonSolver
 from clerkship.service.second_looks import plan_resume, resume
 from clerkship.settings import Settings
-from clerkship.store.contract import SealBroken
+from clerkship.store.contract import SealBroken, StoreFailed
 from clerkship.store.sqlite import SqliteStore
-from tests.service.test_seals import FIRST, KEY, LAST, SUITE, Desk, check, tamper
+from tests.service.test_seals import FIRST, KEY, LAST, SUITE, Desk, check, cli, tamper
 from tests.workbench import CATALOG
 
 SOLVER = PythonSolver("python:desk", Desk().work)
@@ -106,3 +109,109 @@ def test_a_run_that_was_resumed_is_intact_and_can_be_resumed_again(made: Path, t
             "completed",
         ]
     assert check(path, KEY).data() == {"state": "intact", "changes": [], "notes": []}
+
+
+def test_a_run_without_its_own_seal_is_changed_if_its_trials_or_its_end_have_one(keyed: Path) -> None:
+    tamper(keyed, f"DELETE FROM run_seals WHERE {LAST}")
+    tamper(keyed, "UPDATE runs SET record = replace(record, 'python:desk', 'python:best')")
+    with SqliteStore(keyed, seal_key=KEY) as store:
+        run_id = store.run("latest").id
+        for found in (store.check_seals(run_id), store.check_head(run_id), store.check_plan(run_id)):
+            assert "the run itself: seal (removed)" in found.sentences()
+
+
+# Replace the store, or add code to it
+
+
+def swap(path: Path) -> None:
+    """Replace the store with a copy of it."""
+    copy = path.with_name("copy.db")
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+    copy.replace(path)
+
+
+def delete(path: Path) -> None:
+    """Delete the store and the files beside it."""
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+
+
+def delete_log(path: Path) -> None:
+    """Delete the write-ahead log: later readers would not see what is only in there."""
+    path.with_name(f"{path.name}-wal").unlink()
+
+
+@pytest.mark.parametrize("attack", [swap, delete, delete_log])
+def test_a_store_that_is_replaced_during_the_run_is_a_change(
+    attack: Callable[[Path], None], made: Path, tmp_path: Path
+) -> None:
+    with SqliteStore(tmp_path / "store.db") as store:
+        result = Desk(lambda: attack(store.path)).run(made / "suite", store)
+    assert result.seals is not None
+    assert "the run itself: the store was replaced or deleted during the run" in result.seals.sentences()
+    assert result.exit_code() == 2
+
+
+CHANGE = "UPDATE task_runs SET verdict = 'pass', record = replace(record, '\"fail\"', '\"pass\"')"
+
+
+def add_trigger(table: str) -> Callable[[sqlite3.Connection], object]:
+    """Return an attack that changes verdicts as soon as the run marks or seals its end."""
+    statement = f"CREATE TRIGGER x AFTER INSERT ON {table} BEGIN {CHANGE}; END"
+    return lambda database: database.execute(statement)
+
+
+@pytest.mark.parametrize("table", ["run_marks", "end_seals"])
+def test_what_a_trigger_changes_at_the_end_of_the_run_is_found(table: str, made: Path, tmp_path: Path) -> None:
+    with SqliteStore(tmp_path / "store.db") as store:
+        result = Desk(lambda: tamper(store.path, add_trigger(table))).run(made / "suite", store)
+        assert result.seals is not None
+        assert result.seals.sentences() == [
+            "the run itself: the store has a trigger `x`",
+            "First (trial 1): verdict (was fail, is pass), record",
+        ]
+        assert result.exit_code() == 2
+
+
+def test_nothing_is_run_in_a_store_with_triggers_or_views(made: Path, keyed: Path) -> None:
+    tamper(keyed, lambda database: database.execute("CREATE VIEW mine AS SELECT 1"))
+    assert check(keyed, KEY).sentences() == ["the run itself: the store has a view `mine`"]
+    with SqliteStore(keyed, seal_key=KEY) as store, pytest.raises(StoreFailed, match="has a view `mine`"):
+        Desk().run(made / "suite", store)
+
+
+def test_what_is_changed_between_the_end_of_the_run_and_the_summary_is_found(made: Path, tmp_path: Path) -> None:
+    with SqliteStore(tmp_path / "store.db") as store:
+        result = Desk().run(made / "suite", store)
+        assert result.checked_again(store) == result
+        tamper(store.path, CHANGE)
+        found = result.checked_again(store)
+        assert found.seals is not None
+        assert found.seals.sentences() == ["First (trial 1): verdict (was fail, is pass), record"]
+        assert found.exit_code() == 2
+
+
+def test_the_command_names_a_trigger_and_claims_no_success(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "trickster.py").write_text(TRICKSTER)
+    code, out, _ = cli(
+        capsys, "run", str(made / "suite"), "-a", "python:trickster:agent", "-c", "1", "--junit", "a.xml"
+    )
+    assert (code, "CHANGED run-" in out, "pass rate" in out) == (2, True, False)
+    assert 'type="changed"' in Path("a.xml").read_text()
+
+
+TRICKSTER = f"""
+import sqlite3
+
+def agent(task_item):
+    if task_item["n"] == 3:
+        database = sqlite3.connect(".clerkship/store.db", isolation_level=None)
+        database.execute('''CREATE TRIGGER x AFTER INSERT ON end_seals BEGIN {CHANGE}; END''')
+        database.close()
+    return 41
+"""

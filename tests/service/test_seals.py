@@ -14,7 +14,7 @@ import pytest
 from clerkship.actors.python import PythonSolver
 from clerkship.cli.app import run
 from clerkship.model.problem import InputError
-from clerkship.model.run import TaskRun
+from clerkship.model.run import Counts, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.service.forking import ForkRequest, plan_fork
 from clerkship.service.running import RunRequest, RunResult, execute, plan_run
@@ -516,7 +516,7 @@ def test_an_older_store_that_cannot_be_written_is_read_without_seals(path: Path)
     with closing(_connect_to_read(path)) as database:
         table = SealTable(database, SealKey(), lambda row: (), exists=False)
         run_id = str(one(database, "SELECT id FROM runs"))
-        assert table.check(run_id, None).unsealed == 4
+        assert table.check(run_id, Counts(verdicts={}, statuses={})).unsealed == 4
 
 
 # In reports

@@ -94,6 +94,8 @@ class RunShown:
         with agents_print_to_stderr(by), RunProgress(console, total, quiet=self.json) as progress:
             result = work(progress)
         view = show_run(self.store, result.run.id, seals=result.seals).redacted(by)
+        result = result.checked_again(self.store)
+        view = replace(view, seals=result.seals or view.seals)
         if not self.json:
             print_run(console, view, self._elsewhere)
             say_ungraded(console, view.run, view.counts)

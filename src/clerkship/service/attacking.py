@@ -200,10 +200,12 @@ class _Campaign:
             plan.models.close()
             return [], unfit
         result = execute(_restricted(plan, fitting), self.store, self.catalog, [self.follow(strategy, len(fitting))])
-        if result.seals is not None:
-            require(result.seals, "run `clerkship suite attack` again, with another `--store`")
+        trials = self.store.task_runs(result.run.id)
+        seals = result.checked_again(self.store).seals
+        if seals is not None:
+            require(seals, "run `clerkship suite attack` again, with another `--store`")
         self.cancelled = self.cancelled or result.run.status == "cancelled"
-        return self.store.task_runs(result.run.id), unfit
+        return trials, unfit
 
     def _plan(self, attacker: Attacker) -> RunPlan:
         """The plan of a run with an attacker; files are read once, unless models must be opened for each run."""

@@ -43,7 +43,7 @@ from clerkship.service.casting import Cast, Wanted, choose, needs_of
 from clerkship.service.checking import check_process, load_checked, options_with
 from clerkship.service.frozen import without_solution
 from clerkship.service.isolating import isolated, level_of, paths_of, task_files
-from clerkship.service.sealing import end_run
+from clerkship.service.sealing import check_again, end_run
 from clerkship.service.taping import Deck, as_replayed, free_name, taped, taped_agent
 from clerkship.service.unoffered import warnings_for
 from clerkship.settings import Settings, isolating, with_agent_process
@@ -153,8 +153,16 @@ class RunResult:
     """Requests that named no trial under way: how many, and the first of them. Not kept in the store."""
     seals: SealCheck | None = None
     """Whether the store still had, at the end, what was saved during the run."""
+    ledger: Ledger | None = None
+    """The seals of what was saved, to check the store again."""
     notes: tuple[str, ...] = ()
     """What could not be checked of the run that this one was made from."""
+
+    def checked_again(self, store: Store) -> "RunResult":
+        """Check the store once more, right before its contents are shown."""
+        if self.ledger is None or self.seals is None:
+            return self
+        return replace(self, seals=check_again(store, self.ledger, self.seals))
 
     def exit_code(self) -> int:
         """Return the code of the design's table; 2 if the store was changed or a recording could not be written."""
@@ -457,7 +465,9 @@ def carry_out(
         seals = end_run(store, plan.run.id, end["status"], end["completed_at"], ledger)
     told = taping.finish(whole=not batch.cancelled, known=plan.known, trials=plan.plan.trials)
     unplaced = gateway.unplaced.data()
-    return RunResult(plan.run.model_copy(update=end), ledger.counts(), told, unplaced=unplaced, seals=seals)
+    return RunResult(
+        plan.run.model_copy(update=end), ledger.counts(), told, unplaced=unplaced, seals=seals, ledger=ledger
+    )
 
 
 def _beginning(hold: Hold, watchers: Iterable[object]) -> Callable[[Attempt], None]:

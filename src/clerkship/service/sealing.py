@@ -1,6 +1,6 @@
 """Check runs against their seals: the one place where it is decided what a changed run may still be used for."""
 
-from clerkship.model.seals import SEAL_KEY, SealCheck
+from clerkship.model.seals import SEAL_KEY, SealChange, SealCheck
 from clerkship.store.contract import SealBroken, Store
 from clerkship.store.seal import Ledger
 
@@ -29,7 +29,23 @@ def require_resumable(store: Store, run_id: str) -> SealCheck:
 
 
 def end_run(store: Store, run_id: str, status: str, at: str, ledger: Ledger) -> SealCheck:
-    """Compare the store with the seals that were kept in memory, then mark and seal the end of the run."""
-    check = store.check_seals(run_id, ledger=ledger)
+    """Mark and seal the end of the run, then compare the store with the seals that were kept in memory.
+
+    The mark comes first, because writing it may itself change the store: by a trigger.
+    """
     store.mark(run_id, status, at, ledger)
-    return check
+    return _compare(store, run_id, ledger)
+
+
+def check_again(store: Store, ledger: Ledger, before: SealCheck) -> SealCheck:
+    """Compare a run that has ended with its ledger once more, unless nobody has written to the store since."""
+    is_same = store.data_version() == ledger.checked_at and not store.is_replaced()
+    return before if is_same or before.is_changed else _compare(store, before.run, ledger)
+
+
+def _compare(store: Store, run_id: str, ledger: Ledger) -> SealCheck:
+    check = store.check_seals(run_id, ledger=ledger)
+    return check.model_copy(update={"changes": (_REPLACED, *check.changes)}) if store.is_replaced() else check
+
+
+_REPLACED = SealChange(parts=("the store was replaced or deleted during the run",))

@@ -298,7 +298,7 @@ def rescore(
             seals = end_run(store, new.id, status, at, ledger)
     # Only the judge was asked here: what else is recorded is no less right than before.
     told = taping.finish(whole=False)
-    return RunResult(store.run(new.id), ledger.counts(), told, seals=seals, notes=tuple(notes))
+    return RunResult(store.run(new.id), ledger.counts(), told, seals=seals, notes=tuple(notes), ledger=ledger)
 
 
 def _with_prompts(run: BenchmarkRun, library: Library) -> BenchmarkRun:

@@ -118,6 +118,14 @@ class Store(Protocol):
         """Check a run against its seals, or one task of it; with a ledger, against what the caller has in memory."""
         ...
 
+    def data_version(self) -> int:
+        """Return a number that differs if another connection has written to the store since."""
+        ...
+
+    def is_replaced(self) -> bool:
+        """Whether the store's file was replaced or deleted since it was opened."""
+        ...
+
     def check_head(self, run_id: str) -> SealCheck:
         """Check a run's record, status and counts against their seals; no trial is read."""
         ...

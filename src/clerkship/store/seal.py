@@ -173,6 +173,8 @@ class Ledger:
     trials: dict[Attempt, TrialSeal] = field(default_factory=dict)
     last: ChainEnd = field(default_factory=ChainEnd)
     """The next trial is chained to this one."""
+    checked_at: int = -1
+    """The store's data version when it was last compared with this ledger."""
 
     def add(self, seals: Iterable[TrialSeal]) -> None:
         """Add the seals of trials, in any order."""

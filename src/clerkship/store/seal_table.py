@@ -55,6 +55,10 @@ _DELETED = (
     "SELECT task, trial, attempt FROM trial_seals AS s WHERE run_id = ? AND NOT EXISTS (SELECT 1 FROM task_runs AS t"
     " WHERE t.run_id = s.run_id AND t.task = s.task AND t.trial = s.trial AND t.attempt = s.attempt)"
 )
+_HAS_SEALS = (
+    "SELECT EXISTS (SELECT 1 FROM trial_seals WHERE run_id = :run) OR EXISTS (SELECT 1 FROM end_seals"
+    " WHERE run_id = :run)"
+)
 _OWN = 10
 """Columns of `_TRIALS` before those of the seal."""
 Segments = Callable[[int], Iterable[tuple[int, bytes]]]
@@ -118,14 +122,12 @@ class SealTable:
         found.add(sealed or self._now(run_id, row) for row, sealed in self._rows(run_id, None))
         return found
 
-    def check(
-        self, run_id: str, counts: Counts | None, *, task: str | None = None, ledger: Ledger | None = None
-    ) -> SealCheck:
+    def check(self, run_id: str, counts: Counts, *, task: str | None = None, ledger: Ledger | None = None) -> SealCheck:
         """Check a run, or one task of it, against its seals; with a ledger, against what is kept in memory.
 
-        `counts` are those of the store now; without them the run's end is not checked.
+        `counts` are those of the store now.
         """
-        check = _SealFindings(run_id, self.key)
+        check = self._begin_check(run_id)
         run_seal = self._check_record(check, ledger)
         self._check_plan(check)
         seen = set[Attempt]()
@@ -135,22 +137,32 @@ class SealTable:
         deleted = sorted(ledger.trials.keys() - seen) if ledger is not None else self._deleted(run_id, task)
         for place in deleted:
             check.add(place, ["deleted"])
-        if counts is not None:
-            self._check_end(check, counts, run_seal, with_trials=task is None)
+        self._check_end(check, counts, run_seal, with_trials=task is None and ledger is None)
         return check.result()
 
     def check_head(self, run_id: str, counts: Counts) -> SealCheck:
         """Check a run's record, its status and its counts; no trial is read."""
-        check = _SealFindings(run_id, self.key)
+        check = self._begin_check(run_id)
         self._check_end(check, counts, self._check_record(check, None), with_trials=False)
         return check.result()
 
     def check_plan(self, run_id: str) -> SealCheck:
         """Check a run's record and the plan that it names."""
-        check = _SealFindings(run_id, self.key)
+        check = self._begin_check(run_id)
         self._check_record(check, None)
         self._check_plan(check)
         return check.result()
+
+    def _begin_check(self, run_id: str) -> "_SealFindings":
+        """Begin with what is wrong whatever the records are: triggers and views in the store."""
+        check = _SealFindings(run_id, self.key)
+        check.add(None, [f"the store has a {kind} `{name}`" for kind, name in self.added_code()])
+        return check
+
+    def added_code(self) -> list[tuple[str, str]]:
+        """List the triggers and views in the store, by kind and name. We make none: they change what is read."""
+        query = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view') ORDER BY name LIMIT 20"
+        return [(str(kind), str(name)) for kind, name in self._db.execute(query)]
 
     def _rows(self, run_id: str, task: str | None) -> Iterator[tuple[Any, TrialSeal | None]]:
         """Yield each trial as the store has it now, with its seal; a page at a time."""
@@ -190,7 +202,7 @@ class SealTable:
         """Check the run's own record; return its seal, if it has one."""
         stored = self._run_seal(check.run)
         expected = ledger.run if ledger is not None else stored
-        check.must_be_sealed = expected is not None or self._field(check.run, "sealed") is True
+        check.must_be_sealed = expected is not None or self._is_sealed(check.run)
         if expected is None:
             check.add_unsealed(None, "seal (removed)")
             return None
@@ -201,6 +213,12 @@ class SealTable:
             parts.append("seal")
         check.add(None, parts)
         return expected
+
+    def _is_sealed(self, run_id: str) -> bool:
+        """Whether a run was saved with seals: its record says so, or its trials or its end have one."""
+        if self._field(run_id, "sealed") is True:
+            return True
+        return self._exists and bool(self._db.execute(_HAS_SEALS, {"run": run_id}).fetchone()[0])
 
     def _check_plan(self, check: "_SealFindings") -> None:
         plan = self._field(check.run, "plan")
@@ -378,7 +396,7 @@ class _SealFindings:
     key: SealKey
     changes: dict[Attempt | None, list[str]] = field(default_factory=dict)
     must_be_sealed: bool = False
-    """Whether a missing seal is a change: the run has a seal, or its record says that it was saved with seals."""
+    """Whether a missing seal is a change: the run has any seal, or its record says that it was saved with seals."""
     unsealed: int = 0
     unverified: dict[Validity, int] = field(default_factory=dict)
     intact: set[str] = field(default_factory=set)

@@ -97,6 +97,7 @@ class SqliteStore:
                 self._set_up(create=create)
                 sealed = self._version() >= SEALED
                 self._seals = SealTable(self._db, SealKey(seal_key), self._log_segments, exists=sealed)
+                self._files = _identities(path)
             except BaseException:
                 self._db.close()
                 raise
@@ -157,8 +158,10 @@ class SqliteStore:
             self._seals.add_run(run.id, record)
 
     def hold(self, run_id: str) -> Journal:
-        """Take a run in hand."""
+        """Hold a run, so that no other process works on it; raise StoreFailed if the store has triggers or views."""
         with _told(self.path):
+            for kind, name in self._seals.added_code():
+                raise StoreFailed(f"the store {self.path} has a {kind} `{name}`, which can change results; drop it")
             self._sweep()
             return Journal(self._journal(run_id), run_id)
 
@@ -229,9 +232,19 @@ class SqliteStore:
 
     def check_seals(self, run_id: str, *, task: str | None = None, ledger: Ledger | None = None) -> SealCheck:
         """Check a run, or one task of it, against its seals."""
+        if ledger is not None:
+            ledger.checked_at = self.data_version()
         with self._reading():
-            counts = self.counts(run_id) if ledger is None else None
-            return self._seals.check(run_id, counts, task=task, ledger=ledger)
+            return self._seals.check(run_id, self.counts(run_id), task=task, ledger=ledger)
+
+    def data_version(self) -> int:
+        """Return a number that differs if another connection has written to the store since."""
+        return int(self._read("PRAGMA data_version", ())[0][0])
+
+    def is_replaced(self) -> bool:
+        """Whether the files that were opened are no longer those at the store's path."""
+        now = _identities(self.path)
+        return any(now.get(name) != identity for name, identity in self._files.items())
 
     def check_head(self, run_id: str) -> SealCheck:
         """Check a run's record, status and counts; no trial is read."""
@@ -407,6 +420,16 @@ class SqliteStore:
 
 def _connect(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, timeout=BUSY_FOR, check_same_thread=False, uri=uri)
+
+
+def _identities(path: Path) -> dict[str, tuple[int, int]]:
+    """Return the device and inode of a store's file and of its write-ahead log, as far as they exist."""
+    found = {}
+    for file in (path, path.with_name(f"{path.name}-wal")):
+        with suppress(FileNotFoundError):
+            status = file.stat()
+            found[file.name] = (status.st_dev, status.st_ino)
+    return found
 
 
 def _write_ahead(database: sqlite3.Connection) -> None:
