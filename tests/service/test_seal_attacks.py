@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from clerkship.actors.python import PythonSolver
+from clerkship.cli.shown import RunShown
+from clerkship.service.exporting import Targets
+from clerkship.service.running import RunRequest, RunResult, plan_run
 from clerkship.service.second_looks import plan_resume, resume
 from clerkship.settings import Settings
 from clerkship.store.contract import SealBroken, StoreFailed
@@ -190,6 +193,24 @@ def test_what_is_changed_between_the_end_of_the_run_and_the_summary_is_found(mad
         assert found.seals is not None
         assert found.seals.sentences() == ["First (trial 1): verdict (was fail, is pass), record"]
         assert found.exit_code() == 2
+
+
+def test_what_is_changed_before_the_summary_is_printed_is_in_the_summary_and_the_reports(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, junit = tmp_path / "store.db", tmp_path / "a.xml"
+
+    def run_and_change(_: object) -> RunResult:
+        done = Desk().run(made / "suite", store)
+        tamper(path, CHANGE)
+        return done
+
+    plan = plan_run(RunRequest(path=made / "suite", agent=SOLVER), Settings(), CATALOG)
+    with SqliteStore(path) as store:
+        result, view = RunShown(store, path, Targets(junit=junit)).follow(plan.run, 3, run_and_change)
+    assert (result.exit_code(), view.seals.is_changed) == (2, True)
+    assert "pass rate" not in capsys.readouterr().out
+    assert 'type="changed"' in junit.read_text()
 
 
 def test_the_command_names_a_trigger_and_claims_no_success(
