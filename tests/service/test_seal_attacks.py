@@ -116,7 +116,7 @@ def test_a_run_that_was_resumed_is_intact_and_can_be_resumed_again(made: Path, t
 
 def test_a_run_without_its_own_seal_is_changed_if_its_trials_or_its_end_have_one(keyed: Path) -> None:
     tamper(keyed, f"DELETE FROM run_seals WHERE {LAST}")
-    tamper(keyed, "UPDATE runs SET record = replace(record, 'python:desk', 'python:best')")
+    tamper(keyed, "UPDATE runs SET record = replace(record, '\"sealed\":true', '\"sealed\":false')")
     with SqliteStore(keyed, seal_key=KEY) as store:
         run_id = store.run("latest").id
         for found in (store.check_seals(run_id), store.check_head(run_id), store.check_plan(run_id)):
