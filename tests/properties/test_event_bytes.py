@@ -28,6 +28,7 @@ BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     bytes: BYTES | LARGE.map(str.encode),
     str | None: st.none() | LARGE,
     bool: st.booleans(),
+    float | None: st.none() | st.floats(allow_nan=False, allow_infinity=False),
     Literal["local", "mcp"]: st.sampled_from(["local", "mcp"]),
     Literal["history", "warm_up", "nothing"]: st.sampled_from(["history", "warm_up", "nothing"]),
     Any: JSON,
