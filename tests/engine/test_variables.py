@@ -1,5 +1,6 @@
 """Environment variables in tasks: expanded where an author wrote them, and nowhere else."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +45,21 @@ task:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workbench:
-    """A clinic whose records and files have text that looks like a variable."""
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workbench]:
+    """A folder without files, and a key that is set."""
     monkeypatch.setenv("MY_API_KEY", KEY)
+    workbench = Workbench(tmp_path)
+    yield workbench
+    workbench.store.close()
+
+
+@pytest.fixture
+def bench(empty: Workbench, monkeypatch: pytest.MonkeyPatch) -> Workbench:
+    """A clinic whose records and files have text that looks like a variable."""
     monkeypatch.delenv("NOT_SET", raising=False)
-    bench = Workbench(tmp_path)
-    bench.write("suite.yml", SUITE)
-    bench.write("note.txt", "${MY_API_KEY} of {{ patient.name }} and ${NOT_SET}")
-    return bench
+    empty.write("suite.yml", SUITE)
+    empty.write("note.txt", "${MY_API_KEY} of {{ patient.name }} and ${NOT_SET}")
+    return empty
 
 
 def test_only_the_authors_text_is_expanded_also_when_the_run_is_repeated(bench: Workbench) -> None:
@@ -114,9 +122,8 @@ def texts(bench: Workbench, actor: str) -> list[str]:
     return [event["payload"]["text"] for event in events if "text" in event["payload"]]
 
 
-def test_the_log_has_the_name_where_the_author_wrote_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_API_KEY", KEY)
-    bench = Workbench(tmp_path)
+def test_the_log_has_the_name_where_the_author_wrote_one(empty: Workbench) -> None:
+    bench = empty
     bench.write("talk.yml", TALK)
     task_run = bench.run_one(Echo)
     assert task_run.verdict == "pass", task_run.criteria
@@ -128,9 +135,8 @@ def test_the_log_has_the_name_where_the_author_wrote_one(tmp_path: Path, monkeyp
     assert [ran.verdict for ran in bench.store.task_runs(again.run.id)] == ["pass"]
 
 
-def test_a_fork_goes_on_with_the_values_and_keeps_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_API_KEY", KEY)
-    bench = Workbench(tmp_path)
+def test_a_fork_goes_on_with_the_values_and_keeps_the_names(empty: Workbench) -> None:
+    bench = empty
     bench.write("talk.yml", TALK)
     bench.run(Echo)
     before = texts(bench, "person")
@@ -141,10 +147,9 @@ def test_a_fork_goes_on_with_the_values_and_keeps_the_names(tmp_path: Path, monk
 
 
 def test_a_task_item_and_a_file_of_the_author_are_in_the_log_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    empty: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MY_API_KEY", KEY)
-    bench = Workbench(tmp_path)
+    bench = empty
     bench.write(
         "t.yml",
         """\

@@ -5,6 +5,7 @@ import html
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -60,14 +61,15 @@ async def crash(task_item: Any) -> None:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workbench:
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workbench]:
     """A suite that uses a key, run twice."""
     monkeypatch.setenv("MY_API_KEY", KEY)
-    bench = Workbench(tmp_path)
-    bench.write("suite.yml", SUITE)
-    bench.run(agent)
-    bench.run(crash)
-    return bench
+    workbench = Workbench(tmp_path)
+    workbench.write("suite.yml", SUITE)
+    workbench.run(agent)
+    workbench.run(crash)
+    yield workbench
+    workbench.store.close()
 
 
 def test_reports_have_the_name_and_not_the_value(bench: Workbench, tmp_path: Path) -> None:
