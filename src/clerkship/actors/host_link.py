@@ -23,7 +23,7 @@ class Disconnected(ConnectionError):
 
 
 class HostLink:
-    """Send and receive lines; a thread reads them and hands each to who waits for it."""
+    """Send and receive lines; a thread reads them and passes each to the caller that waits for it."""
 
     def __init__(self, reading: int, writing: int) -> None:
         self._reading, self._writing = reading, writing

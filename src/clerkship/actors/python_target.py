@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from clerkship.actors.agent_data import AgentError, Entry
 from clerkship.kit.text import writable
+from clerkship.kit.traceback_text import message_of
 from clerkship.model.names import did_you_mean
 
 _ENTRIES: dict[str, Entry] = {"message": "on_turn", "task_item": "on_task"}
@@ -28,6 +29,7 @@ _LIBRARIES = tuple(
 )
 MAX_TRACE = 20_000
 """Characters of a traceback that are kept: its end."""
+MAX_MESSAGE = 2_000
 MAX_REASON = 1_000
 """Characters shown of the body with which a server refused a request."""
 
@@ -139,7 +141,7 @@ def describe_error(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not is_library(frame.filename)]
     place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    return writable(f"{type(error).__name__}: {_message(error)}{_server_reason(error)}{place}")
+    return writable(f"{type(error).__name__}: {message_of(error)[:MAX_MESSAGE]}{_server_reason(error)}{place}")
 
 
 def _server_reason(error: BaseException) -> str:
@@ -155,14 +157,7 @@ def _server_reason(error: BaseException) -> str:
     except Exception:  # the body was never read, or the connection is closed
         return ""
     text = " ".join(text.split())[:MAX_REASON]
-    return f"; the server replied: {text}" if text and text not in _message(error) else ""
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return str(error)[:2000]
-    except BaseException:  # foreign code
-        return "(it cannot be described)"
+    return f"; the server replied: {text}" if text and text not in message_of(error) else ""
 
 
 def is_library(file: str) -> bool:

@@ -26,7 +26,7 @@ def render_traceback(error: BaseException) -> str:
 def describe(error: BaseException) -> str:
     """Render an exception in one line, with the notes that say during which operation it was raised."""
     notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-    return writable(f"{type(error).__name__}: {_message(error)}{notes}")
+    return writable(f"{type(error).__name__}: {message_of(error)}{notes}")
 
 
 def describe_with_place(error: BaseException) -> str:
@@ -36,10 +36,11 @@ def describe_with_place(error: BaseException) -> str:
     return describe(error) + place
 
 
-def _message(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
+    """Return the message of an exception, whose own `__str__` may raise."""
     try:
         return str(error)
-    except Exception:  # the exception's own __str__ raises
+    except BaseException:  # foreign code may raise anything
         return "(it cannot be described)"
 
 

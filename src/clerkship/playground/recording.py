@@ -13,7 +13,7 @@ REDACTED = "[redacted]"
 CREDENTIALS = frozenset(
     {"access_token", "api_key", "apikey", "auth", "authorization", "client_secret", "password", "secret", "token"}
 )
-"""Names in a query whose values are credentials, whoever issued them."""
+"""Names in a query whose values are credentials of any issuer."""
 MAX_METHOD = 40
 MAX_PAIRS = 200
 MAX_SECRET = 4096

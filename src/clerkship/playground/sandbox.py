@@ -37,7 +37,7 @@ class Sandbox:
         self._token: str | None = None
         self._links: dict[str, str] | None = None
         self.address = ""
-        """Its name on every line, once anybody has asked."""
+        """Its address in every protocol but HTTP; empty until it is first used."""
         self.told: Mapping[str, Told] = {}
         """What its agent was told of each line: all of it opens something."""
 
@@ -58,7 +58,7 @@ class Sandbox:
 
     @property
     def opened(self) -> bool:
-        """Whether anybody has asked for its credential."""
+        """Whether its credential has been used."""
         return self._token is not None
 
     @property

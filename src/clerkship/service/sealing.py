@@ -38,7 +38,7 @@ def end_run(store: Store, run_id: str, status: str, at: str, ledger: Ledger) -> 
 
 
 def check_again(store: Store, ledger: Ledger, before: SealCheck) -> SealCheck:
-    """Compare a run that has ended with its ledger once more, unless nobody has written to the store since."""
+    """Compare a run that has ended with its ledger once more, unless the store was not written to since."""
     is_same = store.data_version() == ledger.checked_at and not store.is_replaced()
     return before if is_same or before.is_changed else _compare(store, before.run, ledger)
 
