@@ -31,9 +31,9 @@ from clerkship.fhir.resource import render
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import ListenerPool
 from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import fhir, hl7
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,13 +70,13 @@ def message(facility: str, control_id: str) -> bytes:
 def serve_ours(runs: int, *, chart: bool) -> None:
     """Say where, and serve until nobody reads that any more."""
     gateway = Gateway()
-    lines = Lines(gateway)
+    lines = ListenerPool(gateway)
     simulators = {"lab": Simulator(kind="hl7")} | ({"ehr": Simulator(kind="fhir")} if chart else {})
     reactions = ["lab.oru.sent -> ehr"] if chart else []
     place = Environment.model_validate({"name": "bench", "simulators": simulators, "reactions": reactions})
-    rooms = {"lab": Room(hl7.SPEC, hl7.SPEC.config())}
+    rooms = {"lab": PreparedSimulator(hl7.SPEC, hl7.SPEC.config())}
     if chart:
-        rooms["ehr"] = Room(fhir.SPEC, fhir.SPEC.config(), Chart([render(PATIENT)]))
+        rooms["ehr"] = PreparedSimulator(fhir.SPEC, fhir.SPEC.config(), Chart([render(PATIENT)]))
     told = []
     for number in range(runs):
         playground = Playground(place, rooms, f"bench-{number}")

@@ -30,9 +30,9 @@ import paramiko
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import ListenerPool
 from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import files
 from clerkship.simulators.files.config import FilesConfig
 from clerkship.simulators.files.sftp.keys import new_key
@@ -108,7 +108,7 @@ class Work(NamedTuple):
 def serve() -> None:
     """For each folder read, a fresh playground, with its keys written there; until there are no more."""
     gateway = Gateway()
-    lines = Lines(gateway)
+    lines = ListenerPool(gateway)
     environment = Environment(name="desk", simulators={"drop": Simulator(kind="files")})
     config = FilesConfig(max_file=1_000_000_000, quota=1_000_000_000, folders=("work",))
     playground: Playground | None = None
@@ -116,7 +116,7 @@ def serve() -> None:
         if playground is not None:  # the last one's files are given back
             playground.close()
             gateway.dismiss(playground)
-        playground = Playground(environment, {"drop": Room(files.SPEC, config, {})}, "bench")
+        playground = Playground(environment, {"drop": PreparedSimulator(files.SPEC, config, {})}, "bench")
         told = open_doors(gateway, playground, lambda: "", lines)["drop"].lines["sftp"]
         folder = Path(line.strip())
         _write(folder / "ours_key", str(told["private_key"]))

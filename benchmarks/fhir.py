@@ -38,7 +38,7 @@ from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
 from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Query, Request
 from clerkship.simulators import fhir
@@ -66,7 +66,7 @@ class Site:
 
     def __init__(self, base: Chart) -> None:
         self.environment = Environment(name="clinic", simulators={"ehr": Simulator(kind="fhir")})
-        self.rooms = {"ehr": Room(fhir.SPEC, fhir.SPEC.config(), base)}
+        self.rooms = {"ehr": PreparedSimulator(fhir.SPEC, fhir.SPEC.config(), base)}
         self.gateway = Gateway()
         self.listener = Listener(self.gateway)
         self.opened = 0

@@ -30,7 +30,7 @@ from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
 from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import fhir
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,7 +68,7 @@ def serve(lines: IO[str]) -> None:
     targets = []
     for name in ("busy", "quiet"):
         environment = Environment(name=name, simulators={"fhir": Simulator(kind="fhir")})
-        playground = Playground(environment, {"fhir": Room(fhir.SPEC, fhir.SPEC.config(), base)}, name)
+        playground = Playground(environment, {"fhir": PreparedSimulator(fhir.SPEC, fhir.SPEC.config(), base)}, name)
         door = open_doors(gateway, playground, listener.url)["fhir"]
         targets.append(Target(door.url, door.token))
     print(json.dumps(targets), flush=True)

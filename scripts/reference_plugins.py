@@ -35,7 +35,7 @@ SPEC_WORDS = {
     "steps": "what a scenario may do to it, `prefix.kind.verb`",
     "reactions": "kinds of events of other sandboxes that it takes in, and how",
     "example": "path and query of a GET to try first, as `clerkship up` shows it; else its first that takes nothing",
-    "lines": "ways in beside HTTP, in protocols of their own (`clerkship.sandbox.line.Line`)",
+    "lines": "ways in beside HTTP, in protocols of their own (`clerkship.sandbox.listener.ProtocolListener`)",
     "attack": "a `SandboxAttack`: what `clerkship suite attack` does in such a sandbox; nothing if not given",
     "converses": "whether a person can sit on it: its state is a `Conversation`",
 }

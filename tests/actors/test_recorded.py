@@ -16,7 +16,7 @@ from clerkship.llm.tape import Spot, Tapes
 from clerkship.llm.veil import Veil
 from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
-from clerkship.playground.gateway import Exchange, Gateway
+from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.sandbox.exchange import Request
 from tests.service.test_taping import told
 from tests.workbench import Workbench
@@ -209,7 +209,7 @@ def test_names_said_twice_their_order_and_headers_that_matter_are_asked_again(
     heard: list[Request] = []
     listing = Gateway.handle
 
-    def hears(gateway: Gateway, exchange: Exchange) -> Any:
+    def hears(gateway: Gateway, exchange: RequestContext) -> Any:
         heard.append(exchange.request)
         return listing(gateway, exchange)
 

@@ -16,7 +16,7 @@ from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listener import Listener
 from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import fhir
 from clerkship.simulators.fhir.handle import Fhir
 
@@ -57,7 +57,9 @@ class Ehr:
 
     def __init__(self, resources: Iterable[Resource], **config: Any) -> None:
         environment = Environment(name="clinic", simulators={"ehr": Simulator(kind="fhir")})
-        room = Room(fhir.SPEC, fhir.SPEC.config(**config), Chart(render(resource) for resource in resources))
+        room = PreparedSimulator(
+            fhir.SPEC, fhir.SPEC.config(**config), Chart(render(resource) for resource in resources)
+        )
         self.playground = Playground(environment, {"ehr": room}, "clients")
         self.gateway = Gateway()
         self.listener = Listener(self.gateway)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import ListenerPool
 from tests.clients.sftp_programs import Programs
 from tests.simulators.files.served import Served
 
@@ -16,7 +16,7 @@ from tests.simulators.files.served import Served
 def programs(tmp_path: Path) -> Iterator[Programs]:
     """In a drop with a few files in folders."""
     gateway = Gateway()
-    lines = Lines(gateway)
+    lines = ListenerPool(gateway)
     dataset = {f"inbox/day{number % 3}/{number}.txt": b"x" * number for number in range(12)}
     yield Programs(Served(gateway, lines, dataset), tmp_path)
     lines.close()

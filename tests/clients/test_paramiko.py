@@ -12,7 +12,7 @@ import paramiko
 import pytest
 
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
 from tests.simulators.files.served import Served
 
@@ -23,7 +23,7 @@ LONG_AGO = 1_700_000_000
 def drop() -> Iterator[Served]:
     """With one file in it."""
     gateway = Gateway()
-    lines = Lines(gateway)
+    lines = ListenerPool(gateway)
     yield Served(gateway, lines, {"inbox/a.txt": b"line 1\nline 2\n"})
     lines.close()
 

@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.events.lifecycle import RequestRefused
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
 from tests.clients.sftp_programs import Programs
 from tests.simulators.files.served import Served
@@ -22,7 +22,7 @@ LONG_AGO = 1_700_000_000
 def programs(tmp_path: Path) -> Iterator[Programs]:
     """In a drop with three files, and room for a megabyte."""
     gateway = Gateway()
-    lines = Lines(gateway)
+    lines = ListenerPool(gateway)
     yield Programs(Served(gateway, lines, DATASET, quota=1_000_000), tmp_path)
     lines.close()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileRenamed, FileStamped, FileWritten, FolderListed, FolderMade
 from tests.clients.sftp_programs import Programs
 from tests.simulators.files.served import Served
@@ -22,7 +22,7 @@ LONG_AGO = 1_700_000_000
 def programs(tmp_path: Path) -> Iterator[Programs]:
     """In a drop with two files."""
     gateway = Gateway()
-    lines = Lines(gateway)
+    lines = ListenerPool(gateway)
     yield Programs(Served(gateway, lines, DATASET), tmp_path)
     lines.close()
 

@@ -29,10 +29,10 @@ from clerkship.playground.apart import Apart
 from clerkship.playground.connection import Connection, OpenConnections
 from clerkship.playground.connection_limits import ConnectionLimits
 from clerkship.playground.doors import open_doors
-from clerkship.playground.gateway import Exchange, Gateway
+from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.listener import Listener
 from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Dropped, Incomplete, Refused
 from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators import chat, files
@@ -52,7 +52,7 @@ class Desk:
         environment = Environment.model_validate(
             {"name": "desk", "time": time, "simulators": {"drop": Simulator(kind="files")}}
         )
-        self.playground = Playground(environment, {"drop": Room(files.SPEC, files.SPEC.config())}, seed)
+        self.playground = Playground(environment, {"drop": PreparedSimulator(files.SPEC, files.SPEC.config())}, seed)
         gateway = gateway or Gateway()
         self.listener = Listener(gateway)
         self.connections: list[http.client.HTTPConnection] = []
@@ -391,7 +391,7 @@ def test_faults_add_up_and_one_that_answers_leaves_nothing_for_the_others(at: An
 def test_a_lost_reply_is_no_yes_and_no_door_can_take_it_for_one() -> None:
     gateway = Gateway()
     desk = Desk(Drop(), gateway=gateway)
-    reply = gateway.handle(Exchange(desk.playground.id, "drop", Request("GET", "/files"), desk.drop.token))
+    reply = gateway.handle(RequestContext(desk.playground.id, "drop", Request("GET", "/files"), desk.drop.token))
     assert reply.lost
     assert not reply.ok
     assert reply.status == 0

@@ -25,7 +25,7 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.http_wire import parse_exchange, render_head
 from clerkship.playground.listener import Listener
 from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Query, Refusal, Reply, Request
 from clerkship.sandbox.route import Call, Route
@@ -63,7 +63,7 @@ class Hall:
         environment = Environment(name="hall", simulators={"echo": Simulator(kind="files")})
         self.gateway = Gateway()
         self.listener = Listener(self.gateway)
-        self.playground = Playground(environment, {"echo": Room(SPEC, SPEC.config())}, "hall")
+        self.playground = Playground(environment, {"echo": PreparedSimulator(SPEC, SPEC.config())}, "hall")
         self.echo = open_doors(self.gateway, self.playground, self.listener.url)["echo"]
         self.place = urlsplit(self.echo.url)
         self.connections: list[http.client.HTTPConnection] = []
@@ -353,7 +353,7 @@ def test_what_is_not_http_is_refused_in_the_words_of_where_it_went(hall: Hall, d
 def test_who_is_being_answered_when_the_door_closes_gets_their_answer(hall: Hall) -> None:
     hall.playground.clock.touch()
     environment = Environment.model_validate({"name": "p", "time": "paced", "simulators": {"echo": {"kind": "files"}}})
-    paced = Playground(environment, {"echo": Room(SPEC, SPEC.config())}, "paced")
+    paced = Playground(environment, {"echo": PreparedSimulator(SPEC, SPEC.config())}, "paced")
     paced.inject(Latency(by=parse_duration("300ms")))
     handle = open_doors(hall.gateway, paced, hall.listener.url)["echo"]
     place = urlsplit(handle.url)
@@ -397,7 +397,9 @@ class Slow:
 
     def __init__(self, hall: Hall, by: str, times: int | None = 1) -> None:
         paced = {"name": "p", "time": "paced", "simulators": {"echo": {"kind": "files"}}}
-        self.playground = Playground(Environment.model_validate(paced), {"echo": Room(SPEC, SPEC.config())}, "paced")
+        self.playground = Playground(
+            Environment.model_validate(paced), {"echo": PreparedSimulator(SPEC, SPEC.config())}, "paced"
+        )
         self.playground.inject(Latency(by=parse_duration(by), times=times))
         self.handle = open_doors(hall.gateway, self.playground, hall.listener.url)["echo"]
         self.place = urlsplit(self.handle.url)

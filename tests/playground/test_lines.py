@@ -1,4 +1,4 @@
-"""Lines: opened once and when needed, closed with the run, each sandbox under its own address, nothing left over."""
+"""Listeners are opened once, when needed, and closed with the run; each sandbox has its own address."""
 
 import asyncio
 import gc
@@ -20,11 +20,11 @@ from clerkship.model.frozen import Frozen
 from clerkship.playground import lines as module
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import LineFailed, LinePortTaken, Lines, is_there
+from clerkship.playground.lines import ListenerPool, ProtocolListenerFailed, ProtocolPortTaken, is_there
 from clerkship.playground.playground import Before, Playground
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import Reply, Request, json_reply
-from clerkship.sandbox.line import Line, Post, Told
+from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
 from clerkship.sandbox.route import Call, Route
 from clerkship.simulators import files
 
@@ -37,7 +37,7 @@ def until(true: Callable[[], bool], within: float = 10.0) -> None:
         time.sleep(0.002)
 
 
-class Plain(Line):
+class Plain(ProtocolListener):
     """`ADDRESS path` on one line, answered with the status and the body; for tests."""
 
     name: ClassVar[str] = "plain"
@@ -63,15 +63,15 @@ class Plain(Line):
         writer.write(f"{reply.status} ".encode() + reply.body)
         writer.close()
 
-    def told(self, post: Post) -> Told:
+    def told(self, post: SandboxClient) -> ConnectionInfo:
         """Where it is."""
         return {"port": self.port, "user": post.address}
 
-    def example(self, told: Told) -> str:
+    def example(self, told: ConnectionInfo) -> str:
         """As one would try it."""
         return f"nc localhost {told['port']}"
 
-    async def linked(self, post: Post) -> None:
+    async def linked(self, post: SandboxClient) -> None:
         """Keep where, and what happens from here on."""
         self.linked_to.append(post.links.get("listener", ""))
         post.watch(self.seen.append)
@@ -128,9 +128,9 @@ def answer(call: Call) -> Reply:
     return json_reply(200, {"alias": call.alias})
 
 
-def room(*lines: type[Line]) -> Room:
+def room(*lines: type[ProtocolListener]) -> PreparedSimulator:
     spec = replace(files.SPEC, kind="plain", routes=(Route("GET", "/{path*}", "ask", answer),), lines=lines)
-    return Room(spec, spec.config())
+    return PreparedSimulator(spec, spec.config())
 
 
 class House:
@@ -138,14 +138,14 @@ class House:
 
     def __init__(self) -> None:
         self.gateway = Gateway()
-        self.lines = Lines(self.gateway)
+        self.lines = ListenerPool(self.gateway)
 
-    def play(self, *lines: type[Line]) -> Playground:
+    def play(self, *lines: type[ProtocolListener]) -> Playground:
         """One more playground with one sandbox."""
         environment = Environment(name="house", simulators={"box": Simulator(kind="files")})
         return Playground(environment, {"box": room(*(lines or (Plain,)))}, "lines")
 
-    def told(self, playground: Playground, line: str = "plain") -> Told:
+    def told(self, playground: Playground, line: str = "plain") -> ConnectionInfo:
         """What its agent is told."""
         return self.lines.of(playground, playground.sandboxes["box"])[line][1]
 
@@ -166,7 +166,7 @@ def house() -> Iterator[House]:
     built.lines.close()
 
 
-def ask(told: Told, path: str = "/x", user: str | None = None) -> tuple[int, Any]:
+def ask(told: ConnectionInfo, path: str = "/x", user: str | None = None) -> tuple[int, Any]:
     """Over the line."""
     with socket.create_connection(("127.0.0.1", int(told["port"])), timeout=10) as connection:
         connection.sendall(f"{told['user'] if user is None else user} {path}\n".encode())
@@ -195,7 +195,7 @@ def test_one_listener_serves_every_playground_and_each_is_found_by_its_own_addre
 def test_a_sandbox_of_another_kind_is_not_behind_a_line(house: House) -> None:
     told = house.told(house.play())
     environment = Environment(name="house", simulators={"box": Simulator(kind="files")})
-    other = Playground(environment, {"box": Room(files.SPEC, files.SPEC.config())}, "lines")
+    other = Playground(environment, {"box": PreparedSimulator(files.SPEC, files.SPEC.config())}, "lines")
     address = house.gateway.locate(other, other.sandboxes["box"])
     assert ask(told, user=address)[0] == 599
 
@@ -230,9 +230,11 @@ def test_nothing_is_opened_before_somebody_asks_unless_it_calls_first(house: Hou
 def test_a_port_that_is_taken_is_a_clear_error_and_leaves_no_thread(house: House) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        lines = Lines(house.gateway, {"plain": port})
+        lines = ListenerPool(house.gateway, {"plain": port})
         playground = house.play()
-        with pytest.raises(LinePortTaken, match=f"plain: nothing can listen on port {port}: address already in use"):
+        with pytest.raises(
+            ProtocolPortTaken, match=f"plain: nothing can listen on port {port}: address already in use"
+        ):
             lines.of(playground, playground.sandboxes["box"])
     until(lambda: not threads("plain"))
     assert lines.of(playground, playground.sandboxes["box"])["plain"][1]["port"] == port  # once it is free
@@ -240,10 +242,10 @@ def test_a_port_that_is_taken_is_a_clear_error_and_leaves_no_thread(house: House
 
 
 def test_what_fails_to_open_says_why_and_leaves_no_thread(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(LineFailed, match="broken did not start: ValueError: no key can be made"):
+    with pytest.raises(ProtocolListenerFailed, match="broken did not start: ValueError: no key can be made"):
         house.told(house.play(Broken))
     monkeypatch.setattr(module, "START_LIMIT", 0.05)
-    with pytest.raises(LineFailed, match="stuck did not start within"):
+    with pytest.raises(ProtocolListenerFailed, match="stuck did not start within"):
         house.told(house.play(Stuck))
     until(lambda: not threads("broken") and not threads("stuck"))
 
@@ -257,7 +259,7 @@ def test_after_the_lines_are_closed_there_are_none_and_their_thread_ends(house: 
     assert not thread.is_alive()
     with pytest.raises(ConnectionRefusedError):
         ask(told)
-    with pytest.raises(LineFailed, match="the run is over"):
+    with pytest.raises(ProtocolListenerFailed, match="the run is over"):
         house.told(playground)
     house.end(playground)  # there is nobody left to be told
     house.lines.close()

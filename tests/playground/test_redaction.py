@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import ListenerPool
 from tests.simulators.files.served import Served
 from tests.simulators.hl7.feed import Feed
 
@@ -16,7 +16,7 @@ from tests.simulators.hl7.feed import Feed
 def drop() -> Iterator[Served]:
     """Up over SFTP."""
     gateway = Gateway()
-    lines = Lines(gateway)
+    lines = ListenerPool(gateway)
     served = Served(gateway, lines)
     yield served
     served.playground.close()

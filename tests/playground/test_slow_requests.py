@@ -18,7 +18,7 @@ from clerkship.playground.http_wire import MAX_PARAMETERS
 from clerkship.playground.listener import Listener
 from clerkship.playground.pace import MAX_QUICK_SECONDS, MAX_SMALL, Pace, shape_of
 from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Query, Reply, Request
 from clerkship.sandbox.route import Call, Route
@@ -41,11 +41,11 @@ class Site:
         spec = replace(files.SPEC, kind="slow", routes=routes, handle=Handle)
         self.gateway = Gateway()
         self.listener = Listener(self.gateway, limits=limits)
-        self.playgrounds = [self._play(name, Room(spec, spec.config())) for name in ("busy", "other")]
+        self.playgrounds = [self._play(name, PreparedSimulator(spec, spec.config())) for name in ("busy", "other")]
         self.handles = [open_doors(self.gateway, each, self.listener.url)["box"] for each in self.playgrounds]
         self.clients = ThreadPoolExecutor(8)
 
-    def _play(self, name: str, room: Room) -> Playground:
+    def _play(self, name: str, room: PreparedSimulator) -> Playground:
         return Playground(Environment(name=name, simulators={"box": Simulator(kind="files")}), {"box": room}, name)
 
     def _slow(self, call: Call) -> Reply:

@@ -9,10 +9,10 @@ from clerkship.faults.error import Error
 from clerkship.faults.registry import FAULTS
 from clerkship.kit.rng import Rng
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.gateway import Exchange, Gateway
+from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.playground import ActiveFault, Playground
-from clerkship.playground.sandbox import Room
-from clerkship.sandbox.exchange import Request, Way
+from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.exchange import Delivery, Request
 from clerkship.simulators import files
 
 MANY = 2000
@@ -37,13 +37,13 @@ def test_a_fault_strikes_at_the_rate_it_says(seed: str, probability: float) -> N
 def play(seed: str, faults: list[Fault]) -> list[bytes]:
     """The log of a hundred requests with these in the way."""
     environment = Environment(name="desk", simulators={"drop": Simulator(kind="files")})
-    playground = Playground(environment, {"drop": Room(files.SPEC, files.SPEC.config())}, seed)
+    playground = Playground(environment, {"drop": PreparedSimulator(files.SPEC, files.SPEC.config())}, seed)
     gateway = Gateway()
     gateway.admit(playground)
     for fault in faults:
         playground.inject(fault)
     for request in REQUESTS * 25:
-        gateway.handle(Exchange(playground.id, "drop", request, playground.sandboxes["drop"].token))
+        gateway.handle(RequestContext(playground.id, "drop", request, playground.sandboxes["drop"].token))
     assert playground.broken is None
     return playground.log.lines
 
@@ -66,7 +66,7 @@ def test_rough_has_every_fault_there_is() -> None:
 
 @given(st.binary(max_size=300), st.integers(min_value=1, max_value=50))
 def test_pieces_are_the_whole_and_none_is_empty(body: bytes, count: int) -> None:
-    pieces = Way(pieces=count).divide(body)
+    pieces = Delivery(pieces=count).divide(body)
     assert b"".join(pieces) == body
     assert len(pieces) == max(1, min(count, len(body)))
     assert all(pieces) or not body

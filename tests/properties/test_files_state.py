@@ -12,7 +12,7 @@ from clerkship.events.event import Payload
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.playground import Playground, replay
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators.files import SPEC
 from clerkship.simulators.files.config import FilesConfig
@@ -61,7 +61,7 @@ class FileDrop(RuleBasedStateMachine):
         self.rig = Rig(SPEC)
         base = SPEC.prepare([Dataset(name="base", type="files", files=BASE)])
         config = FilesConfig(quota=QUOTA, max_file=18, folders=("a/A", "0/not", "b"))  # `0` is a file already
-        self.rig.rooms = {"box": Room(SPEC, config, base)}
+        self.rig.rooms = {"box": PreparedSimulator(SPEC, config, base)}
         self.rig.playground.sandboxes = Playground(self.rig.playground.environment, self.rig.rooms, "x").sandboxes
         self.files = dict(BASE)
         self.folders = {"a", "a/A", "b", "ä", "ä/A"}
@@ -252,7 +252,7 @@ EVENTS = st.one_of(
 @given(st.lists(EVENTS, max_size=25))
 def test_what_has_happened_is_taken_in_though_it_makes_no_sense(payloads: list[Payload]) -> None:
     """A step is tried once more without what the agent did: then files are renamed that never came."""
-    room = Room(SPEC, FilesConfig(), SPEC.prepare([Dataset(name="base", type="files", files=BASE)]))
+    room = PreparedSimulator(SPEC, FilesConfig(), SPEC.prepare([Dataset(name="base", type="files", files=BASE)]))
     playground = Playground(Environment(name="x", simulators={"box": Simulator(kind="files")}), {"box": room}, "x")
     for payload in payloads:
         playground.emit("box", payload, "scenario")

@@ -14,7 +14,7 @@ from clerkship.model.environment import Environment, Reaction, Simulator
 from clerkship.playground.doors import InProcessDoor
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Refused
 from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators.files import SPEC
@@ -30,7 +30,7 @@ def rig_of(files: dict[str, bytes] | None = None, **config: Any) -> Rig:
     """A drop over some files, told something."""
     rig = Rig(SPEC)
     base = SPEC.prepare([Dataset(name="base", type="files", files=files or {})])
-    rig.rooms = {"box": Room(SPEC, FilesConfig(**config), base)}
+    rig.rooms = {"box": PreparedSimulator(SPEC, FilesConfig(**config), base)}
     rig.playground.sandboxes = Playground(rig.playground.environment, rig.rooms, "x").sandboxes
     return rig
 
@@ -248,7 +248,7 @@ def test_a_copy_is_kept_of_all_that_happens() -> None:
     simulators = {"box": Simulator(kind="files"), "copy": Simulator(kind="files")}
     reactions = (Reaction.model_validate("box.* -> copy"),)
     environment = Environment(name="x", simulators=simulators, reactions=reactions)
-    rooms = {name: Room(SPEC, FilesConfig(), Shelf()) for name in simulators}
+    rooms = {name: PreparedSimulator(SPEC, FilesConfig(), Shelf()) for name in simulators}
     playground = Playground(environment, rooms, "x")
     drop = handle(playground)
     drop.make_folder("inbox/new")
@@ -271,8 +271,8 @@ def test_a_copy_lacks_what_it_cannot_have() -> None:
     reactions = (Reaction.model_validate("box.* -> copy"),)
     environment = Environment(name="x", simulators=simulators, reactions=reactions)
     rooms = {
-        "box": Room(SPEC, FilesConfig(), Shelf({"only/here": b""})),
-        "copy": Room(SPEC, FilesConfig(), Shelf({"only": b"a file"})),
+        "box": PreparedSimulator(SPEC, FilesConfig(), Shelf({"only/here": b""})),
+        "copy": PreparedSimulator(SPEC, FilesConfig(), Shelf({"only": b"a file"})),
     }
     playground = Playground(environment, rooms, "x")
     drop = handle(playground)

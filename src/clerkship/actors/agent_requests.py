@@ -16,7 +16,7 @@ from clerkship.actors.contract import AgentError
 from clerkship.actors.reply import parse_report
 from clerkship.kit.text import writable
 from clerkship.sandbox.door import Handle, Sandboxes
-from clerkship.sandbox.exchange import STRAIGHT, Query, Request
+from clerkship.sandbox.exchange import IMMEDIATE, Query, Request
 
 MAX_BODY = 1_000_000_000
 """Bytes of one request's body, as large as a simulator takes."""
@@ -70,7 +70,7 @@ class AgentRequests:
             "body": base64.b64encode(reply.body).decode(),
             "media": reply.media,
             "headers": dict(reply.headers),
-            "way": None if reply.way is STRAIGHT else asdict(reply.way),
+            "delivery": None if reply.delivery is IMMEDIATE else asdict(reply.delivery),
         }
 
 

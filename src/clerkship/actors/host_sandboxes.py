@@ -11,8 +11,8 @@ from clerkship.actors.host_link import HostLink
 from clerkship.actors.reply import parse_event
 from clerkship.events.event import Event, Payload
 from clerkship.sandbox.door import Handle, Sandboxes
-from clerkship.sandbox.exchange import STRAIGHT, Query, Reply, Request, Way, from_agent
-from clerkship.sandbox.line import Told
+from clerkship.sandbox.exchange import IMMEDIATE, Delivery, Query, Reply, Request, from_agent
+from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.route import Route
 
 
@@ -45,9 +45,9 @@ class HostDoor:
         return str(self._link.request("token", sandbox=self._sandbox))
 
     @property
-    def lines(self) -> Mapping[str, Told]:
+    def lines(self) -> Mapping[str, ConnectionInfo]:
         """The ways in that are not HTTP."""
-        lines: Mapping[str, Told] = self._link.request("lines", sandbox=self._sandbox)
+        lines: Mapping[str, ConnectionInfo] = self._link.request("lines", sandbox=self._sandbox)
         return lines
 
     def send(self, request: Request) -> Reply:
@@ -63,8 +63,8 @@ class HostDoor:
             query=query,
             headers=dict(request.headers),
         )
-        way = Way(**reply["way"]) if reply["way"] is not None else STRAIGHT
-        return Reply(reply["status"], base64.b64decode(reply["body"]), reply["media"], reply["headers"], way)
+        delivery = Delivery(**reply["delivery"]) if reply["delivery"] is not None else IMMEDIATE
+        return Reply(reply["status"], base64.b64decode(reply["body"]), reply["media"], reply["headers"], delivery)
 
 
 class HostClock:

@@ -9,10 +9,10 @@ from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.events.event import Event
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.scenario import Person
-from clerkship.playground.gateway import Exchange, Gateway
+from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.listener import Listener
 from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Reply, Request
 from clerkship.simulators.spec import Spec
 
@@ -22,7 +22,7 @@ class Rig:
 
     def __init__(self, spec: Spec, seed: str = "conformance") -> None:
         self.name = "box"
-        self.rooms = {self.name: Room(spec, spec.config(), spec.prepare(()))}
+        self.rooms = {self.name: PreparedSimulator(spec, spec.config(), spec.prepare(()))}
         environment = Environment(name="conformance", simulators={self.name: Simulator(kind=spec.kind)})
         self.playground = Playground(environment, self.rooms, seed)
         if spec.converses:
@@ -68,7 +68,7 @@ class Rig:
     def send(self, request: Request, token: str | None = None, base: str = "http://box.invalid") -> Reply:
         """Through the in-process door."""
         given = self.token if token is None else token
-        return self._gateway.handle(Exchange(self.playground.id, self.name, request, given, base=base))
+        return self._gateway.handle(RequestContext(self.playground.id, self.name, request, given, base=base))
 
     def send_http(self, request: Request, token: str | None = None) -> Reply:
         """Through the HTTP door, by a client that is not ours."""

@@ -26,7 +26,7 @@ from clerkship.model.scenario import Person, Scenario
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.model.variables import UnknownVariable, Used, expand_task
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.settings import Settings, variables
 from clerkship.steps.contract import Step
 
@@ -41,7 +41,7 @@ class BuiltTask:
     snapshot: Snapshot
     task: Task
     """As it is run: with environment variables put in, which the snapshot never has."""
-    rooms: Mapping[str, Room]
+    rooms: Mapping[str, PreparedSimulator]
     scenario: Scenario
     steps: tuple[tuple[timedelta | None, Step], ...]
     checks: tuple[tuple[Criterion, Assertion], ...]
@@ -78,7 +78,7 @@ class BuiltTask:
 
 def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], catalog: Registered) -> list[BuiltTask]:
     """Resolve everything snapshots name; those of one environment share its rooms."""
-    rooms: dict[str, dict[str, Room]] = {}
+    rooms: dict[str, dict[str, PreparedSimulator]] = {}
     written: dict[int, str] = {}
     """Tasks that were loaded together share one environment; those that were read back have one each, alike."""
     built = []
@@ -96,7 +96,7 @@ def build_task(snapshot: Snapshot, datasets: Mapping[str, Dataset], catalog: Reg
     return _build(snapshot, build_rooms(snapshot.environment, datasets, catalog), catalog)
 
 
-def _build(snapshot: Snapshot, rooms: Mapping[str, Room], catalog: Registered) -> BuiltTask:
+def _build(snapshot: Snapshot, rooms: Mapping[str, PreparedSimulator], catalog: Registered) -> BuiltTask:
     task, used = expanded(snapshot)
     scenario = task.scenario or NOTHING
     return BuiltTask(
@@ -145,19 +145,21 @@ def _unset(what: str) -> Callable[[list[int | str], UnknownVariable], None]:
     return told
 
 
-def build_rooms(environment: Environment, datasets: Mapping[str, Dataset], catalog: Registered) -> dict[str, Room]:
+def build_rooms(
+    environment: Environment, datasets: Mapping[str, Dataset], catalog: Registered
+) -> dict[str, PreparedSimulator]:
     """Each simulator with its config read and its part of the datasets."""
-    rooms: dict[str, Room] = {}
+    rooms: dict[str, PreparedSimulator] = {}
     for name, simulator in environment.simulators.items():
         spec = catalog.simulator(simulator.kind)
         named = environment.datasets if simulator.datasets is None else simulator.datasets
         fitting = [datasets[wanted] for wanted in named if datasets[wanted].type == spec.dataset]
         config = spec.configure(spec.config.model_validate(simulator.config), environment)
-        rooms[name] = Room(spec, config, spec.prepare(fitting))
+        rooms[name] = PreparedSimulator(spec, config, spec.prepare(fitting))
     return rooms
 
 
-def _place(person: Person, rooms: Mapping[str, Room]) -> str:
+def _place(person: Person, rooms: Mapping[str, PreparedSimulator]) -> str:
     return person.sandbox or next(name for name, room in rooms.items() if room.spec.converses)
 
 

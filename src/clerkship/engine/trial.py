@@ -58,7 +58,7 @@ from clerkship.model.usage import Role
 from clerkship.playground.doors import open_doors
 from clerkship.playground.failure import TRACEBACK
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import ListenerPool
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import INVALID, Playground
 from clerkship.sandbox.door import Sandboxes
@@ -103,7 +103,7 @@ class Setting:
     subscribers: tuple[Subscriber, ...] = ()
     models: Models = ALONE
     """Who is asked what no rule decides."""
-    lines: Lines | None = None
+    lines: ListenerPool | None = None
     """The ways in beside HTTP."""
     watchdog: Watchdog = field(default_factory=Watchdog)
 

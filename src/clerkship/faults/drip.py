@@ -24,6 +24,6 @@ class Drip(Fault):
         """Take it apart."""
         if request.method == "HEAD" or not reply.body:
             return None
-        way = replace(reply.way, pieces=self.pieces, over=reply.way.over + self.over.total_seconds())
-        details: dict[str, JsonValue] = {"pieces": len(way.divide(reply.body)), "over": render_duration(self.over)}
-        return Spoiled(details, reply=replace(reply, way=way))
+        delivery = replace(reply.delivery, pieces=self.pieces, over=reply.delivery.over + self.over.total_seconds())
+        details: dict[str, JsonValue] = {"pieces": len(delivery.divide(reply.body)), "over": render_duration(self.over)}
+        return Spoiled(details, reply=replace(reply, delivery=delivery))

@@ -26,6 +26,6 @@ class Truncated(Fault):
         if whole <= (self.keep or 0):
             return None
         kept = rng.randrange(whole) if self.keep is None else self.keep
-        promised = whole if reply.way.promised is None else reply.way.promised
-        cut = replace(reply, body=reply.body[:kept], way=replace(reply.way, promised=promised))
+        promised = whole if reply.delivery.promised is None else reply.delivery.promised
+        cut = replace(reply, body=reply.body[:kept], delivery=replace(reply.delivery, promised=promised))
         return Spoiled({"kept": kept, "of": whole}, reply=cut)

@@ -13,9 +13,9 @@ import httptools
 
 from clerkship.playground.apart import Apart
 from clerkship.playground.connection_limits import ConnectionLimits
-from clerkship.playground.gateway import BODY_LIMIT, TOO_LARGE, Exchange, SimulatorBroken
+from clerkship.playground.gateway import BODY_LIMIT, TOO_LARGE, RequestContext, SimulatorBroken
 from clerkship.playground.http_wire import body_of, parse_exchange, parse_place, render_head
-from clerkship.sandbox.exchange import INWARD, STRAIGHT, Refusal, Reply
+from clerkship.sandbox.exchange import IMMEDIATE, INWARD, Refusal, Reply
 
 URL_LIMIT = 1_000_000
 """Ten thousand values to search for fit, with forty bytes each to spare."""
@@ -32,15 +32,15 @@ LINGER = 2.0
 class Answers(Protocol):
     """The gateway, or what stands before it."""
 
-    def handle(self, exchange: Exchange) -> Reply:
+    def handle(self, exchange: RequestContext) -> Reply:
         """One request."""
         ...
 
-    def try_handle(self, exchange: Exchange) -> Reply | None:
+    def try_handle(self, exchange: RequestContext) -> Reply | None:
         """One request, if it is quick; None if a worker thread should call `handle`."""
         ...
 
-    def thinks(self, exchange: Exchange) -> bool:
+    def thinks(self, exchange: RequestContext) -> bool:
         """Whether it waits for a model rather than for the processor."""
         ...
 
@@ -56,7 +56,7 @@ class Answers(Protocol):
 class Asked(NamedTuple):
     """A request that is all here."""
 
-    exchange: Exchange
+    exchange: RequestContext
     stays: bool
     """Whether its sender wants to ask more on the same connection."""
 
@@ -278,18 +278,18 @@ class Connection(asyncio.Protocol):
             reply = self._broken(asked.exchange)
         if reply is None:
             self._task = asyncio.get_running_loop().create_task(self._answer_in_time(asked))
-        elif reply.way is STRAIGHT and not reply.lost:
+        elif reply.delivery is IMMEDIATE and not reply.lost:
             self._write(asked, reply)
         else:
             self._task = asyncio.get_running_loop().create_task(self._carry(asked, reply))
 
-    def _handle(self, exchange: Exchange) -> Reply:
+    def _handle(self, exchange: RequestContext) -> Reply:
         try:
             return self._gateway.handle(exchange)
         except SimulatorBroken:
             return self._broken(exchange)
 
-    def _broken(self, exchange: Exchange) -> Reply:
+    def _broken(self, exchange: RequestContext) -> Reply:
         broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
         return self._gateway.refuse(exchange.playground_id, exchange.sandbox_name, broken)
 
@@ -320,11 +320,11 @@ class Connection(asyncio.Protocol):
 
     async def _carry(self, asked: Asked, reply: Reply) -> None:
         """Late, in pieces, in part or not at all, as its way has it; then the next."""
-        way = reply.way
-        if not way.delay or await self._still_there(way.delay):
+        delivery = reply.delivery
+        if not delivery.delay or await self._still_there(delivery.delay):
             if reply.lost:
                 self._transport.abort()
-            elif way.pieces > 1 or way.promised is not None:
+            elif delivery.pieces > 1 or delivery.promised is not None:
                 await self._write_pieces(asked, reply)
             else:
                 self._write(asked, reply)
@@ -332,11 +332,11 @@ class Connection(asyncio.Protocol):
         self._work()
 
     async def _write_pieces(self, asked: Asked, reply: Reply) -> None:
-        stays = self._stays(asked) and reply.way.promised is None
-        self._transport.write(render_head(reply, stays=stays or reply.way.promised is not None))
-        pieces = reply.way.divide(body_of(asked.exchange.request.method, reply))
+        stays = self._stays(asked) and reply.delivery.promised is None
+        self._transport.write(render_head(reply, stays=stays or reply.delivery.promised is not None))
+        pieces = reply.delivery.divide(body_of(asked.exchange.request.method, reply))
         for piece in pieces:
-            if len(pieces) > 1 and not await self._still_there(reply.way.over / len(pieces)):
+            if len(pieces) > 1 and not await self._still_there(reply.delivery.over / len(pieces)):
                 return
             self._transport.write(piece)
         self._note_answered()

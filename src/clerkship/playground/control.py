@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clerkship.kit.secrets import new_token, same
-from clerkship.playground.gateway import Exchange, Gateway
+from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
 
@@ -28,17 +28,17 @@ class ControlDoor:
         self._about = about
         self.token = new_token("clk_ctl")
 
-    def try_handle(self, exchange: Exchange) -> Reply | None:
+    def try_handle(self, exchange: RequestContext) -> Reply | None:
         """Answer at once what needs no lock: the log. All else of control waits for the playground, in a thread."""
         if not self._is_control(exchange):
             return self._gateway.try_handle(exchange)
         return self.handle(exchange) if exchange.request.path.startswith(("/log", "/blob")) else None
 
-    def thinks(self, exchange: Exchange) -> bool:
+    def thinks(self, exchange: RequestContext) -> bool:
         """As the gateway does."""
         return self._gateway.thinks(exchange)
 
-    def _is_control(self, exchange: Exchange) -> bool:
+    def _is_control(self, exchange: RequestContext) -> bool:
         return (exchange.playground_id, exchange.sandbox_name) == (self._playground.id, CONTROL)
 
     def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
@@ -49,7 +49,7 @@ class ControlDoor:
         """As the gateway does."""
         return self._gateway.refuse_unreadable(playground_id, sandbox, refusal)
 
-    def handle(self, exchange: Exchange) -> Reply:
+    def handle(self, exchange: RequestContext) -> Reply:
         """One request."""
         if not self._is_control(exchange):
             return self._gateway.handle(exchange)
@@ -58,7 +58,7 @@ class ControlDoor:
         except Refusal as refusal:
             return refuse_as_json(refusal)
 
-    def _answer(self, exchange: Exchange) -> Reply:
+    def _answer(self, exchange: RequestContext) -> Reply:
         request = exchange.request
         if not same(self.token, exchange.token):
             raise Refusal(401, "unauthorized", "the bearer token is missing, wrong, or a sandbox's")

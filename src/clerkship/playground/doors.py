@@ -6,12 +6,12 @@ from datetime import timedelta
 from clerkship.actors.reply import check_room, parse_event
 from clerkship.events.event import Event, Payload
 from clerkship.playground.agent_clock import AgentClock, recording_failures
-from clerkship.playground.gateway import Exchange, Gateway
-from clerkship.playground.lines import Lines
+from clerkship.playground.gateway import Gateway, RequestContext
+from clerkship.playground.lines import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.door import Dropped, Sandboxes
-from clerkship.sandbox.exchange import STRAIGHT, Reply, Request, from_agent
-from clerkship.sandbox.line import Told
+from clerkship.sandbox.exchange import IMMEDIATE, Reply, Request, from_agent
+from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.route import Route
 
 BaseUrl = Callable[[], str]
@@ -21,7 +21,12 @@ class InProcessDoor:
     """Enters the gateway's list directly, below HTTP."""
 
     def __init__(
-        self, gateway: Gateway, playground: Playground, sandbox: str, base_url: BaseUrl, lines: Lines | None = None
+        self,
+        gateway: Gateway,
+        playground: Playground,
+        sandbox: str,
+        base_url: BaseUrl,
+        lines: ListenerPool | None = None,
     ) -> None:
         self._gateway = gateway
         self._playground = playground
@@ -53,7 +58,7 @@ class InProcessDoor:
         return self._playground.sandboxes[self._sandbox].token
 
     @property
-    def lines(self) -> dict[str, Told]:
+    def lines(self) -> dict[str, ConnectionInfo]:
         """The other ways in, by name; asking opens them if they are not open."""
         if self._lines is None:
             return {}
@@ -63,15 +68,17 @@ class InProcessDoor:
     def send(self, request: Request) -> Reply:
         """Ask, and be answered. What takes wall time over HTTP moves a paced clock on here."""
         playground, asked = self._gateway.admit(self._playground), from_agent(request)
-        reply = self._gateway.handle(Exchange(playground, self._sandbox, asked, self.token, base=self._base))
-        if reply.way is not STRAIGHT:
-            self._playground.advance(timedelta(seconds=reply.way.delay + reply.way.over))
+        reply = self._gateway.handle(RequestContext(playground, self._sandbox, asked, self.token, base=self._base))
+        if reply.delivery is not IMMEDIATE:
+            self._playground.advance(timedelta(seconds=reply.delivery.delay + reply.delivery.over))
         if reply.lost:
             raise Dropped(f"the connection to {self._sandbox} broke before the answer to {request.method}")
         return reply
 
 
-def open_doors(gateway: Gateway, playground: Playground, base_url: BaseUrl, lines: Lines | None = None) -> Sandboxes:
+def open_doors(
+    gateway: Gateway, playground: Playground, base_url: BaseUrl, lines: ListenerPool | None = None
+) -> Sandboxes:
     """A typed handle to every sandbox, as an agent in this process gets them."""
     if lines is not None:
         lines.prepare(playground)

@@ -50,7 +50,7 @@ CLOCK = "clock"
 
 
 @dataclass(slots=True)
-class Exchange:
+class RequestContext:
     """A request on its way: where it goes, what it is, how it was answered."""
 
     playground_id: str
@@ -110,7 +110,7 @@ class Exchange:
             self.on_link(self.playground, self.sandbox)
 
 
-Handler = Callable[[Exchange], None]
+Handler = Callable[[RequestContext], None]
 Refuse = Callable[[Refusal], Reply]
 Hear = Callable[[str, Request], None]
 """Told of a request, and of the sandbox it was for."""
@@ -191,14 +191,14 @@ class Gateway:
             if self.tell not in self.closing:  # where nobody listens, requests do not even go past here
                 self.closing = (*self.closing, self.tell)
 
-    def tell(self, exchange: Exchange) -> None:
+    def tell(self, exchange: RequestContext) -> None:
         """Whoever listens hears of it; not of a stranger's knock."""
         hear = self._ears.get(id(exchange.playground))
         at_clock = exchange.sandbox_name == CLOCK and exchange.refusal is None
         if hear is not None and exchange.counts and (exchange.sandbox is not None or at_clock):
             hear(exchange.sandbox_name, exchange.request)
 
-    def try_handle(self, exchange: Exchange) -> Reply | None:
+    def try_handle(self, exchange: RequestContext) -> Reply | None:
         """Answer a request if that is quick; return None if it is for a worker thread, which calls `handle`.
 
         Called on an event loop, so it never waits for the lock of a playground.
@@ -213,12 +213,12 @@ class Gateway:
         finally:
             playground.lock.release()
 
-    def thinks(self, exchange: Exchange) -> bool:
+    def thinks(self, exchange: RequestContext) -> bool:
         """Return whether the request may wait for a model that plays a person, rather than for the processor."""
         playground = self.playgrounds.get(exchange.playground_id)
         return playground is not None and playground.thinks
 
-    def handle(self, exchange: Exchange) -> Reply:
+    def handle(self, exchange: RequestContext) -> Reply:
         """One request, through the whole list."""
         playground = self.playgrounds.get(exchange.playground_id)
         if playground is None:
@@ -262,7 +262,7 @@ class Gateway:
         box = playground.sandboxes.get(sandbox)
         return None if box is None else box.spec.refuse
 
-    def _turn_away(self, exchange: Exchange) -> Reply:
+    def _turn_away(self, exchange: RequestContext) -> Reply:
         """A run that is over has taken its tokens with it; of one that never was, there is nothing to say."""
         refuse = self._words(exchange.playground_id, exchange.sandbox_name)
         refusal = _unknown() if refuse is None else Refusal(401, "expired", OVER)
@@ -270,7 +270,7 @@ class Gateway:
         self.unplaced.add(**unplaced)
         return refuse_as_json(refusal) if refuse is None else _challenged(refuse(refusal), OVER)
 
-    def _through(self, exchange: Exchange) -> Reply:
+    def _through(self, exchange: RequestContext) -> Reply:
         for handler in self.handlers:
             try:
                 handler(exchange)
@@ -284,7 +284,7 @@ class Gateway:
         assert exchange.reply is not None
         return exchange.reply
 
-    def identify(self, exchange: Exchange) -> None:
+    def identify(self, exchange: RequestContext) -> None:
         """Which run, and which of its sandboxes."""
         exchange.playground = self.playgrounds[exchange.playground_id]
         exchange.on_link, exchange.is_ours = self.on_link, self.is_ours
@@ -295,7 +295,7 @@ class Gateway:
                 raise _unknown()
 
 
-def _is_quick(exchange: Exchange, playground: Playground) -> bool:
+def _is_quick(exchange: RequestContext, playground: Playground) -> bool:
     """Return whether a request can be answered on the event loop; its route and shape are kept with it."""
     request, sandbox = exchange.request, playground.sandboxes.get(exchange.sandbox_name)
     if sandbox is None:  # the clock: letting time pass runs whatever falls due
@@ -318,7 +318,7 @@ def _unknown() -> Refusal:
     return Refusal(404, "no_such_sandbox", "there is no such sandbox, or its run is over")
 
 
-def authenticate(exchange: Exchange) -> None:
+def authenticate(exchange: RequestContext) -> None:
     """The sandbox's own token, and no other; the clock takes that of any sandbox."""
     assert exchange.playground is not None
     boxes = [exchange.sandbox] if exchange.sandbox is not None else exchange.playground.sandboxes.values()
@@ -331,7 +331,7 @@ def authenticate(exchange: Exchange) -> None:
     exchange.reply = _challenged(reply, "it is not the token of this sandbox") if exchange.token else reply
 
 
-def find_route_of(exchange: Exchange) -> None:
+def find_route_of(exchange: RequestContext) -> None:
     """Which operation of the simulator it is; simulated time moves by one touch."""
     assert exchange.playground is not None
     if exchange.sandbox is None:
@@ -352,7 +352,7 @@ def find_route_of(exchange: Exchange) -> None:
     exchange.route, exchange.params = found, params
 
 
-def inject_faults(exchange: Exchange) -> None:
+def inject_faults(exchange: RequestContext) -> None:
     """What is in the way strikes, in the order it was put there."""
     playground = exchange.playground
     assert playground is not None
@@ -375,7 +375,7 @@ def inject_faults(exchange: Exchange) -> None:
             return
 
 
-def route(exchange: Exchange) -> None:
+def route(exchange: RequestContext) -> None:
     """Hand it to the simulator."""
     playground, sandbox = exchange.playground, exchange.sandbox
     assert playground is not None
@@ -391,7 +391,7 @@ def route(exchange: Exchange) -> None:
         sandbox.room.pace.note(exchange.shape, perf_counter() - began)
 
 
-def record_request(exchange: Exchange) -> None:
+def record_request(exchange: RequestContext) -> None:
     """Make an event that the request caused its record, or add one; beside the log if it has no credential."""
     playground, since = exchange.playground, exchange.routed_at
     assert playground is not None
@@ -408,7 +408,7 @@ def record_request(exchange: Exchange) -> None:
     playground.attach(event, _described(exchange) if holds else _described_whole(exchange))
 
 
-def _described_whole(exchange: Exchange) -> AgentRequest:
+def _described_whole(exchange: RequestContext) -> AgentRequest:
     """Describe the request with its body, where that may be kept. What is too large is not even read over HTTP."""
     described, body, refusal = _described(exchange), exchange.request.body, exchange.refusal
     too_large = refusal is not None and refusal.status == TOO_LARGE
@@ -418,7 +418,7 @@ def _described_whole(exchange: Exchange) -> AgentRequest:
     return with_body(exchange.playground, described, body, exchange.base)
 
 
-def _emit_record(playground: Playground, exchange: Exchange) -> Event:
+def _emit_record(playground: Playground, exchange: RequestContext) -> Event:
     """Record a refusal, or a request that no event of the simulator records."""
     refusal, payload = exchange.refusal, cast(Payload, RequestAnswered(operation=exchange.operation))
     if refusal is not None:
@@ -427,7 +427,7 @@ def _emit_record(playground: Playground, exchange: Exchange) -> Event:
     return playground.emit(exchange.sandbox_name, payload, "agent", exchange.cause)
 
 
-def _described(exchange: Exchange) -> AgentRequest:
+def _described(exchange: RequestContext) -> AgentRequest:
     playground, request, reply = exchange.playground, exchange.request, exchange.reply
     assert playground is not None
     assert reply is not None
@@ -437,7 +437,7 @@ def _described(exchange: Exchange) -> AgentRequest:
     return describe_operation(playground, request, reply, exchange.over, exchange.operation, target)
 
 
-def _record_beside(exchange: Exchange) -> None:
+def _record_beside(exchange: RequestContext) -> None:
     refusal, playground = exchange.refusal, exchange.playground
     assert playground is not None
     if refusal is not None and refusal.status != LOG_FULL:
@@ -446,7 +446,7 @@ def _record_beside(exchange: Exchange) -> None:
         playground.sidecar.unauthenticated.add(sandbox=exchange.sandbox_name, reason=reason, **fields)
 
 
-def record_faults(exchange: Exchange) -> None:
+def record_faults(exchange: RequestContext) -> None:
     """Say in the events of faults which request they took effect on, and what the agent was answered."""
     if not exchange.faults:
         return
@@ -457,14 +457,14 @@ def record_faults(exchange: Exchange) -> None:
         playground.attach(event, described)
 
 
-def _strike(exchange: Exchange, active: ActiveFault, details: Mapping[str, Any]) -> Event:
+def _strike(exchange: RequestContext, active: ActiveFault, details: Mapping[str, Any]) -> Event:
     assert exchange.playground is not None
     event = exchange.playground.strike(active, exchange.sandbox_name, exchange.operation, details)
     exchange.faults.append(event)
     return event
 
 
-def repeat(exchange: Exchange) -> None:
+def repeat(exchange: RequestContext) -> None:
     """A request that was doubled on its way comes again, a touch later; its answer is the one that counts."""
     for active, _ in exchange.struck:
         if not active.fault.doubles:
@@ -483,7 +483,7 @@ def repeat(exchange: Exchange) -> None:
         record_request(exchange)
 
 
-def spoil_reply(exchange: Exchange) -> None:
+def spoil_reply(exchange: RequestContext) -> None:
     """What is in the way of the answer strikes, in the order it was put there."""
     playground, reply = exchange.playground, exchange.reply
     assert playground is not None
@@ -496,15 +496,15 @@ def spoil_reply(exchange: Exchange) -> None:
         reply = spoiled.reply or reply
         if reply.lost:
             break
-    if reply.way.over and playground.environment.time == "stepped":
-        playground.clock.advance(timedelta(seconds=reply.way.over))
-        reply = replace(reply, way=replace(reply.way, over=0.0))
+    if reply.delivery.over and playground.environment.time == "stepped":
+        playground.clock.advance(timedelta(seconds=reply.delivery.over))
+        reply = replace(reply, delivery=replace(reply.delivery, over=0.0))
     if exchange.delay:
-        reply = replace(reply, way=replace(reply.way, delay=exchange.delay.total_seconds()))
+        reply = replace(reply, delivery=replace(reply.delivery, delay=exchange.delay.total_seconds()))
     exchange.reply = reply
 
 
-def record_touch(exchange: Exchange) -> None:
+def record_touch(exchange: RequestContext) -> None:
     """What differs between machines goes to the sidecar."""
     assert exchange.playground is not None
     assert exchange.reply is not None
@@ -514,7 +514,7 @@ def record_touch(exchange: Exchange) -> None:
     playground.sidecar.touch(seq, exchange.sandbox_name, exchange.operation, exchange.reply.status, wall_ms)
 
 
-def _in_its_words(exchange: Exchange, refusal: Refusal) -> Reply:
+def _in_its_words(exchange: RequestContext, refusal: Refusal) -> Reply:
     worded = exchange.sandbox.spec.refuse(refusal) if exchange.sandbox is not None else refuse_as_json(refusal)
     return replace(worded, headers={**worded.headers, **refusal.headers}) if refusal.headers else worded
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from urllib.parse import parse_qsl, unquote
 
-from clerkship.playground.gateway import Exchange
+from clerkship.playground.gateway import RequestContext
 from clerkship.sandbox.exchange import Query, Refusal, Reply, Request
 
 CHALLENGE = 'Bearer realm="clerkship"'
@@ -18,7 +18,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}" for status in HTTPStatus}
 
 
-def parse_exchange(method: str, url: bytes, headers: Mapping[str, str], body: bytes) -> Exchange:
+def parse_exchange(method: str, url: bytes, headers: Mapping[str, str], body: bytes) -> RequestContext:
     """`/{playground}/{sandbox}/…` with a bearer token; what cannot be read of it is objected to when it is known whose
     it is."""
     raw, _, behind = url.partition(b"?")
@@ -40,7 +40,7 @@ def parse_exchange(method: str, url: bytes, headers: Mapping[str, str], body: by
     given = token.strip() if scheme.lower() == "bearer" else ""
     request = Request(method, path, query, headers, body)
     base = f"http://{_host(headers)}/{playground}/{sandbox}"
-    return Exchange(playground, sandbox, request, given, objection=objection, base=base)
+    return RequestContext(playground, sandbox, request, given, objection=objection, base=base)
 
 
 def _parse_query(text: str) -> Query:
@@ -66,7 +66,7 @@ def parse_place(raw: bytes) -> tuple[str, str, bytes]:
 
 def render_head(reply: Reply, *, stays: bool, method: str = "GET") -> bytes:
     """Status line and headers; whether the connection stays open is said where it does not."""
-    length = len(reply.body) if reply.way.promised is None else reply.way.promised
+    length = len(reply.body) if reply.delivery.promised is None else reply.delivery.promised
     # A simulator may answer HEAD with no body: that is not how long GET's would be (RFC 9110 §8.6).
     untold = reply.status in _NO_BODY or (method == "HEAD" and not length)
     headers = {} if untold else {"content-length": str(length)}

@@ -17,11 +17,11 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.problem import PlatformError
 from clerkship.playground.apart import Apart
 from clerkship.playground.connection import Answers
-from clerkship.playground.gateway import Exchange, Gateway, SimulatorBroken
+from clerkship.playground.gateway import Gateway, RequestContext, SimulatorBroken
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
-from clerkship.sandbox.exchange import STRAIGHT, Refusal, Reply, Request
-from clerkship.sandbox.line import Line, Post, Told
+from clerkship.sandbox.exchange import IMMEDIATE, Refusal, Reply, Request
+from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
 
 HOST = "127.0.0.1"
 START_LIMIT = 20.0
@@ -30,16 +30,16 @@ GRACE = 1.0
 T = TypeVar("T")
 
 
-class LineFailed(PlatformError):
+class ProtocolListenerFailed(PlatformError):
     """A line did not open."""
 
 
-class LinePortTaken(LineFailed):
+class ProtocolPortTaken(ProtocolListenerFailed):
     """Somebody else listens where a line was to be."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class GatewayClient:
     """A sandbox as a line reaches it: through the gateway, with the sandbox's own token."""
 
     gateway: Answers
@@ -77,27 +77,27 @@ class Seat:
 
     def ask(self, request: Request) -> Reply | Awaitable[Reply]:
         """The same; the reply, where it is there at once."""
-        exchange = Exchange(self.playground.id, self.sandbox.name, request, self.sandbox.token, over=self.over)
+        exchange = RequestContext(self.playground.id, self.sandbox.name, request, self.sandbox.token, over=self.over)
         try:
             reply = self.gateway.try_handle(exchange)
         except SimulatorBroken:
             reply = self._broken(exchange)
         if reply is None:
             return self._in_time(exchange)
-        return reply if reply.way is STRAIGHT or not reply.way.delay else _late(reply)
+        return reply if reply.delivery is IMMEDIATE or not reply.delivery.delay else _late(reply)
 
-    async def _in_time(self, exchange: Exchange) -> Reply:
+    async def _in_time(self, exchange: RequestContext) -> Reply:
         """In a worker thread."""
         work = partial(self._handle, exchange)
         return await _late(await self.apart.do(self.playground.id, work, waits=self.playground.thinks))
 
-    def _handle(self, exchange: Exchange) -> Reply:
+    def _handle(self, exchange: RequestContext) -> Reply:
         try:
             return self.gateway.handle(exchange)
         except SimulatorBroken:
             return self._broken(exchange)
 
-    def _broken(self, exchange: Exchange) -> Reply:
+    def _broken(self, exchange: RequestContext) -> Reply:
         broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
         return self.gateway.refuse(exchange.playground_id, exchange.sandbox_name, broken)
 
@@ -126,21 +126,21 @@ class Seat:
 
 
 async def _late(reply: Reply) -> Reply:
-    if reply.way.delay:
-        await asyncio.sleep(reply.way.delay)
+    if reply.delivery.delay:
+        await asyncio.sleep(reply.delivery.delay)
     return reply
 
 
 @dataclass
-class Running:
+class RunningListener:
     """One line, its loop and its thread."""
 
     gateway: Gateway
     kind: str
-    make: type[Line]
+    make: type[ProtocolListener]
     port: int = 0
     apart: Apart = field(default_factory=Apart)
-    line: Line = field(init=False)
+    line: ProtocolListener = field(init=False)
     _loop: asyncio.AbstractEventLoop | None = None
     _over: asyncio.Event | None = None
     _thread: threading.Thread | None = None
@@ -150,7 +150,7 @@ class Running:
         """It is given the sandboxes of its kind."""
         self.line = self.make(self)
 
-    def find(self, address: str) -> Post | None:
+    def find(self, address: str) -> SandboxClient | None:
         """The sandbox of this address, if it is of this line's kind."""
         found = self.gateway.at(address)
         if found is None:
@@ -158,7 +158,7 @@ class Running:
         playground, sandbox = found
         if playground.closed or sandbox.spec.kind != self.kind:
             return None
-        return Seat(self.gateway, self.apart, playground, sandbox, sandbox.address, self.make.name)
+        return GatewayClient(self.gateway, self.apart, playground, sandbox, sandbox.address, self.make.name)
 
     def list_refused(self, address: str, operation: str, reason: str) -> None:
         """List a request without a valid credential: beside the log of its trial if the address is known."""
@@ -168,10 +168,10 @@ class Running:
             name, listed = found[1].name, found[0].sidecar.unauthenticated
         listed.add(sandbox=name, over=self.make.name, method=operation, reason=reason)
 
-    def seat(self, playground: Playground, sandbox: Sandbox) -> Seat:
+    def seat(self, playground: Playground, sandbox: Sandbox) -> GatewayClient:
         """A sandbox as this line reaches it."""
         address = self.gateway.locate(playground, sandbox)
-        return Seat(self.gateway, self.apart, playground, sandbox, address, self.make.name)
+        return GatewayClient(self.gateway, self.apart, playground, sandbox, address, self.make.name)
 
     def start(self) -> None:
         """Open it, and wait until it is."""
@@ -182,12 +182,12 @@ class Running:
         try:
             opened.result(START_LIMIT + GRACE)
         except TimeoutError:
-            raise LineFailed(f"{self.make.name} did not start within {START_LIMIT:.0f} s") from None
+            raise ProtocolListenerFailed(f"{self.make.name} did not start within {START_LIMIT:.0f} s") from None
         except OSError as error:
             reason = os.strerror(error.errno).lower() if error.errno else str(error)
-            raise LinePortTaken(f"{self.make.name}: nothing can listen on port {self.port}: {reason}") from None
+            raise ProtocolPortTaken(f"{self.make.name}: nothing can listen on port {self.port}: {reason}") from None
         except Exception as error:
-            raise LineFailed(f"{self.make.name} did not start: {type(error).__name__}: {error}") from error
+            raise ProtocolListenerFailed(f"{self.make.name} did not start: {type(error).__name__}: {error}") from error
 
     async def _serve(self, opened: "Future[None]") -> None:
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
@@ -203,7 +203,7 @@ class Running:
             await asyncio.wait(self._tasks, timeout=GRACE)
         await self.line.close()
 
-    def tell_linked(self, seat: Seat) -> None:
+    def tell_linked(self, seat: GatewayClient) -> None:
         """The line hears, in its own loop, that an agent can be reached."""
         self._do(partial(self.line.linked, seat))
 
@@ -229,19 +229,19 @@ class Running:
         self.apart.close()
 
 
-class Lines:
+class ListenerPool:
     """By the kind of simulator and the line's name."""
 
     def __init__(self, gateway: Gateway, ports: Mapping[str, int] | None = None) -> None:
         self._gateway = gateway
         self._ports = ports or {}
-        self._running: dict[tuple[str, str], Running] = {}
+        self._running: dict[tuple[str, str], RunningListener] = {}
         self._lock = threading.Lock()
         self._closed = False
         gateway.on_link, gateway.on_leave = self._linked, self._left
         gateway.line_ports = self._open_ports
 
-    def of(self, playground: Playground, sandbox: Sandbox) -> dict[str, tuple[Line, Told]]:
+    def of(self, playground: Playground, sandbox: Sandbox) -> dict[str, tuple[ProtocolListener, ConnectionInfo]]:
         """Every line to a sandbox, with what its agent is told; opens those that are not open."""
         found = {
             make.name: (running.line, running.line.told(running.seat(playground, sandbox)))
@@ -265,16 +265,16 @@ class Lines:
         for line in running:  # outside the lock: one that is being answered may want it
             line.stop()
 
-    def _run(self, kind: str, make: type[Line]) -> Running | None:
+    def _run(self, kind: str, make: type[ProtocolListener]) -> RunningListener | None:
         if not is_there(make):
             return None
         with self._lock:
             if self._closed:
-                raise LineFailed("the run is over; there is no line any more")
+                raise ProtocolListenerFailed("the run is over; there is no line any more")
             found = self._running.get((kind, make.name))
             if found is None:
                 raise_limit()
-                found = Running(self._gateway, kind, make, self._ports.get(make.name, 0))
+                found = RunningListener(self._gateway, kind, make, self._ports.get(make.name, 0))
                 found.start()
                 self._running[kind, make.name] = found
             return found
@@ -296,6 +296,6 @@ class Lines:
             line.tell_gone(address)
 
 
-def is_there(make: type[Line]) -> bool:
+def is_there(make: type[ProtocolListener]) -> bool:
     """Whether what it cannot do without is installed."""
     return not make.package or importlib.util.find_spec(make.package) is not None

@@ -35,9 +35,9 @@ from clerkship.model.run import Ending
 from clerkship.playground.overlay import Overlay
 from clerkship.playground.redaction import CredentialRedactor, ports_of, secrets_of
 from clerkship.playground.rehearsal import AGENT, Rehearsal
-from clerkship.playground.sandbox import Room, Sandbox
+from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.sandbox.exchange import Refusal
-from clerkship.sandbox.state import Act, Conversation, State
+from clerkship.sandbox.state import ActionContext, Conversation, State
 from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
 
@@ -89,7 +89,11 @@ class Playground:
     """Everything one trial can touch. One thread at a time, by its lock."""
 
     def __init__(
-        self, environment: Environment, rooms: Mapping[str, Room], seed: str, names: VariableNames = NO_NAMES
+        self,
+        environment: Environment,
+        rooms: Mapping[str, PreparedSimulator],
+        seed: str,
+        names: VariableNames = NO_NAMES,
     ) -> None:
         self.environment = environment
         self._names = names
@@ -170,10 +174,10 @@ class Playground:
             self._followers.append(follower)
             self.log.subscribe(follower)
 
-    def act(self, sandbox: str, actor: str, cause: int | None = None) -> Act:
+    def act(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
         """Somebody's hand on a sandbox."""
         record = partial(self.emit, sandbox, actor=actor, cause=cause)
-        return Act(actor, self.clock.now, self.ids, self.rng, record, self.objections)
+        return ActionContext(actor, self.clock.now, self.ids, self.rng, record, self.objections)
 
     def objections(self, event: Event) -> Sequence[Refusal]:
         """What those who react to an event had against it."""
@@ -435,7 +439,7 @@ class Playground:
         """Have a step run at a time."""
         self.clock.schedule(self.started_at + after, partial(self.run_step, step))
 
-    def state(self, kind: type[S], sandbox: str | None) -> tuple[S, Act]:
+    def state(self, kind: type[S], sandbox: str | None) -> tuple[S, ActionContext]:
         """A sandbox's state of this sort, and the scenario's hand on it."""
         found = {name: box.state for name, box in self.sandboxes.items() if isinstance(box.state, kind)}
         name = sandbox if sandbox is not None or len(found) != 1 else next(iter(found))
@@ -560,7 +564,7 @@ def reacts_to(spec: Spec, reaction: Reaction, kind: str) -> bool:
     return reaction.means(kind.removeprefix(f"{spec.kind}."))
 
 
-def replay(rooms: Mapping[str, Room], events: Iterable[Event]) -> dict[str, State]:
+def replay(rooms: Mapping[str, PreparedSimulator], events: Iterable[Event]) -> dict[str, State]:
     """The states a log leads to, rebuilt from the dataset and the events alone."""
     states = {name: room.spec.state(room.config, Overlay(room.base)) for name, room in rooms.items()}
     for event in events:

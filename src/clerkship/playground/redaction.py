@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from clerkship.sandbox.line import Told
+from clerkship.sandbox.listener import ConnectionInfo
 
 SHORTEST = 6
 """Signs that a secret has at least: what is shorter stands in many a text by chance."""
@@ -36,7 +36,7 @@ class CredentialRedactor:
         return hide(text, self._hidden, self._ports) if any(sign in lower for sign in self._signs) else text
 
 
-def secrets_of(name: str, lines: Mapping[str, Told]) -> Iterator[tuple[str, str]]:
+def secrets_of(name: str, lines: Mapping[str, ConnectionInfo]) -> Iterator[tuple[str, str]]:
     """All that was told of the ways into a sandbox, but for hosts and ports, in each form that it is quoted in."""
     for told in lines.values():
         for key, value in told.items():
@@ -59,7 +59,7 @@ def _forms(value: str) -> Iterator[str]:
             yield word
 
 
-def ports_of(name: str, lines: Mapping[str, Told]) -> Iterator[tuple[int, str]]:
+def ports_of(name: str, lines: Mapping[str, ConnectionInfo]) -> Iterator[tuple[int, str]]:
     """Where they are."""
     for line, told in lines.items():
         if isinstance(port := told.get("port"), int) and port:

@@ -12,7 +12,7 @@ from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
 from clerkship.model.problem import InputError
 from clerkship.sandbox.exchange import Refusal
-from clerkship.sandbox.state import Act, State
+from clerkship.sandbox.state import ActionContext, State
 from clerkship.steps.contract import Step
 
 AGENT = "agent"
@@ -31,13 +31,13 @@ class Rehearsal:
             if event.source in states:
                 states[event.source].apply(event)
 
-    def state(self, kind: type[S], sandbox: str | None) -> tuple[S, Act]:
+    def state(self, kind: type[S], sandbox: str | None) -> tuple[S, ActionContext]:
         """A sandbox's state, and a hand on it that leaves no trace."""
         found = {name: state for name, state in self._states.items() if isinstance(state, kind)}
         name = sandbox if sandbox is not None or len(found) != 1 else next(iter(found))
         if name is None or name not in found:
             raise InputError.of("there is no such sandbox")
-        return found[name], Act("scenario", self.now, self._ids, self._rng, partial(self._take_down, name))
+        return found[name], ActionContext("scenario", self.now, self._ids, self._rng, partial(self._take_down, name))
 
     def _take_down(self, name: str, payload: Payload) -> Event:
         event = self._writer.append(name, payload, actor="scenario", at=self.now)

@@ -8,13 +8,13 @@ from clerkship.kit.secrets import new_token
 from clerkship.model.frozen import Frozen
 from clerkship.playground.overlay import Overlay
 from clerkship.playground.pace import Pace
-from clerkship.sandbox.line import Told
+from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.state import State
 from clerkship.simulators.spec import Spec
 
 
 @dataclass(frozen=True)
-class Room:
+class PreparedSimulator:
     """A simulator made ready once, for every playground that will be forked from it."""
 
     spec: Spec
@@ -29,7 +29,7 @@ class Sandbox:
 
     __slots__ = ("_links", "_token", "address", "name", "room", "spec", "state", "told")
 
-    def __init__(self, name: str, room: Room) -> None:
+    def __init__(self, name: str, room: PreparedSimulator) -> None:
         self.name = name
         self.spec = room.spec
         self.state = room.spec.state(room.config, Overlay(room.base))
@@ -38,7 +38,7 @@ class Sandbox:
         self._links: dict[str, str] | None = None
         self.address = ""
         """Its address in every protocol but HTTP; empty until it is first used."""
-        self.told: Mapping[str, Told] = {}
+        self.told: Mapping[str, ConnectionInfo] = {}
         """What its agent was told of each line: all of it opens something."""
 
     @property

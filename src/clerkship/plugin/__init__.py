@@ -35,7 +35,7 @@ from clerkship.sandbox.attack import Harm, SandboxAttack
 from clerkship.sandbox.door import Dropped, Handle, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import Call, Route
-from clerkship.sandbox.state import Act, Conversation, State
+from clerkship.sandbox.state import ActionContext, Conversation, State
 from clerkship.settings import Settings
 from clerkship.simulators.spec import NoConfig, React, Spec
 from clerkship.steps.contract import Stage, Step
@@ -47,7 +47,7 @@ __all__ = [
     "NOTHING",
     "NO_REPLY",
     "Abilities",
-    "Act",
+    "ActionContext",
     "Agent",
     "AgentError",
     "Assertion",

@@ -11,7 +11,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.exchange import JSON, Asking, Reply, Request, query_of
-from clerkship.sandbox.line import Told
+from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.route import Route
 
 H = TypeVar("H", bound="Handle")
@@ -47,7 +47,7 @@ class Incomplete(Dropped):
 
     def __init__(self, reply: Reply) -> None:
         self.reply = reply
-        super().__init__(f"{len(reply.body)} of {reply.way.promised} bytes came before the connection broke")
+        super().__init__(f"{len(reply.body)} of {reply.delivery.promised} bytes came before the connection broke")
 
 
 class Door(Protocol):
@@ -74,7 +74,7 @@ class Door(Protocol):
         ...
 
     @property
-    def lines(self) -> Mapping[str, Told]:
+    def lines(self) -> Mapping[str, ConnectionInfo]:
         """The other ways in, by name; asking opens them if they are not open."""
         ...
 
@@ -110,7 +110,7 @@ class DoorAround:
         return self._door.token
 
     @property
-    def lines(self) -> Mapping[str, Told]:
+    def lines(self) -> Mapping[str, ConnectionInfo]:
         """The other ways in, by name."""
         return self._door.lines
 
@@ -146,7 +146,7 @@ class Handle:
         return self._door.token
 
     @property
-    def lines(self) -> Mapping[str, Told]:
+    def lines(self) -> Mapping[str, ConnectionInfo]:
         """The ways in that are not HTTP, each with what it takes: `{"sftp": {"host", "port", "user", …}}`."""
         return self._door.lines
 
@@ -174,7 +174,7 @@ class Handle:
         told = {name.lower(): value for name, value in (headers or {}).items()}
         told |= {"content-type": media} if body else {}
         reply = self._door.send(replace(sent, headers=told, body=body))
-        if reply.way.promised is not None:
+        if reply.delivery.promised is not None:
             raise Incomplete(reply)
         if not reply.ok:
             raise Refused(reply)

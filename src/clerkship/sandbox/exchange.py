@@ -94,7 +94,7 @@ def _check_parts(request: Request) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Delivery:
     """What a reply meets on its way to the agent, for its door to carry out. Seconds are the wall's."""
 
     delay: float = 0.0
@@ -111,7 +111,7 @@ class Way:
         return [body[len(body) * n // count : len(body) * (n + 1) // count] for n in range(count)]
 
 
-STRAIGHT = Way()
+IMMEDIATE = Delivery()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Reply:
     body: bytes = b""
     media: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
-    way: Way = STRAIGHT
+    delivery: Delivery = IMMEDIATE
     answer: str = ""
     """The answer in the terms of the protocol, for the log, where the status does not say it: `AA`."""
 

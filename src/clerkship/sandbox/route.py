@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from clerkship.sandbox.exchange import Refusal, Reply, Request
-from clerkship.sandbox.state import Act
+from clerkship.sandbox.state import ActionContext
 
 MOST_ROUTES = 12
 """Named to somebody who is lost."""
@@ -32,7 +32,7 @@ class Call:
     request: Request
     params: Mapping[str, str]
     state: Any
-    act: Act
+    act: ActionContext
     base: str = ""
     """Address of the sandbox as the caller has it, without a slash at its end."""
     alias: str = ""

@@ -17,7 +17,7 @@ def _nobody_objects(event: Event) -> Sequence[Refusal]:
     return ()
 
 
-class Act(NamedTuple):
+class ActionContext(NamedTuple):
     """Somebody doing something, once: who, because of what, when, and the means to take it down."""
 
     actor: str
@@ -56,14 +56,14 @@ class Conversation(Protocol):
     turns: int
     messages: list[Event]
 
-    def start(self, act: Act, person: str) -> Event:
+    def start(self, act: ActionContext, person: str) -> Event:
         """Somebody comes."""
         ...
 
-    def say(self, act: Act, text: str, **extra: Any) -> Event:
+    def say(self, act: ActionContext, text: str, **extra: Any) -> Event:
         """Somebody says something."""
         ...
 
-    def end(self, act: Act, reason: str, **extra: Any) -> Event:
+    def end(self, act: ActionContext, reason: str, **extra: Any) -> Event:
         """Somebody ends it."""
         ...

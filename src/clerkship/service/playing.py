@@ -34,12 +34,12 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.playground.control import CONTROL, ControlDoor
 from clerkship.playground.gateway import CLOCK, Gateway
-from clerkship.playground.lines import LinePortTaken, Lines, is_there
+from clerkship.playground.lines import ListenerPool, ProtocolPortTaken, is_there
 from clerkship.playground.listener import Listener, PortTaken
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import Room, Sandbox
-from clerkship.sandbox.line import Line, Told
+from clerkship.playground.sandbox import PreparedSimulator, Sandbox
+from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener
 from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.unoffered import unoffered
 from clerkship.service.whereabouts import Whereabouts, check_name, folder_of, others, posted
@@ -73,7 +73,7 @@ class Way:
     token: str
     curl: str
     """A command to try it with."""
-    lines: Mapping[str, Told] = field(default_factory=dict)
+    lines: Mapping[str, ConnectionInfo] = field(default_factory=dict)
     """The ways in beside HTTP."""
     examples: tuple[str, ...] = ()
     """Commands to try those with."""
@@ -129,7 +129,7 @@ def open_play(
     about = describe(playground, loaded, library.datasets) | {"variables": sorted(used)}
     control = ControlDoor(gateway, playground, about)
     check_limit()
-    listener, lines = Listener(control, request.port), Lines(gateway, request.line_ports)
+    listener, lines = Listener(control, request.port), ListenerPool(gateway, request.line_ports)
     try:
         _begin(playground, built, models)
         url = f"{_url(listener)}/{playground.id}"
@@ -276,14 +276,14 @@ def _clock(url: str, ways: Mapping[str, Way]) -> Way:
     return Way(CLOCK, clock_url, token, _curl(token, f"{clock_url}/advance?by=10m", "-X", "POST"))
 
 
-def _ways(playground: Playground, url: str, lines: Lines) -> dict[str, Way]:
+def _ways(playground: Playground, url: str, lines: ListenerPool) -> dict[str, Way]:
     try:
         lines.prepare(playground)
         return {
             name: _way(sandbox, f"{url}/{name}", lines.of(playground, sandbox))
             for name, sandbox in playground.sandboxes.items()
         }
-    except LinePortTaken as taken:
+    except ProtocolPortTaken as taken:
         raise InputError.of(str(taken), hint="choose another with --line, or leave it out") from None
 
 
@@ -302,7 +302,7 @@ def parse_line_ports(written: Iterable[str]) -> dict[str, int]:
     return ports
 
 
-def check_lines(ports: Mapping[str, int], rooms: Iterable[Room]) -> None:
+def check_lines(ports: Mapping[str, int], rooms: Iterable[PreparedSimulator]) -> None:
     """Only lines that there are can be told where to listen."""
     there = {line.name: line for room in rooms for line in room.spec.lines}
     for name in ports:
@@ -316,7 +316,7 @@ def check_lines(ports: Mapping[str, int], rooms: Iterable[Room]) -> None:
             )
 
 
-def _way(sandbox: Sandbox, url: str, lines: Mapping[str, tuple[Line, Told]]) -> Way:
+def _way(sandbox: Sandbox, url: str, lines: Mapping[str, tuple[ProtocolListener, ConnectionInfo]]) -> Way:
     spec = sandbox.spec
     plain = [route.path for route in spec.routes if route.method == "GET" and not re.search("[{*]", route.path)]
     curl = _curl(sandbox.token, url + (spec.example or next(iter(plain), "/")))

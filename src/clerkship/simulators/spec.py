@@ -12,12 +12,12 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.attack import NO_ATTACK, SandboxAttack
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
-from clerkship.sandbox.line import Line
+from clerkship.sandbox.listener import ProtocolListener
 from clerkship.sandbox.route import Route
-from clerkship.sandbox.state import Act, State
+from clerkship.sandbox.state import ActionContext, State
 from clerkship.steps.contract import Step
 
-React = Callable[[Any, Act, Event], None]
+React = Callable[[Any, ActionContext, Event], None]
 
 
 def merge_files(datasets: Sequence[Dataset]) -> Mapping[str, bytes]:
@@ -61,7 +61,7 @@ class Spec:
     """Event kinds of other sandboxes it can take in, and how."""
     example: str = ""
     """Path and query of a GET to try first; where it says none, its first route that takes nothing."""
-    lines: tuple[type[Line], ...] = ()
+    lines: tuple[type[ProtocolListener], ...] = ()
     """Ways in beside HTTP, in protocols of their own."""
     converses: bool = False
     """Whether a person can sit on it: its state is a Conversation."""

@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol, TypeVar
 
 from clerkship.faults.contract import Fault
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.state import Act, State
+from clerkship.sandbox.state import ActionContext, State
 
 S = TypeVar("S", bound=State)
 
@@ -20,7 +20,7 @@ class Stage(Protocol):
         """The simulated time."""
         ...
 
-    def state(self, kind: type[S], sandbox: str | None) -> tuple[S, Act]:
+    def state(self, kind: type[S], sandbox: str | None) -> tuple[S, ActionContext]:
         """A sandbox's state, and the scenario's hand on it."""
         ...
 

@@ -5,21 +5,21 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import ListenerPool
 from tests.simulators.files.served import Served
 
 Serve = Callable[..., Served]
 
 
 @pytest.fixture
-def lines() -> Iterator[Lines]:
+def lines() -> Iterator[ListenerPool]:
     """One listener, which is closed when a test has what it wants."""
-    found = Lines(Gateway())
+    found = ListenerPool(Gateway())
     yield found
     found.close()
 
 
 @pytest.fixture
-def serve(lines: Lines) -> Serve:
+def serve(lines: ListenerPool) -> Serve:
     """As many drops as a test wants, behind one listener."""
     return lambda *args, **config: Served(lines._gateway, lines, *args, **config)

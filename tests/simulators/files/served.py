@@ -9,10 +9,10 @@ from clerkship.events.event import Payload
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import ListenerPool
 from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import Room
-from clerkship.sandbox.line import Told
+from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.simulators import files
 from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.state import FilesState
@@ -24,18 +24,18 @@ class Served:
     def __init__(
         self,
         gateway: Gateway,
-        lines: Lines | None,
+        lines: ListenerPool | None,
         dataset: dict[str, bytes] | None = None,
         seed: str = "sftp",
         time: Literal["stepped", "paced"] = "stepped",
         **config: Any,
     ) -> None:
         environment = Environment(name="desk", simulators={"drop": Simulator(kind="files")}, time=time)
-        room = Room(files.SPEC, files.SPEC.config(**config), dataset or {})
+        room = PreparedSimulator(files.SPEC, files.SPEC.config(**config), dataset or {})
         self.gateway = gateway
         self.playground = Playground(environment, {"drop": room}, seed)
         self.handle = open_doors(gateway, self.playground, lambda: "http://nowhere.invalid", lines).get_as(Files)
-        self.told: Told = self.handle.lines.get("sftp", {})
+        self.told: ConnectionInfo = self.handle.lines.get("sftp", {})
 
     @property
     def port(self) -> int:

@@ -15,7 +15,7 @@ from clerkship.faults.error import Error
 from clerkship.faults.latency import Latency
 from clerkship.faults.truncated import Truncated
 from clerkship.kit.wall import perf_counter
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
 from clerkship.simulators.files.sftp.line import Sftp
 from tests.simulators.files.conftest import Serve
@@ -261,7 +261,7 @@ def test_one_agent_does_not_take_all_connections(monkeypatch: pytest.MonkeyPatch
     assert use(drop, look) == []
 
 
-def test_nothing_of_a_run_is_kept_once_it_is_over(serve: Serve, lines: Lines) -> None:
+def test_nothing_of_a_run_is_kept_once_it_is_over(serve: Serve, lines: ListenerPool) -> None:
     drop = serve()
     use(drop, look)
     line = lines._running["files", "sftp"].line
@@ -271,7 +271,7 @@ def test_nothing_of_a_run_is_kept_once_it_is_over(serve: Serve, lines: Lines) ->
     assert wait_until(lambda: not line._entrances)
 
 
-def test_closing_the_line_keeps_what_is_on_its_way(serve: Serve, lines: Lines) -> None:
+def test_closing_the_line_keeps_what_is_on_its_way(serve: Serve, lines: ListenerPool) -> None:
     drop = serve()
 
     async def work(sftp: asyncssh.SFTPClient) -> None:

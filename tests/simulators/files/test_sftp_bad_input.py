@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from clerkship.events.lifecycle import RequestRefused
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import Lines, Running
+from clerkship.playground.lines import ListenerPool, RunningListener
 from clerkship.simulators.files.sftp.drop import Broken, Drop
 from clerkship.simulators.files.sftp.line import MOST_GUESTS, SETTINGS, Sftp, _most_guests
 from clerkship.simulators.files.sftp.session import MOST_HANDLES, Session
@@ -34,7 +34,7 @@ def resident() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def held(serve_lines: Lines) -> int:
+def held(serve_lines: ListenerPool) -> int:
     """Bytes on their way into any drop."""
     line = serve_lines._running["files", "sftp"].line
     assert isinstance(line, Sftp)
@@ -239,7 +239,7 @@ def test_whatever_packets_come_each_is_answered(packets: list[bytes]) -> None:
     gateway = Gateway()
     drop = Served(gateway, None, {"inbox/a": b"abc"}, quota=10_000, max_file=5000)
     uploads = Uploads()
-    seat = Running(gateway, "files", Sftp).seat(drop.playground, drop.playground.sandboxes["drop"])
+    seat = RunningListener(gateway, "files", Sftp).seat(drop.playground, drop.playground.sandboxes["drop"])
     session = Session(Drop(seat, uploads))
 
     async def work() -> None:
@@ -389,7 +389,7 @@ def _comes_in(drop: Served) -> bool:
         return False
 
 
-def test_ten_gigabytes_against_a_quota_end_where_it_ends(serve: Serve, lines: Lines) -> None:
+def test_ten_gigabytes_against_a_quota_end_where_it_ends(serve: Serve, lines: ListenerPool) -> None:
     drop = serve(quota=5 * MEGABYTE)
     block = bytes(262_144 - 2048)
     sent = 0
@@ -416,7 +416,7 @@ def test_ten_gigabytes_against_a_quota_end_where_it_ends(serve: Serve, lines: Li
     assert (refused.status, refused.code) == (507, "quota")
 
 
-def test_who_writes_on_and_on_without_listening(serve: Serve, lines: Lines) -> None:
+def test_who_writes_on_and_on_without_listening(serve: Serve, lines: ListenerPool) -> None:
     """A gigabyte that nobody has room for, sent by a client that never looks at what it is told."""
     drop, other = serve(quota=5 * MEGABYTE), serve({"inbox/a": b"a"})
     before = resident()

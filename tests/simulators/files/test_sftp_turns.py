@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.events.lifecycle import RequestRefused
 from clerkship.kit.wall import perf_counter
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import ListenerPool
 from clerkship.simulators.files.events import FileWritten, FolderListed
 from clerkship.simulators.files.sftp import session as session_module
 from clerkship.simulators.files.sftp.session import Session
@@ -74,7 +74,7 @@ def test_a_file_too_large_to_be_changed_is_refused(serve: Serve) -> None:
     assert reasons(drop) == ["a file may have 100 bytes, not 500"]
 
 
-def test_a_file_open_twice_for_both_counts_twice(serve: Serve, lines: Lines) -> None:
+def test_a_file_open_twice_for_both_counts_twice(serve: Serve, lines: ListenerPool) -> None:
     drop = serve(quota=1000)
     drop.handle.write("inbox/a", bytes(600))
 
@@ -109,7 +109,7 @@ def test_a_bug_breaks_the_connection_and_nobody_waits(
     assert use(drop, look) == []
 
 
-def test_what_came_before_a_write_was_refused_is_kept_as_a_part(serve: Serve, lines: Lines) -> None:
+def test_what_came_before_a_write_was_refused_is_kept_as_a_part(serve: Serve, lines: ListenerPool) -> None:
     """As on a disk that is full: the write fails, closing does not, and who does not look believes that all is there.
     The log knows better."""
     drop = serve(quota=1000, max_file=900)

@@ -10,11 +10,11 @@ from clerkship.hl7.message import Message, parse
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.lines import Lines
+from clerkship.playground.lines import ListenerPool
 from clerkship.playground.listener import Listener
 from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import Room
-from clerkship.sandbox.line import Board
+from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.listener import SandboxDirectory
 from clerkship.simulators import hl7
 from clerkship.simulators.hl7.handle import Hl7
 from clerkship.simulators.hl7.mllp import Mllp
@@ -64,7 +64,7 @@ def limited(limits: Limits) -> type[Mllp]:
     class Limited(Mllp):
         """It."""
 
-        def __init__(self, board: Board) -> None:
+        def __init__(self, board: SandboxDirectory) -> None:
             super().__init__(board, limits)
 
     return Limited
@@ -75,7 +75,7 @@ class Feed:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.gateway = Gateway()
-        self.lines = Lines(self.gateway)
+        self.lines = ListenerPool(self.gateway)
         self.http = Listener(self.gateway)
         self.spec = hl7.SPEC if limits is None else replace(hl7.SPEC, lines=(limited(limits),))
         self.playgrounds: list[Playground] = []
@@ -83,7 +83,7 @@ class Feed:
     def lab(self, time: Any = "stepped", **config: Any) -> "Lab":
         """One more."""
         environment = Environment(name="lab", simulators={"lab": Simulator(kind="hl7")}, time=time)
-        room = Room(self.spec, self.spec.config(**config))
+        room = PreparedSimulator(self.spec, self.spec.config(**config))
         lab = Lab(self, Playground(environment, {"lab": room}, "feed"))
         self.playgrounds.append(lab.playground)
         return lab

@@ -4,7 +4,7 @@ from typing import Any
 
 from clerkship.events.event import Event
 from clerkship.sandbox.exchange import Refusal
-from clerkship.sandbox.state import Act, State
+from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.chat.events import MessageSent, SessionEnded, SessionStarted
 
 
@@ -18,20 +18,20 @@ class ChatState(State):
         self.turns = 0
         self.messages: list[Event] = []
 
-    def start(self, act: Act, person: str) -> Event:
+    def start(self, act: ActionContext, person: str) -> Event:
         """Somebody comes."""
         if self.open:
             raise Refusal(409, "already_open", f"{self.person} is here already")
         return act.emit(SessionStarted(person=person))
 
-    def say(self, act: Act, text: str, **extra: Any) -> Event:
+    def say(self, act: ActionContext, text: str, **extra: Any) -> Event:
         """Somebody says something; a turn begins with the person, and what comes before their first line is turn 0."""
         if not self.open:
             raise Refusal(409, "not_open", "nobody is here to talk with")
         turn = self.turns + (act.actor != "agent")
         return act.emit(MessageSent(text=text, turn=turn, **extra))
 
-    def end(self, act: Act, reason: str, detail: str | None = None) -> Event:
+    def end(self, act: ActionContext, reason: str, detail: str | None = None) -> Event:
         """Somebody leaves."""
         if not self.open:
             raise Refusal(409, "not_open", "nobody is here to talk with")

@@ -12,7 +12,7 @@ from clerkship.fhir.exact import is_exact
 from clerkship.fhir.issue import Issue
 from clerkship.fhir.reference import references
 from clerkship.fhir.resource import Resource, key_of, plain, render, stamp
-from clerkship.sandbox.state import Act
+from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir.address import NOWHERE, Address
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import (
@@ -86,7 +86,7 @@ class Draft:
 
     __slots__ = ("_ids", "_payloads", "_resources", "_staged", "_unchecked", "act", "address", "state", "where")
 
-    def __init__(self, state: Standing, act: Act, address: Address = NOWHERE) -> None:
+    def __init__(self, state: Standing, act: ActionContext, address: Address = NOWHERE) -> None:
         self.state = state
         self.act = act
         self.address = address

@@ -7,7 +7,7 @@ from clerkship.events.event import Event
 from clerkship.fhir.chart import NONE, Chart
 from clerkship.fhir.resource import Resource, parse, render
 from clerkship.fhir.search import find_keys
-from clerkship.sandbox.state import Act, State
+from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.fhir import writing
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.draft import METHODS, Draft
@@ -81,17 +81,17 @@ class FhirState(State):
         differing: dict[str, tuple[bytes | None, bytes | None]] = cast(Any, self.records).changed()
         return {key: (_read(before), self.resource(key)) for key, (before, _) in differing.items()}
 
-    def put(self, act: Act, resource: Resource, operation: str = "put") -> str:
+    def put(self, act: ActionContext, resource: Resource, operation: str = "put") -> str:
         """Have a resource be this, new or not; returns its key. One without an id is given one."""
         with Draft(self, act) as draft:
             return writing.put(draft, resource, operation)
 
-    def patch(self, act: Act, key: str, operations: list[dict[str, Any]], operation: str = "patch") -> str:
+    def patch(self, act: ActionContext, key: str, operations: list[dict[str, Any]], operation: str = "patch") -> str:
         """Change a resource by a JSON Patch; returns its key."""
         with Draft(self, act) as draft:
             return writing.patch(draft, key, operations, operation=operation)
 
-    def delete(self, act: Act, key: str, operation: str = "delete") -> None:
+    def delete(self, act: ActionContext, key: str, operation: str = "delete") -> None:
         """Have a resource be gone."""
         with Draft(self, act) as draft:
             writing.delete(draft, key, operation=operation)

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from clerkship.sandbox.door import Handle
-from clerkship.sandbox.line import Told
+from clerkship.sandbox.listener import ConnectionInfo
 
 
 class Files(Handle):
@@ -60,7 +60,7 @@ class Files(Handle):
         return f"{self.url}/files/{quote(path)}"
 
     @property
-    def sftp(self) -> Told:
+    def sftp(self) -> ConnectionInfo:
         """How to reach the same drop over SFTP: host, port, user, password, keys."""
         found = self.lines.get("sftp")
         if found is None:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn, cast
 
 from clerkship.events.event import Event
 from clerkship.sandbox.exchange import Refusal
-from clerkship.sandbox.state import Act, State
+from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.files.config import FilesConfig
 from clerkship.simulators.files.entry import Entry
 from clerkship.simulators.files.events import (
@@ -85,20 +85,20 @@ class FilesState(State):
             return Entry(path, True, 0, self.modified(path))
         return Entry(path, False, len(self.records[path]), self.modified(path))
 
-    def list(self, act: Act, folder: str, after: str = "", count: int | None = None) -> list[tuple[str, int]]:
+    def list(self, act: ActionContext, folder: str, after: str = "", count: int | None = None) -> list[tuple[str, int]]:
         """Somebody looks at all the files below a folder; one that is not there has none."""
         found = [(path, len(self.records[path])) for path in islice(self.paths(folder, after), count)]
         act.emit(FolderListed(prefix=f"{folder}/" if folder else "", count=len(found)))
         return found
 
-    def entries(self, act: Act, folder: str, after: str = "", count: int | None = None) -> Sequence[Entry]:
+    def entries(self, act: ActionContext, folder: str, after: str = "", count: int | None = None) -> Sequence[Entry]:
         """Somebody looks into a folder."""
         self._folder(folder)
         found = self.page(folder, after, count)
         act.emit(FolderListed(prefix=f"{folder}/" if folder else "", count=len(found)))
         return found
 
-    def count(self, act: Act, folder: str) -> int:
+    def count(self, act: ActionContext, folder: str) -> int:
         """Somebody looks into a folder, and takes what is there page by page."""
         self._folder(folder)
         count = len(self.tree.names(folder))
@@ -122,14 +122,14 @@ class FilesState(State):
         path = start + name
         return Entry(name, False, len(self.records[path]), self._modified.get(path, since))
 
-    def read(self, act: Act, path: str) -> bytes:
+    def read(self, act: ActionContext, path: str) -> bytes:
         """Somebody reads a file."""
         data = self._file(path)
         act.emit(FileRead(path=path, size=len(data)))
         return data
 
     def write(
-        self, act: Act, path: str, data: bytes, *, complete: bool = True, modified: datetime | None = None
+        self, act: ActionContext, path: str, data: bytes, *, complete: bool = True, modified: datetime | None = None
     ) -> bool:
         """Somebody writes a file; true if it is new."""
         self._may_change(act)
@@ -141,13 +141,13 @@ class FilesState(State):
         act.emit(FileWritten(path=path, size=len(data), data=data, complete=complete, modified=stamp))
         return new
 
-    def patch(self, act: Act, path: str, patch: Patch, data: bytes, *, complete: bool = True) -> bool:
+    def patch(self, act: ActionContext, path: str, patch: Patch, data: bytes, *, complete: bool = True) -> bool:
         """Somebody writes parts of a file, over what is there."""
         self._refuse_size(path, patch.size)
         kept = self.records.get(path, b"")[: patch.kept]
         return self.write(act, path, patch.lay(kept, data), complete=complete)
 
-    def space_for(self, act: Act, path: str, size: int = 0, coming: int = 0) -> Space:
+    def space_for(self, act: ActionContext, path: str, size: int = 0, coming: int = 0) -> Space:
         """What somebody may write at a path, asked before they do; refused as the writing would be, or as it would be
         once all else is there that is coming."""
         self._may_change(act)
@@ -159,19 +159,19 @@ class FilesState(State):
         room = self.limits.quota - self.used + self.written.get(path, 0)
         return Space(there, min(room, self.limits.max_file), room)
 
-    def stamp(self, act: Act, path: str, modified: datetime) -> None:
+    def stamp(self, act: ActionContext, path: str, modified: datetime) -> None:
         """Somebody says when a file, or a folder, was modified."""
         self._may_change(act)
         self.stat(path)
         act.emit(FileStamped(path=path, modified=modified.astimezone(UTC).isoformat()))
 
-    def delete(self, act: Act, path: str) -> None:
+    def delete(self, act: ActionContext, path: str) -> None:
         """Somebody deletes a file."""
         self._may_change(act)
         self._file(path)
         act.emit(FileDeleted(path=path))
 
-    def make_folder(self, act: Act, path: str) -> None:
+    def make_folder(self, act: ActionContext, path: str) -> None:
         """Somebody makes a folder, in one that is there."""
         self._may_change(act)
         if path in self.tree or path in self.records:
@@ -179,14 +179,14 @@ class FilesState(State):
         self._folder(split(path)[0])
         act.emit(FolderMade(path=path))
 
-    def remove_folder(self, act: Act, path: str) -> None:
+    def remove_folder(self, act: ActionContext, path: str) -> None:
         """Somebody removes a folder that is empty."""
         self._may_change(act)
         self._folder(path)
         self._refuse_full(path)
         act.emit(FolderRemoved(path=path))
 
-    def rename(self, act: Act, path: str, to: str, *, replace: bool = False) -> None:
+    def rename(self, act: ActionContext, path: str, to: str, *, replace: bool = False) -> None:
         """Somebody gives a file, or a folder with all that is in it, another path."""
         self._may_change(act)
         is_folder = self.stat(path).folder
@@ -324,7 +324,7 @@ class FilesState(State):
             raise Refusal(409, "not_a_folder", f"{path} is a file")
         raise Refusal(404, "no_such_folder", f"there is no folder {path}")
 
-    def _may_change(self, act: Act) -> None:
+    def _may_change(self, act: ActionContext) -> None:
         if self.limits.read_only and act.actor == "agent":
             raise Refusal(403, "read_only", "this drop is read-only")
 

@@ -5,10 +5,10 @@ from datetime import datetime
 
 from clerkship.hl7.message import Message, Segment, write_segment
 from clerkship.hl7.stream import Batch
-from clerkship.sandbox.state import Act
+from clerkship.sandbox.state import ActionContext
 
 
-def render_answers(batch: Batch, acks: Sequence[Message], act: Act) -> str:
+def render_answers(batch: Batch, acks: Sequence[Message], act: ActionContext) -> str:
     """The text of the answer; empty if nothing in it is to be answered. A file is answered with a file (FHS), a batch
     with a batch (BHS), which name what they answer (HL7 v2.5.1 §2.10.3)."""
     written = "".join(ack.render for ack in acks)

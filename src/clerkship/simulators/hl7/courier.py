@@ -9,7 +9,7 @@ from clerkship.hl7.ack import Ack, mode, read_ack, wants
 from clerkship.hl7.framing import Deframer
 from clerkship.hl7.message import MEDIA, BadMessage, Message, parse
 from clerkship.sandbox.exchange import Reply, Request
-from clerkship.sandbox.line import Post
+from clerkship.sandbox.listener import SandboxClient
 from clerkship.simulators.hl7.config import Hl7Config, is_here
 from clerkship.simulators.hl7.mllp_connection import OUTBOUND, answer_of, carry
 from clerkship.simulators.hl7.nak import read_head
@@ -45,7 +45,7 @@ class Awaited:
 class Courier:
     """For one sandbox. It holds no lock while it waits: an agent may ask any sandbox before it acknowledges."""
 
-    post: Post
+    post: SandboxClient
     _tried: dict[str, int] = field(default_factory=dict)
     """How often, by message; those that nobody took after so many attempts stay in the inbox."""
     _done: set[str] = field(default_factory=set)

@@ -5,7 +5,7 @@ from typing import Any
 
 from clerkship.hl7.message import decode
 from clerkship.sandbox.door import Handle
-from clerkship.sandbox.line import Told
+from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.simulators.hl7.wire import ER7
 
 
@@ -44,7 +44,7 @@ class Hl7(Handle):
         self.request("DELETE", "/hl7/listener")
 
     @property
-    def mllp(self) -> Told:
+    def mllp(self) -> ConnectionInfo:
         """What it takes to come in by MLLP: host, port, and the receiving facility (MSH-6) that says to whom."""
-        lines: Mapping[str, Told] = self.lines
+        lines: Mapping[str, ConnectionInfo] = self.lines
         return lines["mllp"]

@@ -11,7 +11,7 @@ from typing import ClassVar, cast
 
 from clerkship.kit.wall import monotonic
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.line import Board, Line, Post, Told
+from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.courier import Courier
 from clerkship.simulators.hl7.mllp_connection import Connection, Find
@@ -43,12 +43,12 @@ class OwnPort:
         return number
 
 
-class Mllp(Line):
+class Mllp(ProtocolListener):
     """Frames in, acknowledgements out; and what is for agents that listen, to them."""
 
     name: ClassVar[str] = "mllp"
 
-    def __init__(self, board: Board, limits: Limits = Limits()) -> None:  # noqa: B008  (it is frozen)
+    def __init__(self, board: SandboxDirectory, limits: Limits = Limits()) -> None:  # noqa: B008  (it is frozen)
         super().__init__(board)
         self.limits = limits
         self.guests = Guests(limits)
@@ -81,7 +81,7 @@ class Mllp(Line):
         for connection in list(self.connections[""]):
             await connection.end()
 
-    def told(self, post: Post) -> Told:
+    def told(self, post: SandboxClient) -> ConnectionInfo:
         """Host, port, and what to write in MSH-6."""
         port = self._own_port(post) if cast(Hl7Config, post.config).own_port else self._port
         return {"host": self._host, "port": port, "facility": post.address}
@@ -91,7 +91,7 @@ class Mllp(Line):
         with self._lock:
             return [self._port, *[own.number for own in self._own.values()]]
 
-    def example(self, told: Told) -> str:
+    def example(self, told: ConnectionInfo) -> str:
         """A message that can be pasted: Python is there wherever this is."""
         message = SAMPLE.format(facility=told["facility"])
         script = (
@@ -100,7 +100,7 @@ class Mllp(Line):
         )
         return shlex.join(["python3", "-c", script])
 
-    async def linked(self, post: Post) -> None:
+    async def linked(self, post: SandboxClient) -> None:
         """Begin to carry what is in the inbox to who listens, or look where they listen now."""
         if not post.open:  # its run ended meanwhile, and nobody would come to stop the courier
             return
@@ -133,7 +133,7 @@ class Mllp(Line):
         open_ones = self.connections.setdefault(address, set())
         return lambda: Connection(find, open_ones, self.guests, self.board.list_refused)
 
-    def _own_port(self, post: Post) -> int:
+    def _own_port(self, post: SandboxClient) -> int:
         """Bound here, in the thread of whoever asks; it is the loop that lets anybody in."""
         with self._lock:
             own = self._own.get(post.address)
@@ -142,7 +142,7 @@ class Mllp(Line):
                 asyncio.run_coroutine_threadsafe(self._let_in(post, own), self._loop)
             return 0 if own is None else own.number
 
-    async def _let_in(self, post: Post, own: OwnPort) -> None:
+    async def _let_in(self, post: SandboxClient, own: OwnPort) -> None:
         if post.address in self._own:  # or its run was over before anybody came
             own.server = await _serve(
                 own.socket, self._door(post.address, lambda facility: post if post.open else None)

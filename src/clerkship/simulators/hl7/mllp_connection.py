@@ -9,8 +9,8 @@ from typing import cast
 from clerkship.hl7.framing import KEPT, Deframer, Frame, frame
 from clerkship.hl7.message import MEDIA
 from clerkship.kit.wall import monotonic
-from clerkship.sandbox.exchange import STRAIGHT, Reply, Request
-from clerkship.sandbox.line import Post
+from clerkship.sandbox.exchange import IMMEDIATE, Reply, Request
+from clerkship.sandbox.listener import SandboxClient
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.mllp_guests import Guests
 from clerkship.simulators.hl7.nak import NO_SUCH_VALUE, facility_of, read_head, reason_of, reject, reject_unread
@@ -26,7 +26,7 @@ MOST_NOISE = 65_536
 LINGER = 2.0
 """Seconds for somebody who is still sending to find out that they were answered."""
 
-Find = Callable[[str], Post | None]
+Find = Callable[[str], SandboxClient | None]
 """Whose a message is, by the facility it is for."""
 
 
@@ -180,7 +180,7 @@ class Connection(asyncio.Protocol):
         if self._leaving or arrived.flaw is not None:
             return False
         answer = self._ask(arrived)
-        if isinstance(answer, Reply) and answer.way is STRAIGHT and not answer.lost:
+        if isinstance(answer, Reply) and answer.delivery is IMMEDIATE and not answer.lost:
             if body := answer_of(answer, arrived.data):
                 self._transport.write(frame(body))
         elif answer is not None:
@@ -286,7 +286,7 @@ class Connection(asyncio.Protocol):
             await asyncio.wait([task])
 
 
-def max_message(post: Post) -> int:
+def max_message(post: SandboxClient) -> int:
     """Bytes that a sandbox takes in one message."""
     return cast(Hl7Config, post.config).max_message
 
@@ -301,23 +301,23 @@ def answer_of(reply: Reply, data: bytes) -> bytes:
 
 async def carry(transport: asyncio.WriteTransport, reply: Reply, body: bytes) -> bool:
     """In pieces, in part or not at all, as the way of the reply has it; false if the connection broke over it."""
-    way = reply.way
-    if reply.lost or (way.promised is not None and body is not reply.body):
+    delivery = reply.delivery
+    if reply.lost or (delivery.promised is not None and body is not reply.body):
         transport.abort()
         return False
     if not body:
         return True
     whole = frame(body)
-    if way is STRAIGHT:
+    if delivery is IMMEDIATE:
         transport.write(whole)
         return True
-    if way.promised is not None:
+    if delivery.promised is not None:
         whole = whole[: len(body) + 1]  # without its end
-    pieces = way.divide(whole)
+    pieces = delivery.divide(whole)
     for piece in pieces:
         if len(pieces) > 1:
-            await asyncio.sleep(way.over / len(pieces))
+            await asyncio.sleep(delivery.over / len(pieces))
         transport.write(piece)
-    if way.promised is not None:
+    if delivery.promised is not None:
         transport.close()
-    return way.promised is None
+    return delivery.promised is None

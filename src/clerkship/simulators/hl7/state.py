@@ -13,7 +13,7 @@ from clerkship.hl7.ack import Ack, acknowledge, read_ack
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.message import Message, Segment, parse, read_head
 from clerkship.sandbox.exchange import Refusal
-from clerkship.sandbox.state import Act, State
+from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import (
     ARRIVED,
@@ -113,7 +113,7 @@ class Hl7State(State):
 
     # What the agent sends.
 
-    def receive(self, act: Act, message: Message, around: Sequence[Flaw] = ()) -> Message | None:
+    def receive(self, act: ActionContext, message: Message, around: Sequence[Flaw] = ()) -> Message | None:
         """The agent sends a message, perhaps in a batch that is flawed around it; its acknowledgement, if one is
         asked for."""
         if message.type == ACK and message.first("MSA") is not None:
@@ -128,12 +128,12 @@ class Hl7State(State):
                 verdict = Verdict("E", [flaw("205", text, 10)])
         return self._settle(act, message, verdict)
 
-    def refuse_size(self, act: Act, head: Message, size: int) -> Message | None:
+    def refuse_size(self, act: ActionContext, head: Message, size: int) -> Message | None:
         """The agent sends more than one message may have: of it the MSH is kept."""
         text = f"a message may have {self.settings.max_message} bytes, not {size}"
         return self._settle(act, head, Verdict("R", [flaw("207", text)]))
 
-    def _settle(self, act: Act, message: Message, verdict: Verdict) -> Message | None:
+    def _settle(self, act: ActionContext, message: Message, verdict: Verdict) -> Message | None:
         told = answers(message, verdict)
         if verdict.good:
             sent = SENT[message.type]
@@ -152,7 +152,9 @@ class Hl7State(State):
             )
         return self._answer(act, message, verdict, told)
 
-    def _object(self, act: Act, message: Message, told: Answers, objections: Sequence[Refusal]) -> Message | None:
+    def _object(
+        self, act: ActionContext, message: Message, told: Answers, objections: Sequence[Refusal]
+    ) -> Message | None:
         """Whoever should have followed could not: the application's acknowledgement says so, not the engine's own."""
         verdict = Verdict("E", [objection(message, each) for each in objections])
         act.emit(MessageObjected(control_id=message.control_id, ack="AE", reasons=verdict.reasons))
@@ -162,20 +164,20 @@ class Hl7State(State):
         accepted = Verdict("A") if told.code == "CA" else verdict
         return self._written(act, message, told.code, accepted) if told.now else None
 
-    def _answer(self, act: Act, message: Message, verdict: Verdict, told: Answers) -> Message | None:
+    def _answer(self, act: ActionContext, message: Message, verdict: Verdict, told: Answers) -> Message | None:
         if told.later:
             self.deliver(act, self._written(act, message, told.later, verdict))
         return self._written(act, message, told.code, verdict) if told.now else None
 
-    def _written(self, act: Act, message: Message, code: str, verdict: Verdict) -> Message:
+    def _written(self, act: ActionContext, message: Message, code: str, verdict: Verdict) -> Message:
         return acknowledge(message, code, verdict.flaws, control_id=act.ids.new("ack"), at=act.now)
 
-    def _repeat(self, act: Act, message: Message, verdict: Verdict) -> Message | None:
+    def _repeat(self, act: ActionContext, message: Message, verdict: Verdict) -> Message | None:
         told = answers(message, verdict)
         act.emit(MessageRepeated(control_id=message.control_id, ack=told.code if told.now else ""))
         return self._written(act, message, told.code, verdict) if told.now else None
 
-    def _receive_ack(self, act: Act, message: Message) -> Message | None:
+    def _receive_ack(self, act: ActionContext, message: Message) -> Message | None:
         """In enhanced mode an application acknowledges in a message of its own; nobody acknowledges that in turn, even
         if nobody waits for it."""
         said = read_ack(message)
@@ -189,7 +191,7 @@ class Hl7State(State):
 
     # What there is for the agent.
 
-    def deliver(self, act: Act, message: Message) -> str:
+    def deliver(self, act: ActionContext, message: Message) -> str:
         """A message comes for the agent; its place in the inbox."""
         id = str(len(self.inbox) + 1)
         arrived = ARRIVED[message.type]
@@ -200,13 +202,13 @@ class Hl7State(State):
         """Messages that are not answered, in the order they came."""
         return (entry for entry in self.inbox.values() if entry.open)
 
-    def list(self, act: Act, *, every: bool) -> list[Incoming]:
+    def list(self, act: ActionContext, *, every: bool) -> list[Incoming]:
         """The agent looks at its inbox."""
         found = [*(self.inbox.values() if every else self.waiting())]
         act.emit(InboxListed(ids=tuple(entry.id for entry in found)))
         return found
 
-    def take(self, act: Act, id: str, over: str) -> Incoming:
+    def take(self, act: ActionContext, id: str, over: str) -> Incoming:
         """A message is handed to the agent."""
         entry = self.entry(id)
         act.emit(MessageTaken(id=id, control_id=entry.control_id, over=over))
@@ -219,7 +221,7 @@ class Hl7State(State):
             raise Refusal(404, "no_such_message", f"the inbox has no message {id[:40]}; {there}")
         return self.inbox[id]
 
-    def acknowledge(self, act: Act, id: str, ack: Message) -> None:
+    def acknowledge(self, act: ActionContext, id: str, ack: Message) -> None:
         """The agent says what it made of a message; the same again changes nothing."""
         entry, said = self.entry(id), read_ack(ack)
         if said.code not in CODES:
@@ -238,18 +240,18 @@ class Hl7State(State):
             )
         )
 
-    def acknowledge_as(self, act: Act, id: str, code: str, text: str) -> None:
+    def acknowledge_as(self, act: ActionContext, id: str, code: str, text: str) -> None:
         """The same, with an acknowledgement that is written for the agent."""
         if code not in CODES:
             raise Refusal(400, "bad_code", f"{code[:20]!r} is no code; expected one of {', '.join(CODES)}")
         message = self.entry(id).message
         self.acknowledge(act, id, acknowledge(message, code, control_id=act.ids.new("ack"), at=act.now, text=text))
 
-    def name_listener(self, act: Act) -> None:
+    def name_listener(self, act: ActionContext) -> None:
         """The agent says that it listens."""
         act.emit(ListenerNamed())
 
-    def forget_listener(self, act: Act) -> None:
+    def forget_listener(self, act: ActionContext) -> None:
         """The agent says that it listens no more."""
         act.emit(ListenerGone())
 

@@ -14,7 +14,7 @@ from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
 from clerkship.model.task import Task
 from clerkship.playground.overlay import Overlay
-from clerkship.sandbox.state import Act
+from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import HistoryRead, ResourceRead, ResourcesSearched
 from clerkship.simulators.fhir.state import FhirState
@@ -90,9 +90,9 @@ class Clinic:
         self.state.apply(event)
         return event
 
-    def by(self, actor: str) -> Act:
+    def by(self, actor: str) -> ActionContext:
         """Somebody's hand on the chart."""
-        return Act(actor, self._now, self._ids, self._rng, partial(self.tell, actor=actor))
+        return ActionContext(actor, self._now, self._ids, self._rng, partial(self.tell, actor=actor))
 
     def put(self, resource: Resource, actor: str = "agent") -> str:
         """Somebody writes a resource."""

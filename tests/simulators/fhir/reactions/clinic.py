@@ -11,7 +11,7 @@ from clerkship.hl7.message import parse
 from clerkship.hl7.validation import validate as flaws
 from clerkship.model.environment import Environment
 from clerkship.playground.playground import Playground, replay
-from clerkship.playground.sandbox import Room
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import fhir, hl7
 from clerkship.simulators.fhir.config import FhirConfig, located
 from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten
@@ -109,7 +109,10 @@ class Clinic:
         )
         chart = Chart(render(resource) for resource in resources or CHART)
         settings = located(FhirConfig(**config), environment)
-        self.rooms = {"ehr": Room(fhir.SPEC, settings, chart), "lab": Room(hl7.SPEC, Hl7Config())}
+        self.rooms = {
+            "ehr": PreparedSimulator(fhir.SPEC, settings, chart),
+            "lab": PreparedSimulator(hl7.SPEC, Hl7Config()),
+        }
         self.playground = Playground(environment, self.rooms, "clinic")
 
     @property

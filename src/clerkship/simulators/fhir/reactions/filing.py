@@ -13,7 +13,7 @@ from clerkship.fhir.resource import Resource, key_of, render
 from clerkship.fhir.search import find_keys
 from clerkship.hl7.carried import Carries
 from clerkship.hl7.message import BadMessage, Message, parse
-from clerkship.sandbox.state import Act
+from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir import writing
 from clerkship.simulators.fhir.draft import Draft
 from clerkship.simulators.fhir.events import NothingChanged
@@ -127,7 +127,7 @@ File = Callable[[Filing], None]
 def reaction(files: Mapping[str, File], type: str) -> React:
     """What a chart does about messages of a type: by trigger."""
 
-    def react(state: FhirState, act: Act, event: Event) -> None:
+    def react(state: FhirState, act: ActionContext, event: Event) -> None:
         if not isinstance(event.payload, Carries):
             return
         try:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from clerkship.sandbox.exchange import STRAIGHT, Reply, Request
-from clerkship.sandbox.line import Post
+from clerkship.sandbox.exchange import IMMEDIATE, Reply, Request
+from clerkship.sandbox.listener import SandboxClient
 from clerkship.simulators.files.sftp.listing import Listing
 from clerkship.simulators.files.sftp.upload import TooLarge, TooScattered, Upload, Uploads
 from clerkship.simulators.files.sftp.wire import Code, Entry
@@ -63,7 +63,7 @@ def parse_path(data: bytes) -> str:
 class Drop:
     """What a session can do there. Everything but what it holds in its own hands is asked of the sandbox."""
 
-    def __init__(self, post: Post, uploads: Uploads) -> None:
+    def __init__(self, post: SandboxClient, uploads: Uploads) -> None:
         self.post, self.uploads = post, uploads
 
     async def stat(self, path: str) -> Entry:
@@ -100,7 +100,7 @@ class Drop:
         """A file's bytes."""
         _refuse_root(path)
         reply = await self._ask("GET", _at("/files", path))
-        return Reading(path, reply.body, reply.way.promised is not None)
+        return Reading(path, reply.body, reply.delivery.promised is not None)
 
     async def begin(self, path: str, *, anew: bool, append: bool = False, size: int = 0) -> Upload:
         """Start to write a file, if it may be written; and at its size, if that is known."""
@@ -197,7 +197,7 @@ class Drop:
         headers: dict[str, str] | None = None,
     ) -> Any:
         reply = await self._ask(method, path, query=query, headers=headers)
-        if reply.way.promised is not None:
+        if reply.delivery.promised is not None:
             raise Broken
         return orjson.loads(reply.body)
 
@@ -234,8 +234,8 @@ class Drop:
         reply = await (self._send_apart(request) if apart else self.post.send(request))
         if reply.lost or reply.status == OVER:
             raise Broken
-        if reply.way is not STRAIGHT and reply.way.over:
-            await asyncio.sleep(reply.way.over)
+        if reply.delivery is not IMMEDIATE and reply.delivery.over:
+            await asyncio.sleep(reply.delivery.over)
         if not reply.ok:
             raise Refused(_CODES.get(reply.status, Code.FAILURE), _reason(reply))
         return reply

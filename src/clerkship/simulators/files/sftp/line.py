@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from clerkship.kit.secrets import new_token, same
-from clerkship.sandbox.line import Board, Line, Post, Told
+from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
 from clerkship.simulators.files.sftp.channel import Channel
 from clerkship.simulators.files.sftp.drop import Drop
 from clerkship.simulators.files.sftp.gather import Gathered
@@ -95,7 +95,7 @@ def _most_guests() -> int:
 class Entrance:
     """What one sandbox's agent comes in with, and what is on its way into it."""
 
-    post: Post
+    post: SandboxClient
     key: Key
     uploads: Uploads = field(default_factory=Uploads)
 
@@ -197,7 +197,7 @@ class Guest:
         return right
 
 
-class Sftp(Line):
+class Sftp(ProtocolListener):
     """The listener."""
 
     name: ClassVar[str] = "sftp"
@@ -205,7 +205,7 @@ class Sftp(Line):
     extra: ClassVar[str] = "sftp"
     settings: ClassVar[dict[str, Any]] = SETTINGS
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: SandboxDirectory) -> None:
         super().__init__(board)
         self._host, self._port = "", 0
         self._most = MOST_GUESTS
@@ -258,7 +258,7 @@ class Sftp(Line):
                 break
             await asyncio.sleep(0.01)
 
-    def told(self, post: Post) -> Told:
+    def told(self, post: SandboxClient) -> ConnectionInfo:
         """Where it is, as whom to come, with what, and how to know that it is the right one."""
         entrance = self._let_in(post)
         assert self._key is not None
@@ -272,7 +272,7 @@ class Sftp(Line):
             "host_key": f"{known} {self._key.public}",
         }
 
-    def example(self, told: Told) -> str:
+    def example(self, told: ConnectionInfo) -> str:
         """With a program everybody has."""
         return f"sftp -P {told['port']} {told['user']}@{told['host']}"
 
@@ -328,7 +328,7 @@ class Sftp(Line):
         self._endings.add(task)
         task.add_done_callback(self._endings.discard)
 
-    def _let_in(self, post: Post) -> Entrance:
+    def _let_in(self, post: SandboxClient) -> Entrance:
         with self._lock:
             found = self._entrances.get(post.address)
             if found is None:

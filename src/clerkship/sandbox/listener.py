@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.exchange import Reply, Request
 
-Told = Mapping[str, str | int]
+ConnectionInfo = Mapping[str, str | int]
 """What an agent is told to come in by a line, such as host, port and user. In no log: it differs between machines."""
 T = TypeVar("T")
 
 
-class Post(Protocol):
+class SandboxClient(Protocol):
     """One sandbox as a line reaches it."""
 
     @property
@@ -63,10 +63,10 @@ class Post(Protocol):
         ...
 
 
-class Board(Protocol):
+class SandboxDirectory(Protocol):
     """The sandboxes of the line's kind that are up."""
 
-    def find(self, address: str) -> Post | None:
+    def find(self, address: str) -> SandboxClient | None:
         """The one of this address, upper or lower case; None if there is none, or its run is over."""
         ...
 
@@ -76,7 +76,7 @@ class Board(Protocol):
         ...
 
 
-class Line(ABC):
+class ProtocolListener(ABC):
     """One listener. All but `told` and `example` is called in the line's own event loop."""
 
     name: ClassVar[str]
@@ -86,7 +86,7 @@ class Line(ABC):
     extra: ClassVar[str] = ""
     """What brings that package: `pip install clerkship[extra]`."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: SandboxDirectory) -> None:
         self.board = board
 
     @abstractmethod
@@ -98,18 +98,18 @@ class Line(ABC):
         """Let nobody in any more, and let go of those who are."""
 
     @abstractmethod
-    def told(self, post: Post) -> Told:
+    def told(self, post: SandboxClient) -> ConnectionInfo:
         """What its agent needs to come in. Called from any thread once the line is open."""
 
     @abstractmethod
-    def example(self, told: Told) -> str:
+    def example(self, told: ConnectionInfo) -> str:
         """A command to try it with."""
 
     def ports(self) -> Sequence[int]:
         """Where it listens, told or not; from any thread."""
         return ()
 
-    async def linked(self, post: Post) -> None:  # noqa: B027  (most lines never call anybody)
+    async def linked(self, post: SandboxClient) -> None:  # noqa: B027  (most lines never call anybody)
         """Its agent has said, through one of its routes, where it can be reached; see `post.links`."""
 
     async def gone(self, address: str) -> None:  # noqa: B027  (most lines keep nothing of anybody)
