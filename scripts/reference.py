@@ -198,7 +198,8 @@ replies with anything else, is the agent's error. The part of the address after 
 `--agent openai:model[@address]`: `POST address/chat/completions`. The address is `CLERKSHIP_OPENAI_BASE_URL` or
 `OPENAI_BASE_URL` if none is given, the key `CLERKSHIP_OPENAI_API_KEY` or `OPENAI_API_KEY`. The task's `instruction`
 comes first, then whatever else is in `task_item`; and the simulated time. Tools are the operations of the sandboxes,
-as `<sandbox>__<operation>`, in a conversation without its own sandbox; at work also `finish(answer)` and
+as `<sandbox>__<operation>`, or `<operation>` where there is one sandbox (in a conversation its own is not counted), with
+the fields of the operation's input as arguments; at work also `finish(answer)` and
 `wait(duration)`. Each call is an `agent.action.executed`. What cannot be called, and what a sandbox refuses, is told
 to the model. After 50 rounds without a word it is the agent's error. In a conversation that it goes on with
 ([`fork`](commands.md)), what was said before stands in its messages; what its tools gave then does not.
@@ -572,7 +573,7 @@ handlers and leave the same log. Beside the sandboxes is the clock: `GET /<playg
 
 def _simulator(spec: Spec) -> str:
     routes = "\n".join(
-        f"| `{route.method} {route.path}` | `{route.operation}` | {_what(route)} |" for route in spec.routes
+        f"| `{route.method} {route.path}` | `{route.operation.name}` | {_what(route)} |" for route in spec.routes
     )
     verbs = "\n".join(f"| `{name}` | {text} |" for name, text in _verbs(spec.handle))
     config = _fields(spec.config) if spec.config.model_fields else "Nothing to configure.\n"
@@ -598,11 +599,16 @@ Config:
 
 def _what(route: Route) -> str:
     """What an operation does, and what a request for it may have beside its path."""
-    query = [f"`?{name}=`: {about}" for name, about in route.query.items()]
-    query += [f"`?…`: {route.open_query}"] if route.open_query else []
-    body = [] if route.body is None else [f"body: {route.body}" if isinstance(route.body, str) else "body: JSON"]
+    fields = route.operation.schema.get("properties", {})
+    query = [f"`?{name}=`: {fields[name].get('description', name)}" for name in route.query]
+    query += [f"`?…`: {fields[route.free_query].get('description', '')}"] if route.free_query else []
+    body = [f"body: {BODIES.get(route.body_type, 'JSON')}"] if route.body else []
+    body += ["body: JSON"] if route.json_fields else []
     takes = f" ({'; '.join(query + body)})" if query or body else ""
-    return " ".join((inspect.getdoc(route.handler) or "").split()).replace("|", "\\|") + takes
+    return " ".join(route.operation.description.split()).replace("|", "\\|") + takes
+
+
+BODIES: dict[type, str] = {bytes: "bytes", str: "text"}
 
 
 def _verbs(handle: type) -> Iterator[tuple[str, str]]:

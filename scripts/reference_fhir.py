@@ -11,7 +11,7 @@ from clerkship.fhir.search.include import MAX_INCLUDED, MAX_ROUNDS
 from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_PARAMETERS, MAX_SORT_KEYS, MAX_VALUES, RESULTS
 from clerkship.fhir.search.query import Prefix
 from clerkship.fhir.search.values import MOST_VALUES
-from clerkship.playground.gateway import BODY_LIMIT
+from clerkship.sandbox.route import BODY_LIMIT
 from clerkship.simulators.fhir import patch
 from clerkship.simulators.fhir.capabilities import OPERATIONS, SYSTEM_LEVEL, TYPE_LEVEL
 from clerkship.simulators.fhir.config import FhirConfig

@@ -105,7 +105,7 @@ def test_a_model_that_follows_a_script(practice: Path) -> None:
         agent = f"openai:scripted@{address}"
         passes(clerkship(practice, "run", "practice", "--agent", agent, CLERKSHIP_OPENAI_API_KEY="sk-of-ours"))
     shown = clerkship(practice, "show", "latest", "Book a visit", "--events").stdout
-    assert "drop__write_file" in shown
+    assert "write_file" in shown
     stored = b"".join(path.read_bytes() for path in practice.rglob("*") if path.is_file())
     assert b"completion_tokens" in stored
     assert b"sk-of-ours" not in stored

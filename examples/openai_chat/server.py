@@ -28,7 +28,7 @@ def talk(messages, last):
     if last["role"] == "tool":
         return say(f"Booked for {day[0]} at 10:00. See you then!")
     if day and "yes" in last["content"].lower():
-        return call("drop__write_file", {"path": "bookings.txt", "body": f"{day[0]} 10:00"})
+        return call("write_file", {"path": "bookings.txt", "data": f"{day[0]} 10:00"})
     if day:
         return say(f"{day[0]} at 10:00 is free. Shall I book it?")
     return say("Which day would suit you?")
@@ -37,7 +37,7 @@ def talk(messages, last):
 def work(last):
     """A piece of work: read the file, add it up, finish."""
     if last["role"] != "tool":
-        return call("drop__read_file", {"path": "inbox/orders.csv"})
+        return call("read_file", {"path": "inbox/orders.csv"})
     lines = last["content"].splitlines()[1:]
     return call("finish", {"answer": sum(int(line.split(",")[1]) for line in lines)})
 

@@ -76,7 +76,7 @@ def nowhere_is_the_key(bench: Workbench) -> None:
 
 def test_work_is_a_loop_over_tools_until_it_finishes(bench: Workbench) -> None:
     steps = [
-        calls(("drop__write_file", {"path": "a/b.txt", "body": "six"}), ("drop__list_files", {"prefix": "a"})),
+        calls(("drop__write_file", {"path": "a/b.txt", "data": "six"}), ("drop__list_files", {"prefix": "a"})),
         calls(("drop__read_file", {"path": "a/b.txt"}), ("wait", {"duration": "10m"})),
         calls(("finish", {"answer": 42})),
     ]
@@ -101,7 +101,7 @@ def test_work_is_a_loop_over_tools_until_it_finishes(bench: Workbench) -> None:
     assert results(seen[-1])[2] == "six"
     done = [e["payload"] for e in bench.events(task_run) if e["kind"] == "agent.action.executed"]
     assert [payload["name"] for payload in done] == ["drop__write_file", "drop__list_files", "drop__read_file", "wait"]
-    assert done[0]["arguments"] == {"path": "a/b.txt", "body": "six"}
+    assert done[0]["arguments"] == {"path": "a/b.txt", "data": "six"}
     usage = orjson.loads(bench.store.sidecar(task_run))["model_usage"]
     assert usage == {"model": "some-model", "calls": 3, "prompt_tokens": 30, "completion_tokens": 6}
     nowhere_is_the_key(bench)
@@ -114,7 +114,7 @@ def test_a_conversation_keeps_its_history_and_its_own_sandbox_is_no_tool(bench: 
         seen.append(messages)
         spoken = [message["role"] for message in messages]
         if spoken.count("user") == 2 and spoken[-1] != "tool":
-            return calls(("drop__write_file", {"path": "note.txt", "body": "x"}))
+            return calls(("write_file", {"path": "note.txt", "data": "x"}))
         return says("bye" if spoken.count("user") == 2 else "Yes?")
 
     suite(bench, TALK)
@@ -127,9 +127,9 @@ def test_a_conversation_keeps_its_history_and_its_own_sandbox_is_no_tool(bench: 
     names = [tool["function"]["name"] for tool in json.loads(served.asked[0].body)["tools"]]
     files, folders = ["list_files", "read_file", "write_file", "delete_file"], ["list", "make", "remove"]
     assert names == [
-        *(f"drop__{name}" for name in files),
-        *(f"drop__{name}_folder" for name in folders),
-        "drop__rename",
+        *files,
+        *(f"{name}_folder" for name in folders),
+        "rename",
     ]
 
 
@@ -145,9 +145,10 @@ def test_a_conversation_keeps_its_history_and_its_own_sandbox_is_no_tool(bench: 
         ("drop__read_file", {"path": "x", "mood": "good"}, "error: unknown argument `mood`; known: path"),
         ("drop__read_file", {"path": "nowhere.txt"}, "refused with status 404: "),
         ("drop__read_file", {"path": "../../x"}, "refused with status 400: "),
-        ("drop__write_file", {"path": "x", "body_base64": "???"}, "error: `body_base64` is not base64"),
-        ("chat__send_message", {"body": {"text": "hello"}}, "refused with status 409: "),
-        ("chat__send_message", {"body": {"txt": "hello"}}, "refused with status 422: "),
+        ("drop__write_file", {"path": "x", "data_base64": "???"}, "error: `data_base64` is not base64"),
+        ("chat__send_message", {"text": "hello"}, "refused with status 409: "),
+        ("chat__send_message", {"text": ""}, "refused with status 422: "),
+        ("chat__send_message", {"txt": "hello"}, "error: unknown argument `txt`; known: text, buttons"),
         ("wait", {"duration": "soon"}, "error: "),
         ("wait", {}, "Nothing more is going to happen by itself."),
         ("finish", {"anser": 1}, "error: finish takes `answer`"),
@@ -349,7 +350,7 @@ def test_an_answer_that_never_came_is_told_to_the_model_too(bench: Workbench) ->
 
     def script(messages: list[dict[str, Any]]) -> dict[str, Any]:
         told[:] = results(messages)
-        return calls(("drop__list_files", {})) if len(told) < 3 else says("done")
+        return calls(("list_files", {})) if len(told) < 3 else says("done")
 
     with Served(model(script)) as served:
         task_run = bench.run_one(solver(served.url))
@@ -400,18 +401,18 @@ def test_a_result_that_is_cut_says_so_and_its_records_can_still_be_had(bench: Wo
     def script(messages: list[dict[str, Any]]) -> dict[str, Any]:
         """Ask for everything; when that is cut, for pages, by the cursor of each."""
         if len(messages) == 2:
-            return calls(("ehr__everything", {"id": "ada"}))
+            return calls(("everything", {"id": "ada"}))
         result = results(messages)[-1]
         if result.startswith("[cut"):
             said.append(result)
-            return calls(("ehr__everything", {"id": "ada", "_count": 50}))
+            return calls(("everything", {"id": "ada", "_count": 50}))
         page = json.loads(result)
         found.update(entry["resource"]["id"] for entry in page["entry"])
         after = [link["url"] for link in page["link"] if link["relation"] == "next"]
         if not after:
             return calls(("finish", {"answer": len(found - {"ada"})}))
         cursor = parse_qs(urlsplit(after[0]).query)["_cursor"][0]
-        return calls(("ehr__everything", {"id": "ada", "_count": 50, "_cursor": cursor}))
+        return calls(("everything", {"id": "ada", "_count": 50, "_cursor": cursor}))
 
     with Served(model(script)) as served:
         task_run = bench.run_one(solver(served.url))

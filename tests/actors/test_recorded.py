@@ -18,6 +18,7 @@ from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.sandbox.exchange import Request
+from clerkship.sandbox.route import HttpCall
 from tests.service.test_taping import told
 from tests.workbench import Workbench
 
@@ -210,7 +211,8 @@ def test_names_said_twice_their_order_and_headers_that_matter_are_asked_again(
     listing = Gateway.handle
 
     def hears(gateway: Gateway, exchange: RequestContext) -> Any:
-        heard.append(exchange.request)
+        assert isinstance(exchange.call, HttpCall)
+        heard.append(exchange.call.request)
         return listing(gateway, exchange)
 
     def asks(message: Any, sandboxes: Any) -> list[Any]:

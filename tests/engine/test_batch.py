@@ -18,15 +18,15 @@ from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import Registered
 from clerkship.kit.wall import monotonic
 from clerkship.sandbox.exchange import Reply
-from clerkship.sandbox.route import Call, Route
 from clerkship.service.reading import show_run
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.settings import Settings
 from clerkship.simulators import chat, files
-from clerkship.simulators.files.routes import ROUTES
+from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.registry import load_simulators
 from clerkship.store.sqlite import SqliteStore
+from tests.raw_routes import RawCall, raw_route
 from tests.workbench import Workbench
 
 TASK = "task: {name: Wait, timeout: 30, criteria: [{label: done, assertion: {answer_matches: 1}}]}"
@@ -129,10 +129,12 @@ def test_a_playground_that_cannot_be_made_is_errored_and_the_batch_goes_on(bench
 
 
 def test_a_simulator_that_breaks_is_our_fault_not_the_agents(bench: Workbench) -> None:
-    def breaks(call: Call) -> Reply:
+    def breaks(call: RawCall) -> Reply:
         raise KeyError("a bug of ours")
 
-    routes = tuple(Route("GET", "/files", "list_files", breaks) if r.operation == "list_files" else r for r in ROUTES)
+    routes = tuple(
+        raw_route("GET", "/files", "list_files", breaks) if r.operation.name == "list_files" else r for r in ROUTES
+    )
     catalog = Registered(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, routes=routes)]))
 
     def lists(task_item: Any, sandboxes: Any) -> int:

@@ -23,12 +23,12 @@ from clerkship.model.run import TaskRun
 from clerkship.report.card import body
 from clerkship.report.detail import TaskDetail
 from clerkship.sandbox.exchange import Reply
-from clerkship.sandbox.route import Call, Route
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.settings import Settings
 from clerkship.simulators import chat, files
-from clerkship.simulators.files.routes import ROUTES
+from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.registry import load_simulators
+from tests.raw_routes import RawCall, raw_route
 from tests.workbench import Workbench
 
 DESK = "environment: {name: desk, simulators: {drop: {kind: files}}}\n"
@@ -198,14 +198,14 @@ def run_with(bench: Workbench, catalog: Registered, agent: Any) -> TaskRun:
     return task_run
 
 
-def with_a_bug(call: Call) -> Reply:
+def with_a_bug(call: RawCall) -> Reply:
     """Raise as a simulator with a bug does."""
     raise KeyError("a bug of ours")
 
 
 def test_bug_in_a_simulator_is_kept_with_operation_and_traceback(bench: Workbench) -> None:
     routes = tuple(
-        Route("GET", "/files", r.operation, with_a_bug) if r.operation == "list_files" else r for r in ROUTES
+        raw_route("GET", "/files", "list_files", with_a_bug) if r.operation.name == "list_files" else r for r in ROUTES
     )
     catalog = Registered(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, routes=routes)]))
     task_run = run_with(bench, catalog, lambda task_item, sandboxes: sandboxes["drop"].list())

@@ -17,7 +17,7 @@ from clerkship.hl7.stream import split
 from clerkship.hl7.tables import known_version
 from clerkship.hl7.validation import MOST_FLAWS, validate
 from clerkship.sandbox.exchange import Refusal
-from clerkship.simulators.files import wire
+from clerkship.simulators.files import paths
 
 HOME = Path(clerkship.__file__).parent
 AT = datetime(2026, 3, 2, tzinfo=UTC)
@@ -104,7 +104,7 @@ def pathed(data: bytes) -> None:
     text = data.decode("utf-8", errors="surrogateescape")
     with suppress(BadPath):
         parse_path(text)
-    for read in (wire.parse_path, wire.parse_folder):
+    for read in (paths.parse_path, paths.parse_folder):
         try:
             parts = read(text).split("/")
         except Refusal:

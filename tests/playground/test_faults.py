@@ -35,6 +35,7 @@ from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Dropped, Incomplete, Refused
 from clerkship.sandbox.exchange import Reply, Request
+from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import chat, files
 from clerkship.simulators.files.handle import Files
 from tests.workbench import Workbench
@@ -391,7 +392,9 @@ def test_faults_add_up_and_one_that_answers_leaves_nothing_for_the_others(at: An
 def test_a_lost_reply_is_no_yes_and_no_door_can_take_it_for_one() -> None:
     gateway = Gateway()
     desk = Desk(Drop(), gateway=gateway)
-    reply = gateway.handle(RequestContext(desk.playground.id, "drop", Request("GET", "/files"), desk.drop.token))
+    reply = gateway.handle(
+        RequestContext(desk.playground.id, "drop", HttpCall(Request("GET", "/files")), desk.drop.token)
+    )
     assert reply.lost
     assert not reply.ok
     assert reply.status == 0

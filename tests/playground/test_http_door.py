@@ -28,13 +28,14 @@ from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Query, Refusal, Reply, Request
-from clerkship.sandbox.route import Call, Route
+from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import files
+from tests.raw_routes import RawCall, raw_route
 
 HEARD: list[Request] = []
 
 
-def echo(call: Call) -> Reply:
+def echo(call: RawCall) -> Reply:
     """Say back what was asked."""
     HEARD.append(call.request)
     if call.request.path == "/breaks":
@@ -50,7 +51,7 @@ def in_own_words(refusal: Refusal) -> Reply:
 SPEC = replace(
     files.SPEC,
     kind="echo",
-    routes=(Route("GET", "/{path*}", "ask", echo), Route("POST", "/{path*}", "tell", echo)),
+    routes=(raw_route("GET", "/{path*}", "ask", echo), raw_route("POST", "/{path*}", "tell", echo)),
     refuse=in_own_words,
     handle=Handle,
 )
@@ -268,8 +269,9 @@ def test_letters_arrive_as_they_were_written_encoded_or_not() -> None:
     ):
         exchange = parse_exchange("GET", url.encode(), {}, b"")
         assert (exchange.playground_id, exchange.sandbox_name) == ("pg", "box")
-        assert exchange.request.path == "/für"
-        assert exchange.request.query == Query((("name", "Müller"), ("b", "1")))
+        assert isinstance(exchange.call, HttpCall)
+        assert exchange.call.request.path == "/für"
+        assert exchange.call.request.query == Query((("name", "Müller"), ("b", "1")))
 
 
 def test_a_header_said_twice_is_one_list(hall: Hall) -> None:
@@ -279,14 +281,15 @@ def test_a_header_said_twice_is_one_list(hall: Hall) -> None:
     assert HEARD[0].headers["if-match"] == 'W/"3"'
 
 
-def test_what_only_a_line_says_is_not_let_through_from_an_agent_by_either_door(hall: Hall) -> None:
-    hall.talk(hall.head("/x", "X-Clerkship-Over: mllp", "x-clerkship-size: 1", "X-Mine: 1", "Connection: close"))
+def test_no_header_of_an_agent_has_a_private_meaning(hall: Hall) -> None:
+    hall.talk(hall.head("/x", "X-Clerkship-Over: mllp", "X-Mine: 1", "Connection: close"))
     hall.echo.request("GET", "/x", headers={"X-Clerkship-Over": "mllp", "x-mine": "1"})
-    hall.echo.send_as_is(Request("GET", "/x", headers={"x-clerkship-size": "1", "x-mine": "1"}))
+    hall.echo.send_as_is(Request("GET", "/x", headers={"x-clerkship-over": "mllp", "x-mine": "1"}))
     assert len(HEARD) == 3
     for request in HEARD:
         assert request.headers["x-mine"] == "1"
-        assert not [name for name in request.headers if "clerkship" in name.lower()]
+        assert request.headers["x-clerkship-over"] == "mllp"
+    assert not [event.request for event in hall.playground.log.events if event.request and event.request.over]
 
 
 def test_queries_are_the_same_if_all_of_them_is() -> None:

@@ -23,9 +23,10 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.lines import ListenerPool, ProtocolListenerFailed, ProtocolPortTaken, is_there
 from clerkship.playground.playground import Before, Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.exchange import Reply, Request, json_reply
+from clerkship.sandbox.exchange import Refusal, Reply, json_reply, refuse_as_json
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
-from clerkship.sandbox.route import Call, Route
+from clerkship.sandbox.operation import Interface, OperationCall, OperationContext, operation
+from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators import files
 
 
@@ -35,6 +36,41 @@ def until(true: Callable[[], bool], within: float = 10.0) -> None:
     while not true():
         assert time.monotonic() < end, "it never came to that"
         time.sleep(0.002)
+
+
+class Place(Frozen):
+    """A path."""
+
+    path: str
+
+
+@operation(name="ask")
+def show(context: OperationContext[Any], place: Place) -> dict[str, str]:
+    """Say who is there; break, or link, on request."""
+    if place.path == "/breaks":
+        raise ZeroDivisionError
+    if place.path.startswith("/link"):
+        context.link("listener", place.path.removeprefix("/link/"))
+    return {"alias": context.alias}
+
+
+def parse(call: HttpCall, context: OperationContext[Any]) -> Place:
+    """Read a path, with its slash."""
+    return Place(path=call.request.path)
+
+
+class PlainCall(OperationCall[Place, dict[str, str]]):
+    """A call over the line, answered in JSON."""
+
+    transport: ClassVar[str] = "plain"
+
+    def render(self, context: OperationContext[Any], result: dict[str, str]) -> Reply:
+        """Write the result."""
+        return json_reply(200, result)
+
+    def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
+        """Write a refusal."""
+        return refuse_as_json(refusal)
 
 
 class Plain(ProtocolListener):
@@ -59,7 +95,7 @@ class Plain(ProtocolListener):
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         address, _, path = (await reader.readline()).decode().strip().partition(" ")
         post = self.board.find(address)
-        reply = await post.send(Request("GET", path)) if post is not None else Reply(599)
+        reply = await post.send(PlainCall(show, Place(path=path), path)) if post is not None else Reply(599)
         writer.write(f"{reply.status} ".encode() + reply.body)
         writer.close()
 
@@ -119,17 +155,10 @@ class Stuck(Plain):
         await asyncio.sleep(3600)
 
 
-def answer(call: Call) -> Reply:
-    """Say who is there; break, or link, on request."""
-    if call.request.path == "/breaks":
-        raise ZeroDivisionError
-    if call.request.path.startswith("/link"):
-        call.link("listener", call.request.path.removeprefix("/link/"))
-    return json_reply(200, {"alias": call.alias})
-
-
 def room(*lines: type[ProtocolListener]) -> PreparedSimulator:
-    spec = replace(files.SPEC, kind="plain", routes=(Route("GET", "/{path*}", "ask", answer),), lines=lines)
+    spec = replace(
+        files.SPEC, kind="plain", operations=(show,), routes=(Route("GET", "/{path*}", show, parse=parse),), lines=lines
+    )
     return PreparedSimulator(spec, spec.config())
 
 
@@ -285,7 +314,7 @@ def test_a_simulator_that_breaks_is_refused_and_breaks_the_run_not_the_line(hous
     playground, other = house.play(), house.play()
     status, body = ask(house.told(playground), "/breaks")
     assert (status, body["error"]["code"]) == (500, "internal_error")
-    assert playground.broken == "box: GET /breaks: ZeroDivisionError: "
+    assert playground.broken == "box: ask /breaks: ZeroDivisionError: "
     assert ask(house.told(other))[0] == 200
 
 

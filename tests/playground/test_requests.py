@@ -20,6 +20,7 @@ from clerkship.faults.error import Error
 from clerkship.faults.latency import Latency
 from clerkship.playground.gateway import RequestContext
 from clerkship.sandbox.exchange import Query, Request
+from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.fhir import SPEC as FHIR
 from clerkship.simulators.files import SPEC as FILES
 from clerkship.simulators.hl7 import SPEC as HL7
@@ -251,9 +252,9 @@ def test_without_such_requests_nothing_is_listed(drop: Rig) -> None:
 
 def test_requests_that_name_no_trial_under_way_are_counted_for_the_run(drop: Rig) -> None:
     gateway, request = drop._gateway, Request("GET", "/files", {"token": "guess"})
-    gateway.handle(RequestContext("pg_never", "box", request, "x"))
+    gateway.handle(RequestContext("pg_never", "box", HttpCall(request), "x"))
     gateway.dismiss(drop.playground)
-    gateway.handle(RequestContext(drop.playground.id, "box", request, drop.token))
+    gateway.handle(RequestContext(drop.playground.id, "box", HttpCall(request), drop.token))
     found = gateway.unplaced.data()
     assert [(kept["path"], kept["query"], kept["status"]) for kept in found["requests"]] == [
         ("/files", "token=[redacted]", 404),

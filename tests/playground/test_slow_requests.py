@@ -21,8 +21,9 @@ from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Query, Reply, Request
-from clerkship.sandbox.route import Call, Route
+from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators import files
+from tests.raw_routes import RawCall, raw_route
 
 LIMIT = 20
 """Seconds after which a test that waits has failed."""
@@ -34,9 +35,9 @@ class Site:
     def __init__(self, limits: ConnectionLimits | None = None) -> None:
         self.begun, self.released = threading.Event(), threading.Event()
         routes = (
-            Route("GET", "/slow", "slow", self._slow, heavy=lambda request: True),
-            Route("GET", "/quick", "quick", lambda call: Reply(200, b"quick")),
-            Route("POST", "/quick", "post", lambda call: Reply(200, b"posted")),
+            raw_route("GET", "/slow", "slow", self._slow, is_heavy=lambda request: True),
+            raw_route("GET", "/quick", "quick", lambda call: Reply(200, b"quick")),
+            raw_route("POST", "/quick", "post", lambda call: Reply(200, b"posted")),
         )
         spec = replace(files.SPEC, kind="slow", routes=routes, handle=Handle)
         self.gateway = Gateway()
@@ -48,7 +49,7 @@ class Site:
     def _play(self, name: str, room: PreparedSimulator) -> Playground:
         return Playground(Environment(name=name, simulators={"box": Simulator(kind="files")}), {"box": room}, name)
 
-    def _slow(self, call: Call) -> Reply:
+    def _slow(self, call: RawCall) -> Reply:
         self.begun.set()
         assert self.released.wait(LIMIT)
         return Reply(200, b"slow")
@@ -152,10 +153,17 @@ def test_a_trial_that_ends_during_a_slow_request_writes_nothing_after_its_end(si
     assert playground.log.events[-1].kind == "run.ended"
 
 
+def located(route: Route, request: Request) -> HttpCall:
+    """A request whose route is known."""
+    call = HttpCall(request)
+    call.locate(replace(files.SPEC, routes=(route,)))
+    return call
+
+
 def test_a_shape_of_request_is_quick_or_not_by_what_the_last_one_took() -> None:
-    route = Route("GET", "/{type}", "search", lambda call: Reply(200))
+    route = raw_route("GET", "/{type}", "search", lambda call: Reply(200))
     asked, other = (Request("GET", "/Patient", Query(((name, "x"),))) for name in ("name", "family"))
-    shape, unseen = shape_of(route, asked), shape_of(route, other)
+    shape, unseen = shape_of(located(route, asked)), shape_of(located(route, other))
     assert shape is not None
     assert unseen is not None
     pace, small, large = Pace(), range(MAX_SMALL), range(MAX_SMALL + 1)
@@ -174,7 +182,8 @@ def test_a_shape_of_request_is_quick_or_not_by_what_the_last_one_took() -> None:
     ids=["large body", "many parameters"],
 )
 def test_a_large_request_is_never_answered_on_the_event_loop(request_: Request) -> None:
-    assert shape_of(Route("POST", "/x", "post", lambda call: Reply(200)), request_) is None
+    route = raw_route("POST", "/x", "post", lambda call: Reply(200))
+    assert shape_of(located(route, request_)) is None
 
 
 # Idle connections.

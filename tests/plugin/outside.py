@@ -19,7 +19,7 @@ class Fine(Assertion):
     def check(self, evidence: Evidence) -> Check:
         return Check.of(True, "fine")
 
-PLUGIN = Plugin(contract=1, assertions=(Fine,))
+PLUGIN = Plugin(contract=2, assertions=(Fine,))
 """
 
 

@@ -62,7 +62,7 @@ class Solver:
     def open(self, solution, trial=1):
         return Bot()
 
-PLUGIN = Plugin(contract=1, simulators=(SPEC,), faults=(Static,), steps=(Wait,),
+PLUGIN = Plugin(contract=2, simulators=(SPEC,), faults=(Static,), steps=(Wait,),
                 agents={"acme": lambda rest, settings: Solver(f"acme:{rest}")})
 '''
 REACTS = """
@@ -156,11 +156,11 @@ BROKEN = {
     "no such object": ("", "has no attribute 'PLUGIN'"),
     "something else": ("PLUGIN = 5", "leads to a int, not to a clerkship.plugin.Plugin"),
     "another contract": (
-        "from clerkship.plugin import Plugin\nPLUGIN = Plugin(contract=2)",
-        "written for version 2 of the contract, and this is 1",
+        "from clerkship.plugin import Plugin\nPLUGIN = Plugin(contract=1)",
+        "written for version 1 of the contract, and this is 2",
     ),
     "no contract": ("from clerkship.plugin import Plugin\nPLUGIN = Plugin()", "TypeError: .*contract"),
-    "a key too many": ("from clerkship.plugin import Plugin\nPLUGIN = Plugin(contract=1, x=2)", "unexpected keyword"),
+    "a key too many": ("from clerkship.plugin import Plugin\nPLUGIN = Plugin(contract=2, x=2)", "unexpected keyword"),
     "no prefix": (HEALTHY.replace("{prefix}.fine", "fine"), "assertion `fine` does not start with its prefix, `acme.`"),
     "another's prefix": (HEALTHY.format(prefix="globex"), "assertion `globex.fine` does not start with its prefix"),
     "a bad name": (HEALTHY.format(prefix="acme.It is"), "`acme.It is.fine` is not small letters"),

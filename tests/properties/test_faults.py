@@ -13,6 +13,7 @@ from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.playground import ActiveFault, Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import Delivery, Request
+from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import files
 
 MANY = 2000
@@ -43,7 +44,7 @@ def play(seed: str, faults: list[Fault]) -> list[bytes]:
     for fault in faults:
         playground.inject(fault)
     for request in REQUESTS * 25:
-        gateway.handle(RequestContext(playground.id, "drop", request, playground.sandboxes["drop"].token))
+        gateway.handle(RequestContext(playground.id, "drop", HttpCall(request), playground.sandboxes["drop"].token))
     assert playground.broken is None
     return playground.log.lines
 

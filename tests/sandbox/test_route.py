@@ -3,33 +3,34 @@
 import pytest
 
 from clerkship.sandbox.exchange import Refusal, Reply, Request
-from clerkship.sandbox.route import Call, Route, find_route
+from clerkship.sandbox.route import find_route
+from tests.raw_routes import RawCall, raw_route
 
 
-def handler(call: Call) -> Reply:
+def handler(call: RawCall) -> Reply:
     """Says nothing."""
     return Reply(204)
 
 
 ROUTES = (
-    Route("GET", "/notes", "list", handler),
-    Route("POST", "/notes", "write", handler),
-    Route("GET", "/{room}", "enter", handler),
-    Route("GET", "/files/{path*}", "read", handler),
-    Route("DELETE", "/notes/{id}", "forget", handler),
+    raw_route("GET", "/notes", "list", handler),
+    raw_route("POST", "/notes", "write", handler),
+    raw_route("GET", "/{room}", "enter", handler),
+    raw_route("GET", "/files/{path*}", "read", handler),
+    raw_route("DELETE", "/notes/{id}", "forget", handler),
 )
 
 
 def operation(method: str, path: str) -> str:
     """The one that is found."""
-    return find_route(ROUTES, Request(method, path))[0].operation
+    return find_route(ROUTES, Request(method, path))[0].operation.name
 
 
 def test_where_there_is_get_there_is_head_and_a_slash_at_the_end_is_nothing() -> None:
     assert operation("HEAD", "/notes") == operation("GET", "/notes") == operation("GET", "/notes/") == "list"
     assert operation("HEAD", "/notes/") == "list"
     route, params = find_route(ROUTES, Request("GET", "/files/a/"))
-    assert (route.operation, params) == ("read", {"path": "a/"})
+    assert (route.operation.name, params) == ("read", {"path": "a/"})
     with pytest.raises(Refusal, match="nothing is at /notes//"):
         operation("GET", "/notes//")
 

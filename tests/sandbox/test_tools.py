@@ -1,14 +1,16 @@
 """A sandbox's operations as tools: names a model may call, schemas that hold, calls that go where they should."""
 
 import re
-from typing import Any
+from typing import Annotated, Any
 
 import jsonschema
 import pytest
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.exchange import Reply
-from clerkship.sandbox.route import Call, Route
+from clerkship.sandbox.operation import NoInput, Operation, operation
+from clerkship.sandbox.route import Route
 from clerkship.sandbox.tools import BadArguments, Tool, table, tool_name, tools_of
 from clerkship.simulators.registry import SPECS
 from clerkship.simulators.spec import Spec
@@ -26,18 +28,60 @@ class Order(Frozen):
     lines: tuple[Line, ...]
 
 
-def handler(call: Call) -> Reply:
-    """Do it."""
-    return Reply(200)
+class OrderId(Frozen):
+    """Which order."""
+
+    id: str
+    expand: Annotated[str, Field(description="what to show with it")] = ""
+
+
+class Note(Frozen):
+    """A named text."""
+
+    name: str
+    text: str = ""
+
+
+class Scan(Frozen):
+    """A named file."""
+
+    name: str
+    data: Annotated[bytes, Field(description="the pages")] = b""
+    internal: SkipJsonSchema[bool] = False
+
+
+class TypeAndId(Frozen):
+    """A resource."""
+
+    type: Annotated[str, Field(description="such as Patient")]
+    id: str
+
+
+class Criteria(Frozen):
+    """A search."""
+
+    type: str
+    query: Annotated[str, Field(description="name=smith&date=ge2026")] = ""
+
+
+def declare(name: str, input: type[Frozen], *, tool: bool = True) -> Operation[Any, Any]:
+    """Declare an operation that does nothing."""
+
+    def run(context: Any, input: Any) -> None:
+        """Do it."""
+
+    run.__annotations__["input"] = input
+    return Operation(run, name=name, tool=tool)
 
 
 ROUTES = (
-    Route("GET", "/orders/special", "read_special", handler),
-    Route("GET", "/orders/{id}", "read_order", handler, query={"expand": "what to show with it"}),
-    Route("POST", "/orders", "place_order", handler, body=Order),
-    Route("PUT", "/notes/{name*}", "write_note", handler, body="text"),
+    Route("GET", "/orders/special", declare("read_special", NoInput)),
+    Route("GET", "/orders/{id}", declare("read_order", OrderId)),
+    Route("POST", "/orders", declare("place_order", Order)),
+    Route("PUT", "/notes/{name*}", declare("write_note", Note), body="text"),
+    Route("PUT", "/scans/{name}", declare("write_scan", Scan), body="data"),
 )
-TOOLS = {tool.route.operation: tool for tool in tools_of("shop", ROUTES)}
+TOOLS = {tool.route.operation.name: tool for tool in tools_of("shop", ROUTES)}
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.kind)
@@ -48,8 +92,8 @@ def test_every_simulators_tools_are_schemas_that_a_validator_takes(spec: Spec) -
 
 def test_a_schema_inside_a_schema_is_found() -> None:
     validator = jsonschema.Draft202012Validator(TOOLS["place_order"].parameters)
-    assert validator.is_valid({"body": {"lines": [{"amount": 1}]}})
-    assert not validator.is_valid({"body": {"lines": [{"amount": "many"}]}})
+    assert validator.is_valid({"lines": [{"amount": 1}]})
+    assert not validator.is_valid({"lines": [{"amount": "many"}]})
     assert not validator.is_valid({})
 
 
@@ -58,9 +102,11 @@ def test_a_schema_inside_a_schema_is_found() -> None:
     [
         ("read_order", {"id": 7, "expand": "lines"}, "GET", "/orders/7", {"expand": "lines"}, b""),
         ("read_order", {"id": "a b", "expand": None}, "GET", "/orders/a b", {}, b""),
-        ("place_order", {"body": {"lines": []}}, "POST", "/orders", {}, b'{"lines":[]}'),
-        ("write_note", {"name": "a/b", "body": "für"}, "PUT", "/notes/a/b", {}, "für".encode()),
+        ("place_order", {"lines": []}, "POST", "/orders", {}, b'{"lines":[]}'),
+        ("write_note", {"name": "a/b", "text": "für"}, "PUT", "/notes/a/b", {}, "für".encode()),
         ("write_note", {"name": "a"}, "PUT", "/notes/a", {}, b""),
+        ("write_scan", {"name": "a", "data": "text"}, "PUT", "/scans/a", {}, b"text"),
+        ("write_scan", {"name": "a", "data_base64": "/wA="}, "PUT", "/scans/a", {}, b"\xff\x00"),
     ],
 )
 def test_a_call_is_a_request(
@@ -79,12 +125,40 @@ def test_a_call_is_a_request(
         ("read_order", {"id": True}, "`id` must be text, not bool"),
         ("read_order", {"id": "\ud83d"}, "`id` is not Unicode"),
         ("read_order", {"id": "7", "expand": {}}, "`expand` must be text"),
-        ("place_order", {"body": {"n": 2**70}}, "cannot be written as JSON"),
+        ("place_order", {"lines": [{"amount": 2**70}]}, "cannot be written as JSON"),
+        ("place_order", {"body": {"lines": []}}, "unknown argument `body`; known: lines"),
+        ("place_order", {}, "`lines` is missing"),
+        ("write_scan", {"name": "a", "data_base64": "?"}, "`data_base64` is not base64"),
+        ("write_scan", {"name": "a", "internal": True}, "unknown argument `internal`"),
     ],
 )
 def test_a_value_that_leads_elsewhere_is_no_call(operation: str, arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(BadArguments, match=re.escape(said)):
         TOOLS[operation].request(arguments)
+
+
+def test_names_have_no_prefix_where_there_is_one_sandbox() -> None:
+    assert [tool.name for tool in tools_of("shop", ROUTES[:2])] == ["shop__read_special", "shop__read_order"]
+    assert [tool.name for tool in tools_of("shop", ROUTES[:2], is_only=True)] == ["read_special", "read_order"]
+
+
+def test_a_json_schema_may_stand_for_the_input() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"order": {"type": "string"}, "lines": {"type": "array", "items": {"type": "integer"}}},
+        "required": ["order", "lines"],
+    }
+
+    @operation(schema=schema)
+    def reorder(context: Any, input: dict[str, Any]) -> None:
+        """Order again."""
+
+    [tool] = tools_of("shop", (Route("POST", "/orders/{order}/again", reorder),))
+    assert tool.parameters["properties"] == schema["properties"]
+    request = tool.request({"order": "7", "lines": [1, 2]})
+    assert (request.path, request.body) == ("/orders/7/again", b'{"lines":[1,2]}')
+    with pytest.raises(BadArguments, match="`lines` is missing"):
+        tool.request({"order": "7"})
 
 
 def test_names_are_short_plain_and_different() -> None:
@@ -97,9 +171,10 @@ def test_names_are_short_plain_and_different() -> None:
 
 
 def test_where_any_name_may_stand_in_a_query_it_is_written_as_text() -> None:
-    routes = (Route("GET", "/{type}", "search", handler, open_query="name=smith&date=ge2026"),)
+    routes = (Route("GET", "/{type}", declare("search", Criteria), free_query="query"),)
     [tool] = tools_of("ehr", routes)
-    assert tool.parameters["properties"]["query"] == {"type": "string", "description": "name=smith&date=ge2026"}
+    described = {"type": "string", "default": "", "description": "name=smith&date=ge2026"}
+    assert tool.parameters["properties"]["query"] == described
     asked = tool.request({"type": "Patient", "query": "?name=a%20b&name=c&_count=2"})
     assert asked.pairs == (("name", "a b"), ("name", "c"), ("_count", "2"))
     assert tool.request({"type": "Patient"}).pairs == ()
@@ -108,21 +183,22 @@ def test_where_any_name_may_stand_in_a_query_it_is_written_as_text() -> None:
 
 
 def test_a_body_is_called_what_its_route_says() -> None:
-    routes = (Route("POST", "/search", "search", handler, body="text", media="application/x-www-form-urlencoded"),)
+    media = "application/x-www-form-urlencoded"
+    routes = (Route("POST", "/notes/{name}", declare("search", Note), body="text", media=media),)
     [tool] = tools_of("ehr", routes)
-    assert tool.request({"body": "a=1"}).headers == {"content-type": "application/x-www-form-urlencoded"}
+    assert tool.request({"name": "x", "text": "a=1"}).headers == {"content-type": "application/x-www-form-urlencoded"}
 
 
 def test_a_path_may_have_signs_that_patterns_are_made_of() -> None:
-    route = Route("GET", "/{type}/$every.thing", "everything", handler)
+    route = Route("GET", "/{type}/$every.thing", declare("everything", Criteria))
     assert route.pattern.fullmatch("/Patient/$every.thing") is not None
     assert route.pattern.fullmatch("/Patient/$everything") is None
 
 
 def test_what_a_path_takes_is_described_and_a_route_may_be_no_tool() -> None:
     routes = (
-        Route("GET", "/{type}/{id}", "read", handler, about={"type": "such as Patient"}),
-        Route("HEAD", "/{type}/{id}", "head", handler, tool=False),
+        Route("GET", "/{type}/{id}", declare("read", TypeAndId)),
+        Route("HEAD", "/{type}/{id}", declare("head", TypeAndId, tool=False)),
     )
     [tool] = tools_of("ehr", routes)
     assert tool.parameters["properties"] == {
@@ -134,7 +210,7 @@ def test_what_a_path_takes_is_described_and_a_route_may_be_no_tool() -> None:
 
 def test_a_health_records_tools_are_few_and_each_stands_alone() -> None:
     [spec] = [spec for spec in SPECS if spec.kind == "fhir"]
-    tools = {tool.route.operation: tool for tool in tools_of("ehr", spec.routes)}
+    tools = {tool.route.operation.name: tool for tool in tools_of("ehr", spec.routes)}
     assert tools.keys() == {
         *("read", "vread", "search_type", "everything", "history_instance"),
         *("create", "update", "patch", "delete", "bundle", "validate"),

@@ -20,6 +20,8 @@ from clerkship.sandbox.exchange import Reply, Request
 from clerkship.simulators.files import SPEC
 from clerkship.simulators.files.config import FilesConfig, dated
 from clerkship.simulators.files.handle import Files
+from clerkship.simulators.files.operations import NewFile, write_file
+from clerkship.simulators.files.sftp.drop import SftpCall
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.tree import Shelf
 
@@ -204,7 +206,8 @@ def test_times_are_those_of_the_clock_unless_said_otherwise() -> None:
 
 def test_a_folder_moves_with_all_that_is_known_of_what_is_in_it() -> None:
     rig = rig_of({"in/deep/er/old": b"old"}, quota=10)
-    rig.send(Request("PUT", "/files/in/half", headers={"x-clerkship-incomplete": "true"}, body=b"12345"))
+    half = NewFile(path="in/half", data=b"12345", complete=False)
+    rig.call(SftpCall(write_file, half, "in/half", b"12345"))
     rig.send(Request("PATCH", "/files/in/deep/er/old", body=b'{"modified": "2020-01-01T00:00:00Z"}'))
     assert rename(rig, "in", "archive/in").status == 204
     state = rig.playground.sandboxes["box"].state

@@ -11,7 +11,7 @@ from clerkship.actors.host_link import HostLink
 from clerkship.actors.reply import parse_event
 from clerkship.events.event import Event, Payload
 from clerkship.sandbox.door import Handle, Sandboxes
-from clerkship.sandbox.exchange import IMMEDIATE, Delivery, Query, Reply, Request, from_agent
+from clerkship.sandbox.exchange import IMMEDIATE, Delivery, Query, Reply, Request, check_request
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.route import Route
 
@@ -52,7 +52,7 @@ class HostDoor:
 
     def send(self, request: Request) -> Reply:
         """Send a request; raises Dropped if the connection breaks instead of an answer."""
-        request = from_agent(request)
+        request = check_request(request)
         query = request.query.pairs if isinstance(request.query, Query) else dict(request.query)
         reply = self._link.request(
             "send",

@@ -137,10 +137,10 @@ class Toolbox:
 
     def __init__(self, sandboxes: Sandboxes, *, besides: str | None = None, works: bool = False) -> None:
         self._sandboxes = sandboxes
-        found = [
-            tool for name, handle in sandboxes.items() if name != besides for tool in tools_of(name, handle.routes)
-        ]
-        self._tools = table(found)
+        others = [(name, handle) for name, handle in sandboxes.items() if name != besides]
+        is_only = len(others) == 1
+        tools = [tool for name, handle in others for tool in tools_of(name, handle.routes, is_only=is_only)]
+        self._tools = table(tools)
         self._own = ("finish", "wait") if works else ()
         described = [_described(name, tool) for name, tool in self._tools.items()] + ([FINISH, WAIT] if works else [])
         self.definitions = [{"type": "function", "function": function} for function in described]
@@ -164,7 +164,7 @@ class Toolbox:
         tool = self._tools[name]
         request = tool.request(arguments)
         self._sandboxes.report(ActionExecuted(name=name, arguments=arguments))
-        return _cut(self._asked(tool, request), tool.route.less)
+        return _cut(self._asked(tool, request), tool.route.operation.shorter)
 
     def _asked(self, tool: Tool, request: Request) -> str:
         try:

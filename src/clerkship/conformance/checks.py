@@ -1,9 +1,8 @@
 """The checks, each a sentence about a simulator that must be true."""
 
 import base64
-import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
 import orjson
@@ -20,9 +19,9 @@ from clerkship.faults.expired import Expired
 from clerkship.faults.latency import Latency
 from clerkship.faults.truncated import Truncated
 from clerkship.playground.playground import replay
-from clerkship.sandbox.exchange import Refusal, Reply, Request, from_agent
-from clerkship.sandbox.route import find_route
-from clerkship.sandbox.tools import Tool, table, tools_of
+from clerkship.sandbox.exchange import Refusal, Reply, Request
+from clerkship.sandbox.route import Route, find_route
+from clerkship.sandbox.tools import BASE64, Tool, table, tools_of
 from clerkship.simulators.spec import Spec
 
 Check = Callable[[Spec], None]
@@ -59,7 +58,7 @@ def both_doors_lead_to_the_same_log(spec: Spec) -> None:
     """HTTP and in-process differ in nothing, replies included, where they are said to be at the same address."""
     with Rig(spec) as inside, Rig(spec) as outside:
         for request in spec.exercise:
-            near, far = inside.send(from_agent(request), base=outside.url()), outside.send_http(request)
+            near, far = inside.send(request, base=outside.url()), outside.send_http(request)
             _must(
                 (near.status, near.body) == (far.status, far.body),
                 f"{request.method} {request.path}: in process {near.status}, over HTTP {far.status}",
@@ -74,7 +73,7 @@ def faults_strike_both_doors_alike(spec: Spec) -> None:
             for rig in (inside, outside):
                 rig.playground.inject(fault)
             for request in spec.exercise:
-                near, far = inside.send(from_agent(request), base=outside.url()), outside.send_http(request)
+                near, far = inside.send(request, base=outside.url()), outside.send_http(request)
                 _must(
                     (near.status, near.body) == (far.status, far.body),
                     f"{fault.name} on {request.method} {request.path}: in process {near.status}, HTTP {far.status}",
@@ -137,7 +136,7 @@ def every_operation_is_exercised(spec: Spec) -> None:
     with Rig(spec) as rig:
         exercise(rig)
         touched = {touch[2] for touch in rig.playground.sidecar.touches}
-        missing = {route.operation for route in spec.routes} - touched
+        missing = {operation.name for operation in spec.operations} - touched
         _must(not missing, f"its exercise leaves out {', '.join(sorted(missing))}")
 
 
@@ -181,10 +180,10 @@ def every_operation_is_a_tool(spec: Spec) -> None:
     One whose route says that it is no tool is left out; what is to be done by a model needs another then.
     """
     tools = tools_of("box", spec.routes)
-    _must(len(table(tools)) == sum(route.tool for route in spec.routes), "two operations make the same tool")
+    _must(len(table(tools)) == len(tools), "two operations make the same tool")
     for tool in tools:
         _must(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", tool.name) is not None, f"{tool.name} cannot be a tool's name")
-        _must(bool(inspect.getdoc(tool.route.handler)), f"{tool.name} does not say what it does")
+        _must(bool(tool.route.operation.description), f"{tool.name} does not say what it does")
         known, refs = tool.parameters["properties"], _refs(tool.parameters)
         _must(set(tool.parameters["required"]) <= known.keys(), f"{tool.name} requires what it does not describe")
         _must(refs <= tool.parameters.get("$defs", {}).keys(), f"{tool.name}: its schema refers to what is not in it")
@@ -207,28 +206,41 @@ def _reached_by_tool(spec: Spec, tools: Sequence[Tool], request: Request) -> Non
         route, params = find_route(spec.routes, request)
     except Refusal:
         return  # an exercise may knock at a wrong door
-    if not route.tool:
+    if not route.operation.tool:
         return
-    arguments: dict[str, object] = {
-        **params,
-        **{name: request.query[name] for name in route.query & request.query.keys()},
-    }
-    if isinstance(route.body, str):
-        arguments["body_base64" if route.body == "bytes" else "body"] = (
-            base64.b64encode(request.body).decode() if route.body == "bytes" else request.body.decode(errors="replace")
-        )
-    elif route.body is not None:
-        try:
-            arguments["body"] = orjson.loads(request.body)
-        except orjson.JSONDecodeError:
-            return  # nor is every body meant to be taken
+    arguments = _arguments(route, params, request)
+    if arguments is None:
+        return
     [tool] = [tool for tool in tools if tool.route is route]
     called = tool.request(arguments)
     _must((called.method, called.path) == (request.method, request.path), f"{tool.name} makes another request")
-    if isinstance(route.body, str):
+    if route.body and route.body_type is not object:
         _must(called.body == request.body, f"{tool.name} sends another body")
-    elif route.body is not None:
-        _must(orjson.loads(called.body) == arguments["body"], f"{tool.name} sends another body")
+    elif route.body or route.json_fields:
+        _must(orjson.loads(called.body) == orjson.loads(request.body), f"{tool.name} sends another body")
+
+
+def _arguments(route: Route, params: Mapping[str, str], request: Request) -> dict[str, object] | None:
+    """Return what a model would give a tool for this request; None where its body is not meant to be taken."""
+    arguments: dict[str, object] = {**params}
+    arguments |= {name: request.query[name] for name in route.query if name in request.query}
+    if route.body and route.body_type is bytes and f"{route.body}{BASE64}" in _fields(route):
+        return arguments | {f"{route.body}{BASE64}": base64.b64encode(request.body).decode()}
+    if route.body and route.body_type is not object:
+        return arguments | {route.body: request.body.decode(errors="replace")}
+    try:
+        content = orjson.loads(request.body) if route.body or route.json_fields else {}
+    except orjson.JSONDecodeError:
+        return None
+    if route.body:
+        return arguments | {route.body: content}
+    return arguments | content if isinstance(content, dict) else None
+
+
+def _fields(route: Route) -> Mapping[str, object]:
+    [tool] = tools_of("box", (route,))
+    fields: Mapping[str, object] = tool.parameters["properties"]
+    return fields
 
 
 CHECKS: tuple[Check, ...] = (

@@ -14,6 +14,8 @@ from clerkship.playground.listener import Listener
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Reply, Request
+from clerkship.sandbox.operation import ProtocolCall
+from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.spec import Spec
 
 
@@ -68,7 +70,11 @@ class Rig:
     def send(self, request: Request, token: str | None = None, base: str = "http://box.invalid") -> Reply:
         """Through the in-process door."""
         given = self.token if token is None else token
-        return self._gateway.handle(RequestContext(self.playground.id, self.name, request, given, base=base))
+        return self._gateway.handle(RequestContext(self.playground.id, self.name, HttpCall(request, base), given))
+
+    def call(self, call: ProtocolCall) -> Reply:
+        """Send a call in a protocol other than HTTP."""
+        return self._gateway.handle(RequestContext(self.playground.id, self.name, call, self.token))
 
     def send_http(self, request: Request, token: str | None = None) -> Reply:
         """Through the HTTP door, by a client that is not ours."""

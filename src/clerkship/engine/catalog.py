@@ -146,7 +146,7 @@ class Registered:
     def operations(self, kind: str) -> Collection[str]:
         """What a kind of simulator can be asked to do, and a fault can strike."""
         spec = self.simulators.get(kind)
-        return [*dict.fromkeys(route.operation for route in spec.routes), *([ON_TURN] if spec.converses else [])]
+        return [*dict.fromkeys(operation.name for operation in spec.operations), *([ON_TURN] if spec.converses else [])]
 
     def reactions(self, kind: str) -> Mapping[str, object]:
         """The events of others that a kind of simulator takes in."""

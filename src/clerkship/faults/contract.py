@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, NamedTuple
 from pydantic import Field, JsonValue
 
 from clerkship.model.frozen import Frozen, Number, Whole
-from clerkship.sandbox.exchange import Refusal, Reply, Request
+from clerkship.sandbox.exchange import Refusal, Reply
 
 
 class Spoiled(NamedTuple):
@@ -40,11 +40,11 @@ class Fault(Frozen):
         """Whether it can strike what an agent says in a conversation without any request."""
         return False
 
-    def before(self, request: Request, rng: Random) -> Spoiled | None:
+    def before(self, rng: Random) -> Spoiled | None:
         """Before the sandbox sees the request: with a reply or refusal it never does. None leaves it to `after`."""
         return None
 
-    def after(self, request: Request, reply: Reply, rng: Random) -> Spoiled | None:
+    def after(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> Spoiled | None:
         """After the sandbox has answered; None if there is nothing here to spoil, and then it has not struck."""
         return None
 

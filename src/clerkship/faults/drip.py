@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 from clerkship.faults.contract import Fault, Spoiled
 from clerkship.model.duration import Duration, render_duration
 from clerkship.model.frozen import Whole
-from clerkship.sandbox.exchange import Reply, Request
+from clerkship.sandbox.exchange import Reply
 
 
 class Drip(Fault):
@@ -20,9 +20,9 @@ class Drip(Fault):
     over: Duration
     pieces: Annotated[Whole, Field(ge=2, le=1000, description="how many, if the body has as many bytes")] = 8
 
-    def after(self, request: Request, reply: Reply, rng: object) -> Spoiled | None:
+    def after(self, reply: Reply, rng: object, *, wants_body: bool = True) -> Spoiled | None:
         """Take it apart."""
-        if request.method == "HEAD" or not reply.body:
+        if not wants_body or not reply.body:
             return None
         delivery = replace(reply.delivery, pieces=self.pieces, over=reply.delivery.over + self.over.total_seconds())
         details: dict[str, JsonValue] = {"pieces": len(delivery.divide(reply.body)), "over": render_duration(self.over)}

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from clerkship.faults.contract import Fault, Spoiled
-from clerkship.sandbox.exchange import NO_REPLY, Reply, Request
+from clerkship.sandbox.exchange import NO_REPLY, Reply
 
 
 class Drop(Fault):
@@ -22,11 +22,11 @@ class Drop(Fault):
         """What the agent says can get lost; it has nothing coming back."""
         return self.when == "request"
 
-    def before(self, request: Request, rng: object) -> Spoiled | None:
+    def before(self, rng: object) -> Spoiled | None:
         """Lose the request."""
         return self.on_turn(rng) if self.when == "request" else None
 
-    def after(self, request: Request, reply: Reply, rng: object) -> Spoiled:
+    def after(self, reply: Reply, rng: object, *, wants_body: bool = True) -> Spoiled:
         """Lose the answer; the log keeps what it was."""
         return Spoiled({"when": self.when, "status": reply.status}, reply=NO_REPLY)
 

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 from clerkship.faults.contract import Fault, Spoiled
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Whole
-from clerkship.sandbox.exchange import Refusal, Request
+from clerkship.sandbox.exchange import Refusal
 
 
 class Error(Fault):
@@ -21,7 +21,7 @@ class Error(Fault):
         Duration | None, Field(description="when to try again, said in a Retry-After header in whole seconds")
     ] = None
 
-    def before(self, request: Request, rng: object) -> Spoiled:
+    def before(self, rng: object) -> Spoiled:
         """Answer instead. Retry-After as RFC 9110 §10.2.3 has it."""
         details: dict[str, JsonValue] = {"status": self.status}
         headers: dict[str, str] = {}

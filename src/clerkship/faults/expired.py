@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from clerkship.faults.contract import Fault, Spoiled
-from clerkship.sandbox.exchange import Refusal, Request
+from clerkship.sandbox.exchange import Refusal
 
 REASON = "The access token expired"
 
@@ -15,7 +15,7 @@ class Expired(Fault):
 
     name: ClassVar[str] = "expired"
 
-    def before(self, request: Request, rng: object) -> Spoiled:
+    def before(self, rng: object) -> Spoiled:
         """Refuse it, as RFC 6750 §3.1 says."""
         challenge = f'Bearer realm="clerkship", error="invalid_token", error_description="{REASON}"'
         refusal = Refusal(401, "invalid_token", REASON)

@@ -8,7 +8,6 @@ from pydantic import Field
 
 from clerkship.faults.contract import Fault, Spoiled
 from clerkship.model.duration import Duration, render_duration
-from clerkship.sandbox.exchange import Request
 
 
 class Latency(Fault):
@@ -24,7 +23,7 @@ class Latency(Fault):
         """A person can be kept waiting too."""
         return True
 
-    def before(self, request: Request, rng: Random) -> Spoiled:
+    def before(self, rng: Random) -> Spoiled:
         """Delay it."""
         return self.on_turn(rng)
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from clerkship.faults.contract import Fault, Spoiled
 from clerkship.model.frozen import Whole
-from clerkship.sandbox.exchange import Reply, Request
+from clerkship.sandbox.exchange import Reply
 
 
 class Truncated(Fault):
@@ -20,9 +20,9 @@ class Truncated(Fault):
     name: ClassVar[str] = "truncated"
     keep: Annotated[Whole | None, Field(ge=0, description="bytes that arrive; a number the seed decides")] = None
 
-    def after(self, request: Request, reply: Reply, rng: Random) -> Spoiled | None:
+    def after(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> Spoiled | None:
         """Cut it."""
-        whole = 0 if request.method == "HEAD" else len(reply.body)
+        whole = len(reply.body) if wants_body else 0
         if whole <= (self.keep or 0):
             return None
         kept = rng.randrange(whole) if self.keep is None else self.keep

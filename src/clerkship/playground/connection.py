@@ -13,9 +13,10 @@ import httptools
 
 from clerkship.playground.apart import Apart
 from clerkship.playground.connection_limits import ConnectionLimits
-from clerkship.playground.gateway import BODY_LIMIT, TOO_LARGE, RequestContext, SimulatorBroken
+from clerkship.playground.gateway import RequestContext, SimulatorBroken
 from clerkship.playground.http_wire import body_of, parse_exchange, parse_place, render_head
-from clerkship.sandbox.exchange import IMMEDIATE, INWARD, Refusal, Reply
+from clerkship.sandbox.exchange import IMMEDIATE, Refusal, Reply
+from clerkship.sandbox.route import BODY_LIMIT, TOO_LARGE
 
 URL_LIMIT = 1_000_000
 """Ten thousand values to search for fit, with forty bytes each to spare."""
@@ -59,6 +60,7 @@ class Asked(NamedTuple):
     exchange: RequestContext
     stays: bool
     """Whether its sender wants to ask more on the same connection."""
+    method: str
 
 
 class Last(NamedTuple):
@@ -202,8 +204,6 @@ class Connection(asyncio.Protocol):
         if not self._in_head:
             return
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        if key.startswith(INWARD):
-            return
         self._header_count += 1
         if self._header_count > MAX_HEADERS:
             self._objection = self._objection or Refusal(431, "too_many_headers", f"at most {MAX_HEADERS} headers")
@@ -251,9 +251,10 @@ class Connection(asyncio.Protocol):
 
     def _complete(self, *, stays: bool) -> None:
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-        exchange = parse_exchange(self._parser.get_method().decode(), self._url, self._headers, body)
+        method = self._parser.get_method().decode()
+        exchange = parse_exchange(method, self._url, self._headers, body)
         exchange.objection = self._objection or exchange.objection
-        self._waiting.append(Asked(exchange, stays))
+        self._waiting.append(Asked(exchange, stays, method))
         self._in_head, self._head_size, self._expecting, self._began = True, 0, False, None
         if len(self._waiting) == MOST_WAITING:
             self._transport.pause_reading()
@@ -303,7 +304,7 @@ class Connection(asyncio.Protocol):
     def _write(self, asked: Asked, reply: Reply) -> None:
         self._note_answered()
         stays = self._stays(asked)
-        method = asked.exchange.request.method
+        method = asked.method
         self._transport.write(render_head(reply, stays=stays, method=method) + body_of(method, reply))
         if not stays:
             self._transport.close()
@@ -334,7 +335,7 @@ class Connection(asyncio.Protocol):
     async def _write_pieces(self, asked: Asked, reply: Reply) -> None:
         stays = self._stays(asked) and reply.delivery.promised is None
         self._transport.write(render_head(reply, stays=stays or reply.delivery.promised is not None))
-        pieces = reply.delivery.divide(body_of(asked.exchange.request.method, reply))
+        pieces = reply.delivery.divide(body_of(asked.method, reply))
         for piece in pieces:
             if len(pieces) > 1 and not await self._still_there(reply.delivery.over / len(pieces)):
                 return

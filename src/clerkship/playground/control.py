@@ -11,6 +11,7 @@ from clerkship.kit.secrets import new_token, same
 from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
+from clerkship.sandbox.route import HttpCall
 
 CONTROL = "control"
 """A path beside the sandboxes. No sandbox may have its name."""
@@ -32,7 +33,7 @@ class ControlDoor:
         """Answer at once what needs no lock: the log. All else of control waits for the playground, in a thread."""
         if not self._is_control(exchange):
             return self._gateway.try_handle(exchange)
-        return self.handle(exchange) if exchange.request.path.startswith(("/log", "/blob")) else None
+        return self.handle(exchange) if _request_of(exchange).path.startswith(("/log", "/blob")) else None
 
     def thinks(self, exchange: RequestContext) -> bool:
         """As the gateway does."""
@@ -59,7 +60,7 @@ class ControlDoor:
             return refuse_as_json(refusal)
 
     def _answer(self, exchange: RequestContext) -> Reply:
-        request = exchange.request
+        request = _request_of(exchange)
         if not same(self.token, exchange.token):
             raise Refusal(401, "unauthorized", "the bearer token is missing, wrong, or a sandbox's")
         if exchange.objection is not None:
@@ -107,3 +108,8 @@ class ControlDoor:
         if data is None:
             raise Refusal(404, "no_such_blob", "no event of this log has a body with that hash")
         return Reply(200, data, media="application/octet-stream")
+
+
+def _request_of(exchange: RequestContext) -> Request:
+    assert isinstance(exchange.call, HttpCall)  # it is reached over HTTP alone
+    return exchange.call.request

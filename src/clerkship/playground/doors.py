@@ -10,9 +10,9 @@ from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.lines import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.door import Dropped, Sandboxes
-from clerkship.sandbox.exchange import IMMEDIATE, Reply, Request, from_agent
+from clerkship.sandbox.exchange import IMMEDIATE, Reply, Request, check_request
 from clerkship.sandbox.listener import ConnectionInfo
-from clerkship.sandbox.route import Route
+from clerkship.sandbox.route import HttpCall, Route
 
 BaseUrl = Callable[[], str]
 
@@ -67,8 +67,8 @@ class InProcessDoor:
 
     def send(self, request: Request) -> Reply:
         """Ask, and be answered. What takes wall time over HTTP moves a paced clock on here."""
-        playground, asked = self._gateway.admit(self._playground), from_agent(request)
-        reply = self._gateway.handle(RequestContext(playground, self._sandbox, asked, self.token, base=self._base))
+        playground, asked = self._gateway.admit(self._playground), HttpCall(check_request(request), self._base)
+        reply = self._gateway.handle(RequestContext(playground, self._sandbox, asked, self.token))
         if reply.delivery is not IMMEDIATE:
             self._playground.advance(timedelta(seconds=reply.delivery.delay + reply.delivery.over))
         if reply.lost:

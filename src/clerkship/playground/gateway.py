@@ -1,7 +1,7 @@
 """The gateway: one ordered list of handlers that every request to every sandbox goes through.
 
-Both doors, HTTP and in-process, end here. Handlers look at the exchange in turn until one answers it; those
-that close an exchange look at every one.
+A request arrives in the form of its protocol and becomes a call of one of the simulator's operations. Handlers look at
+the call in turn until one answers it; the closing handlers look at every call.
 """
 
 import sys
@@ -26,21 +26,20 @@ from clerkship.playground.pace import Shape, shape_of
 from clerkship.playground.playground import ActiveFault, Playground
 from clerkship.playground.recording import (
     describe,
-    describe_operation,
     describe_unplaced,
     is_body_held,
     record_of,
+    title_of,
     with_body,
 )
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
-from clerkship.sandbox.route import Call, Route, find_route
+from clerkship.sandbox.operation import OperationContext, ProtocolCall
+from clerkship.sandbox.route import TOO_LARGE, HttpCall, request_of
 
 OVER = "the run is over, and its tokens with it"
-BODY_LIMIT = 20_000_000
 MOST_REMEMBERED = 4096
 """Playgrounds that are over: later ones push the earliest out, and then nobody knows what was spoken there."""
-TOO_LARGE = 413
 LOG_FULL = 429
 """The status of requests that a full log has no room for."""
 MAX_CALLER_DEPTH = 300
@@ -55,14 +54,12 @@ class RequestContext:
 
     playground_id: str
     sandbox_name: str
-    request: Request
+    call: ProtocolCall
     token: str
     playground: Playground | None = None
     sandbox: Sandbox | None = None
-    route: Route | None = None
-    params: Mapping[str, str] = field(default_factory=dict)
-    located: tuple[Route, Mapping[str, str]] | None = None
-    """Route and path parameters, where they were looked up before the handlers."""
+    is_routed: bool = False
+    """Whether the operation is known; refusals before that are no operation's."""
     shape: Shape | None = None
     reply: Reply | None = None
     refusal: Refusal | None = None
@@ -75,15 +72,11 @@ class RequestContext:
     """What its door found wrong with it, to be said once it is known who asks."""
     counts: bool = True
     """Whether it is recorded in the log: not without a valid credential, nor when the log is full."""
-    over: str = ""
-    """The name of the line it came in by; empty for HTTP and for calls in process."""
     routed_at: int | None = None
     """How many events there were when the simulator was given the request; None if it was not."""
     faults: list[Event] = field(default_factory=list)
     """The events of the faults that took effect on it."""
     began: float = field(default_factory=perf_counter)
-    base: str = ""
-    """Where the sandbox is, as whoever asks has it: what absolute links begin with."""
     on_link: Callable[[Playground, Sandbox], None] | None = None
     """Told when an agent says where it can be reached."""
     is_ours: Callable[[str], bool] = lambda _: False
@@ -91,13 +84,13 @@ class RequestContext:
 
     @property
     def operation(self) -> str:
-        """What it is in the simulator's words."""
-        return self.route.operation if self.route is not None else ""
+        """The name of the operation; empty as long as it is not known."""
+        return self.call.operation.name if self.is_routed and self.call.operation is not None else ""
 
     @property
     def title(self) -> str:
-        """The sandbox, method and path, to name the request in an error."""
-        return f"{self.sandbox_name}: {self.request.method} {self.request.path}"
+        """The sandbox and the request, to name it in an error."""
+        return f"{self.sandbox_name}: {title_of(self.call)}"
 
     def keep_link(self, name: str, value: str) -> None:
         """Keep where its agent can be reached, and tell whoever would call there."""
@@ -113,7 +106,7 @@ class RequestContext:
 Handler = Callable[[RequestContext], None]
 Refuse = Callable[[Refusal], Reply]
 Hear = Callable[[str, Request], None]
-"""Told of a request, and of the sandbox it was for."""
+"""Receives each request, as it would be over HTTP, with the name of the sandbox that it was for."""
 
 
 class SimulatorBroken(PlatformError):
@@ -138,7 +131,7 @@ class Gateway:
         """Told the address of each sandbox that had one, when its run is over."""
         self.line_ports: Callable[[], Iterable[int]] = tuple
         """Where lines listen."""
-        self.handlers: tuple[Handler, ...] = (self.identify, authenticate, find_route_of, inject_faults, route)
+        self.handlers: tuple[Handler, ...] = (self.identify, authenticate, find_operation, inject_faults, run_operation)
         self.closing: tuple[Handler, ...] = (record_request, repeat, spoil_reply, record_faults, record_touch)
 
     def admit(self, playground: Playground) -> str:
@@ -196,7 +189,8 @@ class Gateway:
         hear = self._ears.get(id(exchange.playground))
         at_clock = exchange.sandbox_name == CLOCK and exchange.refusal is None
         if hear is not None and exchange.counts and (exchange.sandbox is not None or at_clock):
-            hear(exchange.sandbox_name, exchange.request)
+            routes = () if exchange.sandbox is None else exchange.sandbox.spec.routes
+            hear(exchange.sandbox_name, request_of(exchange.call, routes))
 
     def try_handle(self, exchange: RequestContext) -> Reply | None:
         """Answer a request if that is quick; return None if it is for a worker thread, which calls `handle`.
@@ -266,8 +260,10 @@ class Gateway:
         """A run that is over has taken its tokens with it; of one that never was, there is nothing to say."""
         refuse = self._words(exchange.playground_id, exchange.sandbox_name)
         refusal = _unknown() if refuse is None else Refusal(401, "expired", OVER)
-        unplaced = describe_unplaced(exchange.sandbox_name, exchange.request, refusal, exchange.base)
+        unplaced = describe_unplaced(exchange.sandbox_name, exchange.call, refusal)
         self.unplaced.add(**unplaced)
+        if not isinstance(exchange.call, HttpCall):
+            return exchange.call.refuse(refusal, None)
         return refuse_as_json(refusal) if refuse is None else _challenged(refuse(refusal), OVER)
 
     def _through(self, exchange: RequestContext) -> Reply:
@@ -297,14 +293,14 @@ class Gateway:
 
 def _is_quick(exchange: RequestContext, playground: Playground) -> bool:
     """Return whether a request can be answered on the event loop; its route and shape are kept with it."""
-    request, sandbox = exchange.request, playground.sandboxes.get(exchange.sandbox_name)
+    call, sandbox = exchange.call, playground.sandboxes.get(exchange.sandbox_name)
     if sandbox is None:  # the clock: letting time pass runs whatever falls due
-        return request.method in ("GET", "HEAD")
+        return isinstance(call, HttpCall) and call.request.method in ("GET", "HEAD")
     try:
-        exchange.located = find_route(sandbox.spec.routes, request)
+        call.locate(sandbox.spec)
     except Refusal:
         return True
-    exchange.shape = shape_of(exchange.located[0], request)
+    exchange.shape = shape_of(call)
     return exchange.shape is not None and sandbox.room.pace.is_quick(exchange.shape, sandbox.room.base)
 
 
@@ -331,13 +327,13 @@ def authenticate(exchange: RequestContext) -> None:
     exchange.reply = _challenged(reply, "it is not the token of this sandbox") if exchange.token else reply
 
 
-def find_route_of(exchange: RequestContext) -> None:
-    """Which operation of the simulator it is; simulated time moves by one touch."""
+def find_operation(exchange: RequestContext) -> None:
+    """Find the operation that the request is; simulated time moves by one tick."""
     assert exchange.playground is not None
     if exchange.sandbox is None:
         if exchange.objection is not None:
             raise exchange.objection
-        exchange.reply = _use_clock(exchange.playground, exchange.request)
+        exchange.reply = _use_clock(exchange.playground, exchange.call)
         return
     exchange.playground.clock.touch()
     if exchange.playground.log.is_full:
@@ -345,11 +341,9 @@ def find_route_of(exchange: RequestContext) -> None:
         raise Refusal(LOG_FULL, "too_many_requests", "this run's log is full; nothing more is done in it")
     if exchange.objection is not None:
         raise exchange.objection
-    found, params = exchange.located or find_route(exchange.sandbox.spec.routes, exchange.request)
-    limit = found.limit or BODY_LIMIT
-    if len(exchange.request.body) > limit:
-        raise Refusal(TOO_LARGE, "too_large", f"a body may have {limit} bytes")
-    exchange.route, exchange.params = found, params
+    exchange.call.locate(exchange.sandbox.spec)
+    exchange.call.check_size()
+    exchange.is_routed = True
 
 
 def inject_faults(exchange: RequestContext) -> None:
@@ -357,7 +351,7 @@ def inject_faults(exchange: RequestContext) -> None:
     playground = exchange.playground
     assert playground is not None
     for active, rng in playground.aiming(exchange.sandbox_name, exchange.operation) if playground.faults else ():
-        spoiled = active.fault.before(exchange.request, rng)
+        spoiled = active.fault.before(rng)
         if spoiled is None:
             exchange.struck.append((active, rng))
             continue
@@ -375,18 +369,19 @@ def inject_faults(exchange: RequestContext) -> None:
             return
 
 
-def route(exchange: RequestContext) -> None:
-    """Hand it to the simulator."""
-    playground, sandbox = exchange.playground, exchange.sandbox
+def run_operation(exchange: RequestContext) -> None:
+    """Have the simulator do it."""
+    playground, sandbox, call = exchange.playground, exchange.sandbox, exchange.call
     assert playground is not None
     assert sandbox is not None
-    assert exchange.route is not None
+    operation = call.operation
+    assert operation is not None
     exchange.routed_at = len(playground.log.events)
     act = playground.act(sandbox.name, "agent", exchange.cause)
     room, keep_link = playground.log.room, exchange.keep_link
-    call = Call(exchange.request, exchange.params, sandbox.state, act, exchange.base, sandbox.address, keep_link, room)
+    context = OperationContext(sandbox.state, act, call.base, sandbox.address, keep_link, room, call.transport)
     began = perf_counter()
-    exchange.reply = exchange.route.handler(call)
+    exchange.reply = call.render(context, operation.run(context, call.parse(context)))
     if exchange.shape is not None:
         sandbox.room.pace.note(exchange.shape, perf_counter() - began)
 
@@ -404,18 +399,19 @@ def record_request(exchange: RequestContext) -> None:
     if exchange.refusal is None and since is not None:
         event = record_of(playground.log.events, since, exchange.sandbox_name)
     event = event or _emit_record(playground, exchange)
-    holds = not exchange.request.body or (since is not None and is_body_held(playground.log.events, since))
+    holds = not exchange.call.body or (since is not None and is_body_held(playground.log.events, since))
     playground.attach(event, _described(exchange) if holds else _described_whole(exchange))
 
 
 def _described_whole(exchange: RequestContext) -> AgentRequest:
     """Describe the request with its body, where that may be kept. What is too large is not even read over HTTP."""
-    described, body, refusal = _described(exchange), exchange.request.body, exchange.refusal
+    described, call, refusal = _described(exchange), exchange.call, exchange.refusal
     too_large = refusal is not None and refusal.status == TOO_LARGE
-    if not body or too_large or (exchange.route is not None and not exchange.route.logs_body):
+    operation = call.operation if exchange.is_routed else None
+    if not call.body or too_large or (operation is not None and not operation.logs_body):
         return described
     assert exchange.playground is not None
-    return with_body(exchange.playground, described, body, exchange.base)
+    return with_body(exchange.playground, described, call.body, call.base)
 
 
 def _emit_record(playground: Playground, exchange: RequestContext) -> Event:
@@ -428,13 +424,10 @@ def _emit_record(playground: Playground, exchange: RequestContext) -> Event:
 
 
 def _described(exchange: RequestContext) -> AgentRequest:
-    playground, request, reply = exchange.playground, exchange.request, exchange.reply
+    playground, reply = exchange.playground, exchange.reply
     assert playground is not None
     assert reply is not None
-    if not exchange.over:
-        return describe(playground, request, reply, exchange.base)
-    target = exchange.params.get("path") or "/".join(exchange.params.values())
-    return describe_operation(playground, request, reply, exchange.over, exchange.operation, target)
+    return describe(playground, exchange.call, reply)
 
 
 def _record_beside(exchange: RequestContext) -> None:
@@ -476,7 +469,7 @@ def repeat(exchange: RequestContext) -> None:
         exchange.cause, exchange.refusal = event.seq, None
         playground.clock.touch()
         try:
-            route(exchange)
+            run_operation(exchange)
         except Refusal as refusal:
             exchange.refusal = refusal
             exchange.reply = _in_its_words(exchange, refusal)
@@ -489,7 +482,7 @@ def spoil_reply(exchange: RequestContext) -> None:
     assert playground is not None
     assert reply is not None
     for active, rng in exchange.struck:
-        spoiled = active.fault.after(exchange.request, reply, rng)
+        spoiled = active.fault.after(reply, rng, wants_body=exchange.call.wants_body)
         if spoiled is None:
             continue
         _strike(exchange, active, spoiled.details)
@@ -515,8 +508,7 @@ def record_touch(exchange: RequestContext) -> None:
 
 
 def _in_its_words(exchange: RequestContext, refusal: Refusal) -> Reply:
-    worded = exchange.sandbox.spec.refuse(refusal) if exchange.sandbox is not None else refuse_as_json(refusal)
-    return replace(worded, headers={**worded.headers, **refusal.headers}) if refusal.headers else worded
+    return exchange.call.refuse(refusal, None if exchange.sandbox is None else exchange.sandbox.spec)
 
 
 def _depth() -> int:
@@ -534,9 +526,10 @@ def _duration(text: str) -> timedelta:
         raise Refusal(400, "bad_duration", str(error)) from None
 
 
-def _use_clock(playground: Playground, request: Request) -> Reply:
+def _use_clock(playground: Playground, call: ProtocolCall) -> Reply:
     """`GET /clock`, `POST /clock/advance?by=10m`, `POST /clock/skip`."""
-    clock = AgentClock(playground)
+    assert isinstance(call, HttpCall)
+    clock, request = AgentClock(playground), call.request
     if (request.method, request.path) == ("POST", "/advance"):
         by = _duration(request.query.get("by", ""))
         try:

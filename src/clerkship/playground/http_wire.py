@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, unquote
 
 from clerkship.playground.gateway import RequestContext
 from clerkship.sandbox.exchange import Query, Refusal, Reply, Request
+from clerkship.sandbox.route import HttpCall
 
 CHALLENGE = 'Bearer realm="clerkship"'
 MAX_PARAMETERS = 2000
@@ -40,7 +41,7 @@ def parse_exchange(method: str, url: bytes, headers: Mapping[str, str], body: by
     given = token.strip() if scheme.lower() == "bearer" else ""
     request = Request(method, path, query, headers, body)
     base = f"http://{_host(headers)}/{playground}/{sandbox}"
-    return RequestContext(playground, sandbox, request, given, objection=objection, base=base)
+    return RequestContext(playground, sandbox, HttpCall(request, base), given, objection=objection)
 
 
 def _parse_query(text: str) -> Query:

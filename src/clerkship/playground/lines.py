@@ -20,8 +20,9 @@ from clerkship.playground.connection import Answers
 from clerkship.playground.gateway import Gateway, RequestContext, SimulatorBroken
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
-from clerkship.sandbox.exchange import IMMEDIATE, Refusal, Reply, Request
+from clerkship.sandbox.exchange import IMMEDIATE, Refusal, Reply
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
+from clerkship.sandbox.operation import ProtocolCall
 
 HOST = "127.0.0.1"
 START_LIMIT = 20.0
@@ -47,8 +48,6 @@ class GatewayClient:
     playground: Playground
     sandbox: Sandbox
     address: str
-    over: str
-    """The name of the line, such as `sftp`."""
 
     @property
     def token(self) -> str:
@@ -70,14 +69,14 @@ class GatewayClient:
         """Whether its run goes on."""
         return not self.playground.closed
 
-    async def send(self, request: Request) -> Reply:
-        """Ask it, as the agent."""
-        reply = self.ask(request)
+    async def send(self, call: ProtocolCall) -> Reply:
+        """Call an operation as the agent."""
+        reply = self.ask(call)
         return reply if isinstance(reply, Reply) else await reply
 
-    def ask(self, request: Request) -> Reply | Awaitable[Reply]:
-        """The same; the reply, where it is there at once."""
-        exchange = RequestContext(self.playground.id, self.sandbox.name, request, self.sandbox.token, over=self.over)
+    def ask(self, call: ProtocolCall) -> Reply | Awaitable[Reply]:
+        """Call an operation as the agent; return the reply itself where it is there at once."""
+        exchange = RequestContext(self.playground.id, self.sandbox.name, call, self.sandbox.token)
         try:
             reply = self.gateway.try_handle(exchange)
         except SimulatorBroken:
@@ -99,7 +98,7 @@ class GatewayClient:
 
     def _broken(self, exchange: RequestContext) -> Reply:
         broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
-        return self.gateway.refuse(exchange.playground_id, exchange.sandbox_name, broken)
+        return exchange.call.refuse(broken, self.sandbox.spec)
 
     async def look(self, read: Callable[[Any], T]) -> T:
         """Read its state."""
@@ -158,7 +157,7 @@ class RunningListener:
         playground, sandbox = found
         if playground.closed or sandbox.spec.kind != self.kind:
             return None
-        return GatewayClient(self.gateway, self.apart, playground, sandbox, sandbox.address, self.make.name)
+        return GatewayClient(self.gateway, self.apart, playground, sandbox, sandbox.address)
 
     def list_refused(self, address: str, operation: str, reason: str) -> None:
         """List a request without a valid credential: beside the log of its trial if the address is known."""
@@ -171,7 +170,7 @@ class RunningListener:
     def seat(self, playground: Playground, sandbox: Sandbox) -> GatewayClient:
         """A sandbox as this line reaches it."""
         address = self.gateway.locate(playground, sandbox)
-        return GatewayClient(self.gateway, self.apart, playground, sandbox, address, self.make.name)
+        return GatewayClient(self.gateway, self.apart, playground, sandbox, address)
 
     def start(self) -> None:
         """Open it, and wait until it is."""

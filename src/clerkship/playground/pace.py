@@ -7,8 +7,7 @@ the last one took.
 
 from collections.abc import Sized
 
-from clerkship.sandbox.exchange import Request
-from clerkship.sandbox.route import Route
+from clerkship.sandbox.operation import ProtocolCall
 
 MAX_QUICK_SECONDS = 0.01
 MAX_QUICK_BODY = 32_768
@@ -20,12 +19,12 @@ MAX_SHAPES = 4096
 Shape = tuple[str, tuple[str, ...]]
 
 
-def shape_of(route: Route, request: Request) -> Shape | None:
+def shape_of(call: ProtocolCall) -> Shape | None:
     """Return the shape of a request, or None where it always goes to a worker."""
-    pairs = request.pairs
-    if len(request.body) > MAX_QUICK_BODY or len(pairs) > MAX_QUICK_PARAMETERS or route.heavy(request):
+    names = call.shape() if len(call.body) <= MAX_QUICK_BODY else None
+    if call.operation is None or names is None or len(names) > MAX_QUICK_PARAMETERS:
         return None
-    return route.operation, tuple([name for name, _ in pairs]) if pairs else ()
+    return call.operation.name, names
 
 
 class Pace:

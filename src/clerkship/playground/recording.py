@@ -7,7 +7,9 @@ from clerkship.events.event import Event
 from clerkship.events.request import MAX_BODIES, MAX_BODY, MAX_PATH, MAX_QUERY, AgentRequest
 from clerkship.playground.playground import Playground
 from clerkship.playground.redaction import CredentialRedactor
-from clerkship.sandbox.exchange import Refusal, Reply, Request
+from clerkship.sandbox.exchange import Refusal, Reply
+from clerkship.sandbox.operation import OperationCall, ProtocolCall
+from clerkship.sandbox.route import HttpCall
 
 REDACTED = "[redacted]"
 CREDENTIALS = frozenset(
@@ -21,38 +23,49 @@ MAX_SECRET = 4096
 _READABLE = "/:,|$@!*'();~[]"
 
 
-def describe(playground: Playground, request: Request, reply: Reply, base: str = "") -> AgentRequest:
-    """Describe a request over HTTP and how it was answered, without its body.
+def describe(playground: Playground, call: ProtocolCall, reply: Reply) -> AgentRequest:
+    """Describe a request and how it was answered, without its body: over HTTP by method and path, over another protocol
+    by its operation and what that is about.
 
-    `base` is the address of the sandbox as the client has it. It differs between machines: links to the sandbox are
-    recorded as relative ones.
+    The address of the sandbox differs between machines: links to the sandbox are recorded as relative ones.
     """
     redact = playground.redactor()
-    path, query = redact(request.path), _query(request.pairs, redact, base) if request.query else ""
+    if not isinstance(call, HttpCall):
+        name, target = _operation_of(call)
+        return AgentRequest(name, _cut(redact(target), MAX_PATH), "", reply.status, reply.answer, call.transport)
+    request = call.request
+    path, query = redact(request.path), _query(request.pairs, redact, call.base) if request.query else ""
     path = path if len(path) <= MAX_PATH else _cut(path, MAX_PATH)
     return AgentRequest(request.method[:MAX_METHOD], path, query, reply.status, reply.answer)
 
 
-def describe_operation(
-    playground: Playground, request: Request, reply: Reply, over: str, operation: str, target: str
-) -> AgentRequest:
-    """Describe a request over another protocol: its operation, and the path or the message it is about."""
-    if not operation:
-        return describe(playground, request, reply)._replace(over=over)
-    path = _message_head(request.body) if over == "mllp" and request.body else f"/{target}"
-    path = _cut(playground.redacted(path), MAX_PATH)
-    return AgentRequest(operation, path, "", reply.status, reply.answer, over)
+def title_of(call: ProtocolCall) -> str:
+    """Name a request in an error."""
+    if isinstance(call, HttpCall):
+        return f"{call.request.method} {call.request.path}"
+    return " ".join(_operation_of(call))
 
 
-def describe_unplaced(sandbox: str, request: Request, refusal: Refusal, base: str) -> dict[str, str | int]:
+def _operation_of(call: ProtocolCall) -> tuple[str, str]:
+    """Return the name of an operation, and what a call of it is about."""
+    assert isinstance(call, OperationCall)
+    return call.operation.name, call.target
+
+
+def describe_unplaced(sandbox: str, call: ProtocolCall, refusal: Refusal) -> dict[str, str | int]:
     """Describe a request whose address names no trial under way."""
-    query = _query(request.pairs, CredentialRedactor({}, {}), base) if request.query else ""
-    shown = {"sandbox": sandbox, "method": request.method[:MAX_METHOD], "path": request.path, "query": query}
+    if not isinstance(call, HttpCall):
+        method, path, query = *_operation_of(call), ""
+    else:
+        request = call.request
+        query = _query(request.pairs, CredentialRedactor({}, {}), call.base) if request.query else ""
+        method, path = request.method[:MAX_METHOD], request.path
+    shown = {"sandbox": sandbox, "method": method, "path": path, "query": query}
     return {**shown, "status": refusal.status, "reason": refusal.reason}
 
 
 def with_body(playground: Playground, described: AgentRequest, body: bytes, base: str = "") -> AgentRequest:
-    """Add the body of a request, as far as the limits allow; for `base` see `describe`."""
+    """Add the body of a request, as far as the limits allow; `base` is the address of the sandbox."""
     room = min(MAX_BODY, MAX_BODIES - playground.log.request_bodies)
     text = body[: room + MAX_SECRET].decode(errors="surrogateescape")
     size = len(body)
@@ -94,12 +107,3 @@ def _quoted(text: str) -> str:
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
-
-
-def _message_head(body: bytes) -> str:
-    """Type and control id of an HL7 message, `ADT^A08 (MSG00012)`: MSH-9 and MSH-10, as far as they are there."""
-    head = body[:2000].lstrip(b"\xef\xbb\xbf \r\n").partition(b"\r")[0].decode(errors="replace")
-    fields = head.split(head[3]) if head.startswith("MSH") and len(head) > 3 else []
-    parts = [*fields, *[""] * 10]
-    kind = "^".join(parts[8].split("^")[:2])
-    return f"{kind or 'message'} ({parts[9]})" if parts[9] else kind or "message"

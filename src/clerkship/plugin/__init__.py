@@ -34,7 +34,8 @@ from clerkship.plugin.contract import CONTRACT, Plugin
 from clerkship.sandbox.attack import Harm, SandboxAttack
 from clerkship.sandbox.door import Dropped, Handle, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Refusal, Reply, Request, json_reply, refuse_as_json
-from clerkship.sandbox.route import Call, Route
+from clerkship.sandbox.operation import NoInput, Operation, OperationContext, operation
+from clerkship.sandbox.route import HttpCall, Route
 from clerkship.sandbox.state import ActionContext, Conversation, State
 from clerkship.settings import Settings
 from clerkship.simulators.spec import NoConfig, React, Spec
@@ -51,7 +52,6 @@ __all__ = [
     "Agent",
     "AgentError",
     "Assertion",
-    "Call",
     "Check",
     "Conversation",
     "Described",
@@ -71,12 +71,16 @@ __all__ = [
     "Handle",
     "Harm",
     "History",
+    "HttpCall",
     "Ids",
     "InputError",
     "Load",
     "Message",
     "NoConfig",
+    "NoInput",
     "Number",
+    "Operation",
+    "OperationContext",
     "Payload",
     "PlatformError",
     "Plugin",
@@ -108,6 +112,7 @@ __all__ = [
     "holds",
     "json_reply",
     "lookup",
+    "operation",
     "parse_duration",
     "refuse_as_json",
 ]

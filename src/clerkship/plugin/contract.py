@@ -13,7 +13,7 @@ from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
 from clerkship.steps.fault_step import fault_step
 
-CONTRACT = 1
+CONTRACT = 2
 """Raised whenever a plug-in written for the one before could break."""
 Sort = Literal["simulator", "assertion", "step", "agent"]
 _PREFIX = re.compile(r"[a-z][a-z0-9_]*")

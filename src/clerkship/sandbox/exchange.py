@@ -1,14 +1,12 @@
 """A request and its reply, whichever door they come through."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
 JSON = "application/json"
-INWARD = "x-clerkship-"
-"""How headers begin that a line says to a simulator; from an agent they are not let through."""
 
 
 class Query(Mapping[str, str]):
@@ -70,19 +68,8 @@ class Request:
         return self.query.pairs if isinstance(self.query, Query) else tuple(self.query.items())
 
 
-def from_agent(request: Request) -> Request:
-    """Return the request as it may come from an agent: without what only a line says.
-
-    Raises TypeError or ValueError for what is no request: that is the agent's mistake, not a simulator's.
-    """
-    _check_parts(request)
-    if not any(name.lower().startswith(INWARD) for name in request.headers):
-        return request
-    kept = {name: value for name, value in request.headers.items() if not name.lower().startswith(INWARD)}
-    return replace(request, headers=kept)
-
-
-def _check_parts(request: Request) -> None:
+def check_request(request: Request) -> Request:
+    """Return the request; raises TypeError or ValueError for what is none: the agent's mistake, not a simulator's."""
     texts = [request.method, request.path, *request.headers.keys(), *request.headers.values()]
     texts += [part for pair in request.pairs for part in pair]
     for text in texts:
@@ -91,6 +78,7 @@ def _check_parts(request: Request) -> None:
         text.encode()  # a lone surrogate is no text
     if not isinstance(request.body, bytes):
         raise TypeError(f"the body of a request is bytes, not {type(request.body).__name__}")
+    return request
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +113,10 @@ class Reply:
     delivery: Delivery = IMMEDIATE
     answer: str = ""
     """The answer in the terms of the protocol, for the log, where the status does not say it: `AA`."""
+    result: Any = None
+    """The result of the operation, in protocols other than HTTP."""
+    refusal: "Refusal | None" = None
+    """Why it was refused, in protocols other than HTTP."""
 
     @property
     def ok(self) -> bool:

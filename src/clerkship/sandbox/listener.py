@@ -1,7 +1,7 @@
-"""A line: a way into a sandbox in a protocol of its own, beside HTTP. One listener of it serves every playground.
+"""Listeners of protocols other than HTTP. One listener serves every playground.
 
-What comes in over a line becomes requests, which go through the same ordered list of handlers as those over HTTP: so
-the log, the faults and the limits are the same whichever way an agent takes.
+What arrives becomes calls of operations, which go through the same ordered list of handlers as requests over HTTP: the
+log, the faults and the limits are the same in every protocol.
 """
 
 from abc import ABC, abstractmethod
@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.exchange import Reply, Request
+from clerkship.sandbox.exchange import Reply
+from clerkship.sandbox.operation import ProtocolCall
 
 ConnectionInfo = Mapping[str, str | int]
 """What an agent is told to come in by a line, such as host, port and user. In no log: it differs between machines."""
@@ -44,13 +45,16 @@ class SandboxClient(Protocol):
         """Whether its run goes on."""
         ...
 
-    def ask(self, request: Request) -> Reply | Awaitable[Reply]:
-        """The same as `send`, for who is in a hurry: the reply, where it is there at once."""
+    def ask(self, call: ProtocolCall) -> Reply | Awaitable[Reply]:
+        """Call an operation as the agent; return the reply itself where it is there at once. See `send`."""
         ...
 
-    async def send(self, request: Request) -> Reply:
-        """Ask it, as the agent; a delay on the way is waited out. A reply that is `lost` never arrives, one whose
-        `way.promised` is a number is cut short: the line breaks its connection there."""
+    async def send(self, call: ProtocolCall) -> Reply:
+        """Call an operation as the agent, and wait out a delay on the way.
+
+        A reply that is `lost` never arrives. One whose `delivery.promised` is a number is cut short: the listener sends
+        its body and breaks the connection there.
+        """
         ...
 
     async def look(self, read: Callable[[Any], T]) -> T:

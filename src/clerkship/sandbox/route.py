@@ -1,110 +1,272 @@
-"""Routes: which request is which operation of a simulator."""
+"""HTTP routes: which request is which operation of a simulator, where its input stands, and how a result is written."""
 
 import re
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar, get_args
+from urllib.parse import urlencode
 
-from pydantic import BaseModel
+import orjson
+from pydantic import ValidationError
 
-from clerkship.sandbox.exchange import Refusal, Reply, Request
-from clerkship.sandbox.state import ActionContext
+from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
+from clerkship.model.frozen import plain
+from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
+from clerkship.sandbox.operation import Interface, Operation, OperationCall, OperationContext, ProtocolCall
 
-MOST_ROUTES = 12
-"""Named to somebody who is lost."""
+BODY_LIMIT = 20_000_000
+MAX_LISTED_ROUTES = 12
+"""Routes named in the refusal of an unknown path."""
+BYTES, TEXT = "application/octet-stream", "text/plain; charset=utf-8"
+OK, NO_CONTENT, TOO_LARGE = 200, 204, 413
 _PARAMETER = re.compile(r"\{(\w+)(\*?)\}")
-
-
-def _unlinked(name: str, value: str) -> None:
-    """Nobody is there who would call back."""
-
-
-def _never(request: Request) -> bool:
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One request on its way through a simulator."""
-
-    request: Request
-    params: Mapping[str, str]
-    state: Any
-    act: ActionContext
-    base: str = ""
-    """Address of the sandbox as the caller has it, without a slash at its end."""
-    alias: str = ""
-    """The sandbox's unguessable name on its lines, if anybody has asked for it: where an agent writes it in what it
-    sends, it must not get into the log."""
-    link: Callable[[str, str], None] = _unlinked
-    """Keep where the agent says it can be reached (a name, and `host:port` or nothing), outside the log."""
-    room: int = sys.maxsize
-    """Events that the run's log has room for: one request may be much to do."""
-
-
-Body = type[BaseModel] | Literal["text", "bytes"]
-"""What a request's body is: JSON that fits a model, text, or whatever bytes."""
+_WITHOUT_BODY = frozenset({"GET", "HEAD", "DELETE"})
 
 
 class Route:
-    """A method and a path (`/files/{path*}` takes slashes too) with the operation they mean, and what else it takes."""
+    """A method and a path (`/files/{path*}` takes slashes too) with the operation they mean.
 
-    def __init__(  # noqa: PLR0913  (a line of a table: all but what it is and who does it have names)
+    Each field of the operation's input stands in one place of the request: in the path if its name does, in the body if
+    it is the field that `body` names, else in the query of GET and DELETE, and in a JSON object in the body of all
+    other methods. `query` names fields that stand in the query nevertheless. A simulator may read requests and write
+    results by functions of its own: `parse` and `render`.
+    """
+
+    def __init__(  # noqa: PLR0913  (a line of a table: all but what it is and what it means have names)
         self,
         method: str,
         path: str,
-        operation: str,
-        handler: Callable[[Call], Reply],
+        operation: Operation[Any, Any],
         *,
-        query: Mapping[str, str] = MappingProxyType({}),
-        body: Body | None = None,
+        body: str = "",
+        query: Collection[str] = (),
+        free_query: str = "",
         media: str = "",
-        open_query: str = "",
-        about: Mapping[str, str] = MappingProxyType({}),
-        less: str = "",
-        tool: bool = True,
-        limit: int = 0,
-        logs_body: bool = True,
-        heavy: Callable[[Request], bool] = _never,
+        status: int = 200,
+        parse: "Parse | None" = None,
+        render: "Render | None" = None,
+        is_heavy: Callable[[Request], bool] | None = None,
+        max_body: int = BODY_LIMIT,
     ) -> None:
-        self.method, self.path, self.operation, self.handler = method, path, operation, handler
-        self.query, self.body = query, body
+        self.method, self.path, self.operation = method, path, operation
+        self.body = body
+        """The field that is the body: bytes, text, or JSON."""
+        self.free_query = free_query
+        """The field, a text, that has the whole query, where any name may stand there."""
         self.media = media
-        """What the body is called, where its sort does not say it."""
-        self.open_query = open_query
-        """Where any name may stand in the query: what to write there."""
-        self.about = about
-        """What the parameters of its path are, and its body."""
-        self.less = less
-        """How to ask for less, where an answer may be long."""
-        self.tool = tool
-        """Whether a model is given it as a tool; what another operation does as well only makes a choice harder."""
-        self.limit = limit
-        """Bytes that its body may have, where they may be more than HTTP brings: a line may bring more."""
-        self.logs_body = logs_body
-        """Whether the body may be kept in the log; not where it differs between machines, as a port does."""
-        self.heavy = heavy
+        """The media type of the body, where the type of its field does not say it."""
+        self.status = status
+        self.parse = parse or bind
+        self.render = render or render_result
+        self.is_heavy = is_heavy
         """Whether a request may take long whatever the one before it took: it is never answered on the event loop."""
+        self.max_body = max_body
+        """Bytes that the body may have. The HTTP listener takes no more than 20 MB, whatever this says."""
         self.params = tuple(name for name, _ in _PARAMETER.findall(path))
-        literal, *rest = _PARAMETER.split(path)  # then name, star and literal, again and again
-        parts = [
-            f"(?P<{name}>{'.+' if star else '[^/]+'}){re.escape(text)}"
-            for name, star, text in zip(rest[::3], rest[1::3], rest[2::3], strict=True)
-        ]
-        self.pattern = re.compile(re.escape(literal) + "".join(parts))
+        self._query = query
+        self.pattern = _compile(path)
+
+    @cached_property
+    def query(self) -> tuple[str, ...]:
+        """The fields that stand in the query."""
+        elsewhere = {*self.params, self.body, self.free_query}
+        named = self.operation.fields if self.method in _WITHOUT_BODY else self._query
+        return tuple(
+            name for name in self.operation.schema.get("properties", ()) if name in named and name not in elsewhere
+        )
+
+    @cached_property
+    def json_fields(self) -> tuple[str, ...]:
+        """The fields that stand in a JSON object in the body."""
+        if self.body or self.method in _WITHOUT_BODY:
+            return ()
+        elsewhere = {*self.params, *self.query, self.free_query}
+        return tuple(name for name in self.operation.schema.get("properties", ()) if name not in elsewhere)
+
+    @cached_property
+    def body_type(self) -> type[Any]:
+        """What the field that is the body holds: bytes, str, or anything else for JSON."""
+        annotation = self.operation.input.model_fields[self.body].annotation
+        types = (annotation, *get_args(annotation))
+        return next((type for type in (bytes, str) if type in types), object)
+
+
+Parse = Callable[["HttpCall", OperationContext[Any]], Any]
+"""Reads the input of an operation from a request; raises Refusal."""
+Render = Callable[["HttpCall", OperationContext[Any], Any], Reply]
+"""Writes the result of an operation as a reply."""
+
+
+class HttpCall:
+    """One HTTP request to a sandbox, with the route that it takes; see `ProtocolCall`."""
+
+    __slots__ = ("base", "params", "request", "route")
+    transport: ClassVar[str] = ""
+
+    def __init__(self, request: Request, base: str = "") -> None:
+        self.request = request
+        self.base = base
+        """The address of the sandbox as the client has it."""
+        self.route: Route | None = None
+        self.params: Mapping[str, str] = {}
+
+    @property
+    def body(self) -> bytes:
+        """The body of the request."""
+        return self.request.body
+
+    @property
+    def operation(self) -> Operation[Any, Any] | None:
+        """The operation, once the route is known."""
+        return None if self.route is None else self.route.operation
+
+    @property
+    def wants_body(self) -> bool:
+        """Whether the client reads the body of the reply."""
+        return self.request.method != "HEAD"
+
+    def locate(self, interface: Interface) -> None:
+        """Find the route; raises the refusal that HTTP has for an unknown one. A second call does nothing."""
+        if self.route is None:
+            self.route, self.params = find_route(interface.routes, self.request)
+
+    def check_size(self) -> None:
+        """Refuse a body that is too large for its operation."""
+        limit = BODY_LIMIT if self.route is None else self.route.max_body
+        if len(self.request.body) > limit:
+            raise Refusal(TOO_LARGE, "too_large", f"a body may have {limit} bytes")
+
+    def parse(self, context: OperationContext[Any]) -> Any:
+        """Return the input of the operation; raises Refusal."""
+        assert self.route is not None
+        return self.route.parse(self, context)
+
+    def render(self, context: OperationContext[Any], result: Any) -> Reply:
+        """Write a result."""
+        assert self.route is not None
+        return self.route.render(self, context, result)
+
+    def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
+        """Write a refusal in the words of the simulator."""
+        reply = refuse_as_json(refusal) if interface is None else interface.refuse(refusal)
+        return replace(reply, headers={**reply.headers, **refusal.headers}) if refusal.headers else reply
+
+    def shape(self) -> tuple[str, ...] | None:
+        """Return the names in the query, or None for a request that may take long."""
+        route, pairs = self.route, self.request.pairs
+        if route is not None and route.is_heavy is not None and route.is_heavy(self.request):
+            return None
+        return tuple([name for name, _ in pairs]) if pairs else ()
+
+
+def bind(call: HttpCall, context: OperationContext[Any]) -> Any:
+    """Read the input of an operation from the places of the request where its fields stand."""
+    route, request = call.route, call.request
+    assert route is not None
+    values: dict[str, Any] = {name: request.query[name] for name in route.query if name in request.query}
+    if route.body:
+        values |= _parse_body(route, request.body)
+    elif route.json_fields:
+        values |= _parse_object(request.body)
+    if route.free_query:
+        values[route.free_query] = urlencode(request.pairs)
+    values |= call.params
+    return validated(route.operation, values)
+
+
+def validated(operation: Operation[Any, Any], values: Mapping[str, Any]) -> Any:
+    """Return the input that these values are; raises Refusal where they do not fit."""
+    unknown = sorted(values.keys() - operation.fields)
+    if unknown:
+        raise Refusal(422, "invalid_input", f"{unknown[0]}: unknown; expected: {', '.join(sorted(operation.fields))}")
+    if operation.input is dict:
+        missing = [name for name in operation.schema.get("required", ()) if name not in values]
+        if missing:
+            raise Refusal(422, "invalid_input", f"{missing[0]}: missing")
+        return dict(values)
+    try:
+        return operation.input.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "input"
+        raise Refusal(422, "invalid_input", f"{place}: {first['msg']}") from None
+
+
+def _parse_body(route: Route, body: bytes) -> dict[str, Any]:
+    """Read a body that is one field."""
+    if route.body_type is bytes:
+        return {route.body: body}
+    if route.body_type is not str:
+        return {route.body: _parse_json(body)}
+    try:
+        return {route.body: body.decode()}
+    except UnicodeDecodeError:
+        raise Refusal(400, "not_text", "the body is not UTF-8") from None
+
+
+def _parse_object(body: bytes) -> dict[str, Any]:
+    data = _parse_json(body) if body else {}
+    if not isinstance(data, dict):
+        raise Refusal(422, "invalid_input", "the body must be a JSON object")
+    return data
+
+
+def _parse_json(body: bytes) -> Any:
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise Refusal(400, "not_json", "the body is not JSON") from None
+    if is_deeper_than(data):
+        raise Refusal(422, "invalid_input", f"the body is nested more than {MAX_DEPTH} levels deep")
+    return data
+
+
+def render_result(call: HttpCall, context: OperationContext[Any], result: Any) -> Reply:
+    """Write nothing as 204, bytes and text as they are, and all else as JSON."""
+    assert call.route is not None
+    status = call.route.status
+    match result:
+        case None:
+            return Reply(NO_CONTENT if status == OK else status)
+        case bytes():
+            return Reply(status, result, BYTES)
+        case str():
+            return Reply(status, result.encode(), TEXT)
+    return Reply(status, orjson.dumps(result, default=plain))
+
+
+def _compile(path: str) -> re.Pattern[str]:
+    literal, *rest = _PARAMETER.split(path)  # then name, star and literal, again and again
+    parts = [
+        f"(?P<{name}>{'.+' if star else '[^/]+'}){re.escape(text)}"
+        for name, star, text in zip(rest[::3], rest[1::3], rest[2::3], strict=True)
+    ]
+    return re.compile(re.escape(literal) + "".join(parts))
 
 
 def path_of(route: Route, params: Mapping[str, str]) -> str:
-    """The path with these put in, decoded as a Request has it."""
+    """Return the path of a route with these parameters, decoded as a Request has it."""
     return _PARAMETER.sub(lambda found: params[found[1]], route.path)
 
 
-def _instead(
+def request_of(call: ProtocolCall, routes: Sequence[Route]) -> Request:
+    """Return a call as it would be over HTTP, without what only a listener can say."""
+    if isinstance(call, HttpCall):
+        return call.request
+    assert isinstance(call, OperationCall)
+    route = next(route for route in routes if route.operation is call.operation)
+    given = call.input.model_dump(mode="python", by_alias=True, exclude_defaults=True)
+    params = {name: str(given.get(name, "")) for name in route.params}
+    query = {name: str(given[name]) for name in route.query if name in given}
+    headers = {"content-type": route.media} if route.media and call.body else {}
+    return Request(route.method, path_of(route, params), query, headers, call.body)
+
+
+def _find_instead(
     routes: Sequence[Route], request: Request, path: str, allowed: list[str]
 ) -> tuple[Route, Mapping[str, str]]:
-    """Where there is GET there is HEAD, which is the same up to the body (RFC 9110 §9.3.2); all else is refused."""
+    """Answer HEAD by the route of GET (RFC 9110 §9.3.2); refuse all other methods."""
     if request.method == "HEAD" and "GET" in allowed:
         return find_route(routes, Request("GET", path))
     if "GET" in allowed and "HEAD" not in allowed:
@@ -115,18 +277,19 @@ def _instead(
 
 
 def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mapping[str, str]]:
-    """The route of a request, or the refusal that HTTP has for it (RFC 9110 §15.5.5, §15.5.6)."""
+    """Return the route of a request and its path parameters, or raise the refusal that HTTP has for it (RFC 9110
+    §15.5.5, §15.5.6)."""
     allowed: dict[str, None] = {}
     for path in dict.fromkeys((request.path, request.path.removesuffix("/"))):
         for route in routes:
-            found = route.pattern.fullmatch(path)
-            if found is None:
+            match = route.pattern.fullmatch(path)
+            if match is None:
                 continue
             if route.method == request.method:
-                return route, found.groupdict()
+                return route, match.groupdict()
             allowed[route.method] = None
         if allowed:
-            return _instead(routes, request, path, list(allowed))
-    there = ", ".join(f"{route.method} {route.path}" for route in routes[:MOST_ROUTES])
-    more = f" and {len(routes) - MOST_ROUTES} more" if len(routes) > MOST_ROUTES else ""
+            return _find_instead(routes, request, path, list(allowed))
+    there = ", ".join(f"{route.method} {route.path}" for route in routes[:MAX_LISTED_ROUTES])
+    more = f" and {len(routes) - MAX_LISTED_ROUTES} more" if len(routes) > MAX_LISTED_ROUTES else ""
     raise Refusal(404, "no_such_route", f"nothing is at {request.path[:200]}; there is {there}{more}")

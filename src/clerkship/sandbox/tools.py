@@ -1,24 +1,25 @@
-"""A sandbox's operations as tools that a model can call: each route described as JSON Schema, each call a request."""
+"""A sandbox's operations as tools that a model can call: described by the schema of their input, called with flat
+arguments, sent as requests."""
 
 import base64
 import binascii
 import hashlib
-import inspect
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
 
 from clerkship.sandbox.exchange import JSON, Query, Refusal, Request
-from clerkship.sandbox.route import Route, find_route, path_of
+from clerkship.sandbox.route import BYTES, TEXT, Route, find_route, path_of
 
-LONGEST_NAME = 64
-OPEN_QUERY = "query"
-"""The argument that has what stands behind the `?`, where any name may."""
-_MEDIA = {"text": "text/plain; charset=utf-8", "bytes": "application/octet-stream"}
+MAX_NAME = 64
+MAX_DESCRIPTION = 1000
+BASE64 = "_base64"
+"""Added to the name of a field of bytes, for content that is not text."""
 
 
 class BadArguments(Exception):
@@ -30,35 +31,58 @@ class Tool:
     """One operation of one sandbox."""
 
     name: str
-    description: str
-    parameters: dict[str, Any]
     sandbox: str
     route: Route
     routes: Sequence[Route]
-    """All of its sandbox's: a call must reach its own."""
+    """All routes of its sandbox: a call must reach its own."""
+
+    @property
+    def description(self) -> str:
+        """What it does."""
+        operation = self.route.operation
+        return (operation.description or operation.name)[:MAX_DESCRIPTION]
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """The JSON Schema of its arguments."""
+        schema = dict(self.route.operation.schema)
+        schema.pop("title", None)
+        schema.pop("description", None)
+        properties = {name: _described(field) for name, field in schema.get("properties", {}).items()}
+        for name in [name for name, field in properties.items() if field.pop("format", "") == "binary"]:
+            about = f"`{name}` in base64, where it is not text"
+            properties[f"{name}{BASE64}"] = {"type": "string", "description": about}
+        required = [*dict.fromkeys([*self.route.params, *schema.get("required", ())])]
+        return schema | {
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": False,
+        }
 
     def request(self, arguments: Mapping[str, Any]) -> Request:
-        """The request a call means."""
-        self._check_names(arguments)
+        """Return the request that a call means."""
+        given = {name: value for name, value in arguments.items() if value is not None}
+        self._check_names(given)
         route = self.route
-        params = {name: _text(name, arguments[name]) for name in route.params}
-        body, media = _body(route, arguments)
+        params = {name: _text(name, given[name]) for name in route.params}
+        body, media = _body(route, given)
         headers = {"content-type": route.media or media} if body else {}
-        request = Request(route.method, path_of(route, params), _query(route, arguments), headers, body)
+        request = Request(route.method, path_of(route, params), _query(route, given), headers, body)
         self._check_reaches(request, params)
         return request
 
     def _check_names(self, arguments: Mapping[str, Any]) -> None:
         known, required = self.parameters["properties"], self.parameters["required"]
         unknown = sorted(arguments.keys() - known.keys())
-        missing = [name for name in required if arguments.get(name) is None]
+        missing = [name for name in required if name not in arguments and f"{name}{BASE64}" not in arguments]
         if unknown:
             raise BadArguments(f"unknown argument `{unknown[0]}`; known: {', '.join(known) or 'none'}")
         if missing:
             raise BadArguments(f"`{missing[0]}` is missing")
 
     def _check_reaches(self, request: Request, params: Mapping[str, str]) -> None:
-        """A value with a slash in it, or an empty one, would lead elsewhere."""
+        """Refuse a value that leads elsewhere: one with a slash in it, or an empty one."""
         try:
             found, values = find_route(self.routes, request)
         except Refusal:
@@ -67,72 +91,50 @@ class Tool:
             raise BadArguments(f"{', '.join(self.route.params)}: not a value that fits {self.route.path}")
 
 
-def tools_of(sandbox: str, routes: Sequence[Route]) -> list[Tool]:
-    """The operations of a sandbox that are tools."""
+def _described(field: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a field without what says nothing to a model."""
+    return {name: value for name, value in field.items() if name != "title"}
+
+
+def tools_of(sandbox: str, routes: Sequence[Route], *, is_only: bool = False) -> list[Tool]:
+    """Return the operations of a sandbox that are tools. Their names begin with that of the sandbox, unless it is the
+    only one."""
     return [
-        Tool(
-            tool_name(sandbox, route.operation),
-            (inspect.getdoc(route.handler) or route.operation)[:1000],
-            _parameters(route),
-            sandbox,
-            route,
-            routes,
-        )
+        Tool(tool_name("" if is_only else sandbox, route.operation.name), sandbox, route, routes)
         for route in routes
-        if route.tool
+        if route.operation.tool
     ]
 
 
 def table(tools: Iterable[Tool]) -> dict[str, Tool]:
-    """By name; of two whose names differ only in signs that a tool's name cannot have, one gets a number."""
+    """Return tools by name. Of two that differ only in signs that a tool's name cannot have, one gets a number."""
     found: dict[str, Tool] = {}
     for tool in tools:
         name, count = tool.name, 1
         while name in found:
             count += 1
-            name = f"{tool.name[: LONGEST_NAME - 4]}_{count}"
+            name = f"{tool.name[: MAX_NAME - 4]}_{count}"
         found[name] = tool
     return found
 
 
 def tool_name(sandbox: str, operation: str) -> str:
-    """`drop__read_file`: letters, digits, `_` and `-`, at most 64 of them."""
-    name = re.sub(r"[^a-zA-Z0-9_-]", "_", f"{sandbox}__{operation}")
-    if len(name) <= LONGEST_NAME:
+    """Return `drop__read_file`, or `read_file` without a sandbox: letters, digits, `_` and `-`, at most 64 of them."""
+    name = re.sub(r"[^a-zA-Z0-9_-]", "_", f"{sandbox}__{operation}" if sandbox else operation)
+    if len(name) <= MAX_NAME:
         return name
-    return f"{name[: LONGEST_NAME - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-
-
-def _parameters(route: Route) -> dict[str, Any]:
-    properties: dict[str, Any] = {
-        name: {"type": "string"} | ({"description": route.about[name]} if name in route.about else {})
-        for name in route.params
-    }
-    properties |= {name: {"type": "string", "description": about} for name, about in route.query.items()}
-    if route.open_query:
-        properties[OPEN_QUERY] = {"type": "string", "description": route.open_query}
-    required = list(route.params)
-    defs: dict[str, Any] = {}
-    if isinstance(route.body, str):
-        properties["body"] = {"type": "string", "description": route.about.get("body", "the body, as text")}
-    elif route.body is not None:
-        schema = route.body.model_json_schema()
-        defs = schema.pop("$defs", {})  # `#/$defs/…` is looked up from the top
-        properties["body"] = schema
-        required.append("body")
-    if route.body == "bytes":
-        properties["body_base64"] = {"type": "string", "description": "the body in base64, where it is not text"}
-    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-    return schema | ({"$defs": defs} if defs else {})
+    return f"{name[: MAX_NAME - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _query(route: Route, arguments: Mapping[str, Any]) -> Query:
-    named = {name: _text(name, arguments[name]) for name in route.query if arguments.get(name) is not None}
-    written = _text(OPEN_QUERY, arguments.get(OPEN_QUERY) or "") if route.open_query else ""
+    named = {name: _text(name, arguments[name], flags=True) for name in route.query if name in arguments}
+    written = _text(route.free_query, arguments.get(route.free_query, "")) if route.free_query else ""
     return Query((*named.items(), *parse_qsl(written.removeprefix("?"), keep_blank_values=True)))
 
 
-def _text(name: str, value: Any) -> str:
+def _text(name: str, value: Any, *, flags: bool = False) -> str:
+    if flags and isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise BadArguments(f"`{name}` must be text, not {type(value).__name__}")
     text = str(value)
@@ -144,17 +146,23 @@ def _text(name: str, value: Any) -> str:
 
 
 def _body(route: Route, arguments: Mapping[str, Any]) -> tuple[bytes, str]:
-    if route.body is None:
-        return b"", JSON
-    if not isinstance(route.body, str):
-        try:
-            return orjson.dumps(arguments["body"]), JSON
-        except TypeError as error:
-            raise BadArguments(f"`body` cannot be written as JSON: {error}") from None
-    encoded = arguments.get("body_base64")
+    name = route.body
+    if not name:
+        content = {field: arguments[field] for field in route.json_fields if field in arguments}
+        return (_json("the arguments", content), JSON) if route.json_fields else (b"", JSON)
+    if route.body_type is object:
+        return _json(f"`{name}`", arguments[name]) if name in arguments else b"", JSON
+    encoded, media = arguments.get(f"{name}{BASE64}"), BYTES if route.body_type is bytes else TEXT
     if encoded is None:
-        return _text("body", arguments.get("body") or "").encode(), _MEDIA[route.body]
+        return _text(name, arguments.get(name, "")).encode(), media
     try:
-        return base64.b64decode(_text("body_base64", encoded), validate=True), _MEDIA[route.body]
+        return base64.b64decode(_text(f"{name}{BASE64}", encoded), validate=True), media
     except (binascii.Error, ValueError):
-        raise BadArguments("`body_base64` is not base64") from None
+        raise BadArguments(f"`{name}{BASE64}` is not base64") from None
+
+
+def _json(what: str, value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except TypeError as error:
+        raise BadArguments(f"{what} cannot be written as JSON: {error}") from None

@@ -24,10 +24,14 @@ def load_simulators(specs: Iterable[Spec] = SPECS) -> Registry[Spec]:
 
 
 def check_spec(spec: Spec) -> None:
-    """Whether it agrees with itself; raises BrokenSimulator with all that does not."""
-    operations = [route.operation for route in spec.routes]
+    """Raise BrokenSimulator with everything in a SPEC that contradicts itself."""
+    names = [operation.name for operation in spec.operations]
+    routed = [route.operation.name for route in spec.routes]
     complaints = [
-        *(f"operation `{name}` is routed twice" for name in set(operations) if operations.count(name) > 1),
+        *(f"operation `{name}` is declared twice" for name in sorted(set(names)) if names.count(name) > 1),
+        *(f"operation `{name}` is routed twice" for name in sorted(set(routed)) if routed.count(name) > 1),
+        *(f"operation `{name}` is routed and not declared" for name in sorted(set(routed) - set(names))),
+        *(f"operation `{each.name}` has no docstring" for each in spec.operations if not each.description),
         *(
             f"event `{event.kind}` does not start with `{spec.kind}.`"
             for event in spec.events

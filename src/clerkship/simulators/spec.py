@@ -13,6 +13,7 @@ from clerkship.sandbox.attack import NO_ATTACK, SandboxAttack
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.listener import ProtocolListener
+from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.steps.contract import Step
@@ -43,7 +44,10 @@ class Spec:
     summary: str
     state: type[State]
     events: tuple[type[Payload], ...]
+    operations: tuple[Operation[Any, Any], ...]
+    """What it can be asked to do, in any protocol."""
     routes: tuple[Route, ...]
+    """Its operations over HTTP."""
     handle: type[Handle]
     exercise: tuple[Request, ...]
     """Requests that touch every operation: what the conformance suite sends through both doors."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.playground.gateway import BODY_LIMIT
+from clerkship.sandbox.route import BODY_LIMIT
 from clerkship.simulators.fhir import writing
 from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, without
 

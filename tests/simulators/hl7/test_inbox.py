@@ -4,8 +4,8 @@ import pytest
 
 from clerkship.hl7.ack import read_ack
 from clerkship.hl7.message import parse
-from clerkship.sandbox.exchange import Request
 from clerkship.simulators.hl7.events import MessageAcknowledged, MessageTaken
+from clerkship.simulators.hl7.mllp_call import read_message
 from tests.simulators.hl7.interface import Interface, admission, head, results
 
 
@@ -37,7 +37,7 @@ def test_a_message_is_taken_by_itself_over_http_or_a_line() -> None:
     assert (reply.status, reply.body.decode()) == (200, results("IN-1"))
     assert isinstance(engine.last.payload, MessageTaken)
     assert engine.last.payload.over == "http"
-    engine.rig.send(Request("GET", "/hl7/inbox/1", {}, {"x-clerkship-over": "mllp"}))
+    engine.rig.call(read_message("1"))
     assert isinstance(engine.last.payload, MessageTaken)
     assert engine.last.payload.over == "mllp"
     assert len(engine.inbox()) == 2
@@ -46,7 +46,7 @@ def test_a_message_is_taken_by_itself_over_http_or_a_line() -> None:
 def test_nobody_looks_at_the_inbox_without_being_seen() -> None:
     engine = filled()
     events = len(engine.kinds)
-    engine.rig.send(Request("GET", "/hl7/inbox", {}, {"x-clerkship-over": "mllp"}))
+    engine.ask("GET", "/hl7/inbox")
     assert engine.kinds[events:] == ["hl7.inbox.listed"]
 
 

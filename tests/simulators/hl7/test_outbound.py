@@ -9,6 +9,7 @@ from clerkship.hl7.ack import read_ack
 from clerkship.hl7.message import parse
 from clerkship.hl7.stream import split
 from clerkship.sandbox.exchange import Request
+from clerkship.simulators.hl7.mllp_call import SendMessage
 from tests.simulators.hl7.interface import Interface, admission, head, results
 
 
@@ -113,7 +114,7 @@ def test_what_is_too_large_is_rejected_and_only_its_head_kept() -> None:
     assert (said.code, said.control_id) == ("AR", "R1")
     assert "1000 bytes" in said.errors[0].text
     assert engine.state.sent[0].text.count("\r") == 1
-    reply = engine.post(results("R2"), {"x-clerkship-size": "52000000"})  # a line that let go of its end
+    reply = engine.rig.call(SendMessage(results("R2").encode(), 52_000_000))  # a listener that did not keep its end
     assert read_ack(parse(reply.body)).code == "AR"
 
 

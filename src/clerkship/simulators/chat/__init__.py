@@ -4,7 +4,8 @@ from clerkship.simulators.chat.attack import ChatAttack
 from clerkship.simulators.chat.events import MessageSent, SessionEnded, SessionStarted
 from clerkship.simulators.chat.exercise import EXERCISE
 from clerkship.simulators.chat.handle import Chat
-from clerkship.simulators.chat.routes import ROUTES
+from clerkship.simulators.chat.http import ROUTES
+from clerkship.simulators.chat.operations import OPERATIONS
 from clerkship.simulators.chat.state import ChatState
 from clerkship.simulators.chat.steps.say import Say
 from clerkship.simulators.spec import Spec
@@ -14,6 +15,7 @@ SPEC = Spec(
     summary="A conversation with a simulated person: send a message, read what was said.",
     state=ChatState,
     events=(SessionStarted, MessageSent, SessionEnded),
+    operations=OPERATIONS,
     routes=ROUTES,
     handle=Chat,
     exercise=EXERCISE,

@@ -17,8 +17,9 @@ from clerkship.simulators.files.events import (
 )
 from clerkship.simulators.files.exercise import EXERCISE
 from clerkship.simulators.files.handle import Files
+from clerkship.simulators.files.http import ROUTES
+from clerkship.simulators.files.operations import OPERATIONS
 from clerkship.simulators.files.reactions import COPY
-from clerkship.simulators.files.routes import ROUTES
 from clerkship.simulators.files.sftp.line import Sftp
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.steps.delete import Delete
@@ -42,6 +43,7 @@ SPEC = Spec(
         FolderRenamed,
         FolderRemoved,
     ),
+    operations=OPERATIONS,
     routes=ROUTES,
     handle=Files,
     exercise=EXERCISE,

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, AwareDatetime, Field
 
 from clerkship.model.environment import Environment
 from clerkship.model.frozen import Flag, Frozen, Whole
-from clerkship.simulators.files.wire import check_path
+from clerkship.simulators.files.paths import check_path
 
 MOST_FOLDERS = 1000
 

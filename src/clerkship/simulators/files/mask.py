@@ -1,14 +1,16 @@
-"""The drop's unguessable address, which is its user's name over SFTP, kept out of what is taken down."""
+"""Keeps the secret address of a drop, which is its user's name over SFTP, out of the log."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
-from clerkship.sandbox.exchange import Refusal, Reply
-from clerkship.sandbox.route import Call
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.exchange import Refusal
 
 INSTEAD = "[address]"
+InputT = TypeVar("InputT", bound=Frozen)
+ResultT = TypeVar("ResultT")
 
 
 @lru_cache(maxsize=256)
@@ -17,32 +19,30 @@ def _pattern(alias: str) -> re.Pattern[str]:
 
 
 def hide(text: str, alias: str) -> str:
-    """The text as it may be kept. Whoever writes a path with the address reads it with the address too."""
+    """Return the text as it may be kept. A client that writes a path with the address reads it with the address too."""
     return _pattern(alias).sub(INSTEAD, text) if alias else text
 
 
-def masked(handler: Callable[[Call], Reply]) -> Callable[[Call], Reply]:
-    """An operation to whose paths, query and refusals that is done; what is in a body it does itself."""
+def masked(run: Callable[[Any, InputT], ResultT]) -> Callable[[Any, InputT], ResultT]:
+    """Hide the address in the texts of an operation's input, and in its refusals."""
 
-    @wraps(handler)
-    def handle(call: Call) -> Reply:
-        alias = call.alias
+    @wraps(run)
+    def run_masked(context: Any, input: InputT) -> ResultT:
+        alias = context.alias
         if not alias:
-            return handler(call)
-        params, query = _hidden(call.params, alias), _hidden(call.request.query, alias)
-        if params is not call.params or query is not call.request.query:
-            call = replace(call, params=params, request=replace(call.request, query=query))
+            return run(context, input)
         try:
-            return handler(call)
+            return run(context, _hidden(input, alias))
         except Refusal as refusal:
             raise Refusal(refusal.status, refusal.code, hide(refusal.reason, alias), refusal.headers) from None
 
-    return handle
+    return run_masked
 
 
-def _hidden(given: Mapping[str, str], alias: str) -> Mapping[str, str]:
-    """The same mapping, where there is nothing to hide."""
+def _hidden(input: InputT, alias: str) -> InputT:
+    """Return the same input where there is nothing to hide."""
     search = _pattern(alias).search
-    if not any(search(value) for value in given.values()):
-        return given
-    return {name: hide(value, alias) for name, value in given.items()}
+    texts = {name: value for name, value in input.__dict__.items() if isinstance(value, str) and search(value)}
+    if not texts:
+        return input
+    return input.model_copy(update={name: hide(text, alias) for name, text in texts.items()})

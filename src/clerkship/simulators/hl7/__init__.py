@@ -7,8 +7,9 @@ from clerkship.simulators.hl7.config import Hl7Config, located
 from clerkship.simulators.hl7.events import EVENTS
 from clerkship.simulators.hl7.exercise import EXERCISE
 from clerkship.simulators.hl7.handle import Hl7
+from clerkship.simulators.hl7.http import ROUTES
 from clerkship.simulators.hl7.mllp import Mllp
-from clerkship.simulators.hl7.routes import ROUTES
+from clerkship.simulators.hl7.operations import OPERATIONS
 from clerkship.simulators.hl7.state import Hl7State
 from clerkship.simulators.hl7.steps.send import Send
 from clerkship.simulators.spec import Spec
@@ -18,6 +19,7 @@ SPEC = Spec(
     summary="An interface engine that speaks HL7 v2: send messages, get messages, acknowledge and be acknowledged.",
     state=Hl7State,
     events=EVENTS,
+    operations=OPERATIONS,
     routes=ROUTES,
     handle=Hl7,
     exercise=EXERCISE,

@@ -7,17 +7,15 @@ from typing import cast
 
 from clerkship.hl7.ack import Ack, mode, read_ack, wants
 from clerkship.hl7.framing import Deframer
-from clerkship.hl7.message import MEDIA, BadMessage, Message, parse
-from clerkship.sandbox.exchange import Reply, Request
+from clerkship.hl7.message import BadMessage, Message, parse
+from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.simulators.hl7.config import Hl7Config, is_here
-from clerkship.simulators.hl7.mllp_connection import OUTBOUND, answer_of, carry
+from clerkship.simulators.hl7.mllp_call import SendMessage, acknowledge, read_message
+from clerkship.simulators.hl7.mllp_connection import carry
 from clerkship.simulators.hl7.nak import read_head
 
 LISTENER = "listener"
-INBOX = "/hl7/inbox"
-OVER = {"x-clerkship-over": "mllp"}
-ER7 = {**OVER, "content-type": MEDIA}
 CONNECT_LIMIT = 5.0
 ACK_LIMIT = 60.0
 """Wall seconds that an agent has to acknowledge: it may ask a model what to make of it."""
@@ -130,13 +128,13 @@ class Courier:
 
     async def _deliver(self, id: str) -> None:
         writer = await self._connect(self._target())
-        taken = await self.post.send(Request("GET", f"{INBOX}/{id}", headers=OVER))
-        if not taken.ok or not taken.media.startswith(MEDIA):
+        taken = await self.post.send(read_message(id))
+        if not taken.ok:
             raise Undelivered(f"{id} could not be taken: {taken.status}")
         head = read_head(taken.body)
         if head is not None and _is_answered(head):
             await self._deliver_and_wait(id, head.control_id, writer, taken)
-        elif not await carry(writer.transport, taken, taken.body):
+        elif not await carry(writer.transport, taken):
             raise Undelivered(f"{id} broke off on its way")
         else:
             await _taken(writer)
@@ -145,7 +143,7 @@ class Courier:
     async def _deliver_and_wait(self, id: str, control_id: str, writer: asyncio.StreamWriter, taken: Reply) -> None:
         awaited = self._awaited = Awaited(id, control_id, asyncio.get_running_loop().create_future())
         try:
-            if not await carry(writer.transport, taken, taken.body):
+            if not await carry(writer.transport, taken):
                 raise Undelivered(f"{id} broke off on its way")
             if not await asyncio.wait_for(awaited.taken_down, ACK_LIMIT):
                 raise Undelivered(f"what came back is no acknowledgement of {id}")
@@ -185,15 +183,15 @@ class Courier:
         meant = awaited is not None and awaited.control_id == said.control_id
         late = said.control_id in self._accepted and not meant
         if awaited is not None and not late:
-            reply = await self.post.send(Request("POST", f"{INBOX}/{awaited.id}/ack", headers=ER7, body=data))
+            reply = await self.post.send(acknowledge(awaited.id, data))
             if reply.ok and said.code == "CA":
                 self._accepted.add(awaited.control_id)
             if not awaited.taken_down.done():
                 awaited.taken_down.set_result(reply.ok)
             return
-        reply = await self.post.send(Request("POST", OUTBOUND, headers=ER7, body=data))
+        reply = await self.post.send(SendMessage(data))
         if not late:
-            await carry(writer.transport, reply, answer_of(reply, data))
+            await carry(writer.transport, reply)
             await _taken(writer)  # who does not read is not read from either
 
     def _hang_up(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from clerkship.hl7.message import decode
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.listener import ConnectionInfo
-from clerkship.simulators.hl7.wire import ER7
+from clerkship.simulators.hl7.http import ER7
 
 
 class Hl7(Handle):

@@ -7,17 +7,14 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from clerkship.hl7.framing import KEPT, Deframer, Frame, frame
-from clerkship.hl7.message import MEDIA
 from clerkship.kit.wall import monotonic
-from clerkship.sandbox.exchange import IMMEDIATE, Reply, Request
+from clerkship.sandbox.exchange import IMMEDIATE, Reply
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.simulators.hl7.config import Hl7Config
+from clerkship.simulators.hl7.mllp_call import SendMessage
 from clerkship.simulators.hl7.mllp_guests import Guests
-from clerkship.simulators.hl7.nak import NO_SUCH_VALUE, facility_of, read_head, reason_of, reject, reject_unread
-from clerkship.simulators.hl7.wire import SIZE
+from clerkship.simulators.hl7.nak import NO_SUCH_VALUE, facility_of, read_head, reject, reject_unread
 
-OUTBOUND = "/hl7/outbound"
-HEADERS = {"content-type": MEDIA}
 MOST_WAITING = 64
 MOST_BYTES_WAITING = 1_000_000
 """What may be sent before its forerunners are answered; more is not read yet."""
@@ -181,8 +178,8 @@ class Connection(asyncio.Protocol):
             return False
         answer = self._ask(arrived)
         if isinstance(answer, Reply) and answer.delivery is IMMEDIATE and not answer.lost:
-            if body := answer_of(answer, arrived.data):
-                self._transport.write(frame(body))
+            if answer.body:
+                self._transport.write(frame(answer.body))
         elif answer is not None:
             self._bytes_waiting += len(arrived.data)
             self._task = asyncio.get_running_loop().create_task(self._answer_all(self._carry(arrived, answer)))
@@ -205,15 +202,14 @@ class Connection(asyncio.Protocol):
         if arrived.flaw == "too_large" and arrived.size <= max_message(post):
             self._refuse(arrived.data, "more comes in at once than there is room for; send it again later")
             return None
-        data, headers = arrived.data, HEADERS
         if arrived.size > max_message(post):  # the sandbox says no, from what it is and how long it was
-            data, headers = data[:KEPT], {**HEADERS, SIZE: str(arrived.size)}
-        return post.ask(Request("POST", OUTBOUND, headers=headers, body=data))
+            return post.ask(SendMessage(arrived.data[:KEPT], arrived.size))
+        return post.ask(SendMessage(arrived.data))
 
     async def _carry(self, arrived: Frame, answer: Reply | Awaitable[Reply]) -> None:
         reply = answer if isinstance(answer, Reply) else await answer
         self._bytes_waiting -= len(arrived.data)
-        if not await carry(self._transport, reply, answer_of(reply, arrived.data)):
+        if not await carry(self._transport, reply):
             self._leaving = True
 
     def _answer_unfinished(self, data: bytes) -> None:
@@ -291,18 +287,10 @@ def max_message(post: SandboxClient) -> int:
     return cast(Hl7Config, post.config).max_message
 
 
-def answer_of(reply: Reply, data: bytes) -> bytes:
-    """What a reply is in HL7: the sandbox's own words; or a reject, where it was something in its way that said no."""
-    if reply.media.startswith(MEDIA) or not reply.body:
-        return reply.body
-    head = read_head(data)
-    return reject(head, reason_of(reply)) if head is not None else reject_unread(reason_of(reply))
-
-
-async def carry(transport: asyncio.WriteTransport, reply: Reply, body: bytes) -> bool:
-    """In pieces, in part or not at all, as the way of the reply has it; false if the connection broke over it."""
-    delivery = reply.delivery
-    if reply.lost or (delivery.promised is not None and body is not reply.body):
+async def carry(transport: asyncio.WriteTransport, reply: Reply) -> bool:
+    """Send a reply in pieces, in part or not at all, as its delivery says; false if the connection broke over it."""
+    delivery, body = reply.delivery, reply.body
+    if reply.lost:
         transport.abort()
         return False
     if not body:

@@ -2,13 +2,10 @@
 
 from datetime import UTC, datetime
 
-import orjson
-
 from clerkship.hl7.ack import acknowledge, mode, wants
 from clerkship.hl7.flaw import Flaw
 from clerkship.hl7.message import BadMessage, Message, Segment, decode, encode, parse, write_segment
 from clerkship.kit.wall import now
-from clerkship.sandbox.exchange import Reply
 
 INTERNAL, NO_SUCH_VALUE = "207", "103"
 """HL7 table 0357."""
@@ -78,15 +75,6 @@ def reject_unread(text: str) -> bytes:
         write_segment("ERR", {3: f"{INTERNAL}^Application internal error^HL70357", 4: "E", 8: plain(text)}),
     ]
     return Message(segments).render.encode()
-
-
-def reason_of(reply: Reply) -> str:
-    """Why a sandbox, or what is in its way, said no."""
-    try:
-        said = orjson.loads(reply.body)["error"]["message"]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        said = reply.body.decode(errors="replace")[:LONGEST_TEXT]
-    return f"{said} ({reply.status})" if said else f"refused with {reply.status}"
 
 
 def plain(text: str) -> str:

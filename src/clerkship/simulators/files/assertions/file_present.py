@@ -17,8 +17,8 @@ from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.files.content import Content, Form, Table, Unfit, check_encoding, check_path, decode, read
+from clerkship.simulators.files.paths import check_path as check_glob
 from clerkship.simulators.files.state import FilesState
-from clerkship.simulators.files.wire import check_path as check_glob
 
 Rows = tuple[FieldCheck, ...]
 _BY_NAME: dict[str, Form] = {"csv": "csv", "hl7": "hl7"}

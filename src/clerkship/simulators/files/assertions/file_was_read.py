@@ -12,7 +12,7 @@ from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe, holds
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.files.events import FileRead
-from clerkship.simulators.files.wire import check_path as check_glob
+from clerkship.simulators.files.paths import check_path as check_glob
 
 _MOST_NAMES = 10
 

@@ -1,25 +1,29 @@
-"""A sandbox's files as a session reaches them: requests to its routes, and answers in the words of SFTP."""
+"""A sandbox's files as a session reaches them: calls of its operations, and answers in the words of SFTP."""
 
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import orjson
 
-from clerkship.sandbox.exchange import IMMEDIATE, Reply, Request
+from clerkship.sandbox.exchange import IMMEDIATE, Reply
 from clerkship.sandbox.listener import SandboxClient
+from clerkship.sandbox.operation import NO_INPUT, OK, Operation, OperationCall, OperationContext
+from clerkship.simulators.files import operations as ops
+from clerkship.simulators.files.patch import Patch
+from clerkship.simulators.files.paths import CONTROL
 from clerkship.simulators.files.sftp.listing import Listing
 from clerkship.simulators.files.sftp.upload import TooLarge, TooScattered, Upload, Uploads
 from clerkship.simulators.files.sftp.wire import Code, Entry
-from clerkship.simulators.files.wire import CONTROL, PAGED
 
 _CODES = {404: Code.NO_SUCH_FILE, 403: Code.PERMISSION_DENIED, 501: Code.OP_UNSUPPORTED}
 NAMES_AT_ONCE = 400
 MOST_HELD = 1_000_000_000
 """Bytes on their way into one sandbox, however much it may hold."""
 T = TypeVar("T")
+InputT = TypeVar("InputT")
+ResultT = TypeVar("ResultT")
 OVER = 401
 """What is answered once the run is over."""
 
@@ -34,6 +38,20 @@ class Refused(Exception):
 
 class Broken(Exception):
     """The answer does not arrive: the connection breaks."""
+
+
+class SftpCall(OperationCall[InputT, ResultT]):
+    """A call of an operation over SFTP. The path is what the log says it is about."""
+
+    transport: ClassVar[str] = "sftp"
+
+    def __init__(self, operation: Operation[InputT, ResultT], input: InputT, path: str, body: bytes = b"") -> None:
+        super().__init__(operation, input, f"/{path}", body)
+
+    def render(self, context: OperationContext[Any], result: ResultT) -> Reply:
+        """Answer with the result; what is not bytes stands for the packet it will be, for faults that cut it."""
+        body = result if isinstance(result, bytes) else b"" if result is None else orjson.dumps(result, default=list)
+        return Reply(OK, body, result=result)
 
 
 class Reading(NamedTuple):
@@ -72,20 +90,24 @@ class Drop:
         upload = self.uploads.by_path.get(path)
         if upload is not None:
             return upload.entry
-        found = await self._json("GET", _at("/stat", path), {"missing": "ok"})
-        if found is None:
+        operation = ops.stat if path else ops.stat_outermost
+        entry = await self._result(operation, ops.StatPath(path=path, missing="ok"), path)
+        if entry is None:
             raise Refused(Code.NO_SUCH_FILE, f"there is no file or folder {path}")
-        return _parse_entry(found)
+        name, folder, size, modified = entry
+        return Entry(name.rpartition("/")[2], folder, size, int(modified.timestamp()))
 
     async def open_folder(self, path: str) -> Listing:
         """A folder, with what is on its way into it; that it is looked at is one event, however long it is."""
-        found = await self._json("GET", _at("/folders", path), headers={PAGED: "true"})
+        operation = ops.list_folder if path else ops.list_outermost
+        found = await self._result(operation, ops.FolderPage(path=path, only_count=True), path)
+        assert isinstance(found, ops.FolderSummary)
         coming = {
             upload.path.rpartition("/")[2]: upload
             for upload in self.uploads.by_path.values()
             if upload.path.rpartition("/")[0] == path
         }
-        return Listing(self._look, found["path"], _seconds(found["modified"]), _seconds(found["now"]), coming)
+        return Listing(self._look, found.path, int(found.modified.timestamp()), int(found.now.timestamp()), coming)
 
     async def list(self, path: str) -> list[Entry]:
         """All that is in a folder."""
@@ -99,17 +121,16 @@ class Drop:
     async def read(self, path: str) -> Reading:
         """A file's bytes."""
         _refuse_root(path)
-        reply = await self._ask("GET", _at("/files", path))
+        reply = await self._call(SftpCall(ops.read_file, ops.FilePath(path=path), path))
         return Reading(path, reply.body, reply.delivery.promised is not None)
 
     async def begin(self, path: str, *, anew: bool, append: bool = False, size: int = 0) -> Upload:
         """Start to write a file, if it may be written; and at its size, if that is known."""
         _refuse_root(path)
-        space = await self._json("GET", _at("/space", path), {"size": str(size)} if size else None)
-        there = space["size"] is not None
-        base = None if anew else space["size"]
-        room = min(space["room"], MOST_HELD)
-        return Upload(path, space["most"], room, self.uploads, there, base, append, _seconds(space["now"]))
+        space = await self._result(ops.space_for, ops.FileSize(path=path, size=size), path)
+        base = None if anew else space.size
+        room, now = min(space.room, MOST_HELD), int(space.now.timestamp())
+        return Upload(path, space.most, room, self.uploads, space.size is not None, base, append, now)
 
     async def write(self, upload: Upload, offset: int, data: memoryview) -> None:
         """Some more of a file. Once some is refused, no more is taken: a file with a hole in it helps nobody."""
@@ -135,8 +156,9 @@ class Drop:
         try:
             change()
         except TooLarge as large:
-            asked = {"size": str(large.size), "coming": str(upload.among.held - upload.held)}
-            await self._ask("GET", _at("/space", upload.path), query=asked)
+            coming = upload.among.held - upload.held
+            size = ops.FileSize(path=upload.path, size=large.size, coming=coming)
+            await self._result(ops.space_for, size, upload.path)
             raise Refused(Code.FAILURE, "too much is on its way at once") from None
         except TooScattered:
             raise Refused(Code.FAILURE, "the file comes in too many pieces") from None
@@ -145,61 +167,60 @@ class Drop:
         """Keep what has come; where some was refused that is a part, as on a disk that is full."""
         try:
             if upload.touched:
-                await self._keep(upload, {"x-clerkship-incomplete": "true"} if incomplete or upload.failed else {})
+                await self._keep(upload, complete=not (incomplete or upload.failed))
         finally:
             upload.release()
         if upload.modified is not None:
             await self.touch(upload.path, upload.modified)
 
-    async def _keep(self, upload: Upload, headers: dict[str, str]) -> None:
+    async def _keep(self, upload: Upload, *, complete: bool) -> None:
+        patch = None
         if upload.base is None:
-            body = upload.whole()
+            data = upload.whole()
         else:
             parts = upload.parts()
-            body = b"".join(piece for _, piece in parts)
-            headers["x-clerkship-kept"] = str(upload.kept)
-            headers["x-clerkship-parts"] = ",".join(f"{start}+{len(piece)}" for start, piece in parts)
+            data = b"".join(piece for _, piece in parts)
+            patch = Patch(upload.kept, tuple((start, len(piece)) for start, piece in parts))
         upload.release()  # before it is kept once more
-        await self._ask("PUT", _at("/files", upload.path), body=body, headers=headers)
+        file = ops.NewFile(path=upload.path, data=data, complete=complete, patch=patch)
+        await self._call(SftpCall(ops.write_file, file, upload.path, data))
 
     async def touch(self, path: str, modified: int) -> None:
-        """Say when a file was changed last."""
-        at = datetime.fromtimestamp(modified, UTC).isoformat()
-        await self._ask("PATCH", _at("/files", path), body=orjson.dumps({"modified": at}))
+        """Set when a file was changed last."""
+        at = datetime.fromtimestamp(modified, UTC)
+        body = orjson.dumps({"modified": at.isoformat()})
+        await self._call(SftpCall(ops.stamp_file, ops.NewTime(path=path, modified=at), path, body))
 
     async def rename(self, old: str, new: str, *, replace: bool) -> None:
-        """Give it another name."""
+        """Give a file or folder another name."""
         body = orjson.dumps({"from": old, "to": new, "replace": replace})
-        await self._ask("POST", "/rename", body=body, apart=await self._look(lambda state: state.is_long(old)))
+        names = ops.NewName.model_construct(path=old, to=new, replace=replace)
+        is_long = await self._look(lambda state: state.is_long(old))
+        await self._call(SftpCall(ops.rename, names, "", body), in_thread=is_long)
 
     async def remove(self, path: str) -> None:
         """Delete a file."""
-        await self._ask("DELETE", _at("/files", path))
+        await self._result(ops.delete_file, ops.FilePath(path=path), path)
 
     async def make_folder(self, path: str) -> None:
         """Make a folder."""
-        await self._ask("PUT", _at("/folders", path))
+        await self._result(ops.make_folder, ops.FolderPath(path=path), path)
 
     async def remove_folder(self, path: str) -> None:
         """Remove an empty folder."""
-        await self._ask("DELETE", _at("/folders", path))
+        await self._result(ops.remove_folder, ops.FolderPath(path=path), path)
 
     async def space(self) -> tuple[int, int]:
         """Bytes that the drop may hold, and how many are free."""
-        found = await self._json("GET", "/space")
-        return found["quota"], max(0, found["free"] - self.uploads.held)
+        found = await self._result(ops.space, NO_INPUT, "")
+        return found.quota, max(0, found.free - self.uploads.held)
 
-    async def _json(
-        self,
-        method: str,
-        path: str,
-        query: dict[str, str] | None = None,
-        headers: dict[str, str] | None = None,
-    ) -> Any:
-        reply = await self._ask(method, path, query=query, headers=headers)
+    async def _result(self, operation: Operation[InputT, ResultT], input: InputT, path: str) -> ResultT:
+        reply = await self._call(SftpCall(operation, input, path))
         if reply.delivery.promised is not None:
             raise Broken
-        return orjson.loads(reply.body)
+        result: ResultT = reply.result
+        return result
 
     async def _look(self, read: Callable[[Any], T]) -> T:
         await self._turn()
@@ -210,61 +231,29 @@ class Drop:
         while self.uploads.busy is not None:
             await asyncio.wait([self.uploads.busy])
 
-    async def _send_apart(self, request: Request) -> Reply:
-        """In a thread, because it takes a while and others want to be answered."""
-        self.uploads.busy = asyncio.ensure_future(asyncio.to_thread(self.post.ask, request))
+    async def _call_in_thread(self, call: SftpCall[Any, Any]) -> Reply:
+        """Call an operation that takes a while, so that other clients are answered meanwhile."""
+        self.uploads.busy = asyncio.ensure_future(asyncio.to_thread(self.post.ask, call))
         try:
             reply = await self.uploads.busy
         finally:
             self.uploads.busy = None
         return reply if isinstance(reply, Reply) else await reply
 
-    async def _ask(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: dict[str, str] | None = None,
-        body: bytes = b"",
-        headers: dict[str, str] | None = None,
-        apart: bool = False,
-    ) -> Reply:
-        request = Request(method, path, query or {}, headers or {}, body)
+    async def _call(self, call: SftpCall[Any, Any], *, in_thread: bool = False) -> Reply:
+        if "\n" in call.target:
+            raise Refused(Code.FAILURE, CONTROL)
         await self._turn()
-        reply = await (self._send_apart(request) if apart else self.post.send(request))
+        reply = await (self._call_in_thread(call) if in_thread else self.post.send(call))
         if reply.lost or reply.status == OVER:
             raise Broken
         if reply.delivery is not IMMEDIATE and reply.delivery.over:
             await asyncio.sleep(reply.delivery.over)
-        if not reply.ok:
-            raise Refused(_CODES.get(reply.status, Code.FAILURE), _reason(reply))
+        if reply.refusal is not None:
+            raise Refused(_CODES.get(reply.status, Code.FAILURE), reply.refusal.reason)
         return reply
-
-
-def _at(place: str, path: str) -> str:
-    if "\n" in path:  # no route has it: the answer would be about routes
-        raise Refused(Code.FAILURE, CONTROL)
-    return f"{place}/{path}" if path else place
 
 
 def _refuse_root(path: str) -> None:
     if not path:
         raise Refused(Code.FAILURE, "the drop itself is a folder")
-
-
-def _reason(reply: Reply) -> str:
-    """What a refusal says, if what is in the way has left it whole."""
-    try:
-        return str(orjson.loads(reply.body)["error"]["message"])
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        return f"the drop answered {reply.status}"
-
-
-@lru_cache(maxsize=4096)  # much is looked at again and again
-def _seconds(at: str) -> int:
-    return int(datetime.fromisoformat(at).timestamp())
-
-
-def _parse_entry(found: Any) -> Entry:
-    name = found["name"] if "name" in found else found["path"].rpartition("/")[2]
-    return Entry(name, found["folder"], found["size"], _seconds(found["modified"]))

@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
+from clerkship.simulators.files.paths import check_path
 from clerkship.simulators.files.state import FilesState
-from clerkship.simulators.files.wire import check_path
 from clerkship.steps.contract import Stage, Step
 
 

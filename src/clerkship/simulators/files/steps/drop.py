@@ -10,8 +10,8 @@ from pydantic import AfterValidator, Field, model_validator
 from clerkship.model.frozen import Flag
 from clerkship.model.problem import InputError
 from clerkship.simulators.files.age import When, reckon
+from clerkship.simulators.files.paths import check_path
 from clerkship.simulators.files.state import FilesState
-from clerkship.simulators.files.wire import check_path
 from clerkship.steps.contract import Stage, Step
 
 INBOX = "inbox"

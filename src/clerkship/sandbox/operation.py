@@ -1,0 +1,234 @@
+"""Operations: what a simulator can be asked to do, in whatever protocol the request arrives.
+
+A simulator declares each operation once, with a typed input and a typed result. HTTP routes, MLLP frames and SFTP
+packets are encodings of it: they turn bytes into the input, and the result into bytes.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_origin
+
+from pydantic import BaseModel
+
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.exchange import Refusal, Reply
+from clerkship.sandbox.state import ActionContext
+
+StateT = TypeVar("StateT")
+InputT = TypeVar("InputT")
+ResultT = TypeVar("ResultT")
+Access = Literal["agent", "open"]
+"""Who may call an operation: an agent with the credentials of the sandbox, or any client."""
+
+
+class NoInput(Frozen):
+    """The input of an operation that takes none."""
+
+
+NO_INPUT = NoInput()
+OK = 200
+
+
+def _no_callback(name: str, address: str) -> None:
+    """Ignore where the agent can be reached: nothing here calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationContext(Generic[StateT]):
+    """What an operation works with: the state of its sandbox, and the means to change it."""
+
+    state: StateT
+    act: ActionContext
+    base: str = ""
+    """The address of the sandbox as the client has it, without a slash at its end; empty where a protocol has none."""
+    alias: str = ""
+    """The secret address of the sandbox in protocols other than HTTP. Where an agent writes it, it is kept out of the
+    log."""
+    link: Callable[[str, str], None] = _no_callback
+    """Register where the agent can be reached (a name, and `host:port` or nothing), outside the log."""
+    room: int = sys.maxsize
+    """Events that the log has room for: one request may do much."""
+    transport: str = ""
+    """The protocol of the request, such as `mllp`; empty for HTTP and for calls in process."""
+
+
+Run = Callable[[OperationContext[Any], InputT], ResultT]
+
+
+class Operation(Generic[InputT, ResultT]):
+    """One thing that a simulator does. Its docstring is what a model is told about it."""
+
+    def __init__(  # noqa: PLR0913  (all but the function are named options)
+        self,
+        run: Run[InputT, ResultT],
+        *,
+        name: str = "",
+        access: Access = "agent",
+        tool: bool = True,
+        logs_body: bool = True,
+        shorter: str = "",
+        schema: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.run = run
+        self.name: str = name or run.__name__
+        self.input: type[Any] = input_of(run)
+        self.access: Access = access
+        self.tool = tool
+        """Whether models get it as a tool. What another operation does as well only makes a choice harder."""
+        self.logs_body = logs_body
+        """Whether the log may keep the body of a request; not where it differs between machines, as a port does."""
+        self.shorter = shorter
+        """How to ask for less, where a result may be long."""
+        self._schema = schema
+
+    @cached_property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON Schema of its input, an object: what is not in it cannot be given by an agent."""
+        if self._schema is not None:
+            return self._schema
+        model: type[BaseModel] = self.input
+        return model.model_json_schema(by_alias=True)
+
+    @cached_property
+    def fields(self) -> frozenset[str]:
+        """The names that an agent may give."""
+        return frozenset(self.schema.get("properties", ()))
+
+    @cached_property
+    def description(self) -> str:
+        """What it does, for models and documentation."""
+        return inspect.getdoc(self.run) or ""
+
+    def __repr__(self) -> str:
+        return f"Operation({self.name!r}, input={self.input.__name__})"
+
+
+def input_of(run: Run[Any, Any]) -> type[Any]:
+    """Return the type of an operation's second parameter: a model, or `dict` where it has a JSON Schema."""
+    annotations = [parameter.annotation for parameter in inspect.signature(run).parameters.values()]
+    found = get_origin(annotations[-1]) or annotations[-1]
+    if len(annotations) != 2 or not isinstance(found, type) or not issubclass(found, BaseModel | dict):
+        raise TypeError(f"{run}: an operation takes (context, input), where input is a pydantic model or a dict")
+    return found
+
+
+def operation(**options: Any) -> Callable[[Run[InputT, ResultT]], Operation[InputT, ResultT]]:
+    """Declare a function `(context, input) -> result` as an operation; the options are those of `Operation`."""
+    return partial(Operation, **options)
+
+
+class Interface(Protocol):
+    """What a request has to know of the simulator that it is for."""
+
+    @property
+    def routes(self) -> Sequence[Any]:
+        """Its HTTP routes."""
+        ...
+
+    @property
+    def refuse(self) -> Callable[[Refusal], Reply]:
+        """How it words refusals over HTTP."""
+        ...
+
+
+class ProtocolCall(Protocol):
+    """One request in the form of its protocol: which operation it is, its input, and how the answer is written."""
+
+    @property
+    def transport(self) -> str:
+        """The name of the protocol, such as `mllp`; empty for HTTP and for calls in process."""
+        ...
+
+    @property
+    def base(self) -> str:
+        """The address of the sandbox as the client has it; empty where the protocol has none."""
+        ...
+
+    @property
+    def body(self) -> bytes:
+        """The content that was sent: the log keeps it, if no event does."""
+        ...
+
+    @property
+    def operation(self) -> Operation[Any, Any] | None:
+        """The operation, once it is known."""
+        ...
+
+    @property
+    def wants_body(self) -> bool:
+        """Whether the client reads the body of the answer."""
+        ...
+
+    def locate(self, interface: Interface) -> None:
+        """Find the operation; raises Refusal."""
+        ...
+
+    def check_size(self) -> None:
+        """Refuse content that is too large."""
+        ...
+
+    def parse(self, context: OperationContext[Any]) -> Any:
+        """Return the input of the operation; raises Refusal."""
+        ...
+
+    def render(self, context: OperationContext[Any], result: Any) -> Reply:
+        """Write a result."""
+        ...
+
+    def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
+        """Write a refusal in the words of the protocol, and of the simulator if it is known."""
+        ...
+
+    def shape(self) -> tuple[str, ...] | None:
+        """Return what requests that cost about the same have in common, or None for one that may take long."""
+        ...
+
+
+class OperationCall(Generic[InputT, ResultT]):
+    """A call of an operation in a protocol of its own, without HTTP. A protocol overrides how answers are written.
+
+    The reply has the typed result; its body is what the protocol sends, for faults that cut or delay it.
+    """
+
+    transport: ClassVar[str]
+    base: ClassVar[str] = ""
+    wants_body: ClassVar[bool] = True
+
+    def __init__(
+        self, operation: Operation[InputT, ResultT], input: InputT, target: str = "", body: bytes = b""
+    ) -> None:
+        self.operation: Operation[Any, Any] = operation
+        self.input = input
+        self._target = target
+        self.body = body
+        """The content that was sent: the log keeps it, if no event does."""
+
+    @property
+    def target(self) -> str:
+        """What the log says that the request is about: a path, or the type of a message."""
+        return self._target
+
+    def locate(self, interface: Interface) -> None:
+        """Do nothing: the operation is known."""
+
+    def check_size(self) -> None:
+        """Do nothing: a listener limits what it reads."""
+
+    def parse(self, context: OperationContext[Any]) -> InputT:
+        """Return the input."""
+        return self.input
+
+    def render(self, context: OperationContext[Any], result: ResultT) -> Reply:
+        """Answer with the result; bytes are what is sent."""
+        return Reply(OK, result if isinstance(result, bytes) else b"", result=result)
+
+    def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
+        """Answer with the refusal."""
+        return Reply(refusal.status, refusal.reason.encode(), refusal=refusal)
+
+    def shape(self) -> tuple[str, ...] | None:
+        """Return that all calls of an operation cost about the same."""
+        return ()

@@ -1,0 +1,66 @@
+"""A chat over HTTP: messages as JSON."""
+
+from typing import Any, cast
+
+import orjson
+from pydantic import ValidationError
+
+from clerkship.events.event import Event, Utterance
+from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
+from clerkship.sandbox.exchange import Refusal, Reply, json_reply
+from clerkship.sandbox.route import HttpCall, Route
+from clerkship.simulators.chat.operations import (
+    Context,
+    MessagesAfter,
+    NewMessage,
+    list_messages,
+    send_message,
+    show_session,
+)
+
+
+def parse_message(call: HttpCall, context: Context) -> NewMessage:
+    """Read a posted message; raise Refusal for what is none."""
+    try:
+        content = orjson.loads(call.body)
+        if is_deeper_than(content):
+            raise Refusal(422, "not_a_message", f"the body is nested more than {MAX_DEPTH} levels deep")
+        return NewMessage.model_validate(content)
+    except orjson.JSONDecodeError:
+        raise Refusal(400, "not_json", "the body is not JSON") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "body"
+        raise Refusal(422, "not_a_message", f"{place}: {first['msg']}") from None
+
+
+def parse_after(call: HttpCall, context: Context) -> MessagesAfter:
+    """Read the `after` of a query."""
+    text = call.request.query.get("after", "0")
+    if not text.isdigit() or len(text) > 18:
+        raise Refusal(400, "bad_after", "`after` is the id of a message")
+    return MessagesAfter(after=int(text))
+
+
+def show_message(event: Event) -> dict[str, Any]:
+    """Return a message as an agent reads it."""
+    said = cast(Utterance, event.payload)
+    shown = {"id": event.seq, "at": event.at.isoformat(), "from": event.actor, "text": said.text}
+    return shown | {"buttons": list(said.buttons)} if said.buttons else shown
+
+
+def render_message(call: HttpCall, context: Context, event: Event) -> Reply:
+    """Write one message."""
+    return json_reply(201, show_message(event))
+
+
+def render_messages(call: HttpCall, context: Context, events: list[Event]) -> Reply:
+    """Write several messages."""
+    return json_reply(200, {"open": context.state.open, "messages": [show_message(event) for event in events]})
+
+
+ROUTES = (
+    Route("GET", "/session", show_session),
+    Route("GET", "/messages", list_messages, parse=parse_after, render=render_messages),
+    Route("POST", "/messages", send_message, parse=parse_message, render=render_message),
+)

@@ -1,0 +1,47 @@
+"""The operations of a chat."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clerkship.events.event import Event
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.operation import NoInput, OperationContext, operation
+from clerkship.simulators.chat.state import ChatState
+
+Context = OperationContext[ChatState]
+
+
+class NewMessage(Frozen):
+    """A message that an agent sends."""
+
+    text: Annotated[str, Field(min_length=1, max_length=100_000)]
+    buttons: tuple[dict[str, Any], ...] = ()
+
+
+class MessagesAfter(Frozen):
+    """Which messages to list."""
+
+    after: Annotated[int, Field(description="id of a message; only later ones")] = 0
+
+
+@operation()
+def show_session(context: Context, _: NoInput) -> dict[str, Any]:
+    """Who is there: `{"open", "person", "turns"}`."""
+    state = context.state
+    return {"open": state.open, "person": state.person, "turns": state.turns}
+
+
+@operation()
+def list_messages(context: Context, messages: MessagesAfter) -> list[Event]:
+    """What was said, all or `?after=` the id of a message: `{"open", "messages": [{"id", "at", "from", "text"}]}`."""
+    return context.state.since(messages.after)
+
+
+@operation()
+def send_message(context: Context, message: NewMessage) -> Event:
+    """The agent says something: `{"text": …, "buttons": […]}`; the reply is that message with its `id`."""
+    return context.state.say(context.act, message.text, buttons=message.buttons)
+
+
+OPERATIONS = (show_session, list_messages, send_message)

@@ -1,0 +1,166 @@
+"""The operations of an interface engine."""
+
+import ipaddress
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+from pydantic import Field, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
+
+from clerkship.hl7.flaw import Flaw
+from clerkship.hl7.message import Message
+from clerkship.model.frozen import Flag, Frozen, Whole
+from clerkship.sandbox.exchange import Refusal
+from clerkship.sandbox.operation import NoInput, OperationContext, operation
+from clerkship.simulators.hl7.batch import render_answers
+from clerkship.simulators.hl7.content import header_of, parse_acknowledgement, parse_content, size_of
+from clerkship.simulators.hl7.mask import Mask
+from clerkship.simulators.hl7.state import Hl7State, Incoming, Outgoing
+
+MAX_EVENTS_EACH = 4
+"""What a message of a batch may leave in the log: itself, its answer, and what follows from it elsewhere."""
+Context = OperationContext[Hl7State]
+MessageId = Annotated[str, Field(description="which message of the inbox: 1, 2, …")]
+
+
+def _text(description: str) -> WithJsonSchema:
+    """Describe bytes that models write as text."""
+    return WithJsonSchema({"type": "string", "description": description})
+
+
+class NewMessages(Frozen):
+    """A message to send, or a batch of them."""
+
+    message: Annotated[bytes, _text("the message: its segments, one a line, from MSH on")]
+    charset: SkipJsonSchema[str] = ""
+    """Stated by the protocol that brought it; before MSH-18 (HL7 over HTTP)."""
+    size: SkipJsonSchema[int] = 0
+    """Bytes that it had, where a listener did not keep all of them."""
+
+
+class InboxFilter(Frozen):
+    """Which messages of the inbox to list."""
+
+    all: Annotated[Flag, Field(description="true: those acknowledged too")] = False
+
+
+class InboxMessage(Frozen):
+    """A message of the inbox."""
+
+    id: MessageId
+
+
+class NewAcknowledgement(Frozen):
+    """What to say to a message of the inbox."""
+
+    id: MessageId
+    code: Annotated[str, Field(description="AA (if not given), AE, AR; or CA, CE, CR")] = "AA"
+    text: Annotated[str, Field(description="why; goes into MSA-3")] = ""
+    message: Annotated[bytes, _text("an ACK of your own, where `code` and `text` are not enough")] = b""
+    charset: SkipJsonSchema[str] = ""
+
+
+class ListenerAddress(Frozen):
+    """Where an agent listens for MLLP."""
+
+    host: Annotated[str, Field(max_length=100, description="this machine: 127.0.0.1, ::1 or localhost")] = "127.0.0.1"
+    port: Annotated[Whole, Field(ge=1, le=65535)]
+
+
+class Answered(NamedTuple):
+    """Acknowledgements in ER7, and their codes."""
+
+    text: str
+    codes: str
+
+
+def _mask(context: Context) -> Mask:
+    return Mask(context.alias, context.state.settings.facility)
+
+
+@operation()
+def send_message(context: Context, sent: NewMessages) -> Answered:
+    r"""Send an HL7 v2 message (ADT, ORM, ORU, SIU or MDM) in ER7: the body is its segments, one a line, the first like
+    `MSH|^~\&|EHR|CLINIC|LAB|CLERKSHIP|20260302090000||ADT^A08^ADT_A01|ID-1|P|2.5.1`, with a new control id (MSH-10).
+
+    Answered with the ACK: MSA-1 is AA if it was taken; AE or AR if not, and then its ERR segments say why. Correct it
+    and send it again. A batch (FHS, BHS) is answered with a batch.
+    """
+    mask = _mask(context)
+    batch, messages = parse_content(sent.message, sent.charset, mask)
+    if len(messages) > 1 and len(messages) * MAX_EVENTS_EACH > context.room:
+        reason = f"this run's log has no room for {len(messages)} messages any more; nothing of the batch was done"
+        raise Refusal(429, "too_many_requests", reason)
+    answers = [_receive(context, message, batch.flaws, sent.size) for message in messages]
+    acks = [ack for ack in answers if ack is not None]
+    codes = dict.fromkeys(segment.text(1) for ack in acks if (segment := ack.first("MSA")) is not None)
+    return Answered(mask.show(render_answers(batch, acks, context.act)), ", ".join(codes))
+
+
+def _receive(context: Context, message: Message, around: Sequence[Flaw], stated_size: int) -> Message | None:
+    state = context.state
+    size = max(size_of(message.render), stated_size)
+    if size > state.settings.max_message:
+        return state.refuse_size(context.act, header_of(message), size)
+    return state.receive(context.act, message, around)
+
+
+@operation()
+def list_sent(context: Context, _: NoInput) -> Sequence[Outgoing]:
+    """What you have sent, taken or refused, in order, each with the code it was acknowledged with."""
+    return context.state.sent
+
+
+@operation()
+def list_inbox(context: Context, inbox: InboxFilter) -> Sequence[Incoming]:
+    """HL7 v2 messages that came for you and wait for an acknowledgement, the oldest first; with `all=true` every one.
+
+    `{"messages": [{"id", "control_id", "type", "arrived", "acknowledged", "message"}]}`; the message is in ER7.
+    """
+    return context.state.list(context.act, every=inbox.all)
+
+
+@operation()
+def read_message(context: Context, message: InboxMessage) -> str:
+    """One HL7 v2 message of the inbox, in ER7."""
+    return context.state.take(context.act, message.id, context.transport or "http").text
+
+
+@operation()
+def acknowledge_message(context: Context, ack: NewAcknowledgement) -> None:
+    """Acknowledge a message of the inbox, once it is dealt with: `code` AA (accepted), AE (error) or AR (rejected),
+    with a `text` that says why. Or give the whole ACK in ER7 as the body."""
+    if ack.message.strip():
+        message = parse_acknowledgement(ack.message, ack.charset, _mask(context))
+        context.state.acknowledge(context.act, ack.id, message)
+    else:
+        context.state.acknowledge_as(context.act, ack.id, ack.code, ack.text)
+
+
+@operation(tool=False, logs_body=False)
+def name_listener(context: Context, listener: ListenerAddress) -> None:
+    """Say where you listen for MLLP, on this machine: from then on what is in the inbox is delivered there."""
+    if not _is_loopback(listener.host):
+        raise Refusal(400, "not_this_machine", "a listener is on this machine: 127.0.0.1, ::1 or localhost")
+    context.link("listener", f"{listener.host}:{listener.port}")  # it may be refused
+    context.state.name_listener(context.act)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@operation(tool=False)
+def forget_listener(context: Context, _: NoInput) -> None:
+    """Say that you listen no more."""
+    context.state.forget_listener(context.act)
+    context.link("listener", "")
+
+
+OPERATIONS = (
+    *(send_message, list_sent, list_inbox, read_message, acknowledge_message),
+    *(name_listener, forget_listener),
+)
