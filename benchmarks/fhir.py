@@ -36,7 +36,7 @@ from clerkship.library.load import load
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.listener import Listener
+from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Handle
@@ -68,7 +68,7 @@ class Site:
         self.environment = Environment(name="clinic", simulators={"ehr": Simulator(kind="fhir")})
         self.rooms = {"ehr": PreparedSimulator(fhir.SPEC, fhir.SPEC.config(), base)}
         self.gateway = Gateway()
-        self.listener = Listener(self.gateway)
+        self.listener = open_http(self.gateway)
         self.opened = 0
 
     def fork(self) -> Playground:

@@ -28,7 +28,7 @@ from clerkship.fhir.resource import render
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.listener import Listener
+from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import fhir
@@ -64,7 +64,7 @@ def serve(lines: IO[str]) -> None:
     """Open two playgrounds, print where they are, and serve until standard input ends."""
     base = chart(CHART_SIZE)
     gateway = Gateway()
-    listener = Listener(gateway)
+    listener = open_http(gateway)
     targets = []
     for name in ("busy", "quiet"):
         environment = Environment(name=name, simulators={"fhir": Simulator(kind="fhir")})

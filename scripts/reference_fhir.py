@@ -11,7 +11,7 @@ from clerkship.fhir.search.include import MAX_INCLUDED, MAX_ROUNDS
 from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_PARAMETERS, MAX_SORT_KEYS, MAX_VALUES, RESULTS
 from clerkship.fhir.search.query import Prefix
 from clerkship.fhir.search.values import MOST_VALUES
-from clerkship.sandbox.route import BODY_LIMIT
+from clerkship.sandbox.exchange import MAX_BODY
 from clerkship.simulators.fhir import patch
 from clerkship.simulators.fhir.capabilities import OPERATIONS, SYSTEM_LEVEL, TYPE_LEVEL
 from clerkship.simulators.fhir.config import FhirConfig
@@ -164,7 +164,7 @@ def _limits() -> str:
     rows = "\n".join(
         f"| {what} | {limit:,} | {status} |"
         for what, limit, status in (
-            ("bytes of a body", BODY_LIMIT, 413),
+            ("bytes of a body", MAX_BODY, 413),
             ("elements of a resource", MAX_RESOURCE_ELEMENTS, "413; 422 where a patch makes them"),
             ("elements of a batch, a transaction or a Bundle that is kept", MAX_BUNDLE_ELEMENTS, 413),
             ("entries of a batch or transaction (config `max_entries`)", config.max_entries, 413),

@@ -20,6 +20,7 @@ LAYERS: list[set[str]] = [
     {"synthetic"},
     {"events", "library", "settings"},
     {"sandbox"},
+    {"transports"},
     {"assertions", "faults"},
     {"steps"},
     {"simulators", "actors"},

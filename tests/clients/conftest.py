@@ -14,7 +14,7 @@ from clerkship.fhir.resource import Resource, render
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.listener import Listener
+from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import fhir
@@ -62,7 +62,7 @@ class Ehr:
         )
         self.playground = Playground(environment, {"ehr": room}, "clients")
         self.gateway = Gateway()
-        self.listener = Listener(self.gateway)
+        self.listener = open_http(self.gateway)
         self.handle = open_doors(self.gateway, self.playground, self.listener.url).get_as(Fhir)
         self.url, self.token = self.handle.url, self.handle.token
 

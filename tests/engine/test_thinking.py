@@ -20,7 +20,7 @@ from clerkship.llm.completions import ModelOutage
 from clerkship.llm.contract import Answer, Question
 from clerkship.model.run import Asking
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.listener import Listener
+from clerkship.playground.http import open_http
 from clerkship.service.running import RunRequest, plan_run
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
@@ -73,7 +73,7 @@ class Thinker:
 def setting(solver: Solver, models: Models) -> Iterator[Setting]:
     """With an HTTP door."""
     gateway = Gateway()
-    listener = Listener(gateway)
+    listener = open_http(gateway)
     try:
         yield Setting(solver, gateway, listener.url, models=models)
     finally:

@@ -25,12 +25,9 @@ from clerkship.faults.latency import Latency
 from clerkship.faults.registry import FAULTS
 from clerkship.faults.truncated import Truncated
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.apart import Apart
-from clerkship.playground.connection import Connection, OpenConnections
-from clerkship.playground.connection_limits import ConnectionLimits
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway, RequestContext
-from clerkship.playground.listener import Listener
+from clerkship.playground.http import GatewayApplication, open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Dropped, Incomplete, Refused
@@ -38,6 +35,9 @@ from clerkship.sandbox.exchange import Reply, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import chat, files
 from clerkship.simulators.files.handle import Files
+from clerkship.transports.executor import WorkerPool
+from clerkship.transports.http_connection import HttpConnection, OpenConnections
+from clerkship.transports.limits import ConnectionLimits
 from tests.workbench import Workbench
 
 SECONDS = timedelta(seconds=1)
@@ -55,7 +55,7 @@ class Desk:
         )
         self.playground = Playground(environment, {"drop": PreparedSimulator(files.SPEC, files.SPEC.config())}, seed)
         gateway = gateway or Gateway()
-        self.listener = Listener(gateway)
+        self.listener = open_http(gateway)
         self.connections: list[http.client.HTTPConnection] = []
         self.drop = open_doors(gateway, self.playground, self.listener.url).get_as(Files)
         self.drop.write("a.bin", BODY)
@@ -314,7 +314,7 @@ async def _sent(desk: Desk, gateway: Gateway) -> list[bytes]:
     """The body's pieces as the connection hands them to the network."""
     wire = Wire()
     open_ones = OpenConnections(set(), ConnectionLimits(), most=1)
-    connection = Connection(gateway, Apart(), open_ones, time.monotonic)
+    connection = HttpConnection(GatewayApplication(gateway), WorkerPool(), open_ones, time.monotonic)
     connection.connection_made(wire)
     path = f"/{desk.playground.id}/drop/files/a.bin"
     connection.data_received(

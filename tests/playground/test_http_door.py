@@ -17,19 +17,18 @@ from clerkship.faults.duplicate import Duplicate
 from clerkship.faults.latency import Latency
 from clerkship.model.duration import parse_duration
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground import connection as door
 from clerkship.playground import gateway as gate
-from clerkship.playground.connection import URL_LIMIT
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.http_wire import parse_exchange, render_head
-from clerkship.playground.listener import Listener
+from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Query, Refusal, Reply, Request
-from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import files
+from clerkship.transports import http_connection as door
+from clerkship.transports.http_connection import URL_LIMIT
+from clerkship.transports.http_wire import parse_request, render_head
 from tests.raw_routes import RawCall, raw_route
 
 HEARD: list[Request] = []
@@ -63,7 +62,7 @@ class Hall:
     def __init__(self) -> None:
         environment = Environment(name="hall", simulators={"echo": Simulator(kind="files")})
         self.gateway = Gateway()
-        self.listener = Listener(self.gateway)
+        self.listener = open_http(self.gateway)
         self.playground = Playground(environment, {"echo": PreparedSimulator(SPEC, SPEC.config())}, "hall")
         self.echo = open_doors(self.gateway, self.playground, self.listener.url)["echo"]
         self.place = urlsplit(self.echo.url)
@@ -189,7 +188,7 @@ def test_a_full_log_is_said_in_its_words_and_does_not_grow(hall: Hall, monkeypat
 def test_a_body_that_is_too_large_is_read_to_its_end_and_refused(
     hall: Hall, monkeypatch: pytest.MonkeyPatch, chunked: bool
 ) -> None:
-    monkeypatch.setattr(door, "BODY_LIMIT", 100_000)
+    monkeypatch.setattr(door, "MAX_BODY", 100_000)
     connection = hall.connect()
     headers = {"Authorization": f"Bearer {hall.echo.token}"}
     body: Any = iter([b"x" * 60_000] * 10) if chunked else b"x" * 600_000
@@ -207,7 +206,7 @@ def test_a_body_that_is_too_large_is_read_to_its_end_and_refused(
 def test_who_asks_first_whether_to_send_a_large_body_is_told_no_before_it(
     hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(door, "BODY_LIMIT", 1000)
+    monkeypatch.setattr(door, "MAX_BODY", 1000)
     got = hall.talk(hall.head("/x", "Content-Length: 2000", "Expect: 100-continue", method="POST"))
     assert got.startswith(b"HTTP/1.1 413 ")
     assert got.endswith(b"NAK too_large")
@@ -216,7 +215,7 @@ def test_who_asks_first_whether_to_send_a_large_body_is_told_no_before_it(
 
 
 def test_a_body_without_end_is_cut_off(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "BODY_LIMIT", 1000)
+    monkeypatch.setattr(door, "MAX_BODY", 1000)
     monkeypatch.setattr(door, "PATIENCE", 100_000)
     got = hall.talk(hall.head("/x", "Content-Length: 99999999", method="POST") + b"x" * 200_000)
     assert (got[:13], got.endswith(b"NAK too_large")) == (b"HTTP/1.1 413 ", True)  # Pythons differ in the phrase
@@ -267,11 +266,10 @@ def test_letters_arrive_as_they_were_written_encoded_or_not() -> None:
         "/pg/box/für?name=Müller&b=1",
         "http://h:1/pg/box/für?name=Müller&b=1",
     ):
-        exchange = parse_exchange("GET", url.encode(), {}, b"")
+        exchange = parse_request("GET", url.encode(), {}, b"")
         assert (exchange.playground_id, exchange.sandbox_name) == ("pg", "box")
-        assert isinstance(exchange.call, HttpCall)
-        assert exchange.call.request.path == "/für"
-        assert exchange.call.request.query == Query((("name", "Müller"), ("b", "1")))
+        assert exchange.request.path == "/für"
+        assert exchange.request.query == Query((("name", "Müller"), ("b", "1")))
 
 
 def test_a_header_said_twice_is_one_list(hall: Hall) -> None:
@@ -485,7 +483,7 @@ def test_who_asks_whether_to_send_is_told_when_it_is_their_turn(hall: Hall) -> N
 
 
 def test_who_would_send_too_much_is_told_no_in_their_turn(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "BODY_LIMIT", 1000)
+    monkeypatch.setattr(door, "MAX_BODY", 1000)
     with Slow(hall, "100ms") as slow:
         slow.ask(slow.head("/a"))
         slow.line.sendall(slow.head("/b", "Content-Length: 2000", "Expect: 100-continue", method="POST"))

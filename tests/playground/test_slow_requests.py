@@ -11,11 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground.connection_limits import ConnectionLimits
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
-from clerkship.playground.http_wire import MAX_PARAMETERS
-from clerkship.playground.listener import Listener
+from clerkship.playground.http import open_http
 from clerkship.playground.pace import MAX_QUICK_SECONDS, MAX_SMALL, Pace, shape_of
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
@@ -23,6 +21,8 @@ from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Query, Reply, Request
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators import files
+from clerkship.transports.http_wire import MAX_PARAMETERS
+from clerkship.transports.limits import ConnectionLimits
 from tests.raw_routes import RawCall, raw_route
 
 LIMIT = 20
@@ -41,7 +41,7 @@ class Site:
         )
         spec = replace(files.SPEC, kind="slow", routes=routes, handle=Handle)
         self.gateway = Gateway()
-        self.listener = Listener(self.gateway, limits=limits)
+        self.listener = open_http(self.gateway, limits=limits)
         self.playgrounds = [self._play(name, PreparedSimulator(spec, spec.config())) for name in ("busy", "other")]
         self.handles = [open_doors(self.gateway, each, self.listener.url)["box"] for each in self.playgrounds]
         self.clients = ThreadPoolExecutor(8)

@@ -10,7 +10,7 @@ from clerkship.events.event import Event
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.scenario import Person
 from clerkship.playground.gateway import Gateway, RequestContext
-from clerkship.playground.listener import Listener
+from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Reply, Request
@@ -32,7 +32,7 @@ class Rig:
             self.playground.listen()
         self._gateway = Gateway()
         self._gateway.admit(self.playground)
-        self._listener = Listener(self._gateway)
+        self._listener = open_http(self._gateway)
 
     def __enter__(self) -> Self:
         """Ready as it is."""

@@ -15,14 +15,14 @@ from clerkship.events.event import Event
 from clerkship.kit.descriptors import Hush, raise_limit
 from clerkship.model.frozen import Frozen
 from clerkship.model.problem import PlatformError
-from clerkship.playground.apart import Apart
-from clerkship.playground.connection import Answers
 from clerkship.playground.gateway import Gateway, RequestContext, SimulatorBroken
+from clerkship.playground.http import RequestHandler
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.exchange import IMMEDIATE, Refusal, Reply
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
 from clerkship.sandbox.operation import ProtocolCall
+from clerkship.transports.executor import WorkerPool
 
 HOST = "127.0.0.1"
 START_LIMIT = 20.0
@@ -43,8 +43,8 @@ class ProtocolPortTaken(ProtocolListenerFailed):
 class GatewayClient:
     """A sandbox as a line reaches it: through the gateway, with the sandbox's own token."""
 
-    gateway: Answers
-    apart: Apart
+    gateway: RequestHandler
+    workers: WorkerPool
     playground: Playground
     sandbox: Sandbox
     address: str
@@ -88,7 +88,7 @@ class GatewayClient:
     async def _in_time(self, exchange: RequestContext) -> Reply:
         """In a worker thread."""
         work = partial(self._handle, exchange)
-        return await _late(await self.apart.do(self.playground.id, work, waits=self.playground.thinks))
+        return await _late(await self.workers.run(self.playground.id, work, waits=self.playground.thinks))
 
     def _handle(self, exchange: RequestContext) -> Reply:
         try:
@@ -104,7 +104,7 @@ class GatewayClient:
         """Read its state."""
         lock = self.playground.lock
         if self.playground.thinks or not lock.acquire(blocking=False):
-            return await self.apart.do(self.playground.id, partial(self._look, read), waits=self.playground.thinks)
+            return await self.workers.run(self.playground.id, partial(self._look, read), waits=self.playground.thinks)
         try:
             return read(self.sandbox.state)
         finally:
@@ -138,7 +138,7 @@ class RunningListener:
     kind: str
     make: type[ProtocolListener]
     port: int = 0
-    apart: Apart = field(default_factory=Apart)
+    workers: WorkerPool = field(default_factory=WorkerPool)
     line: ProtocolListener = field(init=False)
     _loop: asyncio.AbstractEventLoop | None = None
     _over: asyncio.Event | None = None
@@ -157,7 +157,7 @@ class RunningListener:
         playground, sandbox = found
         if playground.closed or sandbox.spec.kind != self.kind:
             return None
-        return GatewayClient(self.gateway, self.apart, playground, sandbox, sandbox.address)
+        return GatewayClient(self.gateway, self.workers, playground, sandbox, sandbox.address)
 
     def list_refused(self, address: str, operation: str, reason: str) -> None:
         """List a request without a valid credential: beside the log of its trial if the address is known."""
@@ -170,7 +170,7 @@ class RunningListener:
     def seat(self, playground: Playground, sandbox: Sandbox) -> GatewayClient:
         """A sandbox as this line reaches it."""
         address = self.gateway.locate(playground, sandbox)
-        return GatewayClient(self.gateway, self.apart, playground, sandbox, address)
+        return GatewayClient(self.gateway, self.workers, playground, sandbox, address)
 
     def start(self) -> None:
         """Open it, and wait until it is."""
@@ -225,7 +225,7 @@ class RunningListener:
             with suppress(RuntimeError):  # its loop is closed already
                 self._loop.call_soon_threadsafe(self._over.set)
             self._thread.join(CLOSE_LIMIT)
-        self.apart.close()
+        self.workers.close()
 
 
 class ListenerPool:

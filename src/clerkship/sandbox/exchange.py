@@ -7,6 +7,8 @@ from typing import Any
 import orjson
 
 JSON = "application/json"
+MAX_BODY = 20_000_000
+"""Bytes of the body of a request, unless its route says otherwise."""
 
 
 class Query(Mapping[str, str]):

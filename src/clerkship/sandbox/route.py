@@ -12,10 +12,9 @@ from pydantic import ValidationError
 
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.model.frozen import plain
-from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
+from clerkship.sandbox.exchange import MAX_BODY, Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.operation import Interface, Operation, OperationCall, OperationContext, ProtocolCall
 
-BODY_LIMIT = 20_000_000
 MAX_LISTED_ROUTES = 12
 """Routes named in the refusal of an unknown path."""
 BYTES, TEXT = "application/octet-stream", "text/plain; charset=utf-8"
@@ -47,7 +46,7 @@ class Route:
         parse: "Parse | None" = None,
         render: "Render | None" = None,
         is_heavy: Callable[[Request], bool] | None = None,
-        max_body: int = BODY_LIMIT,
+        max_body: int = MAX_BODY,
     ) -> None:
         self.method, self.path, self.operation = method, path, operation
         self.body = body
@@ -133,7 +132,7 @@ class HttpCall:
 
     def check_size(self) -> None:
         """Refuse a body that is too large for its operation."""
-        limit = BODY_LIMIT if self.route is None else self.route.max_body
+        limit = MAX_BODY if self.route is None else self.route.max_body
         if len(self.request.body) > limit:
             raise Refusal(TOO_LARGE, "too_large", f"a body may have {limit} bytes")
 

@@ -34,8 +34,8 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.playground.control import CONTROL, ControlDoor
 from clerkship.playground.gateway import CLOCK, Gateway
+from clerkship.playground.http import open_http
 from clerkship.playground.lines import ListenerPool, ProtocolPortTaken, is_there
-from clerkship.playground.listener import Listener, PortTaken
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
@@ -44,6 +44,7 @@ from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.unoffered import unoffered
 from clerkship.service.whereabouts import Whereabouts, check_name, folder_of, others, posted
 from clerkship.settings import Settings
+from clerkship.transports.http_listener import HttpListener, PortTaken
 
 STOP_WITHIN = 0.3
 """Wall seconds that whoever is in the middle of a request is waited for."""
@@ -129,7 +130,7 @@ def open_play(
     about = describe(playground, loaded, library.datasets) | {"variables": sorted(used)}
     control = ControlDoor(gateway, playground, about)
     check_limit()
-    listener, lines = Listener(control, request.port), ListenerPool(gateway, request.line_ports)
+    listener, lines = open_http(control, request.port), ListenerPool(gateway, request.line_ports)
     try:
         _begin(playground, built, models)
         url = f"{_url(listener)}/{playground.id}"
@@ -242,7 +243,7 @@ def _hash(data: Any) -> str:
     return hashlib.sha256(orjson.dumps(data, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def _url(listener: Listener) -> str:
+def _url(listener: HttpListener) -> str:
     try:
         return listener.url()
     except PortTaken as taken:

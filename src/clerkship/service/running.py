@@ -37,8 +37,8 @@ from clerkship.model.seals import SealCheck
 from clerkship.model.snapshot import GRADING, Snapshot
 from clerkship.model.votes import MOST_VOTES
 from clerkship.playground.gateway import Gateway
+from clerkship.playground.http import open_http
 from clerkship.playground.lines import ListenerPool
-from clerkship.playground.listener import Listener
 from clerkship.service.casting import Cast, Wanted, choose, needs_of
 from clerkship.service.checking import check_process, load_checked, options_with
 from clerkship.service.frozen import without_solution
@@ -449,7 +449,7 @@ def carry_out(
                 tell(item.task_run)
 
     gateway = Gateway()
-    listener, lines = Listener(gateway), ListenerPool(gateway)
+    listener, lines = open_http(gateway), ListenerPool(gateway)
     setting = Setting(plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models, lines=lines)
     batch = Batch(schedule.first(), setting, fitting_agents(plan.concurrency), save, schedule.after)
     with isolated(plan.solver, plan.run.isolation, plan.files, store), batch.hearing_ctrl_c():

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.sandbox.route import BODY_LIMIT
+from clerkship.sandbox.exchange import MAX_BODY
 from clerkship.simulators.fhir import writing
 from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, without
 
@@ -76,7 +76,7 @@ def test_nesting_has_a_limit_that_can_be_reached() -> None:
 def test_a_body_that_is_too_large() -> None:
     server = Server()
     with server.untouched():
-        answer = server.send("POST", "Patient", b" " * (BODY_LIMIT + 1))
+        answer = server.send("POST", "Patient", b" " * (MAX_BODY + 1))
         assert (answer.status, answer.codes) == (413, ["too-long"])
 
 

@@ -10,8 +10,8 @@ from clerkship.hl7.message import Message, parse
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
+from clerkship.playground.http import open_http
 from clerkship.playground.lines import ListenerPool
-from clerkship.playground.listener import Listener
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.listener import SandboxDirectory
@@ -76,7 +76,7 @@ class Feed:
     def __init__(self, limits: Limits | None = None) -> None:
         self.gateway = Gateway()
         self.lines = ListenerPool(self.gateway)
-        self.http = Listener(self.gateway)
+        self.http = open_http(self.gateway)
         self.spec = hl7.SPEC if limits is None else replace(hl7.SPEC, lines=(limited(limits),))
         self.playgrounds: list[Playground] = []
 

@@ -336,7 +336,7 @@ def test_with_the_run_its_courier_ends(feed: Feed, listen: Listen) -> None:
         lab.end()
         agent.close()
     until(lambda: feed.line.couriers == {})
-    pooled = [each for each in threading.enumerate() if each.name.startswith("clerkship-apart")]
+    pooled = [each for each in threading.enumerate() if each.name.startswith("clerkship-worker")]
     assert len(pooled) < 10  # kept for whoever comes next, not one for each
     until(lambda: threading.active_count() - len(pooled) <= before + 1)
 

@@ -4,12 +4,12 @@ import asyncio
 import threading
 from functools import partial
 
-from clerkship.playground.apart import Apart
+from clerkship.transports.executor import WorkerPool
 
 
 def test_one_playground_is_served_in_order_and_another_meanwhile() -> None:
     async def serve() -> list[str]:
-        apart, done = Apart(), list[str]()
+        workers, done = WorkerPool(), list[str]()
         gate = threading.Event()
 
         def slow() -> None:
@@ -20,13 +20,13 @@ def test_one_playground_is_served_in_order_and_another_meanwhile() -> None:
             done.append("b")
             gate.set()
 
-        first = asyncio.ensure_future(apart.do("a", slow))
-        rest = [asyncio.ensure_future(apart.do("a", partial(done.append, n))) for n in ("a2", "a3", "a4")]
+        first = asyncio.ensure_future(workers.run("a", slow))
+        rest = [asyncio.ensure_future(workers.run("a", partial(done.append, n))) for n in ("a2", "a3", "a4")]
         await asyncio.sleep(0)
-        await apart.do("b", other)
+        await workers.run("b", other)
         await asyncio.gather(first, *rest)
-        assert apart._queues == {}
-        apart.close()
+        assert workers._queues == {}
+        workers.close()
         return done
 
     assert asyncio.run(serve()) == ["b", "a1", "a2", "a3", "a4"]
@@ -34,13 +34,13 @@ def test_one_playground_is_served_in_order_and_another_meanwhile() -> None:
 
 def test_what_goes_wrong_in_there_is_told_and_the_next_is_served() -> None:
     async def serve() -> object:
-        apart = Apart()
+        workers = WorkerPool()
         try:
-            await apart.do("a", lambda: 1 // 0)
+            await workers.run("a", lambda: 1 // 0)
         except ZeroDivisionError:
-            return await apart.do("a", lambda: "next")
+            return await workers.run("a", lambda: "next")
         finally:
-            apart.close()
+            workers.close()
         return None
 
     assert asyncio.run(serve()) == "next"

@@ -1,13 +1,12 @@
-"""HTTP's bytes: a request's address and headers into an exchange, a reply into its head."""
+"""Parse the address and headers of an HTTP request; render the head of a reply."""
 
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from urllib.parse import parse_qsl, unquote
 
-from clerkship.playground.gateway import RequestContext
 from clerkship.sandbox.exchange import Query, Refusal, Reply, Request
-from clerkship.sandbox.route import HttpCall
+from clerkship.transports.http_application import IncomingRequest
 
 CHALLENGE = 'Bearer realm="clerkship"'
 MAX_PARAMETERS = 2000
@@ -19,9 +18,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}" for status in HTTPStatus}
 
 
-def parse_exchange(method: str, url: bytes, headers: Mapping[str, str], body: bytes) -> RequestContext:
-    """`/{playground}/{sandbox}/…` with a bearer token; what cannot be read of it is objected to when it is known whose
-    it is."""
+def parse_request(method: str, url: bytes, headers: Mapping[str, str], body: bytes) -> IncomingRequest:
+    """Parse `/{playground}/{sandbox}/…` and the bearer token; what is malformed becomes the objection of the result."""
     raw, _, behind = url.partition(b"?")
     playground, sandbox, rest = parse_place(raw)
     objection: Refusal | None = None
@@ -41,7 +39,7 @@ def parse_exchange(method: str, url: bytes, headers: Mapping[str, str], body: by
     given = token.strip() if scheme.lower() == "bearer" else ""
     request = Request(method, path, query, headers, body)
     base = f"http://{_host(headers)}/{playground}/{sandbox}"
-    return RequestContext(playground, sandbox, HttpCall(request, base), given, objection=objection)
+    return IncomingRequest(playground, sandbox, request, given, base, objection)
 
 
 def _parse_query(text: str) -> Query:

@@ -1,4 +1,4 @@
-"""Requests that may take long, in worker threads, so that the event loop stays free for all others."""
+"""Run requests that may take long in worker threads, so that the event loop stays free for all others."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,18 +13,18 @@ MAX_WORKERS = 4
 T = TypeVar("T")
 
 
-class Apart:
-    """Used by one loop. The requests of one playground are done one by one, in the order they came, so that however
-    many there are, they take one thread from the others."""
+class WorkerPool:
+    """The worker threads of one event loop. The requests of one playground run one by one, in the order they came, so
+    that they never take more than one thread from the others."""
 
     def __init__(self) -> None:
         self._pools: dict[bool, ThreadPoolExecutor] = {}
         self._queues: dict[str, tuple[asyncio.Lock, int]] = {}
 
-    async def do(self, playground: str, work: Callable[[], T], *, waits: bool = False) -> T:
-        """Do it in a thread, after what came before it for the same playground.
+    async def run(self, playground: str, work: Callable[[], T], *, waits: bool = False) -> T:
+        """Run `work` in a thread, after the earlier work of the same playground.
 
-        `waits` says that it mostly waits for something else than the processor.
+        `waits` says that it mostly waits for something other than the processor.
         """
         queue, waiting = self._queues.get(playground, (asyncio.Lock(), 0))
         self._queues[playground] = queue, waiting + 1
@@ -41,10 +41,10 @@ class Apart:
     def _pool(self, waits: bool) -> ThreadPoolExecutor:
         if waits not in self._pools:
             size = MAX_WAITING_THREADS if waits else MAX_WORKERS
-            self._pools[waits] = ThreadPoolExecutor(size, thread_name_prefix="clerkship-apart")
+            self._pools[waits] = ThreadPoolExecutor(size, thread_name_prefix="clerkship-worker")
         return self._pools[waits]
 
     def close(self) -> None:
-        """Start no more work; what is under way ends by itself."""
+        """Start no more work; work under way ends by itself."""
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)

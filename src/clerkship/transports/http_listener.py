@@ -1,4 +1,4 @@
-"""The HTTP door: one listener on loopback for every playground of this process."""
+"""The HTTP server: one listener on loopback for every playground of this process."""
 
 import asyncio
 import os
@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from clerkship.kit.descriptors import Hush, raise_limit
 from clerkship.kit.wall import monotonic
 from clerkship.model.problem import PlatformError
-from clerkship.playground.apart import Apart
-from clerkship.playground.connection import Answers, Connection, OpenConnections
-from clerkship.playground.connection_limits import ConnectionLimits
+from clerkship.transports.executor import WorkerPool
+from clerkship.transports.http_application import HttpApplication
+from clerkship.transports.http_connection import HttpConnection, OpenConnections
+from clerkship.transports.limits import ConnectionLimits
 
 START_LIMIT = 10.0
 GRACE = 1.0
@@ -24,18 +25,18 @@ SWITCH_INTERVAL = 0.001
 
 
 class ListenerFailed(PlatformError):
-    """The HTTP door did not open."""
+    """The HTTP listener could not be opened."""
 
 
 class PortTaken(ListenerFailed):
-    """Somebody else listens where the HTTP door was to be."""
+    """The port of the HTTP listener is in use."""
 
 
-class Listener:
+class HttpListener:
     """Runs in a thread of its own, from the first time somebody asks for its address."""
 
-    def __init__(self, gateway: Answers, port: int = 0, limits: ConnectionLimits | None = None) -> None:
-        self._gateway = gateway
+    def __init__(self, application: HttpApplication, port: int = 0, limits: ConnectionLimits | None = None) -> None:
+        self._application = application
         self._port = port
         self._limits = limits or ConnectionLimits()
         self._lock = threading.Lock()
@@ -59,7 +60,7 @@ class Listener:
         listening = _bind(self._port)
         # asyncio does not set it on connections of a socket it did not make; without it each reply waits 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        serving = _Serving(self._gateway, listening, self._limits)
+        serving = _Serving(self._application, listening, self._limits)
         self._thread = threading.Thread(
             target=lambda: asyncio.run(serving.serve()), name="clerkship-listener", daemon=True
         )
@@ -76,7 +77,7 @@ class Listener:
             if self._serving is not None and self._thread is not None:
                 self._serving.stop()
                 self._thread.join(within)
-                self._serving.apart.close()
+                self._serving.workers.close()
             self._serving = None
 
 
@@ -91,12 +92,12 @@ def _bind(port: int) -> socket.socket:
 class _Serving:
     """One loop, and the connections on it."""
 
-    gateway: Answers
+    application: HttpApplication
     listening: socket.socket
     limits: ConnectionLimits
-    apart: Apart = field(default_factory=Apart)
+    workers: WorkerPool = field(default_factory=WorkerPool)
     started: threading.Event = field(default_factory=threading.Event)
-    connections: set[Connection] = field(default_factory=set)
+    connections: set[HttpConnection] = field(default_factory=set)
     _loop: asyncio.AbstractEventLoop | None = None
     _over: asyncio.Event | None = None
 
@@ -106,7 +107,7 @@ class _Serving:
         self._loop.set_exception_handler(Hush("http"))
         open_ones = OpenConnections(self.connections, self.limits, min(self.limits.connections, raise_limit() // 2))
         server = await self._loop.create_server(
-            lambda: Connection(self.gateway, self.apart, open_ones, monotonic), sock=self.listening
+            lambda: HttpConnection(self.application, self.workers, open_ones, monotonic), sock=self.listening
         )
         sweeping = self._loop.create_task(self._sweep())
         self.started.set()

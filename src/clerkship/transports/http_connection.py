@@ -6,22 +6,20 @@ httptools reads; what is here is when to answer, how to hang up, and how much of
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, cast
 
 import httptools
 
-from clerkship.playground.apart import Apart
-from clerkship.playground.connection_limits import ConnectionLimits
-from clerkship.playground.gateway import RequestContext, SimulatorBroken
-from clerkship.playground.http_wire import body_of, parse_exchange, parse_place, render_head
-from clerkship.sandbox.exchange import IMMEDIATE, Refusal, Reply
-from clerkship.sandbox.route import BODY_LIMIT, TOO_LARGE
+from clerkship.sandbox.exchange import IMMEDIATE, MAX_BODY, Refusal, Reply
+from clerkship.transports.executor import WorkerPool
+from clerkship.transports.http_application import HttpApplication, IncomingRequest, PendingRequest
+from clerkship.transports.http_wire import body_of, parse_place, parse_request, render_head
+from clerkship.transports.limits import ConnectionLimits
 
 URL_LIMIT = 1_000_000
 """Ten thousand values to search for fit, with forty bytes each to spare."""
 HEAD_LIMIT = 2_000_000
-PATIENCE = 10 * BODY_LIMIT
+PATIENCE = 10 * MAX_BODY
 """How much of a body that is too large is let go by, so that its sender comes to the answer."""
 MOST_WAITING = 64
 """Requests sent before their forerunners were answered; further ones are not read yet."""
@@ -30,37 +28,12 @@ LINGER = 2.0
 """Seconds for somebody who is still sending to find out that they were answered."""
 
 
-class Answers(Protocol):
-    """The gateway, or what stands before it."""
-
-    def handle(self, exchange: RequestContext) -> Reply:
-        """One request."""
-        ...
-
-    def try_handle(self, exchange: RequestContext) -> Reply | None:
-        """One request, if it is quick; None if a worker thread should call `handle`."""
-        ...
-
-    def thinks(self, exchange: RequestContext) -> bool:
-        """Whether it waits for a model rather than for the processor."""
-        ...
-
-    def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
-        """A no in the words of the protocol that is spoken there."""
-        ...
-
-    def refuse_unreadable(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
-        """The same for what is no HTTP request; it is listed beside the log."""
-        ...
-
-
 class Asked(NamedTuple):
     """A request that is all here."""
 
-    exchange: RequestContext
+    incoming: IncomingRequest
     stays: bool
     """Whether its sender wants to ask more on the same connection."""
-    method: str
 
 
 class Last(NamedTuple):
@@ -74,7 +47,7 @@ class Last(NamedTuple):
 class OpenConnections(NamedTuple):
     """The connections of one listener, and how many there may be."""
 
-    every: "set[Connection]"
+    every: "set[HttpConnection]"
     limits: ConnectionLimits
     most: int
 
@@ -88,11 +61,13 @@ class OpenConnections(NamedTuple):
         return bool(idle)
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """Answers one request at a time, in the order they come."""
 
-    def __init__(self, gateway: Answers, apart: Apart, open_ones: OpenConnections, now: Callable[[], float]) -> None:
-        self._gateway, self._apart, self._open_ones, self._now = gateway, apart, open_ones, now
+    def __init__(
+        self, application: HttpApplication, workers: WorkerPool, open_ones: OpenConnections, now: Callable[[], float]
+    ) -> None:
+        self._application, self._workers, self._open_ones, self._now = application, workers, open_ones, now
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport = cast(asyncio.Transport, None)
         self._gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -124,7 +99,7 @@ class Connection(asyncio.Protocol):
         if not self._open_ones.make_room():
             self._deaf = True
             busy = Refusal(503, "too_many_connections", f"{self._open_ones.most} connections are open; close some")
-            reply = self._gateway.refuse("", "", busy)
+            reply = self._application.refuse("", "", busy)
             self._transport.write(render_head(reply, stays=False) + reply.body)
             self._transport.close()
         self._open_ones.every.add(self)
@@ -219,7 +194,7 @@ class Connection(asyncio.Protocol):
             self._objection = self._objection or _no_host()
         if self._deaf or not modern or self._headers.get("expect", "").lower() != "100-continue":
             return
-        if self._objection is None and int(self._headers.get("content-length", 0)) <= BODY_LIMIT:
+        if self._objection is None and int(self._headers.get("content-length", 0)) <= MAX_BODY:
             self._expecting = True
             self._encourage()
         else:  # they wait to hear whether to send it at all
@@ -236,7 +211,7 @@ class Connection(asyncio.Protocol):
     def on_body(self, body: bytes) -> None:
         """A piece of the body; of one that is too large, nothing is kept."""
         self._size += len(body)
-        if self._size > BODY_LIMIT:
+        if self._size > MAX_BODY:
             self._objection = self._objection or _too_large()
             self._body.clear()
             if self._size > PATIENCE:
@@ -251,10 +226,9 @@ class Connection(asyncio.Protocol):
 
     def _complete(self, *, stays: bool) -> None:
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-        method = self._parser.get_method().decode()
-        exchange = parse_exchange(method, self._url, self._headers, body)
-        exchange.objection = self._objection or exchange.objection
-        self._waiting.append(Asked(exchange, stays, method))
+        incoming = parse_request(self._parser.get_method().decode(), self._url, self._headers, body)
+        incoming.objection = self._objection or incoming.objection
+        self._waiting.append(Asked(incoming, stays))
         self._in_head, self._head_size, self._expecting, self._began = True, 0, False, None
         if len(self._waiting) == MOST_WAITING:
             self._transport.pause_reading()
@@ -273,38 +247,23 @@ class Connection(asyncio.Protocol):
         self._encourage()
 
     def _answer(self, asked: Asked) -> None:
-        try:
-            reply = self._gateway.try_handle(asked.exchange)
-        except SimulatorBroken:
-            reply = self._broken(asked.exchange)
+        pending = self._application.receive(asked.incoming)
+        reply = pending.try_answer()
         if reply is None:
-            self._task = asyncio.get_running_loop().create_task(self._answer_in_time(asked))
+            self._task = asyncio.get_running_loop().create_task(self._answer_in_worker(asked, pending))
         elif reply.delivery is IMMEDIATE and not reply.lost:
             self._write(asked, reply)
         else:
             self._task = asyncio.get_running_loop().create_task(self._carry(asked, reply))
 
-    def _handle(self, exchange: RequestContext) -> Reply:
-        try:
-            return self._gateway.handle(exchange)
-        except SimulatorBroken:
-            return self._broken(exchange)
-
-    def _broken(self, exchange: RequestContext) -> Reply:
-        broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
-        return self._gateway.refuse(exchange.playground_id, exchange.sandbox_name, broken)
-
-    async def _answer_in_time(self, asked: Asked) -> None:
-        """In a worker thread."""
-        exchange = asked.exchange
-        work = partial(self._handle, exchange)
-        reply = await self._apart.do(exchange.playground_id, work, waits=self._gateway.thinks(exchange))
+    async def _answer_in_worker(self, asked: Asked, pending: PendingRequest) -> None:
+        reply = await self._workers.run(asked.incoming.playground_id, pending.answer, waits=pending.waits)
         await self._carry(asked, reply)
 
     def _write(self, asked: Asked, reply: Reply) -> None:
         self._note_answered()
         stays = self._stays(asked)
-        method = asked.method
+        method = asked.incoming.request.method
         self._transport.write(render_head(reply, stays=stays, method=method) + body_of(method, reply))
         if not stays:
             self._transport.close()
@@ -335,7 +294,7 @@ class Connection(asyncio.Protocol):
     async def _write_pieces(self, asked: Asked, reply: Reply) -> None:
         stays = self._stays(asked) and reply.delivery.promised is None
         self._transport.write(render_head(reply, stays=stays or reply.delivery.promised is not None))
-        pieces = reply.delivery.divide(body_of(asked.method, reply))
+        pieces = reply.delivery.divide(body_of(asked.incoming.request.method, reply))
         for piece in pieces:
             if len(pieces) > 1 and not await self._still_there(reply.delivery.over / len(pieces)):
                 return
@@ -362,7 +321,7 @@ class Connection(asyncio.Protocol):
 
     def _end_with(self, last: Last) -> None:
         """Say why; but let them finish, or they would never see the answer."""
-        reply = self._gateway.refuse_unreadable(last.playground, last.sandbox, last.refusal)
+        reply = self._application.refuse_unreadable(last.playground, last.sandbox, last.refusal)
         self._transport.write(render_head(reply, stays=False) + reply.body)
         if self._transport.can_write_eof():
             self._transport.write_eof()
@@ -424,4 +383,4 @@ def _no_host() -> Refusal:
 
 
 def _too_large() -> Refusal:
-    return Refusal(TOO_LARGE, "too_large", f"a body may have {BODY_LIMIT} bytes")
+    return Refusal(413, "too_large", f"a body may have {MAX_BODY} bytes")

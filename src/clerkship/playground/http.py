@@ -1,0 +1,90 @@
+"""The HTTP server of a gateway."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from clerkship.playground.gateway import RequestContext, SimulatorBroken
+from clerkship.sandbox.exchange import Refusal, Reply
+from clerkship.sandbox.route import HttpCall
+from clerkship.transports.http_application import IncomingRequest
+from clerkship.transports.http_listener import HttpListener
+from clerkship.transports.limits import ConnectionLimits
+
+
+class RequestHandler(Protocol):
+    """The gateway, or a wrapper that answers some requests itself."""
+
+    def handle(self, exchange: RequestContext) -> Reply:
+        """Answer one request."""
+        ...
+
+    def try_handle(self, exchange: RequestContext) -> Reply | None:
+        """Answer one request if that is quick; return None if a worker thread should call `handle`."""
+        ...
+
+    def thinks(self, exchange: RequestContext) -> bool:
+        """Return whether the request waits for a model rather than for the processor."""
+        ...
+
+    def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
+        """Render a refusal in the protocol of this sandbox."""
+        ...
+
+    def refuse_unreadable(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
+        """Render a refusal of bytes that are not a request, and list it beside the log."""
+        ...
+
+
+@dataclass(slots=True)
+class GatewayRequest:
+    """A request on its way through a gateway. A simulator that fails is answered 500; its run is errored."""
+
+    handler: RequestHandler
+    context: RequestContext
+
+    def try_answer(self) -> Reply | None:
+        """Answer if that is quick."""
+        try:
+            return self.handler.try_handle(self.context)
+        except SimulatorBroken:
+            return self._broken()
+
+    def answer(self) -> Reply:
+        """Answer, however long it takes."""
+        try:
+            return self.handler.handle(self.context)
+        except SimulatorBroken:
+            return self._broken()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a model."""
+        return self.handler.thinks(self.context)
+
+    def _broken(self) -> Reply:
+        broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
+        return self.handler.refuse(self.context.playground_id, self.context.sandbox_name, broken)
+
+
+class GatewayApplication:
+    """A gateway as the HTTP server sees it."""
+
+    def __init__(self, handler: RequestHandler) -> None:
+        self._handler = handler
+        self.refuse, self.refuse_unreadable = handler.refuse, handler.refuse_unreadable
+
+    def receive(self, incoming: IncomingRequest) -> GatewayRequest:
+        """Accept one request."""
+        context = RequestContext(
+            incoming.playground_id,
+            incoming.sandbox_name,
+            HttpCall(incoming.request, incoming.base),
+            incoming.token,
+            objection=incoming.objection,
+        )
+        return GatewayRequest(self._handler, context)
+
+
+def open_http(handler: RequestHandler, port: int = 0, limits: ConnectionLimits | None = None) -> HttpListener:
+    """Build the HTTP server of a gateway; it listens from the first time its address is asked for."""
+    return HttpListener(GatewayApplication(handler), port, limits)

@@ -1,0 +1,54 @@
+"""What the HTTP server needs from the application behind it: the gateway, or anything that answers requests."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from clerkship.sandbox.exchange import Refusal, Reply, Request
+
+
+@dataclass(slots=True)
+class IncomingRequest:
+    """A request as HTTP received it, with the address it was sent to."""
+
+    playground_id: str
+    sandbox_name: str
+    request: Request
+    token: str
+    """The bearer token, or nothing."""
+    base: str = ""
+    """The address of the sandbox as the client wrote it; absolute links begin with it."""
+    objection: Refusal | None = None
+    """What is wrong with the request. It is refused only after the client is authenticated."""
+
+
+class PendingRequest(Protocol):
+    """A request that the application has accepted and not answered yet."""
+
+    def try_answer(self) -> Reply | None:
+        """Answer on the event loop if that is quick; return None if a worker thread must call `answer`."""
+        ...
+
+    def answer(self) -> Reply:
+        """Answer in a worker thread. A failure of the application is a reply too."""
+        ...
+
+    @property
+    def waits(self) -> bool:
+        """Whether answering mostly waits for a model rather than for the processor."""
+        ...
+
+
+class HttpApplication(Protocol):
+    """Answers the requests of an HTTP server."""
+
+    def receive(self, incoming: IncomingRequest) -> PendingRequest:
+        """Accept one request."""
+        ...
+
+    def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
+        """Render a refusal in the protocol of this sandbox."""
+        ...
+
+    def refuse_unreadable(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
+        """Render a refusal of bytes that are not an HTTP request, and list it beside the log."""
+        ...
