@@ -36,8 +36,9 @@ from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import chat, files
 from clerkship.simulators.files.handle import Files
 from clerkship.transports.executor import WorkerPool
-from clerkship.transports.http_connection import HttpConnection, OpenConnections
+from clerkship.transports.http_connection import HttpConnection
 from clerkship.transports.limits import ConnectionLimits
+from clerkship.transports.tcp import TcpListener
 from tests.workbench import Workbench
 
 SECONDS = timedelta(seconds=1)
@@ -313,16 +314,17 @@ class Wire(asyncio.Transport):
 async def _sent(desk: Desk, gateway: Gateway) -> list[bytes]:
     """The body's pieces as the connection hands them to the network."""
     wire = Wire()
-    open_ones = OpenConnections(set(), ConnectionLimits(), most=1)
-    connection = HttpConnection(GatewayApplication(gateway), WorkerPool(), open_ones, time.monotonic)
+    port = TcpListener(ConnectionLimits(), most=1).open_port("127.0.0.1")
+    connection = HttpConnection(GatewayApplication(gateway), WorkerPool(), port)
     connection.connection_made(wire)
     path = f"/{desk.playground.id}/drop/files/a.bin"
     connection.data_received(
         f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {desk.drop.token}\r\n\r\n".encode()
     )
     async with asyncio.timeout(10):
-        while not connection.idle:  # noqa: ASYNC110  (nobody is told)
+        while not connection.is_idle:  # noqa: ASYNC110  (nobody is told)
             await asyncio.sleep(0.001)
+    port.stop()
     assert wire.written[0].startswith(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n")
     return wire.written[1:]
 

@@ -26,8 +26,8 @@ from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Query, Refusal, Reply, Request
 from clerkship.simulators import files
-from clerkship.transports import http_connection as door
-from clerkship.transports.http_connection import URL_LIMIT
+from clerkship.transports import http_parser as door
+from clerkship.transports.http_parser import MAX_URL
 from clerkship.transports.http_wire import parse_request, render_head
 from tests.raw_routes import RawCall, raw_route
 
@@ -216,7 +216,7 @@ def test_who_asks_first_whether_to_send_a_large_body_is_told_no_before_it(
 
 def test_a_body_without_end_is_cut_off(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door, "MAX_BODY", 1000)
-    monkeypatch.setattr(door, "PATIENCE", 100_000)
+    monkeypatch.setattr(door, "MAX_SKIPPED", 100_000)
     got = hall.talk(hall.head("/x", "Content-Length: 99999999", method="POST") + b"x" * 200_000)
     assert (got[:13], got.endswith(b"NAK too_large")) == (b"HTTP/1.1 413 ", True)  # Pythons differ in the phrase
 
@@ -230,7 +230,7 @@ def test_ten_thousand_values_reach_the_sandbox(hall: Hall) -> None:
     assert (status, orjson.loads(body)["pairs"]) == (200, [["subject", values]])
 
 
-@pytest.mark.parametrize("length", [URL_LIMIT + 1, 5 * URL_LIMIT])
+@pytest.mark.parametrize("length", [MAX_URL + 1, 5 * MAX_URL])
 def test_an_address_that_is_too_long_is_refused_in_the_words_of_the_protocol(hall: Hall, length: int) -> None:
     got = hall.talk(hall.head("/search?" + "x" * length, "Connection: close"))
     assert got.split(b" ")[1] == b"414"
@@ -299,10 +299,10 @@ def test_queries_are_the_same_if_all_of_them_is() -> None:
 
 
 def test_an_agents_text_in_a_header_cannot_begin_another() -> None:
-    head = render_head(Reply(201, headers={"Location": "x\r\nSet-Cookie: a=b"}), stays=True)
+    head = render_head(Reply(201, headers={"Location": "x\r\nSet-Cookie: a=b"}), keep_alive=True)
     assert head == b"HTTP/1.1 201 Created\r\ncontent-length: 0\r\nlocation: x  Set-Cookie: a=b\r\n\r\n"
-    assert render_head(Reply(200), stays=True, method="HEAD") == b"HTTP/1.1 200 OK\r\n\r\n"
-    assert render_head(Reply(304), stays=True) == b"HTTP/1.1 304 Not Modified\r\n\r\n"
+    assert render_head(Reply(200), keep_alive=True, method="HEAD") == b"HTTP/1.1 200 OK\r\n\r\n"
+    assert render_head(Reply(304), keep_alive=True) == b"HTTP/1.1 304 Not Modified\r\n\r\n"
 
 
 # Connections.
@@ -512,7 +512,7 @@ def test_a_request_says_once_for_which_host_it_is(hall: Hall) -> None:
 
 
 def test_the_limit_of_a_head_counts_from_its_first_byte(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "HEAD_LIMIT", 20_000)
+    monkeypatch.setattr(door, "MAX_HEAD", 20_000)
     assert said(hall.talk(hall.head("/x", "X: " + "y" * 15_000, "Connection: close"))) == [b"200"]
     with socket.create_connection((hall.place.hostname, hall.place.port), timeout=10) as line:
         line.sendall(hall.head("/x", "X: " + "y" * 25_000)[:-2])  # in one read, and without its end

@@ -422,7 +422,7 @@ def test_half_an_upload_is_no_upload(bench: Workbench) -> None:
 
 
 def test_a_body_over_the_limit_is_refused_as_http_has_it(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clerkship.transports.http_connection.MAX_BODY", 1000)
+    monkeypatch.setattr("clerkship.transports.http_parser.MAX_BODY", 1000)
 
     def uploads(task_item: Any, sandboxes: Any) -> int:
         drop = sandboxes["drop"]

@@ -4,15 +4,13 @@ import asyncio
 import importlib.util
 import os
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from concurrent.futures import Future
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 from clerkship.events.event import Event
-from clerkship.kit.descriptors import Hush, raise_limit
+from clerkship.kit.descriptors import raise_limit
 from clerkship.model.frozen import Frozen
 from clerkship.model.problem import PlatformError
 from clerkship.playground.gateway import Gateway, RequestContext, SimulatorBroken
@@ -23,11 +21,11 @@ from clerkship.sandbox.exchange import IMMEDIATE, Refusal, Reply
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.transports.executor import WorkerPool
+from clerkship.transports.loop_thread import LoopThread
 
 HOST = "127.0.0.1"
 START_LIMIT = 20.0
 CLOSE_LIMIT = 3.0
-GRACE = 1.0
 T = TypeVar("T")
 
 
@@ -140,14 +138,11 @@ class RunningListener:
     port: int = 0
     workers: WorkerPool = field(default_factory=WorkerPool)
     line: ProtocolListener = field(init=False)
-    _loop: asyncio.AbstractEventLoop | None = None
-    _over: asyncio.Event | None = None
-    _thread: threading.Thread | None = None
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _thread: LoopThread = field(init=False)
 
     def __post_init__(self) -> None:
         """It is given the sandboxes of its kind."""
-        self.line = self.make(self)
+        self.line, self._thread = self.make(self), LoopThread(self.make.name)
 
     def find(self, address: str) -> SandboxClient | None:
         """The sandbox of this address, if it is of this line's kind."""
@@ -174,12 +169,8 @@ class RunningListener:
 
     def start(self) -> None:
         """Open it, and wait until it is."""
-        opened: Future[None] = Future()
-        name = f"clerkship-{self.make.name}"
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(opened)), name=name, daemon=True)
-        self._thread.start()
         try:
-            opened.result(START_LIMIT + GRACE)
+            self._thread.start(partial(self.line.open, HOST, self.port), self.line.close, START_LIMIT)
         except TimeoutError:
             raise ProtocolListenerFailed(f"{self.make.name} did not start within {START_LIMIT:.0f} s") from None
         except OSError as error:
@@ -188,43 +179,17 @@ class RunningListener:
         except Exception as error:
             raise ProtocolListenerFailed(f"{self.make.name} did not start: {type(error).__name__}: {error}") from error
 
-    async def _serve(self, opened: "Future[None]") -> None:
-        self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
-        self._loop.set_exception_handler(Hush(self.make.name))
-        try:
-            await asyncio.wait_for(self.line.open(HOST, self.port), START_LIMIT)
-        except Exception as error:
-            opened.set_exception(error)
-            return
-        opened.set_result(None)
-        await self._over.wait()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=GRACE)
-        await self.line.close()
-
     def tell_linked(self, seat: GatewayClient) -> None:
         """The line hears, in its own loop, that an agent can be reached."""
-        self._do(partial(self.line.linked, seat))
+        self._thread.submit(partial(self.line.linked, seat))
 
     def tell_gone(self, address: str) -> None:
         """The line hears, in its own loop, that a run is over."""
-        self._do(partial(self.line.gone, address))
-
-    def _do(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        def begin() -> None:
-            self._tasks.add(task := asyncio.ensure_future(work()))
-            task.add_done_callback(self._tasks.discard)
-
-        if self._loop is not None:
-            with suppress(RuntimeError):  # it is closed: there is nobody left to be told
-                self._loop.call_soon_threadsafe(begin)
+        self._thread.submit(partial(self.line.gone, address))
 
     def stop(self) -> None:
         """From any thread; it is waited for, but not for long."""
-        if self._loop is not None and self._over is not None and self._thread is not None:
-            with suppress(RuntimeError):  # its loop is closed already
-                self._loop.call_soon_threadsafe(self._over.set)
-            self._thread.join(CLOSE_LIMIT)
+        self._thread.stop(CLOSE_LIMIT)
         self.workers.close()
 
 

@@ -63,8 +63,8 @@ def parse_place(raw: bytes) -> tuple[str, str, bytes]:
     return playground.decode("latin-1"), sandbox.decode("latin-1"), path
 
 
-def render_head(reply: Reply, *, stays: bool, method: str = "GET") -> bytes:
-    """Status line and headers; whether the connection stays open is said where it does not."""
+def render_head(reply: Reply, *, keep_alive: bool, method: str = "GET") -> bytes:
+    """Render status line and headers; `connection: close` is said where the connection is not kept alive."""
     length = len(reply.body) if reply.delivery.promised is None else reply.delivery.promised
     # A simulator may answer HEAD with no body: that is not how long GET's would be (RFC 9110 §8.6).
     untold = reply.status in _NO_BODY or (method == "HEAD" and not length)
@@ -75,7 +75,7 @@ def render_head(reply: Reply, *, stays: bool, method: str = "GET") -> bytes:
         headers["www-authenticate"] = CHALLENGE
     for name, value in reply.headers.items():
         headers[name.lower()] = _CONTROL.sub(" ", value)  # or an agent's text in one could begin another
-    if not stays:
+    if not keep_alive:
         headers["connection"] = "close"
     lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
     status = _STATUS_LINES.get(reply.status) or f"HTTP/1.1 {reply.status} "

@@ -1,27 +1,190 @@
-"""What a connection to the HTTP listener may take. Seconds are of the wall clock, whatever the simulated time does."""
+"""What connections may take: one set of limits, and one table of the open connections that enforces them."""
 
-from dataclasses import dataclass
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+MAX_REFUSED = 64
+"""Refused connections at a time that are told why before they are closed; further ones are closed at once."""
+SWEEPS = 8
+"""Sweeps over the connections within the shortest of their times."""
 
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """Limits of one listener; tests shorten the times."""
+    """The limits of one listener. The defaults are those of HTTP; seconds are of the wall clock."""
 
-    connections: int = 2000
-    """Open at once; fewer where the system has fewer descriptors."""
     first: float = 30.0
-    """From the start of a connection to the first byte of its first request."""
+    """From the start of a connection to its first byte, or, where a protocol says so, to its first message."""
     head: float = 10.0
-    """From the first byte of a request to the end of its headers."""
+    """From the first byte of a request to the end of its headers, or to the end of a handshake."""
     body: float = 30.0
     """Between two pieces of a body."""
     request: float = 300.0
-    """From the first byte of a request to its last."""
+    """From the first byte of a request or frame to its last."""
     idle: float = 120.0
-    """Between a reply and the next request, and for a client that does not read its replies. Longer than most clients
-    keep a connection, so that it is the client that closes it, and no request meets a connection that just closed."""
+    """Without a request, and for a client that does not read its replies. Longer than most clients keep a connection,
+    so that the client closes it first and no request meets a connection that was just closed."""
+    connections: int = 2000
+    """Open at once on all ports of a listener; fewer where the process may open fewer files."""
+    per_sandbox: int = 500
+    """Open at once for one sandbox, in protocols where a connection belongs to one."""
+    held: int = 200_000_000
+    """Bytes of messages that are incomplete or not answered, in protocols that count them."""
+    held_per_sandbox: int = 50_000_000
 
     @property
-    def shortest(self) -> float:
-        """The shortest of the times."""
-        return min(self.first, self.head, self.body, self.request, self.idle)
+    def sweep_interval(self) -> float:
+        """Seconds between two sweeps over the connections."""
+        return min(self.first, self.head, self.body, self.request, self.idle) / SWEEPS
+
+
+class TrackedConnection(Protocol):
+    """A connection as the table sees it."""
+
+    @property
+    def is_evictable(self) -> bool:
+        """Whether closing it interrupts nothing."""
+        ...
+
+    @property
+    def progress(self) -> int:
+        """How far a connection without a sandbox has come; those with the least are evicted first."""
+        ...
+
+    def drop(self) -> None:
+        """Close it at once."""
+        ...
+
+    def leave(self) -> None:
+        """Close it as soon as it is answered."""
+        ...
+
+    async def end(self) -> None:
+        """Close it at once, and wait for what it was doing."""
+        ...
+
+    def sweep(self, now: float) -> None:
+        """Close it if it has taken longer than it may."""
+        ...
+
+
+Connections = OrderedDict[TrackedConnection, None]
+
+
+@dataclass
+class ConnectionTable:
+    """The open connections of one listener, on whichever port. Used in the listener's event loop alone."""
+
+    limits: ConnectionLimits
+    most: int
+    """Connections at once: at most `limits.connections`, and fewer where the process may open fewer files."""
+    held: int = 0
+    """Bytes held by all connections."""
+    _unclaimed: Connections = field(default_factory=OrderedDict)
+    """Connections that belong to no sandbox, the least recently used first."""
+    _of_sandbox: dict[str, Connections] = field(default_factory=dict)
+    """The others by sandbox, the least recently used first."""
+    _sandbox: dict[TrackedConnection, str] = field(default_factory=dict)
+    _refused: set[TrackedConnection] = field(default_factory=set)
+    _holding: dict[TrackedConnection, tuple[str, int]] = field(default_factory=dict)
+    _held: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.most = min(self.most, self.limits.connections)
+
+    def __len__(self) -> int:
+        """Count the connections; refused ones do not count."""
+        return len(self._unclaimed) + len(self._sandbox)
+
+    def __iter__(self) -> Iterator[TrackedConnection]:
+        """Iterate over a copy, refused connections included."""
+        return iter([*self._unclaimed, *self._sandbox, *self._refused])
+
+    def enter(self, connection: TrackedConnection) -> bool:
+        """Add a connection; return False if all places are taken and no connection can be evicted."""
+        if len(self) >= self.most and not self._evict():
+            return False
+        self._unclaimed[connection] = None
+        return True
+
+    def refuse(self, connection: TrackedConnection) -> bool:
+        """Note a connection that was not added; return whether there is time to tell it why."""
+        if len(self._refused) < MAX_REFUSED:
+            self._refused.add(connection)
+        return connection in self._refused
+
+    def touch(self, connection: TrackedConnection) -> None:
+        """Make a connection that belongs to no sandbox the most recently used one."""
+        if connection in self._unclaimed:
+            self._unclaimed.move_to_end(connection)
+
+    def claim(self, connection: TrackedConnection, sandbox: str) -> bool:
+        """Make a connection belong to a sandbox, most recently used; return False if the sandbox has too many."""
+        if self._sandbox.get(connection) == sandbox:
+            self._of_sandbox[sandbox].move_to_end(connection)
+            return True
+        others = self._of_sandbox.get(sandbox)
+        if others is not None and len(others) >= self.limits.per_sandbox and not self._evict_from(others):
+            return False
+        self._forget(connection)
+        self._of_sandbox.setdefault(sandbox, OrderedDict())[connection] = None
+        self._sandbox[connection] = sandbox
+        return True
+
+    def is_claimed(self, connection: TrackedConnection) -> bool:
+        """Return whether it belongs to a sandbox."""
+        return connection in self._sandbox
+
+    def is_late(self, connection: TrackedConnection, age: float) -> bool:
+        """Return whether it has sent no first message in time, which counts once half of the places are taken."""
+        return age > self.limits.first and connection in self._unclaimed and len(self) * 2 > self.most
+
+    def leave(self, connection: TrackedConnection) -> None:
+        """Remove a connection that is closed."""
+        self._forget(connection)
+        self._refused.discard(connection)
+        self.hold(connection, "", 0)
+
+    def hold(self, connection: TrackedConnection, sandbox: str, size: int) -> bool:
+        """Note how many bytes a connection holds, for which sandbox; return False if that is too much."""
+        old_sandbox, old_size = self._holding.pop(connection, ("", 0))
+        self._held[old_sandbox] -= old_size
+        if not self._held[old_sandbox]:
+            del self._held[old_sandbox]
+        self.held += size - old_size
+        if not size:
+            return True
+        self._holding[connection] = sandbox, size
+        self._held[sandbox] += size
+        return self.held <= self.limits.held and (not sandbox or self._held[sandbox] <= self.limits.held_per_sandbox)
+
+    def _forget(self, connection: TrackedConnection) -> None:
+        self._unclaimed.pop(connection, None)
+        sandbox = self._sandbox.pop(connection, None)
+        if sandbox is not None:
+            others = self._of_sandbox[sandbox]
+            others.pop(connection, None)
+            if not others:
+                del self._of_sandbox[sandbox]
+
+    def _evict(self) -> bool:
+        """Close one connection: of those without a sandbox if there is one, else of the sandbox that has the most."""
+        if self._evict_from(self._unclaimed):
+            return True
+        return bool(self._of_sandbox) and self._evict_from(max(self._of_sandbox.values(), key=len))
+
+    def _evict_from(self, connections: Connections) -> bool:
+        """Close the connection with the least progress, and of those the least recently used."""
+        chosen: TrackedConnection | None = None
+        for connection in connections:
+            if connection.is_evictable and (chosen is None or connection.progress < chosen.progress):
+                chosen = connection
+                if not connection.progress:
+                    break
+        if chosen is None:
+            return False
+        self._forget(chosen)
+        chosen.drop()
+        return True

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +18,7 @@ from clerkship.faults.truncated import Truncated
 from clerkship.kit.wall import perf_counter
 from clerkship.playground.lines import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
-from clerkship.simulators.files.sftp.line import Sftp
+from clerkship.simulators.files.sftp.line import LIMITS, Sftp
 from tests.simulators.files.conftest import Serve
 from tests.simulators.files.served import Served, wait_until
 
@@ -233,7 +234,7 @@ def test_who_does_nothing_is_let_go_when_the_run_is_over(serve: Serve) -> None:
 
 
 def test_who_does_nothing_for_long_is_let_go(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
-    monkeypatch.setattr("clerkship.simulators.files.sftp.line.IDLE", 0.3)
+    monkeypatch.setattr(Sftp, "limits", replace(LIMITS, idle=0.3))
     drop = serve()
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
@@ -245,7 +246,7 @@ def test_who_does_nothing_for_long_is_let_go(monkeypatch: pytest.MonkeyPatch, se
 
 
 def test_one_agent_does_not_take_all_connections(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
-    monkeypatch.setattr("clerkship.simulators.files.sftp.line.MOST_OF_ONE", 2)
+    monkeypatch.setattr(Sftp, "limits", replace(LIMITS, per_sandbox=2))
     drop, other = serve(), serve({"inbox/a": b"a"})
 
     async def third(_: asyncssh.SFTPClient) -> None:

@@ -7,6 +7,7 @@ import socket
 import struct
 import time
 from collections.abc import Coroutine, Iterator
+from dataclasses import replace
 from typing import Any
 
 import asyncssh
@@ -18,7 +19,7 @@ from clerkship.events.lifecycle import RequestRefused
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.lines import ListenerPool, RunningListener
 from clerkship.simulators.files.sftp.drop import Broken, Drop
-from clerkship.simulators.files.sftp.line import MOST_GUESTS, SETTINGS, Sftp, _most_guests
+from clerkship.simulators.files.sftp.line import LIMITS, SETTINGS, Sftp, max_connections
 from clerkship.simulators.files.sftp.session import MOST_HANDLES, Session
 from clerkship.simulators.files.sftp.upload import Uploads
 from clerkship.simulators.files.sftp.wire import BadPacket, Code, Kind, string
@@ -311,7 +312,7 @@ def test_five_hundred_who_only_knock_do_not_keep_others_out(serve: Serve) -> Non
         began = time.monotonic()
         assert use(drop, look) == ["a"]
         assert time.monotonic() - began < 20
-        strangers += [socket.create_connection(("127.0.0.1", drop.port), 10) for _ in range(MOST_GUESTS - 450)]
+        strangers += [socket.create_connection(("127.0.0.1", drop.port), 10) for _ in range(LIMITS.connections - 450)]
         began = time.monotonic()
         assert use(drop, look) == ["a"], "there are too many, and still"
         assert time.monotonic() - began < 20
@@ -322,8 +323,7 @@ def test_five_hundred_who_only_knock_do_not_keep_others_out(serve: Serve) -> Non
 
 
 def test_who_comes_when_all_are_in_is_sent_away(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
-    for name in ("MOST_GUESTS", "FEWEST_GUESTS", "MOST_OF_ONE"):
-        monkeypatch.setattr(f"clerkship.simulators.files.sftp.line.{name}", 2)
+    monkeypatch.setattr(Sftp, "limits", replace(LIMITS, connections=2, per_sandbox=2))
     drop, other = serve({"inbox/a": b"a"}), serve()
 
     async def third(_: asyncssh.SFTPClient) -> None:
@@ -338,7 +338,7 @@ def test_who_comes_when_all_are_in_is_sent_away(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_who_says_nothing_is_hung_up_on_soon(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
-    monkeypatch.setattr("clerkship.simulators.files.sftp.line.SILENT", 0.3)
+    monkeypatch.setattr(Sftp, "limits", replace(LIMITS, first=0.3))
     with socket.create_connection(("127.0.0.1", serve().port), 10) as silent:
         silent.settimeout(10)
         while silent.recv(65_536):
@@ -348,7 +348,7 @@ def test_who_says_nothing_is_hung_up_on_soon(monkeypatch: pytest.MonkeyPatch, se
 def test_as_many_come_in_as_files_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
     for files, most in ((100_000, 600), (700, 444), (100, 32), (resource.RLIM_INFINITY, 600)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
-        assert _most_guests() == most
+        assert min(LIMITS.connections, max_connections()) == most
 
 
 @pytest.mark.usefixtures("many_files")

@@ -18,7 +18,7 @@ from clerkship.sandbox.listener import SandboxDirectory
 from clerkship.simulators import hl7
 from clerkship.simulators.hl7.handle import Hl7
 from clerkship.simulators.hl7.mllp import Mllp
-from clerkship.simulators.hl7.mllp_guests import Limits
+from clerkship.transports.limits import ConnectionLimits
 
 START, END = b"\x0b", b"\x1c\r"
 BODIES = {
@@ -58,7 +58,7 @@ def until(true: Callable[[], bool], within: float = 10.0) -> None:
         time.sleep(0.002)
 
 
-def limited(limits: Limits) -> type[Mllp]:
+def limited(limits: ConnectionLimits) -> type[Mllp]:
     """The line with limits that a test can reach."""
 
     class Limited(Mllp):
@@ -73,7 +73,7 @@ def limited(limits: Limits) -> type[Mllp]:
 class Feed:
     """Laboratories, each in a playground of its own, behind one listener."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: ConnectionLimits | None = None) -> None:
         self.gateway = Gateway()
         self.lines = ListenerPool(self.gateway)
         self.http = open_http(self.gateway)

@@ -284,7 +284,7 @@ def test_playgrounds_that_come_and_go_leave_nothing_behind(feed: Feed) -> None:
         lab = feed.lab(own_port=True)
         assert said(lab.ask()) == ("AA", "1")
         lab.end()
-    until(lambda: not feed.line._own and set(feed.line.connections) == {""})
+    until(lambda: set(feed.line.tcp.ports) == {""})
     assert feed.line.couriers == {}
 
 

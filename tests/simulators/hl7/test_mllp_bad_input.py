@@ -6,12 +6,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from clerkship.simulators.hl7.mllp_connection import MOST_NOISE
-from clerkship.simulators.hl7.mllp_guests import Limits
+from clerkship.simulators.hl7.mllp import LIMITS
+from clerkship.simulators.hl7.mllp_connection import MAX_NOISE
 from tests.simulators.hl7.feed import END, START, Feed, Lab, Wire, framed, message, said, until
 
 PIECE = b"A" * 1_000_000
@@ -20,7 +21,7 @@ PIECE = b"A" * 1_000_000
 @pytest.fixture
 def strict() -> Iterator[Feed]:
     """A feed whose limits can be reached."""
-    made = Feed(Limits(idle=0.6, frame=0.4, connections=20))
+    made = Feed(replace(LIMITS, idle=0.6, request=0.4, connections=20))
     yield made
     made.close()
 
@@ -105,7 +106,7 @@ def test_bytes_outside_of_frames_are_passed_over_but_not_for_ever(feed: Feed) ->
             b"noise\r\n" + framed(message(lab.facility)) + b"\n\n" + framed(message(lab.facility, control_id="2"))
         )
         assert [said(wire.answer()) for _ in range(2)] == [("AA", "1"), ("AA", "2")]
-        wire.send(b"x" * (MOST_NOISE + 1))
+        wire.send(b"x" * (MAX_NOISE + 1))
         assert "not MLLP" in (wire.answer().value("ERR.8") or "")
         assert wire.frame() is None
 
@@ -144,7 +145,7 @@ def test_who_hangs_up_in_the_middle_is_forgotten(feed: Feed) -> None:
         with lab.connect() as wire:
             wire.send(framed(message(lab.facility))[:cut])
     still_serves(lab)
-    until(lambda: not feed.line.connections[""])
+    until(lambda: not feed.line.tcp.ports[""].connections)
     assert lab.kinds() == ["hl7.oru.sent"]
 
 
@@ -234,13 +235,13 @@ def test_who_says_nothing_for_long_is_let_go(strict: Feed) -> None:
 
 
 def test_where_all_places_are_taken_who_was_silent_for_longest_goes() -> None:
-    feed = Feed(Limits(connections=20))
+    feed = Feed(replace(LIMITS, connections=20))
     greedy, other = feed.lab(), feed.lab()
     with ExitStack() as stack:
         first = stack.enter_context(other.connect())
         assert said(first.ask(message(other.facility)))[0] == "AA"
         silent = [stack.enter_context(greedy.connect()) for _ in range(19)]
-        until(lambda: len(feed.line.guests) == 20)
+        until(lambda: len(feed.line.tcp.table) == 20)
         extra = stack.enter_context(other.connect())
         assert said(extra.ask(message(other.facility, control_id="2"))) == ("AA", "2")
         assert silent[0].frame() is None
@@ -250,19 +251,19 @@ def test_where_all_places_are_taken_who_was_silent_for_longest_goes() -> None:
         assert said(third.ask(message(other.facility, control_id="3"))) == ("AA", "3")
         assert silent[1].frame() is None
         assert said(first.ask(message(other.facility, control_id="4"))) == ("AA", "4")
-    until(lambda: len(feed.line.guests) == 0)
+    until(lambda: len(feed.line.tcp.table) == 0)
     feed.close()
 
 
 def test_one_connection_too_many_is_told_so_where_nobody_can_go() -> None:
-    feed = Feed(Limits(connections=5))
+    feed = Feed(replace(LIMITS, connections=5))
     lab = feed.lab(time="paced")
     with ExitStack() as stack:
         lab.playground.lock.acquire()
         wires = [stack.enter_context(lab.connect()) for _ in range(5)]
         for number, wire in enumerate(wires):
             wire.send(framed(message(lab.facility, control_id=str(number))))
-        until(lambda: len(feed.line.guests._owner) == 5)
+        until(lambda: len(feed.line.tcp.table._sandbox) == 5)
         extra = stack.enter_context(lab.connect())
         assert "5 connections" in (extra.answer().value("ERR.8") or "")
         assert extra.frame() is None
@@ -272,7 +273,7 @@ def test_one_connection_too_many_is_told_so_where_nobody_can_go() -> None:
 
 
 def test_one_sandbox_has_so_many_connections_and_no_more() -> None:
-    feed = Feed(Limits(of_one=3))
+    feed = Feed(replace(LIMITS, per_sandbox=3))
     lab, other = feed.lab(), feed.lab()
     with ExitStack() as stack:
         wires = [stack.enter_context(lab.connect()) for _ in range(4)]
@@ -282,7 +283,7 @@ def test_one_sandbox_has_so_many_connections_and_no_more() -> None:
         lab.playground.lock.acquire()
         for wire in wires[1:]:
             wire.send(framed(message(lab.facility, control_id="x")))
-        until(lambda: not any(guest.idle for guest in feed.line.guests._owner))
+        until(lambda: not any(each.is_evictable for each in feed.line.tcp.table._sandbox))
         extra = stack.enter_context(lab.connect())
         ack = extra.ask(message(lab.facility, control_id="y"))
         assert (said(ack), "3 connections" in (ack.value("ERR.8") or "")) == (("AR", "y"), True)
@@ -292,25 +293,25 @@ def test_one_sandbox_has_so_many_connections_and_no_more() -> None:
 
 
 def test_who_does_not_begin_while_places_are_few_is_let_go() -> None:
-    feed = Feed(Limits(first=0.2, connections=10))
+    feed = Feed(replace(LIMITS, first=0.2, connections=10))
     lab = feed.lab()
     with ExitStack() as stack:
         few = [stack.enter_context(lab.connect()) for _ in range(5)]
-        until(lambda: len(feed.line.guests) == 5)
+        until(lambda: len(feed.line.tcp.table) == 5)
         time.sleep(0.3)  # longer than they may take, were there more of them
-        assert len(feed.line.guests) == 5
+        assert len(feed.line.tcp.table) == 5
         more = [stack.enter_context(lab.connect()) for _ in range(2)]
         speaker = stack.enter_context(lab.connect())
         assert said(speaker.ask(message(lab.facility))) == ("AA", "1")
         assert few[0].frame() is None
-        until(lambda: len(feed.line.guests) <= 5)
+        until(lambda: len(feed.line.tcp.table) <= 5)
         assert said(speaker.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
         assert more
     feed.close()
 
 
 def test_what_is_held_of_messages_has_an_end() -> None:
-    feed = Feed(Limits(held=30_000_000, held_of_one=20_000_000))
+    feed = Feed(replace(LIMITS, held=30_000_000, held_per_sandbox=20_000_000))
     greedy, other = feed.lab(), feed.lab()
     half = START + message(greedy.facility) + b"ZZZ|" + b"x" * 4_900_000
     still_serves(other)
@@ -319,7 +320,7 @@ def test_what_is_held_of_messages_has_an_end() -> None:
         wires = [stack.enter_context(greedy.connect()) for _ in range(30)]
         for wire in wires:
             wire.send(half)
-        until(lambda: feed.line.guests.held > 15_000_000)
+        until(lambda: feed.line.tcp.table.held > 15_000_000)
         assert memory() - before < 70_000_000  # and not 150
         whole = message(other.facility) + b"ZZZ|" + b"x" * 4_900_000 + b"\r"
         assert said(other.ask(whole)) == ("AA", "1")  # it is not the others' share
@@ -329,12 +330,12 @@ def test_what_is_held_of_messages_has_an_end() -> None:
     assert {said(ack)[0] for ack in codes} == {"AA", "AR"}
     refused = next(ack for ack in codes if said(ack)[0] == "AR")
     assert "send it again later" in (refused.value("ERR.8") or "")
-    until(lambda: feed.line.guests.held == 0)
+    until(lambda: feed.line.tcp.table.held == 0)
     assert said(greedy.ask(message(greedy.facility, control_id="after") + b"ZZZ|" + b"x" * 4_900_000)) == (
         "AA",
         "after",
     )
-    until(lambda: not feed.line.guests._held and not feed.line.guests._holding)
+    until(lambda: not feed.line.tcp.table._held and not feed.line.tcp.table._holding)
     feed.close()
 
 
@@ -357,7 +358,7 @@ def test_who_never_reads_the_answers_is_stopped_and_then_let_go(strict: Feed) ->
         deaf.send(flood)
     assert memory() - before < 30_000_000
     still_serves(other)
-    until(lambda: not strict.line.connections[""])
+    until(lambda: not strict.line.tcp.ports[""].connections)
 
 
 def test_others_are_served_while_one_playground_is_flooded(feed: Feed) -> None:
@@ -397,7 +398,7 @@ def test_others_are_served_while_one_long_message_is_weighed(feed: Feed, segment
     with heavy.connect() as long, other.connect() as wire:
         long.send(framed(message(heavy.facility) + b"ZZZ\r" * segments))
         slowest, number = 0.0, 0
-        until(lambda: bool(feed.line.connections[""]))
+        until(lambda: bool(feed.line.tcp.ports[""].connections))
         while not heavy.kinds():
             began = time.monotonic()
             number += 1
@@ -416,5 +417,5 @@ def test_garbage_on_many_connections_at_once_leaves_the_line_as_it_was(feed: Fee
         for number, wire in enumerate(wires):
             wire.send(bytes((number * step) % 256 for step in range(5000)))
         still_serves(lab)
-    until(lambda: not feed.line.connections[""])
+    until(lambda: not feed.line.tcp.ports[""].connections)
     assert lab.kinds() == ["hl7.oru.sent"]

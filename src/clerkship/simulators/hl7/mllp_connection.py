@@ -3,7 +3,6 @@
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import cast
 
 from clerkship.hl7.framing import KEPT, Deframer, Frame, frame
@@ -12,131 +11,102 @@ from clerkship.sandbox.exchange import IMMEDIATE, Reply
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.mllp_call import SendMessage
-from clerkship.simulators.hl7.mllp_guests import Guests
 from clerkship.simulators.hl7.nak import NO_SUCH_VALUE, facility_of, read_head, reject, reject_unread
+from clerkship.transports.tcp import OpenPort, TcpConnection
 
-MOST_WAITING = 64
-MOST_BYTES_WAITING = 1_000_000
+MAX_QUEUED = 64
+MAX_QUEUED_BYTES = 1_000_000
 """What may be sent before its forerunners are answered; more is not read yet."""
-MOST_NOISE = 65_536
+MAX_NOISE = 65_536
 """Bytes outside any frame before somebody is taken for no speaker of MLLP."""
-LINGER = 2.0
-"""Seconds for somebody who is still sending to find out that they were answered."""
 
 Find = Callable[[str], SandboxClient | None]
 """Whose a message is, by the facility it is for."""
 
 
-@dataclass(eq=False)
-class Connection(asyncio.Protocol):
+class MllpConnection(TcpConnection):
     """Answers one frame at a time, in the order they come."""
 
-    find: Find
-    open_ones: "set[Connection]"
-    guests: Guests
-    list_refused: Callable[[str, str, str], None]
-    """Lists a message for a facility that is not here."""
-    _transport: asyncio.Transport = field(init=False)
-    _deframer: Deframer = field(init=False)
-    _waiting: deque[Frame] = field(default_factory=deque)
-    _bytes_waiting: int = 0
-    _task: asyncio.Task[None] | None = None
-    _room: asyncio.Event | None = None
-    """Set while they take what they are sent; None as long as that was never in doubt."""
-    _deaf: bool = False
-    _leaving: bool = False
-    _paused: bool = False
-    _frame_since: float | None = None
-    _quiet_since: float = field(default_factory=monotonic)
-    _since: float = field(default_factory=monotonic)
-    _whose: str = ""
-    """Who the last message, or the one that is coming in, is for."""
-    _counted: int = 0
-
-    def __post_init__(self) -> None:
-        """Of a long message no more is kept than whoever it is for takes."""
+    def __init__(self, find: Find, list_refused: Callable[[str, str, str], None], port: OpenPort) -> None:
+        super().__init__(port)
+        self._find = find
+        self._list_refused = list_refused
+        """Lists a message for a facility that is not here."""
         self._deframer = Deframer(KEPT, self._limit_of)
+        self._queue: deque[Frame] = deque()
+        self._queued_bytes = 0
+        self._has_paused_reading = False
+        self._frame_since: float | None = None
+        self._sandbox = ""
+        """The address of the sandbox that the last message, or the one that is being received, is for."""
+        self._counted = 0
 
     def _limit_of(self, data: bytes) -> int:
-        post = self.find(facility_of(data))
-        self._whose = "" if post is None else post.address
+        post = self._find(facility_of(data))
+        self._sandbox = "" if post is None else post.address
         return 0 if post is None else max_message(post)
 
-    # What the loop tells.
+    # Receiving.
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Somebody is there."""
-        self._transport = cast(asyncio.Transport, transport)
-        self.open_ones.add(self)
-        if not self.guests.enter(self):
-            self._turn_away(f"there are {self.guests.most} connections already; close one, or try again later")
+    def refuse_connection(self) -> None:
+        """Answer AR."""
+        self._hang_up(f"there are {self._table.most} connections already; close one, or try again later")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """They have gone; half a frame is no message, and who is not there cannot be answered."""
-        self.open_ones.discard(self)
-        self.guests.leave(self)
-        self._waiting.clear()
+        """Forget the frames that are not answered, and one that is incomplete."""
+        super().connection_lost(exc)
+        self._queue.clear()
         if self._task is not None:
             self._task.cancel()
 
     def data_received(self, data: bytes) -> None:
         """Some bytes of one frame, or of several."""
-        if self._deaf:
+        if self._ignores_input:
             return
-        self._quiet_since = monotonic()
+        self._active_at = monotonic()
         frames = self._deframer.feed(data)
         if frames:
             self._frame_since, self._deframer.ignored = None, 0
             self._take(frames)
         if self._deframer.open:
-            self._frame_since = self._frame_since or self._quiet_since
-        elif self._deframer.ignored > MOST_NOISE:
+            self._frame_since = self._frame_since or self._active_at
+        elif self._deframer.ignored > MAX_NOISE:
             self._hang_up("that is not MLLP: a frame begins with 0x0B and ends with 0x1C 0x0D")
         self._count()
 
     def _count(self) -> None:
         """Small frames are not worth counting: each connection may have one."""
-        held = self._deframer.held + self._bytes_waiting
+        held = self._deframer.held + self._queued_bytes
         if held <= KEPT and not self._counted:
             return
-        if not self.guests.hold(self, self._whose, held):
+        if not self._table.hold(self, self._sandbox, held):
             self._deframer.let_go()
-            held = self._deframer.held + self._bytes_waiting
-            self.guests.hold(self, self._whose, held)
+            held = self._deframer.held + self._queued_bytes
+            self._table.hold(self, self._sandbox, held)
         self._counted = held
 
     def eof_received(self) -> bool:
         """They will send nothing more, which does not mean that they do not listen: who is owed an answer gets it."""
-        self._leaving = True
-        if self._deaf:
+        self._is_leaving = True
+        if self._ignores_input:
             return True
         rest = self._deframer.end()
         if rest is not None:
             self._take([rest])
         return self._task is not None
 
-    def pause_writing(self) -> None:
-        """They read slower than they send: no more answers until they have caught up."""
-        self._room = self._room or asyncio.Event()
-        self._room.clear()
-
-    def resume_writing(self) -> None:
-        """They have caught up."""
-        if self._room is not None:
-            self._room.set()
-
     # Answering.
 
     def _take(self, frames: list[Frame]) -> None:
-        if self._task is None and self._room is None and len(frames) == 1 and self._answer_at_once(frames[0]):
+        if self._task is None and self._writable.is_set() and len(frames) == 1 and self._answer_at_once(frames[0]):
             return
-        self._waiting += frames
-        self._bytes_waiting += sum(len(each.data) for each in frames)
+        self._queue += frames
+        self._queued_bytes += sum(len(each.data) for each in frames)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._answer_all())
-        full = len(self._waiting) > MOST_WAITING or self._bytes_waiting > MOST_BYTES_WAITING
-        if full and not self._paused and not self._leaving:
-            self._paused = True
+        full = len(self._queue) > MAX_QUEUED or self._queued_bytes > MAX_QUEUED_BYTES
+        if full and not self._has_paused_reading and not self._is_leaving:
+            self._has_paused_reading = True
             self._transport.pause_reading()
 
     async def _answer_all(self, first: Awaitable[None] | None = None) -> None:
@@ -149,39 +119,38 @@ class Connection(asyncio.Protocol):
             raise
         self._task = None
         self._count()
-        if self._transport.is_closing() or self._deaf:
+        if self._transport.is_closing() or self._ignores_input:
             return
-        if self._leaving:
+        if self._is_leaving:
             self._transport.close()
-        elif self._paused:
-            self._paused = False
+        elif self._has_paused_reading:
+            self._has_paused_reading = False
             self._frame_since = self._frame_since and monotonic()  # it was not they who took their time
             self._transport.resume_reading()
 
     async def _answer_each(self) -> None:
-        while self._waiting and not self._transport.is_closing() and not self._deaf:
-            if self._room is not None:
-                await self._room.wait()
-            arrived = self._waiting.popleft()
+        while self._queue and not self._transport.is_closing() and not self._ignores_input:
+            await self._writable.wait()
+            arrived = self._queue.popleft()
             answer = self._ask(arrived)
             if answer is not None:
                 await self._carry(arrived, answer)
             else:
-                self._bytes_waiting -= len(arrived.data)
-            self._quiet_since = monotonic()
-            if self._waiting:
+                self._queued_bytes -= len(arrived.data)
+            self._active_at = monotonic()
+            if self._queue:
                 await asyncio.sleep(0)  # others come in between
 
     def _answer_at_once(self, arrived: Frame) -> bool:
         """Without a task of its own, which costs more than all else here: what nobody has to wait for."""
-        if self._leaving or arrived.flaw is not None:
+        if self._is_leaving or arrived.flaw is not None:
             return False
         answer = self._ask(arrived)
         if isinstance(answer, Reply) and answer.delivery is IMMEDIATE and not answer.lost:
             if answer.body:
                 self._transport.write(frame(answer.body))
         elif answer is not None:
-            self._bytes_waiting += len(arrived.data)
+            self._queued_bytes += len(arrived.data)
             self._task = asyncio.get_running_loop().create_task(self._answer_all(self._carry(arrived, answer)))
         return True
 
@@ -190,13 +159,13 @@ class Connection(asyncio.Protocol):
         if arrived.flaw == "unfinished":
             self._answer_unfinished(arrived.data)
             return None
-        post = self.find(facility_of(arrived.data))
+        post = self._find(facility_of(arrived.data))
         if post is None or (not arrived.data.startswith(b"MSH") and read_head(arrived.data) is None):
             self._refuse_stranger(arrived.data)
             return None
-        self._whose = post.address
-        if not self.guests.speak(self, post.address):
-            text = f"this sandbox has {self.guests.limits.of_one} connections already; close one, or try again later"
+        self._sandbox = post.address
+        if not self._table.claim(self, post.address):
+            text = f"this sandbox has {self.limits.per_sandbox} connections already; close one, or try again later"
             self._hang_up(text, arrived.data)
             return None
         if arrived.flaw == "too_large" and arrived.size <= max_message(post):
@@ -208,13 +177,13 @@ class Connection(asyncio.Protocol):
 
     async def _carry(self, arrived: Frame, answer: Reply | Awaitable[Reply]) -> None:
         reply = answer if isinstance(answer, Reply) else await answer
-        self._bytes_waiting -= len(arrived.data)
+        self._queued_bytes -= len(arrived.data)
         if not await carry(self._transport, reply):
-            self._leaving = True
+            self._is_leaving = True
 
     def _answer_unfinished(self, data: bytes) -> None:
         """Who began anew meant the other one; who ended so may still hear what was missing."""
-        if self._leaving and not self._waiting:
+        if self._is_leaving and not self._queue:
             self._hang_up("the frame was not ended: after the message come 0x1C and 0x0D", data)
 
     def _refuse_stranger(self, data: bytes) -> None:
@@ -223,7 +192,7 @@ class Connection(asyncio.Protocol):
             self._hang_up("that is no HL7 v2 message: it has no MSH that can be read")
             return
         name = head.head.text(6, 1)
-        self.list_refused(name, head.head.text(9, 1) or "message", "MSH-6 names no facility of a run under way")
+        self._list_refused(name, head.head.text(9, 1) or "message", "MSH-6 names no facility of a run under way")
         text = f"MSH-6: no facility {name or '(none)'} is here, or its run is over; write the one you were told"
         if answer := reject(head, text, NO_SUCH_VALUE, 6):
             self._transport.write(frame(answer))
@@ -233,53 +202,31 @@ class Connection(asyncio.Protocol):
         if head is not None and (answer := reject(head, text)):
             self._transport.write(frame(answer))
 
-    # Ending.
+    # Closing.
 
     @property
-    def idle(self) -> bool:
-        """Whether nothing has begun that has not come to its end."""
+    def is_idle(self) -> bool:
+        """Whether no frame is being received or answered."""
         return self._task is None and not self._deframer.open
 
-    def drop(self) -> None:
-        """Close it at once."""
-        self._transport.abort()
-
-    def _turn_away(self, text: str) -> None:
-        """Say why; where there are many of them already, not even that."""
-        if self.guests.turn_away(self):
-            self._hang_up(text)
-        else:
-            self._deaf = True
-            self._transport.abort()
+    @property
+    def is_evictable(self) -> bool:
+        """Whether it is idle, or has sent no message for a sandbox that is here."""
+        return self.is_idle or not self._table.is_claimed(self)
 
     def _hang_up(self, text: str, data: bytes = b"") -> None:
-        """Say why, and read nothing more; but let them finish, or they would never see the answer."""
-        self._deaf = True
+        """Answer AR to the message that `data` begins, and close the connection."""
         head = read_head(data) if data else None
         answer = reject(head, text) if head is not None else reject_unread(text)
-        if answer:
-            self._transport.write(frame(answer))
-        self._transport.write_eof()
-        asyncio.get_running_loop().call_later(LINGER, self._transport.close)
+        self.close_with(frame(answer) if answer else b"")
 
-    def sweep(self, now: float) -> None:
-        """Let go of who has said nothing for long, who takes no answers, and who does not come to an end."""
-        limits = self.guests.limits
-        quiet = now - self._quiet_since > limits.idle
-        stuck = self._room is not None and not self._room.is_set()
-        reading = self._frame_since is not None and not self._paused
-        late = reading and now - cast(float, self._frame_since) > limits.frame
-        late = late or self.guests.is_late(self, now - self._since)
-        if late or (quiet and (self._task is None or stuck)):
+    def sweep_input(self, now: float) -> None:
+        """Close it if it is idle for too long, or does not finish its first message or a frame in time."""
+        reads = self._frame_since is not None and not self._has_paused_reading
+        late = reads and now - cast(float, self._frame_since) > self.limits.request
+        idle = self._task is None and now - self._active_at > self.limits.idle
+        if late or idle or self._table.is_late(self, now - self._opened_at):
             self._transport.abort()
-
-    async def end(self) -> None:
-        """Close it, whoever waits."""
-        task = self._task
-        self._transport.abort()
-        if task is not None:
-            task.cancel()
-            await asyncio.wait([task])
 
 
 def max_message(post: SandboxClient) -> int:

@@ -23,7 +23,7 @@ UNSENT = 1024 * 1024
 """Bytes of answers that the client has not taken; then no more is answered."""
 
 
-class Connection(Protocol):
+class ChannelOwner(Protocol):
     """What a channel is one of."""
 
     def seen(self) -> None:
@@ -32,8 +32,8 @@ class Connection(Protocol):
     def left(self, ending: Coroutine[Any, Any, None] | None) -> None:
         """A channel of it is closed; what that leaves is still to be put in order."""
 
-    def give_up(self) -> None:
-        """Break it."""
+    def drop(self) -> None:
+        """Close it at once."""
 
 
 class Pump:
@@ -184,7 +184,7 @@ class Transfer:
 class Channel:
     """What asyncssh tells of one channel. It is SFTP, or scp, or it is refused."""
 
-    def __init__(self, drop: Drop, connection: Connection) -> None:
+    def __init__(self, drop: Drop, connection: ChannelOwner) -> None:
         self._drop, self._connection = drop, connection
         self._flow: Pump | Transfer | None = None
         self._command: Command | None = None
@@ -205,9 +205,9 @@ class Channel:
     def session_started(self) -> None:
         """What was asked for begins."""
         if self._command is None:
-            self._flow = Pump(self._chan, self._drop, self._connection.give_up)
+            self._flow = Pump(self._chan, self._drop, self._connection.drop)
         else:
-            self._flow = Transfer(self._chan, self._drop, self._command, self._connection.give_up)
+            self._flow = Transfer(self._chan, self._drop, self._command, self._connection.drop)
 
     def data_received(self, data: bytes, _: int | None) -> None:
         """Bytes from the client."""

@@ -4,38 +4,38 @@ import asyncio
 import logging
 import threading
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from clerkship.kit.descriptors import raise_limit
 from clerkship.kit.secrets import new_token, same
+from clerkship.kit.wall import monotonic
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
 from clerkship.simulators.files.sftp.channel import Channel
 from clerkship.simulators.files.sftp.drop import Drop
 from clerkship.simulators.files.sftp.gather import Gathered
 from clerkship.simulators.files.sftp.keys import Key, new_key
 from clerkship.simulators.files.sftp.upload import Uploads
+from clerkship.transports.limits import ConnectionLimits
+from clerkship.transports.tcp import TcpListener
 
 if TYPE_CHECKING:
     from asyncssh import SSHAcceptor, SSHKey, SSHServerConnection
 
-MOST_GUESTS = 600
-MOST_OF_ONE = 500
-"""Connections at once: of all agents, and of one, so that it does not keep the others out."""
-FEWEST_GUESTS = 32
-RESERVE = 256
-"""Open files of this process that are left for all else: its limit less these is how many may come."""
-SILENT = 5.0
-"""Seconds in which somebody has to say anything; every client does so at once."""
-HANDSHAKE = 20.0
-"""Seconds in which keys have to be agreed on; five hundred at once take some."""
+LIMITS = ConnectionLimits(first=5.0, head=20.0, idle=900.0, connections=600)
+"""`first` is to the first byte, which every client sends at once; `head` is to the agreement on keys: five hundred
+connections at once take some time for it."""
+MIN_CONNECTIONS = 32
+RESERVED = 256
+"""Open files of this process that are left for all else: its limit less these is how many may connect."""
 USUAL_PORT = 22
 MOST_CHANNELS = 10
 MOST_TRIES = 6
 """Credentials that one connection may try."""
-IDLE = 900.0
-SWEEP = 0.5
-CLOSING = 100
-"""Hundredths of a second that those who are let go have to be gone."""
+AGREED = 2
+"""The progress of a connection that has agreed on keys."""
+GRACE = 1.0
+"""Seconds that connections and uploads under way have when the listener closes."""
 WINDOW = 4 * 1024 * 1024
 PACKET = 128 * 1024
 SETTINGS: dict[str, Any] = {
@@ -81,14 +81,9 @@ SETTINGS: dict[str, Any] = {
 """Nothing that is broken, and nothing but files."""
 
 
-def _most_guests() -> int:
-    """As many as this process may have files open for."""
-    try:
-        import resource  # noqa: PLC0415  (not on every system)
-    except ImportError:
-        return MOST_GUESTS
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST_GUESTS if files == resource.RLIM_INFINITY else max(FEWEST_GUESTS, min(MOST_GUESTS, files - RESERVE))
+def max_connections() -> int:
+    """Return how many connections this process may have files open for."""
+    return max(MIN_CONNECTIONS, raise_limit() - RESERVED)
 
 
 @dataclass
@@ -100,22 +95,27 @@ class Entrance:
     uploads: Uploads = field(default_factory=Uploads)
 
 
-class Guest:
-    """One connection: who it is, and what it has open."""
+class SftpConnection:
+    """One SSH connection: its sandbox, and the channels it has open."""
 
     def __init__(self, line: "Sftp") -> None:
-        self._line = line
+        self._line, self._table = line, line.tcp.table
         self._connection: SSHServerConnection | None = None
         self._agreed = False
         self._tries = self._channels = 0
         self.entrance: Entrance | None = None
-        self.came = self.last_seen = 0.0
+        self._opened_at = self._active_at = monotonic()
 
     @property
-    def stage(self) -> int:
-        """How far a stranger has come: 0 has said nothing, 1 has spoken, 2 has agreed on keys."""
+    def is_evictable(self) -> bool:
+        """Whether it has not logged in."""
+        return self.entrance is None
+
+    @property
+    def progress(self) -> int:
+        """How far a connection is that has not logged in: 0 has sent nothing, 1 something, 2 has agreed on keys."""
         spoke = self._connection is not None and self._connection.get_extra_info("client_version")
-        return 2 if self._agreed else 1 if spoke else 0
+        return AGREED if self._agreed else 1 if spoke else 0
 
     def connection_made(self, conn: "SSHServerConnection") -> None:
         """Somebody is at the door."""
@@ -123,14 +123,12 @@ class Guest:
         transport = getattr(conn, "_transport", None)  # the library has no way to be asked for this
         if isinstance(transport, asyncio.Transport):
             conn._transport = cast(asyncio.Transport, Gathered(transport))
-        self.seen()
-        self.came = self.last_seen
-        if not self._line.enter(self):
+        if not self._table.enter(self):
             conn.abort()
 
     def connection_lost(self, _: Exception | None) -> None:
-        """They are gone."""
-        self._line.leave(self)
+        """Remove it from the table."""
+        self._table.leave(self)
 
     def begin_auth(self, _: str) -> bool:
         """Nobody comes in without."""
@@ -151,7 +149,7 @@ class Guest:
         self.entrance = self._line.entrance_of(self._connection.get_extra_info("username"))
         if self.entrance is None:
             self.dismiss("the run is over")
-        elif self._line.crowded(self.entrance):
+        elif not self._table.claim(self, self.entrance.post.address):
             self.dismiss("too many connections")
 
     def validate_password(self, username: str, password: str) -> bool:
@@ -171,7 +169,7 @@ class Guest:
 
     def seen(self) -> None:
         """Something came from it."""
-        self.last_seen = asyncio.get_running_loop().time()
+        self._active_at = monotonic()
 
     def left(self, ending: Coroutine[Any, Any, None] | None) -> None:
         """A channel is closed."""
@@ -179,10 +177,28 @@ class Guest:
         if ending is not None:
             self._line.keep(ending)
 
-    def give_up(self) -> None:
-        """The connection breaks."""
+    def drop(self) -> None:
+        """Close it at once."""
         if self._connection is not None:
             self._connection.abort()
+
+    def leave(self) -> None:
+        """Close it because the listener closes."""
+        self.dismiss("the server is closed")
+
+    async def end(self) -> None:
+        """Close it at once."""
+        self.drop()
+
+    def sweep(self, now: float) -> None:
+        """Close it if its run is over, or if it takes longer than it may."""
+        limits, age = self._table.limits, now - self._opened_at
+        if self.entrance is not None and not self.entrance.post.open:
+            self.dismiss("the run is over")
+        elif now - self._active_at > limits.idle:
+            self.dismiss("nothing has come for too long")
+        elif self.progress < AGREED and age > (limits.head if self.progress else limits.first):
+            self.drop()
 
     def dismiss(self, reason: str) -> None:
         """The connection is ended, and told why."""
@@ -204,21 +220,21 @@ class Sftp(ProtocolListener):
     package: ClassVar[str] = "asyncssh"
     extra: ClassVar[str] = "sftp"
     settings: ClassVar[dict[str, Any]] = SETTINGS
+    limits: ClassVar[ConnectionLimits] = LIMITS
 
     def __init__(self, board: SandboxDirectory) -> None:
         super().__init__(board)
+        most = min(self.limits.connections, max_connections())
+        self.tcp = TcpListener(replace(self.limits, per_sandbox=min(self.limits.per_sandbox, most * 5 // 6)), most)
         self._host, self._port = "", 0
-        self._most = MOST_GUESTS
         self._key: Key | None = None
         self._nobody = new_token("nobody")
         """What is compared with where there is no such user, so that it takes the same time."""
         self._entrances: dict[str, Entrance] = {}
         self._lock = threading.Lock()
         self._make: type[Channel] = Channel
-        self._guests: set[Guest] = set()
         self._endings: set[asyncio.Task[None]] = set()
         self._acceptor: SSHAcceptor | None = None
-        self._sweeper: asyncio.Task[None] | None = None
 
     async def open(self, host: str, port: int) -> None:
         """Listen."""
@@ -226,37 +242,31 @@ class Sftp(ProtocolListener):
 
         asyncssh.set_log_level(logging.WARNING)  # what it says below that names users, which are credentials here
 
-        class Server(Guest, asyncssh.SSHServer):
+        class Server(SftpConnection, asyncssh.SSHServer):
             """As asyncssh wants it: what is not ours is its own, which refuses."""
 
         class Inner(Channel, asyncssh.SSHServerSession):  # type: ignore[type-arg]
             """Likewise."""
 
-        self._most = _most_guests()
+        opened = self.tcp.open_port(host, port)
         self._make = Inner
         self._key = new_key()
         self._acceptor = await asyncssh.listen(
-            host,
-            port,
+            sock=opened.socket,
             server_factory=lambda: Server(self),
             server_host_keys=[asyncssh.import_private_key(self._key.private)],
             **self.settings,
         )
-        self._host, self._port = host, self._acceptor.get_port()
-        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+        self._host, self._port = host, opened.number
+        self.tcp.start_sweeping(self._forget_keys)
 
     async def close(self) -> None:
-        """Let nobody in any more, and let go of those who are; what they were writing is kept as far as it came."""
+        """Accept no more connections and close those there are; what they were writing is kept as far as it came."""
         if self._acceptor is not None:
             self._acceptor.close()
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-        for guest in list(self._guests):
-            guest.dismiss("the server is closed")
-        for _ in range(CLOSING):
-            if not self._guests and not self._endings:
-                break
-            await asyncio.sleep(0.01)
+        await self.tcp.close(GRACE)
+        if self._endings:
+            await asyncio.wait(self._endings, timeout=GRACE)
 
     def told(self, post: SandboxClient) -> ConnectionInfo:
         """Where it is, as whom to come, with what, and how to know that it is the right one."""
@@ -295,32 +305,9 @@ class Sftp(ProtocolListener):
         post = self.board.find(user)
         return None if post is None or not post.open else self._let_in(post)
 
-    def enter(self, guest: Guest) -> bool:
-        """Count somebody who has come; false if there are too many, all of whom have come in. A stranger makes room,
-        whoever has done least first: so nobody is kept out by those who only knock."""
-        self._guests.add(guest)
-        if len(self._guests) <= self._most:
-            return True
-        strangers = (other for other in self._guests if other.entrance is None and other is not guest)
-        least = min(strangers, key=lambda other: (other.stage, other.came), default=None)
-        if least is None:
-            return False
-        self.leave(least)
-        least.give_up()
-        return True
-
-    def leave(self, guest: Guest) -> None:
-        """They are gone."""
-        self._guests.discard(guest)
-
-    def crowded(self, entrance: Entrance) -> bool:
-        """Whether there are too many of one sandbox's."""
-        most = min(MOST_OF_ONE, self._most * 5 // 6)
-        return sum(guest.entrance is entrance for guest in self._guests) > most
-
-    def make_channel(self, drop: Drop, guest: Guest) -> Channel:
+    def make_channel(self, drop: Drop, connection: SftpConnection) -> Channel:
         """As asyncssh wants it."""
-        return self._make(drop, guest)
+        return self._make(drop, connection)
 
     def keep(self, ending: Coroutine[Any, Any, None]) -> None:
         """See something to its end that nobody waits for."""
@@ -335,18 +322,8 @@ class Sftp(ProtocolListener):
                 found = self._entrances[post.address] = Entrance(post, new_key())
             return found
 
-    async def _sweep(self) -> None:
-        """Those whose run is over have to go, and those from whom nothing comes, strangers soon; so do the keys."""
-        loop = asyncio.get_running_loop()
-        while True:
-            await asyncio.sleep(SWEEP)
-            for guest in list(self._guests):
-                if guest.entrance is not None and not guest.entrance.post.open:
-                    guest.dismiss("the run is over")
-                elif loop.time() - guest.last_seen > IDLE:
-                    guest.dismiss("nothing has come for too long")
-                elif guest.stage < 2 and loop.time() - guest.came > (HANDSHAKE if guest.stage else SILENT):
-                    guest.give_up()
-            with self._lock:
-                for address in [name for name, entrance in self._entrances.items() if not entrance.post.open]:
-                    del self._entrances[address]
+    def _forget_keys(self) -> None:
+        """Forget the keys of runs that are over."""
+        with self._lock:
+            for address in [name for name, entrance in self._entrances.items() if not entrance.post.open]:
+                del self._entrances[address]

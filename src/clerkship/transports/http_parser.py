@@ -1,0 +1,174 @@
+"""Parse the bytes of an HTTP connection into requests with httptools, within the limits of a request."""
+
+from typing import Protocol
+
+import httptools
+
+from clerkship.kit.wall import monotonic
+from clerkship.sandbox.exchange import MAX_BODY, Refusal
+from clerkship.transports.http_application import IncomingRequest
+from clerkship.transports.http_wire import parse_request
+
+MAX_URL = 1_000_000
+"""Ten thousand values to search for fit, with forty bytes each to spare."""
+MAX_HEAD = 2_000_000
+MAX_SKIPPED = 10 * MAX_BODY
+"""Bytes that are read of a body that is too large, so that its sender comes to read the refusal."""
+MAX_HEADERS = 200
+
+
+class RequestSink(Protocol):
+    """The connection whose bytes are parsed."""
+
+    def request_received(self, incoming: IncomingRequest, *, keep_alive: bool) -> None:
+        """Queue a complete request."""
+        ...
+
+    def request_broken(self, data: bytes, refusal: Refusal) -> None:
+        """Refuse what is no request; `data` begins with as much of its first line as there is. Nothing more is read."""
+        ...
+
+    def body_expected(self) -> None:
+        """Tell a client that waits for it to send the body."""
+        ...
+
+
+class HttpParser:
+    """The requests of one connection."""
+
+    def __init__(self, sink: RequestSink) -> None:
+        self._sink = sink
+        self._parser = httptools.HttpRequestParser(self)
+        self._head_size = 0
+        self.stopped = False
+        """Whether all further bytes are ignored."""
+        self.began: float | None = None
+        """When the first byte of the incomplete request came."""
+        self.last_byte = monotonic()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.url, self._headers, self._header_count = b"", dict[str, str](), 0
+        self._body: list[bytes] = []
+        self._size = 0
+        self.in_head = True
+        self.expecting = False
+        """Whether the client waits for `100 Continue` before it sends the body."""
+        self._objection: Refusal | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Parse some bytes of one request, or of several."""
+        self.last_byte = monotonic()
+        if self.in_head:
+            self._head_size += len(data)
+        try:
+            self._read(data)
+        except httptools.HttpParserInvalidMethodError:
+            self._break(data, Refusal(501, "unknown_method", "HTTP has no such method"))
+        except httptools.HttpParserError as error:
+            self._break(data, Refusal(400, "bad_request", f"that is not HTTP: {error}"))
+        if self._head_size > MAX_HEAD:
+            too_long = Refusal(431, "head_too_large", f"address and headers may have {MAX_HEAD} bytes")
+            self.stop(self._objection or too_long)
+
+    def restart_clock(self, now: float) -> None:
+        """Count the times of an incomplete request from now: the server was busy, not the client slow."""
+        if self.began is not None:
+            self.began = self.last_byte = now
+
+    def stop(self, refusal: Refusal) -> None:
+        """Refuse the incomplete request, and ignore all further bytes."""
+        self._break(b" " + self.url, refusal)
+
+    def _break(self, data: bytes, refusal: Refusal) -> None:
+        if not self.stopped:
+            self.stopped, self.expecting = True, False
+            self._sink.request_broken(data, refusal)
+
+    def _read(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            # An offer, which may be ignored (RFC 9110 §7.8); the parser has not looked at the body, if there is one.
+            head = self._head_without_offer()
+            self._parser = httptools.HttpRequestParser(self)
+            self._read(head + data[upgrade.args[0] :])
+
+    def _head_without_offer(self) -> bytes:
+        if self._parser.get_method() == b"CONNECT":
+            raise httptools.HttpParserError("there is nothing to connect to here") from None
+        kept = [f"{key}: {text}\r\n" for key, text in self._headers.items() if key not in ("connection", "upgrade")]
+        return b"%s %s HTTP/1.1\r\n%s\r\n" % (self._parser.get_method(), self.url, "".join(kept).encode("latin-1"))
+
+    # Callbacks of httptools.
+
+    def on_message_begin(self) -> None:
+        """Start a request."""
+        self._begin()
+        self.began = self.last_byte
+
+    def on_url(self, url: bytes) -> None:
+        """Add a piece of the address."""
+        if len(self.url) + len(url) > MAX_URL:
+            self._objection = Refusal(414, "uri_too_long", f"an address may have {MAX_URL} bytes; POST the query")
+        else:
+            self.url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Add a header; lines of the same name are one list (RFC 9110 §5.3). Trailers are ignored (RFC 9110 §6.5.1)."""
+        if not self.in_head:
+            return
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        self._header_count += 1
+        if self._header_count > MAX_HEADERS:
+            self._objection = self._objection or Refusal(431, "too_many_headers", f"at most {MAX_HEADERS} headers")
+            return
+        before = self._headers.get(key)
+        self._headers[key] = text if before is None else f"{before}, {text}"
+
+    def on_headers_complete(self) -> None:
+        """Check the headers, and answer a client that waits to send the body."""
+        self.in_head, self._head_size = False, 0
+        modern = self._parser.get_http_version() != "1.0"
+        if modern and "," in self._headers.get("host", ","):  # missing, or a list
+            self._objection = self._objection or _no_host()
+        if self.stopped or not modern or self._headers.get("expect", "").lower() != "100-continue":
+            return
+        if self._objection is None and int(self._headers.get("content-length", 0)) <= MAX_BODY:
+            self.expecting = True
+            self._sink.body_expected()
+        else:  # refuse it before the body is sent
+            self._objection = self._objection or _too_large()
+            self._complete(keep_alive=False)
+            self.stopped = True
+
+    def on_body(self, body: bytes) -> None:
+        """Add a piece of the body; a body that is too large is not kept."""
+        self._size += len(body)
+        if self._size > MAX_BODY:
+            self._objection = self._objection or _too_large()
+            self._body.clear()
+            if self._size > MAX_SKIPPED:
+                self.stop(self._objection)
+        else:
+            self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        """Hand over the request."""
+        if not self.stopped and not self._parser.should_upgrade():
+            self._complete(keep_alive=self._parser.should_keep_alive())
+
+    def _complete(self, *, keep_alive: bool) -> None:
+        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        incoming = parse_request(self._parser.get_method().decode(), self.url, self._headers, body)
+        incoming.objection = self._objection or incoming.objection
+        self.in_head, self._head_size, self.expecting, self.began = True, 0, False, None
+        self._sink.request_received(incoming, keep_alive=keep_alive)
+
+
+def _no_host() -> Refusal:
+    return Refusal(400, "bad_request", "a request says once for which host it is (RFC 9112 §3.2)")
+
+
+def _too_large() -> Refusal:
+    return Refusal(413, "too_large", f"a body may have {MAX_BODY} bytes")

@@ -1,0 +1,69 @@
+"""An event loop in a thread of its own, for servers that run beside synchronous code."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any
+
+from clerkship.kit.descriptors import Hush
+
+GRACE = 1.0
+"""Seconds that submitted work has to end when the loop stops."""
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class LoopThread:
+    """Opens a server, runs its loop until `stop`, and closes the server."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+        self._thread: threading.Thread | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, open_server: Work, close_server: Work, within: float) -> None:
+        """Start the thread and wait until the server is open; raise what `open_server` raises, or TimeoutError."""
+        opened: Future[None] = Future()
+
+        def run() -> None:
+            asyncio.run(self._serve(opened, lambda: asyncio.wait_for(open_server(), within), close_server))
+
+        self._thread = threading.Thread(target=run, name=f"clerkship-{self._name}", daemon=True)
+        self._thread.start()
+        opened.result(within + GRACE)
+
+    async def _serve(self, opened: "Future[None]", open_server: Work, close_server: Work) -> None:
+        self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+        self._loop.set_exception_handler(Hush(self._name))
+        try:
+            await open_server()
+        except Exception as error:
+            opened.set_exception(error)
+            return
+        opened.set_result(None)
+        await self._stopping.wait()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=GRACE)
+        await close_server()
+
+    def submit(self, work: Work) -> None:
+        """Run work in the loop, from any thread; nothing happens if the loop is closed."""
+
+        def begin() -> None:
+            self._tasks.add(task := asyncio.ensure_future(work()))
+            task.add_done_callback(self._tasks.discard)
+
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it is closed
+                self._loop.call_soon_threadsafe(begin)
+
+    def stop(self, within: float) -> None:
+        """Close the server, from any thread, and wait for it, but not longer than this."""
+        if self._loop is not None and self._stopping is not None and self._thread is not None:
+            with suppress(RuntimeError):  # it is closed already
+                self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join(within)

@@ -1,0 +1,228 @@
+"""TCP: a listener on one or more ports, and the base class of the connections on them."""
+
+import asyncio
+import socket
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import cast
+
+from clerkship.kit.wall import monotonic
+from clerkship.transports.limits import ConnectionLimits, ConnectionTable
+
+BACKLOG = 1024
+MAX_ACCEPTED = 64
+"""Connections accepted in one turn of the loop: each is an open file before any limit has seen it."""
+LINGER = 2.0
+"""Seconds that a client which is still sending has to read the last reply."""
+POLL = 0.005
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Bind a port, any if it is 0; raise OSError if that is not possible."""
+    listening = socket.create_server((host, port), backlog=BACKLOG)
+    # asyncio does not set it on connections of a socket it did not make; without it each reply waits 40 ms.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+@dataclass(eq=False)
+class OpenPort:
+    """One port of a listener, and the connections that came in by it."""
+
+    table: ConnectionTable
+    socket: socket.socket
+    connections: "set[TcpConnection]" = field(default_factory=set)
+    is_served: bool = False
+    _server: asyncio.Server | None = None
+
+    @property
+    def number(self) -> int:
+        """The number of the port."""
+        number: int = self.socket.getsockname()[1]
+        return number
+
+    async def serve(self, make: "Callable[[OpenPort], TcpConnection]") -> None:
+        """Accept connections."""
+        self.is_served = True
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: make(self), sock=self.socket, backlog=MAX_ACCEPTED)
+        self.socket.listen(BACKLOG)  # asyncio has set the backlog to the number it accepts at once
+
+    def stop(self) -> None:
+        """Accept no more connections."""
+        if self._server is not None:
+            self._server.close()
+        self.socket.close()
+
+
+class TcpListener:
+    """The ports of one protocol. They share the limits, the table of connections and the sweep over them."""
+
+    def __init__(self, limits: ConnectionLimits, most: int) -> None:
+        self.table = ConnectionTable(limits, most)
+        self.ports: dict[str, OpenPort] = {}
+        """By name; the main port has the name ``""``."""
+        self._lock = threading.Lock()
+        self._sweeping: asyncio.Task[None] | None = None
+
+    def open_port(self, host: str, number: int = 0, name: str = "") -> OpenPort:
+        """Return the port of this name; bind it if there is none. Safe to call from any thread."""
+        with self._lock:
+            if name not in self.ports:
+                self.ports[name] = OpenPort(self.table, bind(host, number))
+            return self.ports[name]
+
+    def numbers(self) -> list[int]:
+        """List the numbers of all ports. Safe to call from any thread."""
+        with self._lock:
+            return [port.number for port in self.ports.values()]
+
+    async def close_port(self, name: str) -> None:
+        """Close one port and its connections."""
+        with self._lock:
+            port = self.ports.pop(name, None)
+        if port is not None:
+            port.stop()
+            for connection in list(port.connections):
+                await connection.end()
+
+    def start_sweeping(self, also: Callable[[], None] | None = None) -> None:
+        """Close connections that take longer than they may, from now on; call `also` with each sweep."""
+        self._sweeping = asyncio.get_running_loop().create_task(self._sweep(also))
+
+    async def _sweep(self, also: Callable[[], None] | None) -> None:
+        while True:
+            await asyncio.sleep(self.table.limits.sweep_interval)
+            now = monotonic()
+            for connection in self.table:
+                with suppress(OSError):
+                    connection.sweep(now)
+            if also is not None:
+                also()
+
+    async def close(self, grace: float = 0.0) -> None:
+        """Accept no more connections and close those there are. Those that wait for a reply get `grace` seconds."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        for port in self.ports.values():
+            port.stop()
+        if grace:
+            await self._leave(grace)
+        for connection in self.table:
+            await connection.end()
+
+    async def _leave(self, grace: float) -> None:
+        for connection in self.table:
+            connection.leave()
+        until = monotonic() + grace
+        while any(True for _ in self.table) and monotonic() < until:  # noqa: ASYNC110  (each goes by itself)
+            await asyncio.sleep(POLL)
+
+
+class TcpConnection(ABC, asyncio.Protocol):
+    """A connection that answers requests one at a time, in the order they come."""
+
+    def __init__(self, port: OpenPort) -> None:
+        self._port, self._table = port, port.table
+        self._transport: asyncio.Transport = cast(asyncio.Transport, None)
+        self._gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._writable = asyncio.Event()
+        """Cleared while the client does not read what it is sent."""
+        self._writable.set()
+        self._task: asyncio.Task[None] | None = None
+        self._ignores_input = False
+        self._is_leaving = False
+        self._opened_at = self._active_at = monotonic()
+
+    @property
+    def limits(self) -> ConnectionLimits:
+        """The limits of its listener."""
+        return self._table.limits
+
+    @property
+    @abstractmethod
+    def is_evictable(self) -> bool:
+        """Whether closing it interrupts nothing."""
+
+    @property
+    def progress(self) -> int:
+        """All connections are equal."""
+        return 0
+
+    @abstractmethod
+    def refuse_connection(self) -> None:
+        """Tell the client that all places are taken, and close the connection."""
+
+    @abstractmethod
+    def sweep_input(self, now: float) -> None:
+        """Close it if what the client sends takes longer than it may."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Add it to the table, or, where all places are taken, refuse it."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._port.connections.add(self)
+        if self._table.enter(self):
+            return
+        self._ignores_input = True
+        if self._table.refuse(self):
+            self.refuse_connection()
+        else:
+            self._transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Remove it from the table."""
+        self._port.connections.discard(self)
+        self._table.leave(self)
+        self._writable.set()
+        if not self._gone.done():
+            self._gone.set_result(None)
+
+    def pause_writing(self) -> None:
+        """Stop answering until the client has read what it was sent."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """Answer again."""
+        self._writable.set()
+
+    def close_with(self, data: bytes) -> None:
+        """Send the last bytes and read nothing more; close once the client had time to stop sending, or it would never
+        see them."""
+        self._ignores_input = True
+        if data:
+            self._transport.write(data)
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        asyncio.get_running_loop().call_later(LINGER, self._transport.close)
+
+    def sweep(self, now: float) -> None:
+        """Close it if the client takes longer than it may, to send or to read."""
+        is_stuck = not self._writable.is_set() or self._transport.is_closing()
+        if is_stuck and now - self._active_at > self.limits.idle:
+            self._transport.abort()
+        else:
+            self.sweep_input(now)
+
+    async def wait_gone(self, seconds: float) -> bool:
+        """Wait so long; return whether the client has closed the connection."""
+        await asyncio.wait([self._gone], timeout=seconds)
+        return self._gone.done()
+
+    def drop(self) -> None:
+        """Close it at once."""
+        self._transport.abort()
+
+    def leave(self) -> None:
+        """Close it as soon as it is answered."""
+        self.drop()
+
+    async def end(self) -> None:
+        """Close it at once, and wait for what it was doing."""
+        task = self._task
+        self._transport.abort()
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
