@@ -7,7 +7,7 @@ python scripts/reference.py --check    exit 1 if they are not current
 import inspect
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
@@ -558,7 +558,7 @@ the sidecar of the trial under `unauthenticated`.
 
 
 def _simulators(catalog: Registered) -> str:
-    sections = "\n".join(_simulator(spec) for _, spec in catalog.simulators.items())
+    sections = "\n".join(_simulator(spec, catalog.reacts_to(kind)) for kind, spec in catalog.simulators.items())
     return f"""{HEAD}
 # Simulators
 
@@ -571,13 +571,13 @@ handlers and leave the same log. Beside the sandboxes is the clock: `GET /<playg
 {sections}"""
 
 
-def _simulator(spec: Spec) -> str:
+def _simulator(spec: Spec, reacts_to: Collection[str]) -> str:
     routes = "\n".join(
         f"| `{route.method} {route.path}` | `{route.operation.name}` | {_what(route)} |" for route in spec.routes
     )
     verbs = "\n".join(f"| `{name}` | {text} |" for name, text in _verbs(spec.handle))
     config = _fields(spec.config) if spec.config.model_fields else "Nothing to configure.\n"
-    takes = ", ".join(f"`{kind}`" for kind in spec.reactions) or "nothing"
+    takes = ", ".join(f"`{kind}`" for kind in reacts_to) or "nothing"
     return f"""## {spec.kind}
 
 {spec.summary} Loaded from datasets of type `{spec.dataset or "none"}`; takes in from other sandboxes: {takes}.

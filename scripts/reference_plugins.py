@@ -17,6 +17,7 @@ FIELD_WORDS = {
     "steps": "likewise",
     "faults": "classes of faults: `prefix.name` is the step `fault.prefix.name`",
     "agents": "a sort, `prefix` or `prefix.name`, and a function of the rest of `--agent` and the settings: a `Solver`",
+    "reactions": "each a `ReactionPair` of two kinds of simulators, one of which at least is `prefix.name`",
 }
 SPEC_WORDS = {
     "kind": "required: what an environment calls it, `prefix.name`",
@@ -33,7 +34,6 @@ SPEC_WORDS = {
     "refuse": "how a `Refusal` is said in its protocol; JSON if not given",
     "assertions": "checks on its state: `prefix.name`",
     "steps": "what a scenario may do to it, `prefix.kind.verb`",
-    "reactions": "kinds of events of other sandboxes that it takes in, and how",
     "example": "path and query of a GET to try first, as `clerkship up` shows it; else its first that takes nothing",
     "lines": "ways in beside HTTP, in protocols of their own (`clerkship.sandbox.listener.ProtocolListener`)",
     "attack": "a `SandboxAttack`: what `clerkship suite attack` does in such a sandbox; nothing if not given",
@@ -52,7 +52,7 @@ CONSTANTS = {
     "Harm": "a kind of harm that a write can carry: `instruction`, `amount` or `note`",
     "Load": "what makes a solver: takes what follows the sort and its colon, and the settings",
     "Number": "a field's type: a number",
-    "React": "what a simulator does about another one's event",
+    "React": "the function of a reaction: `react(state, act, event)` changes the state of the target",
     "Whole": "a field's type: a whole number",
 }
 

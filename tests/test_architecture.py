@@ -24,6 +24,7 @@ LAYERS: list[set[str]] = [
     {"assertions", "faults"},
     {"steps"},
     {"simulators", "actors"},
+    {"reactions"},
     {"plugin", "attacks"},
     {"playground"},
     {"engine", "store", "report", "conformance"},
@@ -126,8 +127,8 @@ def test_no_simulator_imports_another() -> None:
         for module, targets in GRAPH.items()
         for target in targets
         for kind in kinds
-        if module.startswith(f"clerkship.simulators.{kind}.")
-        and any(target.startswith(f"clerkship.simulators.{other}") for other in kinds if other != kind)
+        if f"{module}.".startswith(f"clerkship.simulators.{kind}.")
+        and any(f"{target}.".startswith(f"clerkship.simulators.{other}.") for other in kinds if other != kind)
     ]
     assert crossing == []
 

@@ -24,7 +24,7 @@ from tests.plugin.outside import HEALTHY, clerkship, lay_down, lay_down_simulato
 ALL_SORTS = '''
 from collections.abc import Mapping
 from typing import ClassVar
-from clerkship.plugin import NOTHING, Fault, Plugin, Refusal, Request, Spoiled, Stage, Step
+from clerkship.plugin import NOTHING, Fault, Plugin, ReactionPair, Refusal, Request, Spoiled, Stage, Step
 from acme_pager.pager import SPEC
 
 class Static(Fault):
@@ -63,15 +63,19 @@ class Solver:
         return Bot()
 
 PLUGIN = Plugin(contract=2, simulators=(SPEC,), faults=(Static,), steps=(Wait,),
-                agents={"acme": lambda rest, settings: Solver(f"acme:{rest}")})
+                agents={"acme": lambda rest, settings: Solver(f"acme:{rest}")},
+                reactions=(ReactionPair(source="acme.pager", target="acme.pager", module="acme_pager.forward"),))
 '''
-REACTS = """
-from dataclasses import replace
-
+FORWARD = """
 def forward(state, act, event):
     state.receive(act, event.source, event.payload.text)
 
-SPEC = replace(SPEC, reactions={"acme.pager.message.sent": forward})
+REACTIONS = {"acme.pager.message.sent": forward}
+"""
+PAIR = """
+from clerkship.plugin import Plugin, ReactionPair
+
+PLUGIN = Plugin(contract=1, reactions=(ReactionPair(source="acme.pager", target="acme.pager", module="{module}"),))
 """
 TASK = """
 environment:
@@ -103,8 +107,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _lay_down_all_sorts(site: Path) -> None:
-    lay_down_simulator(site, more=REACTS)
+    lay_down_simulator(site)
     (site / "acme_pager" / "__init__.py").write_text(ALL_SORTS, encoding="utf-8")
+    (site / "acme_pager" / "forward.py").write_text(FORWARD, encoding="utf-8")
 
 
 def test_a_plugins_things_work_wherever_a_name_can_stand(site: Path, tmp_path: Path) -> None:
@@ -149,6 +154,37 @@ def test_hyphens_in_a_kind_and_a_wrong_event_in_a_reaction(site: Path, tmp_path:
     assert "acme.night_pager does not take in acme.night_pager.message.sent" in str(untaken)
 
 
+def test_a_run_names_the_package_that_brings_only_a_reaction(site: Path, tmp_path: Path) -> None:
+    _lay_down_all_sorts(site)
+    plugin = site / "acme_pager" / "__init__.py"
+    plugin.write_text(ALL_SORTS.partition("                reactions=")[0] + ")", encoding="utf-8")
+    lay_down(site, "acme_glue", PAIR.format(module="acme_pager.forward"))
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "two.yml").write_text(TASK, encoding="utf-8")
+    plan = plan_run(RunRequest(path=tmp_path / "suite", agent="nop"), Settings(), Registered())
+    assert plan.run.plugins == {"acme-glue": "0.1.0", "acme-pager": "0.1.0"}
+
+
+def test_the_reactions_of_a_plugin_are_imported_when_an_environment_declares_one(site: Path, tmp_path: Path) -> None:
+    lay_down_simulator(site)
+    lay_down(site, "acme_glue", PAIR.format(module="acme_glue.late"))
+    (site / "acme_glue" / "late.py").write_text("1 / 0", encoding="utf-8")
+    catalog, suite = Registered(), tmp_path / "suite"
+    suite.mkdir()
+    environment = "environment:\n  name: e\n  simulators: {a: {kind: acme.pager}, b: {kind: acme.pager}}\n"
+    (suite / "a.yml").write_text(f"{environment}task: {{name: T}}\n", encoding="utf-8")
+    assert catalog.broken == []
+    plan_run(RunRequest(path=suite, agent="nop"), Settings(), catalog)
+    text = f"{environment}  reactions: [a.message.sent -> b]\ntask: {{name: T}}\n"
+    (suite / "a.yml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        plan_run(RunRequest(path=suite, agent="nop"), Settings(), catalog)
+    [problem] = caught.value.problems
+    assert (problem.line, problem.key) == (4, "environment.reactions.0")
+    reason = "the reactions of acme.pager to acme.pager cannot be loaded from acme_glue.late: ZeroDivisionError"
+    assert problem.message.startswith(reason)
+
+
 BROKEN = {
     "an import that fails": ("import no_such_module_anywhere", "No module named 'no_such_module_anywhere'"),
     "an exception": ("print('hello')\n1 / 0", r"ZeroDivisionError: division by zero \(__init__.py:2\)"),
@@ -175,6 +211,19 @@ BROKEN = {
     "no function": (
         HEALTHY.format(prefix="acme").replace("assertions=(Fine,)", "agents={'acme': 1}"),
         "not a function",
+    ),
+    "no pair": (HEALTHY.format(prefix="acme").replace("assertions", "reactions"), "the class Fine, not a ReactionPair"),
+    "a pair of others": (
+        PAIR.format(module="x").replace("acme.pager", "hl7"),
+        "reaction `hl7 to hl7`: neither kind starts with its prefix, `acme.`",
+    ),
+    "a pair with a bad name": (
+        PAIR.format(module="x").replace("acme.pager", "acme.Pager"),
+        "`acme.Pager` is not small",
+    ),
+    "a pair twice": (
+        PAIR.format(module="x").replace("reactions=(", "reactions=2 * ("),
+        "the reaction `acme.pager to acme.pager` is there already",
     ),
 }
 

@@ -26,7 +26,10 @@ from clerkship.model.scenario import Person, Scenario
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.model.variables import UnknownVariable, Used, expand_task
+from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.reactions.contract import pair_name
+from clerkship.reactions.registry import BoundReactions
 from clerkship.settings import Settings, variables
 from clerkship.steps.contract import Step
 
@@ -50,6 +53,8 @@ class BuiltTask:
     """As JSON, and so are the slots and stubs: whoever is handed them gets a copy of their own."""
     slots: bytes
     stubs: bytes
+    reactions: BoundReactions
+    """The reactions of its environment, resolved."""
     variables: Mapping[str, str]
     """What stands in the task for environment variables, by their names."""
     prefix: Prefix | None = None
@@ -113,6 +118,7 @@ def _build(snapshot: Snapshot, rooms: Mapping[str, PreparedSimulator], catalog: 
         task_item=orjson.dumps(task.task_item),
         slots=orjson.dumps(scenario.initial_slots),
         stubs=orjson.dumps(scenario.stubs),
+        reactions=bind_reactions(snapshot.environment, catalog.reaction_pairs),
         variables=used,
     )
 
@@ -179,7 +185,10 @@ def plugins_used(snapshots: Iterable[Snapshot], solver: str, catalog: Registered
     owners = [catalog.owner("agent", solver.partition(":")[0])]
     for snapshot in snapshots:
         scenario = snapshot.task.scenario or Scenario()
-        owners += [catalog.owner("simulator", simulator.kind) for simulator in snapshot.environment.simulators.values()]
+        kinds = {name: simulator.kind for name, simulator in snapshot.environment.simulators.items()}
+        pairs = [pair_name(kinds[each.source], kinds[each.target]) for each in snapshot.environment.reactions]
+        owners += [catalog.owner("simulator", kind) for kind in kinds.values()]
+        owners += [catalog.owner("reaction", pair) for pair in pairs]
         owners += [catalog.owner("step", call.name) for call in scenario.steps]
         owners += [catalog.owner("assertion", criterion.assertion.name) for criterion in snapshot.task.criteria]
     return dict(sorted({(owner.package, owner.version) for owner in owners if owner is not None}))

@@ -15,6 +15,7 @@ from clerkship.model.names import canonical, nearest
 from clerkship.playground.playground import ON_TURN
 from clerkship.plugin.contract import Claim, Sort
 from clerkship.plugin.load import NONE, Broken, Installed, Loaded, discover
+from clerkship.reactions.registry import ReactionRegistry
 from clerkship.settings import load_settings, variables
 from clerkship.simulators.registry import load_simulators
 from clerkship.simulators.spec import Spec
@@ -32,6 +33,7 @@ class Registered:
         self.assertions: Registry[type[Assertion]] = Registry("assertion")
         self.steps: Registry[type[Step]] = Registry("step")
         self.agents: Registry[Load] = Registry("agent")
+        self.reaction_pairs = ReactionRegistry()
         self.plugins: list[Loaded] = []
         self.broken: list[Broken] = []
         self._owners: dict[tuple[Sort, str], Loaded] = {}
@@ -70,7 +72,13 @@ class Registered:
 
     @property
     def _tables(self) -> Mapping[Sort, Registry[Any]]:
-        return {"simulator": self.simulators, "assertion": self.assertions, "step": self.steps, "agent": self.agents}
+        return {
+            "simulator": self.simulators,
+            "assertion": self.assertions,
+            "step": self.steps,
+            "agent": self.agents,
+            "reaction": self.reaction_pairs,
+        }
 
     def _refusal(self, loaded: Loaded, ours: Collection[str]) -> str:
         """Why it cannot be taken in beside what there is, if it cannot: all of it is, or none."""
@@ -148,9 +156,13 @@ class Registered:
         spec = self.simulators.get(kind)
         return [*dict.fromkeys(operation.name for operation in spec.operations), *([ON_TURN] if spec.converses else [])]
 
-    def reactions(self, kind: str) -> Mapping[str, object]:
-        """The events of others that a kind of simulator takes in."""
-        return self.simulators.get(kind).reactions
+    def reactions(self, source: str, target: str) -> Collection[str]:
+        """Return the events of one kind of simulator that another kind reacts to."""
+        return self.reaction_pairs.between(source, target)
+
+    def reacts_to(self, target: str) -> Collection[str]:
+        """Return all events, of whatever kind of simulator, that one kind reacts to."""
+        return self.reaction_pairs.events_for(target)
 
     @cached_property
     def events(self) -> dict[str, type[Payload]]:

@@ -143,7 +143,8 @@ class Trial:
         self._began = perf_counter()
         prefix = job.built.prefix
         seed = derive(job.seed, snapshot.task.name, job.trial) if prefix is None else prefix.seed
-        self.playground = Playground(snapshot.environment, job.built.rooms, seed, VariableNames(job.built.variables))
+        names, bound = VariableNames(job.built.variables), job.built.reactions
+        self.playground = Playground(snapshot.environment, job.built.rooms, seed, names, bound)
         self._began_at = self.time()
         self._subscribe()
         self._tally = Tally()

@@ -69,8 +69,12 @@ class Catalog(Protocol):
         """What a kind of simulator can be asked to do, and a fault can strike."""
         ...
 
-    def reactions(self, kind: str) -> Mapping[str, object]:
-        """The events of others that a kind of simulator takes in."""
+    def reactions(self, source: str, target: str) -> Collection[str]:
+        """Return the events of one kind of simulator that another kind reacts to."""
+        ...
+
+    def reacts_to(self, target: str) -> Collection[str]:
+        """Return all events, of whatever kind of simulator, that one kind reacts to."""
         ...
 
     def payloads(self) -> Mapping[str, Collection[str]]:

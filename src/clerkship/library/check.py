@@ -21,6 +21,7 @@ from clerkship.model.call import AssertionCall, StepCall
 from clerkship.model.environment import RESERVED, Reaction, Simulator
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import split
+from clerkship.model.problem import PlatformError
 from clerkship.model.scenario import Person
 
 M = TypeVar("M", bound=BaseModel)
@@ -97,15 +98,21 @@ class Checker:
             known = known and name in simulators and self._is_simulator(simulators[name])
         if not known:
             return
-        source, target = simulators[reaction.source], simulators[reaction.target]
+        try:
+            self._check_pair(reaction, path, simulators[reaction.source], simulators[reaction.target])
+        except PlatformError as broken:
+            self.note(path, str(broken))
+
+    def _check_pair(self, reaction: Reaction, path: Path, source: str, target: str) -> None:
         kinds = [kind.removeprefix(f"{source}.") for kind in self.catalog.event_kinds(source)]
         meant = [kind for kind in kinds if reaction.means(kind)]
-        taken = self.catalog.reactions(target)
         if not meant:
             self.note(path, f"{source} has no event `{reaction.event}`", did_you_mean(reaction.event, kinds))
-        elif not any(f"{source}.{kind}" in taken for kind in meant):
+            return
+        taken = self.catalog.reactions(source, target)
+        if not any(f"{source}.{kind}" in taken for kind in meant):
             message = f"{target} does not take in {source}.{reaction.event}"
-            self.note(path, message, f"it takes in {', '.join(taken) or 'nothing'}")
+            self.note(path, message, f"it takes in {', '.join(self.catalog.reacts_to(target)) or 'nothing'}")
 
     def _is_simulator(self, kind: str) -> bool:
         try:

@@ -14,7 +14,6 @@ from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.lifecycle import (
     FaultInjected,
     PersonBrokeContract,
-    RequestRefused,
     RunEnded,
     StepFailed,
     StepRan,
@@ -29,19 +28,19 @@ from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
 from clerkship.kit.stopwatch import Stopwatch
 from clerkship.kit.wall import monotonic
-from clerkship.model.environment import Environment, Reaction
-from clerkship.model.problem import InputError, PlatformError
+from clerkship.model.environment import Environment
+from clerkship.model.problem import InputError
 from clerkship.model.run import Ending
 from clerkship.playground.overlay import Overlay
+from clerkship.playground.reactions import ReactionRunner, bind_reactions
 from clerkship.playground.redaction import CredentialRedactor, ports_of, secrets_of
 from clerkship.playground.rehearsal import AGENT, Rehearsal
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
+from clerkship.reactions.registry import BoundReactions
 from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.state import ActionContext, Conversation, State
-from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
 
-DEEPEST_REACTION = 32
 ON_TURN = "on_turn"
 """What an agent's answer in a conversation is called where a request has its operation."""
 PATIENCE = timedelta(minutes=1)
@@ -81,10 +80,6 @@ class ActiveFault:
         return fault.probability >= 1 or rng.random() < fault.probability
 
 
-class ReactionLoop(PlatformError):
-    """Reactions that set each other off without end."""
-
-
 class Playground:
     """Everything one trial can touch. One thread at a time, by its lock."""
 
@@ -94,6 +89,7 @@ class Playground:
         rooms: Mapping[str, PreparedSimulator],
         seed: str,
         names: VariableNames = NO_NAMES,
+        reactions: BoundReactions | None = None,
     ) -> None:
         self.environment = environment
         self._names = names
@@ -128,9 +124,8 @@ class Playground:
         self._ahead: dict[str, int] = {}
         """Lines that were said before the one before them was answered."""
         self._unheard: list[Say] = []
-        self._reactions = environment.reactions
-        self._objections: dict[int, list[Refusal]] = {}
-        self._depth = 0
+        bound = bind_reactions(environment) if reactions is None else reactions
+        self._reactions = ReactionRunner(bound, self.sandboxes, self.act) if bound else None
         self._held: list[Event] | None = None
         self._watched = False
         self._listening = False
@@ -150,8 +145,8 @@ class Playground:
         sandbox = self.sandboxes.get(source)
         if sandbox is not None:
             sandbox.state.apply(event)
-            if self._reactions:
-                self._react(sandbox, event)
+            if self._reactions is not None:
+                self._reactions.run(event)
         if self.people:
             self._tell_people(event)
         return event
@@ -181,36 +176,7 @@ class Playground:
 
     def objections(self, event: Event) -> Sequence[Refusal]:
         """What those who react to an event had against it."""
-        return self._objections.get(event.seq, ())
-
-    # Reactions: effects that cross sandboxes, synchronous, in the order the environment lists them.
-
-    def _react(self, sandbox: Sandbox, event: Event) -> None:
-        for reaction in self._reactions:
-            taken = self.sandboxes[reaction.target].spec.reactions
-            if (
-                reaction.source == sandbox.name
-                and event.kind in taken
-                and reacts_to(sandbox.spec, reaction, event.kind)
-            ):
-                self._depth += 1
-                if self._depth > DEEPEST_REACTION:
-                    raise ReactionLoop(f"reactions go round in circles: {reaction.source} -> {reaction.target}")
-                try:
-                    self._react_once(reaction, event)
-                finally:
-                    self._depth -= 1
-
-    def _react_once(self, reaction: Reaction, event: Event) -> None:
-        target = self.sandboxes[reaction.target]
-        try:
-            target.spec.reactions[event.kind](target.state, self.act(target.name, "reaction", event.seq), event)
-        except Refusal as refusal:
-            refused = RequestRefused(
-                operation=f"react to {event.kind}", status=refusal.status, code=refusal.code, reason=refusal.reason
-            )
-            self.emit(target.name, refused, "reaction", event.seq)
-            self._objections.setdefault(event.seq, []).append(refusal)
+        return self._reactions.objections(event) if self._reactions is not None else ()
 
     # People.
 
@@ -491,8 +457,10 @@ class Playground:
             self.ids, self.rng = Ids(self.seed), Rng(self.seed)
             self.faults, self.step_errors, self.people, self.left = [], [], {}, {}
             self._watched = self._listening = self.thinks = False
-            self._held, self._depth, self.out_of_role = None, 0, None
-            self._ahead, self._unheard, self._objections = {}, [], {}
+            self._held, self.out_of_role = None, None
+            self._ahead, self._unheard = {}, []
+            if self._reactions is not None:
+                self._reactions.reset()
 
     def redacted(self, text: str) -> str:
         """Replace what opens this playground, or differs between machines: neither may get into the log."""
@@ -557,11 +525,6 @@ def heard(replies: Sequence[Say]) -> Heard:
 def _last_of(conversation: Conversation, *, agents: bool) -> Event | None:
     """What the agent said last, or anybody else did."""
     return next((event for event in reversed(conversation.messages) if (event.actor == "agent") == agents), None)
-
-
-def reacts_to(spec: Spec, reaction: Reaction, kind: str) -> bool:
-    """`drop.file.written` means the `files.file.written` of the sandbox `drop`."""
-    return reaction.means(kind.removeprefix(f"{spec.kind}."))
 
 
 def replay(rooms: Mapping[str, PreparedSimulator], events: Iterable[Event]) -> dict[str, State]:

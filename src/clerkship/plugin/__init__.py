@@ -31,6 +31,7 @@ from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.plugin.contract import CONTRACT, Plugin
+from clerkship.reactions.contract import ReactionPair
 from clerkship.sandbox.attack import Harm, SandboxAttack
 from clerkship.sandbox.door import Dropped, Handle, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Refusal, Reply, Request, json_reply, refuse_as_json
@@ -86,6 +87,7 @@ __all__ = [
     "Plugin",
     "Preflighted",
     "React",
+    "ReactionPair",
     "Refusal",
     "Refused",
     "Reply",

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from clerkship.actors.registry import Load
 from clerkship.assertions.contract import Assertion
 from clerkship.faults.contract import Fault
+from clerkship.reactions.contract import ReactionPair
 from clerkship.simulators.registry import check_spec
 from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
@@ -15,7 +16,7 @@ from clerkship.steps.fault_step import fault_step
 
 CONTRACT = 2
 """Raised whenever a plug-in written for the one before could break."""
-Sort = Literal["simulator", "assertion", "step", "agent"]
+Sort = Literal["simulator", "assertion", "step", "agent", "reaction"]
 _PREFIX = re.compile(r"[a-z][a-z0-9_]*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
 _KINDS: Mapping[str, type] = {"assertion": Assertion, "step": Step, "fault": Fault}
@@ -41,6 +42,8 @@ class Plugin:
     """A fault `prefix.name` is the step `fault.prefix.name`."""
     agents: Mapping[str, Load] = field(default_factory=dict)
     """A sort of agent, `prefix` or `prefix.name`, and what makes a solver of the rest of `--agent`."""
+    reactions: tuple[ReactionPair, ...] = ()
+    """Pairs of kinds of simulators, of which one or both are `prefix.name`."""
 
 
 class Claim(NamedTuple):
@@ -86,6 +89,9 @@ def _claims(plugin: Plugin, prefix: str) -> Iterator[Claim]:
         if not callable(load):
             raise BadPlugin(f"what makes agents of the sort `{sort}` is {_what(load)}, not a function")
         yield Claim("agent", sort, load)
+    for pair in plugin.reactions:
+        _check_pair(pair, prefix)
+        yield Claim("reaction", pair.name, pair)
 
 
 def _models(sort: Literal["assertion", "step"], models: Iterable[Any]) -> Iterator[Claim]:
@@ -104,7 +110,20 @@ def _check_model(sort: str, model: object) -> None:
         raise BadPlugin(f"{sort} {model.__name__} has no docstring to say what it does")
 
 
+def _check_pair(pair: object, prefix: str) -> None:
+    """Check the kinds of a pair of reactions; raises BadPlugin if neither has the prefix of the plug-in."""
+    if not isinstance(pair, ReactionPair):
+        raise BadPlugin(f"one of its reactions is {_what(pair)}, not a ReactionPair")
+    for kind in (pair.source, pair.target):
+        if not _NAME.fullmatch(kind):
+            raise BadPlugin(f"reaction `{pair.name}`: `{kind}` is not small letters, digits and `_` between dots")
+    if not any(kind.startswith(f"{prefix}.") for kind in (pair.source, pair.target)):
+        raise BadPlugin(f"reaction `{pair.name}`: neither kind starts with its prefix, `{prefix}.`")
+
+
 def _check_names(claim: Claim, prefix: str) -> None:
+    if claim.sort == "reaction":
+        return  # its name is made of two kinds, which `_check_pair` has checked
     for name in (claim.name, *claim.aliases):
         own = name.removeprefix("fault.") if claim.sort == "step" else name
         alone = claim.sort == "agent" and own == prefix

@@ -38,6 +38,7 @@ from clerkship.playground.http import open_http
 from clerkship.playground.lines import ListenerPool, ProtocolPortTaken, is_there
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground
+from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener
 from clerkship.service.casting import Wanted, choose, needs_of
@@ -122,7 +123,8 @@ def open_play(
     # As the first trial of a run has it: the same seed, the same ids.
     seeded = derive(seed, loaded.task.name, 1) if loaded else derive(seed, environment.name)
     used = built.variables if built is not None else {}
-    playground = Playground(environment, rooms, seeded, VariableNames(used))
+    bound = bind_reactions(environment, catalog.reaction_pairs)
+    playground = Playground(environment, rooms, seeded, VariableNames(used), bound)
     if subscriber is not None:
         playground.log.subscribe(subscriber)
     gateway = Gateway()

@@ -1,7 +1,7 @@
 """What a simulator says of itself. Everything else about it stays in its folder."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from clerkship.assertions.contract import Assertion
@@ -61,8 +61,6 @@ class Spec:
     refuse: Callable[[Refusal], Reply] = refuse_as_json
     assertions: tuple[type[Assertion], ...] = ()
     steps: tuple[type[Step], ...] = ()
-    reactions: Mapping[str, React] = field(default_factory=dict)
-    """Event kinds of other sandboxes it can take in, and how."""
     example: str = ""
     """Path and query of a GET to try first; where it says none, its first route that takes nothing."""
     lines: tuple[type[ProtocolListener], ...] = ()

@@ -12,7 +12,6 @@ from clerkship.simulators.fhir.events import EVENTS
 from clerkship.simulators.fhir.exercise import EXERCISE
 from clerkship.simulators.fhir.handle import Fhir
 from clerkship.simulators.fhir.outcome import refuse
-from clerkship.simulators.fhir.reactions import REACTIONS
 from clerkship.simulators.fhir.routes import ROUTES
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.delete import Delete
@@ -36,6 +35,5 @@ SPEC = Spec(
     refuse=refuse,
     assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead, FhirWasSearchedFor),
     steps=(Put, Patch, Delete),
-    reactions=REACTIONS,
     attack=FhirAttack(),
 )

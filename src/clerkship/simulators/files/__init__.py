@@ -19,7 +19,6 @@ from clerkship.simulators.files.exercise import EXERCISE
 from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.files.operations import OPERATIONS
-from clerkship.simulators.files.reactions import COPY
 from clerkship.simulators.files.sftp.line import Sftp
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.steps.delete import Delete
@@ -53,7 +52,6 @@ SPEC = Spec(
     prepare=put_on_shelf,
     assertions=(FilePresent, FileWasRead),
     steps=(Drop, DropInbox, Rename, Delete),
-    reactions=COPY,
     lines=(Sftp,),
     attack=FilesAttack(),
 )

@@ -58,7 +58,7 @@ def copy_folder_removed(state: FilesState, act: ActionContext, event: Event) -> 
         state.remove_folder(act, event.payload.path)
 
 
-COPY = {
+REACTIONS = {
     FileWritten.kind: copy_written,
     FileDeleted.kind: copy_deleted,
     FileRenamed.kind: copy_renamed,
@@ -67,4 +67,3 @@ COPY = {
     FolderRemoved.kind: copy_folder_removed,
     FolderRenamed.kind: copy_renamed,
 }
-"""All that a copy takes in."""

@@ -1,0 +1,71 @@
+"""Run the reactions of sandboxes to each other's events."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from clerkship.events.event import Event
+from clerkship.events.lifecycle import RequestRefused
+from clerkship.model.environment import Environment
+from clerkship.model.problem import PlatformError
+from clerkship.playground.sandbox import Sandbox
+from clerkship.reactions.registry import SHIPPED, BoundReaction, BoundReactions, ReactionRegistry
+from clerkship.sandbox.exchange import Refusal
+from clerkship.sandbox.state import ActionContext
+
+MAX_REACTION_DEPTH = 32
+
+
+class ReactionLoop(PlatformError):
+    """Reactions that cause each other without end."""
+
+
+def bind_reactions(environment: Environment, registry: ReactionRegistry = SHIPPED) -> BoundReactions:
+    """Resolve the reactions that an environment declares."""
+    if not environment.reactions:
+        return {}
+    kinds = {name: simulator.kind for name, simulator in environment.simulators.items()}
+    return registry.bind(environment.reactions, kinds)
+
+
+class ReactionRunner:
+    """Run the reactions to each event at once, in the order in which the environment lists them."""
+
+    def __init__(
+        self,
+        bound: BoundReactions,
+        sandboxes: Mapping[str, Sandbox],
+        act: Callable[[str, str, int | None], ActionContext],
+    ) -> None:
+        self._bound = bound
+        self._sandboxes = sandboxes
+        self._act = act
+        self._depth = 0
+        self._objections: dict[int, list[Refusal]] = {}
+
+    def run(self, event: Event) -> None:
+        """Run the reactions to an event. Raises ReactionLoop if they are nested too deep."""
+        for reaction in self._bound.get((event.source, event.kind), ()):
+            if self._depth >= MAX_REACTION_DEPTH:
+                raise ReactionLoop(f"reactions go round in circles: {event.source} -> {reaction.target}")
+            self._depth += 1
+            try:
+                self._run_one(reaction, event)
+            finally:
+                self._depth -= 1
+
+    def _run_one(self, reaction: BoundReaction, event: Event) -> None:
+        act = self._act(reaction.target, "reaction", event.seq)
+        try:
+            reaction.react(self._sandboxes[reaction.target].state, act, event)
+        except Refusal as refusal:
+            operation = f"react to {event.kind}"
+            status, code, reason = refusal.status, refusal.code, refusal.reason
+            act.emit(RequestRefused(operation=operation, status=status, code=code, reason=reason))
+            self._objections.setdefault(event.seq, []).append(refusal)
+
+    def objections(self, event: Event) -> Sequence[Refusal]:
+        """Return the refusals of the sandboxes that should have followed an event."""
+        return self._objections.get(event.seq, ())
+
+    def reset(self) -> None:
+        """Forget the results of all events, for a playground that is rewound."""
+        self._objections, self._depth = {}, 0

@@ -1,0 +1,1 @@
+"""Effects of events in one sandbox on another sandbox: one folder per pair of source and target kinds."""

@@ -1,0 +1,60 @@
+"""The registry of reactions, by the kinds of their source and target."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from clerkship.kit.registry import Registry
+from clerkship.model.environment import Reaction
+from clerkship.reactions.contract import ReactionPair, pair_name
+from clerkship.simulators.spec import React
+
+PAIRS = (
+    ReactionPair(source="files", target="files", module="clerkship.simulators.files.reactions"),
+    ReactionPair(source="hl7", target="fhir", module="clerkship.simulators.fhir.reactions"),
+)
+
+
+class BoundReaction(NamedTuple):
+    """A reaction of one sandbox, for one kind of event of another."""
+
+    target: str
+    react: React
+
+
+BoundReactions = Mapping[tuple[str, str], Sequence[BoundReaction]]
+"""By source sandbox and kind of event, in the order in which the environment lists the reactions."""
+
+
+class ReactionRegistry(Registry[ReactionPair]):
+    """Pairs of kinds. The module of a pair is not imported before its reactions are asked for."""
+
+    def __init__(self, pairs: Iterable[ReactionPair] = PAIRS) -> None:
+        super().__init__("reaction")
+        for pair in pairs:
+            self.add(pair.name, pair)
+
+    def between(self, source: str, target: str) -> Mapping[str, React]:
+        """Return what one kind does for each event of another; nothing if there is no such pair."""
+        name = pair_name(source, target)
+        return self.get(name).load() if name in self else {}
+
+    def events_for(self, target: str) -> list[str]:
+        """Return all events, of whatever source, that a kind reacts to."""
+        return [kind for _, pair in self.items() if pair.target == target for kind in pair.load()]
+
+    def bind(self, reactions: Iterable[Reaction], kinds: Mapping[str, str]) -> BoundReactions:
+        """Resolve the reactions of an environment, given the kind of each sandbox.
+
+        Raises UnknownName if two kinds have no pair, BrokenReactions if the pair cannot be loaded.
+        """
+        bound: dict[tuple[str, str], list[BoundReaction]] = {}
+        for reaction in reactions:
+            source = kinds[reaction.source]
+            for kind, react in self.get(pair_name(source, kinds[reaction.target])).load().items():
+                if reaction.means(kind.removeprefix(f"{source}.")):
+                    bound.setdefault((reaction.source, kind), []).append(BoundReaction(reaction.target, react))
+        return bound
+
+
+SHIPPED = ReactionRegistry()
+"""The pairs that come with this package, without those of plug-ins."""

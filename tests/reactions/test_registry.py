@@ -1,0 +1,91 @@
+"""Reactions are registered by the kinds of their source and target, and loaded when an environment declares one."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from clerkship.engine.catalog import only_ours
+from clerkship.kit.registry import NameTaken, UnknownName
+from clerkship.model.environment import Reaction
+from clerkship.reactions.contract import BrokenReactions, ReactionPair
+from clerkship.reactions.registry import PAIRS, ReactionRegistry
+
+KINDS = {"drop": "files", "archive": "files", "lab": "hl7", "ehr": "fhir"}
+
+
+def arrows(*written: str) -> list[Reaction]:
+    """Parse reactions as an environment has them."""
+    return [Reaction.model_validate(each) for each in written]
+
+
+def pair(folder: Path, name: str, source: str) -> ReactionPair:
+    """Write the module of a pair to a folder on the import path."""
+    (folder / f"{name}.py").write_text(source, encoding="utf-8")
+    return ReactionPair(source="hl7", target="chat", module=name)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("registered", PAIRS, ids=lambda each: each.name)
+def test_a_pair_reacts_only_to_events_that_its_source_can_emit(registered: ReactionPair) -> None:
+    catalog = only_ours()
+    catalog.simulator(registered.target)
+    assert set(registered.load()) <= set(catalog.event_kinds(registered.source))
+
+
+def test_reactions_are_bound_by_sandbox_and_event_in_the_order_of_the_environment() -> None:
+    bound = ReactionRegistry().bind(
+        arrows("drop.file.written -> archive", "lab.oru.sent -> ehr", "drop.file.* -> ehr2"), {**KINDS, "ehr2": "files"}
+    )
+    assert [each.target for each in bound["drop", "files.file.written"]] == ["archive", "ehr2"]
+    assert [each.target for each in bound["drop", "files.file.deleted"]] == ["ehr2"]
+    assert [each.target for each in bound["lab", "hl7.oru.sent"]] == ["ehr"]
+    assert ("drop", "files.file.read") not in bound
+    assert ("lab", "hl7.oru.arrived") not in bound
+
+
+def test_no_pair_is_imported_for_an_environment_without_its_reactions(folder: Path) -> None:
+    registry = ReactionRegistry([*PAIRS, pair(folder, "never_imported", "1 / 0")])
+    registry.bind(arrows("drop.file.written -> archive"), KINDS)
+    assert "never_imported" not in sys.modules
+
+
+def test_a_reaction_between_kinds_that_have_no_pair_is_an_error() -> None:
+    with pytest.raises(UnknownName, match="unknown reaction `fhir to files`"):
+        ReactionRegistry().bind(arrows("ehr.resource.created -> drop"), KINDS)
+
+
+def test_two_pairs_of_the_same_kinds_are_an_error() -> None:
+    with pytest.raises(NameTaken, match="two reactions are called `files to files`"):
+        ReactionRegistry([*PAIRS, PAIRS[0]])
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "message"),
+    [
+        ("pair_raises", "1 / 0", "ZeroDivisionError: division by zero"),
+        ("pair_exits", "raise SystemExit(3)", "SystemExit: 3"),
+        ("pair_empty", "", "has no attribute 'REACTIONS'"),
+        ("pair_wrong", "REACTIONS = 5", "REACTIONS is not a mapping of event kinds to functions"),
+        ("pair_uncallable", "REACTIONS = {'hl7.adt.sent': 5}", "REACTIONS is not a mapping of event kinds"),
+        ("pair_foreign", "REACTIONS = {'files.file.read': print}", "`files.file.read` is not an event of hl7"),
+    ],
+)
+def test_a_pair_that_cannot_be_loaded_says_why(folder: Path, name: str, source: str, message: str) -> None:
+    broken = pair(folder, name, source)
+    with pytest.raises(
+        BrokenReactions, match=f"the reactions of chat to hl7 cannot be loaded from {name}: .*{message}"
+    ):
+        broken.load()
+
+
+def test_what_the_module_of_a_pair_prints_does_not_go_to_standard_output(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair(folder, "pair_prints", "print('hello')\nREACTIONS = {}").load()
+    assert capsys.readouterr() == ("", "hello\n")
