@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import clerkship
+from clerkship.reactions.registry import PAIRS
 
 ROOT = Path(clerkship.__file__).parent
 # From left to right. A room may import those in columns to its left, itself, and what stands beside it in ALLOWED.
@@ -131,6 +132,32 @@ def test_no_simulator_imports_another() -> None:
         and any(f"{target}.".startswith(f"clerkship.simulators.{other}.") for other in kinds if other != kind)
     ]
     assert crossing == []
+
+
+@pytest.mark.parametrize(("simulator", "format"), [("fhir", "hl7"), ("hl7", "fhir")])
+def test_a_simulator_does_not_contain_the_format_of_another(simulator: str, format: str) -> None:
+    crossing = [
+        (module, target)
+        for module, targets in GRAPH.items()
+        for target in targets
+        if f"{module}.".startswith(f"clerkship.simulators.{simulator}.")
+        and f"{target}.".startswith(f"clerkship.{format}.")
+    ]
+    assert crossing == []
+
+
+def test_the_reactions_of_a_pair_are_imported_by_the_registry_alone() -> None:
+    pairs = {path.parent.name for path in (ROOT / "reactions").glob("*_to_*/__init__.py")}
+    early = [
+        (module, target)
+        for module, targets in GRAPH.items()
+        for target in targets
+        for pair in pairs
+        if f"{target}.".startswith(f"clerkship.reactions.{pair}.")
+        and not f"{module}.".startswith(f"clerkship.reactions.{pair}.")
+    ]
+    assert pairs == {Path(pair.module.replace(".", "/")).name for pair in PAIRS}
+    assert early == []
 
 
 def test_every_module_says_its_job_and_stays_small() -> None:

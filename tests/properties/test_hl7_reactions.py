@@ -4,14 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clerkship.events.lifecycle import RequestRefused
-from tests.simulators.fhir.reactions.clinic import CHART, PID, Clinic, head
-from tests.simulators.fhir.reactions.test_adt import NEW, visit
-from tests.simulators.fhir.reactions.test_mdm import mdm
-from tests.simulators.fhir.reactions.test_mdm import obx as line
-from tests.simulators.fhir.reactions.test_merge import OLD
-from tests.simulators.fhir.reactions.test_oru import obr, obx
-from tests.simulators.fhir.reactions.test_reports import organisms, series
-from tests.simulators.fhir.reactions.test_siu import booked
+from tests.reactions.hl7_to_fhir.clinic import CHART, PID, Clinic, head
+from tests.reactions.hl7_to_fhir.test_adt import NEW, visit
+from tests.reactions.hl7_to_fhir.test_mdm import mdm
+from tests.reactions.hl7_to_fhir.test_mdm import obx as line
+from tests.reactions.hl7_to_fhir.test_merge import OLD
+from tests.reactions.hl7_to_fhir.test_oru import obr, obx
+from tests.reactions.hl7_to_fhir.test_reports import organisms, series
+from tests.reactions.hl7_to_fhir.test_siu import booked
 
 EVN = "EVN||20260302090000"
 MESSAGES: tuple[tuple[str, ...], ...] = (

@@ -31,7 +31,7 @@ from clerkship.model.problem import InputError, PlatformError
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.plugin.contract import CONTRACT, Plugin
-from clerkship.reactions.contract import ReactionPair
+from clerkship.reactions.contract import React, ReactionPair
 from clerkship.sandbox.attack import Harm, SandboxAttack
 from clerkship.sandbox.door import Dropped, Handle, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Refusal, Reply, Request, json_reply, refuse_as_json
@@ -39,7 +39,7 @@ from clerkship.sandbox.operation import NoInput, Operation, OperationContext, op
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.sandbox.state import ActionContext, Conversation, State
 from clerkship.settings import Settings
-from clerkship.simulators.spec import NoConfig, React, Spec
+from clerkship.simulators.spec import NoConfig, Spec
 from clerkship.steps.contract import Stage, Step
 
 __all__ = [

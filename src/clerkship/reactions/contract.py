@@ -3,12 +3,17 @@
 import contextlib
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from clerkship.events.event import Event
 from clerkship.kit.traceback_text import describe
 from clerkship.model.problem import PlatformError
-from clerkship.simulators.spec import React
+from clerkship.sandbox.state import ActionContext
+
+React = Callable[[Any, ActionContext, Event], None]
+"""Change the state of the target because of an event of the source; raise Refusal to object to the event."""
 
 
 class BrokenReactions(PlatformError):

@@ -5,12 +5,11 @@ from typing import NamedTuple
 
 from clerkship.kit.registry import Registry
 from clerkship.model.environment import Reaction
-from clerkship.reactions.contract import ReactionPair, pair_name
-from clerkship.simulators.spec import React
+from clerkship.reactions.contract import React, ReactionPair, pair_name
 
 PAIRS = (
-    ReactionPair(source="files", target="files", module="clerkship.simulators.files.reactions"),
-    ReactionPair(source="hl7", target="fhir", module="clerkship.simulators.fhir.reactions"),
+    ReactionPair(source="files", target="files", module="clerkship.reactions.files_to_files"),
+    ReactionPair(source="hl7", target="fhir", module="clerkship.reactions.hl7_to_fhir"),
 )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clerkship.assertions.contract import Assertion
-from clerkship.events.event import Event, Payload
+from clerkship.events.event import Payload
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.model.frozen import Frozen
@@ -15,10 +15,8 @@ from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.listener import ProtocolListener
 from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.route import Route
-from clerkship.sandbox.state import ActionContext, State
+from clerkship.sandbox.state import State
 from clerkship.steps.contract import Step
-
-React = Callable[[Any, ActionContext, Event], None]
 
 
 def merge_files(datasets: Sequence[Dataset]) -> Mapping[str, bytes]:

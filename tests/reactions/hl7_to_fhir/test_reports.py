@@ -1,8 +1,8 @@
 """Which report an OBR is about: nothing of one message takes the place of something else in it."""
 
 from clerkship.simulators.fhir.events import NothingChanged
-from tests.simulators.fhir.reactions.clinic import PID, Clinic, head
-from tests.simulators.fhir.reactions.test_oru import obx
+from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, head
+from tests.reactions.hl7_to_fhir.test_oru import obx
 
 ORU = head("ORU^R01^ORU_R01")
 CULTURE = "600-7^Bacteria identified^LN"

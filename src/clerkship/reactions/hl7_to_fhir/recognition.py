@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.wording import human_name, words
 from clerkship.hl7.message import Segment
-from clerkship.simulators.fhir.reactions.filing import Filing, trimmed
-from clerkship.simulators.fhir.reactions.parts import Part, part, parts, text
-from clerkship.simulators.fhir.reactions.times import read_time
+from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
+from clerkship.reactions.hl7_to_fhir.parts import Part, part, parts, text
+from clerkship.reactions.hl7_to_fhir.times import read_time
 
 _USES = {
     "L": "official",

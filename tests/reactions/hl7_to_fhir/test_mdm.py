@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clerkship.simulators.fhir.events import NothingChanged
-from tests.simulators.fhir.reactions.clinic import PID, Clinic, head
+from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, head
 
 EVN = "EVN||20260302090000"
 PV1 = "PV1|1|O"

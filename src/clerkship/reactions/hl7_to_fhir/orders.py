@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from clerkship.hl7.message import Message, Segment
-from clerkship.simulators.fhir.reactions.filing import Filing
-from clerkship.simulators.fhir.reactions.numbers import Number, of_ei
-from clerkship.simulators.fhir.reactions.parts import part, parts
+from clerkship.reactions.hl7_to_fhir.filing import Filing
+from clerkship.reactions.hl7_to_fhir.numbers import Number, of_ei
+from clerkship.reactions.hl7_to_fhir.parts import part, parts
 
 
 @dataclass

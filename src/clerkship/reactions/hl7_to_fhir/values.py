@@ -6,11 +6,11 @@ from typing import Any
 
 from clerkship.fhir import exact
 from clerkship.hl7.message import Segment
+from clerkship.reactions.hl7_to_fhir.codes import UCUM, concept, system_of
+from clerkship.reactions.hl7_to_fhir.filing import trimmed
+from clerkship.reactions.hl7_to_fhir.parts import Part, part, parts, text
+from clerkship.reactions.hl7_to_fhir.times import read_clock, read_time
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.codes import UCUM, concept, system_of
-from clerkship.simulators.fhir.reactions.filing import trimmed
-from clerkship.simulators.fhir.reactions.parts import Part, part, parts, text
-from clerkship.simulators.fhir.reactions.times import read_clock, read_time
 
 TEXTS = frozenset({"ST", "TX", "FT", "SI"})
 DOCUMENTS = frozenset({"ED", "RP"})

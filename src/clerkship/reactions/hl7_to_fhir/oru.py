@@ -5,12 +5,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from clerkship.fhir.resource import Resource, key_of
-from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.attached import attachment
-from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, concept, hl7, mapped
-from clerkship.simulators.fhir.reactions.filing import File, Filing, trimmed
-from clerkship.simulators.fhir.reactions.numbers import numbered, with_numbers
-from clerkship.simulators.fhir.reactions.observation import (
+from clerkship.reactions.hl7_to_fhir.attached import attachment
+from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept, hl7, mapped
+from clerkship.reactions.hl7_to_fhir.filing import File, Filing, trimmed
+from clerkship.reactions.hl7_to_fhir.numbers import numbered, with_numbers
+from clerkship.reactions.hl7_to_fhir.observation import (
     SETTLED,
     STATUSES,
     Context,
@@ -18,13 +17,14 @@ from clerkship.simulators.fhir.reactions.observation import (
     numbers_of,
     observation,
 )
-from clerkship.simulators.fhir.reactions.orders import Order, Result, orders_of, remarks
-from clerkship.simulators.fhir.reactions.parts import part, text
-from clerkship.simulators.fhir.reactions.people import patient_of, practitioners, subject
-from clerkship.simulators.fhir.reactions.report import Asked, asked_of, find_report, is_same_code, parent_number
-from clerkship.simulators.fhir.reactions.times import Time, moment, read_time
-from clerkship.simulators.fhir.reactions.values import DOCUMENTS
-from clerkship.simulators.fhir.reactions.visit import visit_reference
+from clerkship.reactions.hl7_to_fhir.orders import Order, Result, orders_of, remarks
+from clerkship.reactions.hl7_to_fhir.parts import part, text
+from clerkship.reactions.hl7_to_fhir.people import patient_of, practitioners, subject
+from clerkship.reactions.hl7_to_fhir.report import Asked, asked_of, find_report, is_same_code, parent_number
+from clerkship.reactions.hl7_to_fhir.times import Time, moment, read_time
+from clerkship.reactions.hl7_to_fhir.values import DOCUMENTS
+from clerkship.reactions.hl7_to_fhir.visit import visit_reference
+from clerkship.simulators.fhir.outcome import refusal
 
 _STATUSES = {
     "O": "registered",

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.hl7.message import Segment
+from clerkship.reactions.hl7_to_fhir import visit
+from clerkship.reactions.hl7_to_fhir.filing import File, Filing
+from clerkship.reactions.hl7_to_fhir.merge import link, merge, unlink
+from clerkship.reactions.hl7_to_fhir.parts import part
+from clerkship.reactions.hl7_to_fhir.patient import revised
+from clerkship.reactions.hl7_to_fhir.people import find_patient, goes_by, must_be_new, patient_of
+from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions import visit
-from clerkship.simulators.fhir.reactions.filing import File, Filing
-from clerkship.simulators.fhir.reactions.merge import link, merge, unlink
-from clerkship.simulators.fhir.reactions.parts import part
-from clerkship.simulators.fhir.reactions.patient import revised
-from clerkship.simulators.fhir.reactions.people import find_patient, goes_by, must_be_new, patient_of
-from clerkship.simulators.fhir.reactions.times import read_time
 
 
 def _pid(filing: Filing) -> Segment:

@@ -3,7 +3,7 @@
 import pytest
 
 from clerkship.simulators.fhir.events import NothingChanged
-from tests.simulators.fhir.reactions.clinic import PID, Clinic, head
+from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, head
 
 AIP = "AIP|1||9999910000^May^Ida^^^^^^NPI"
 AIL = "AIL|1||W3"

@@ -4,15 +4,15 @@ from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.hl7.message import Segment
+from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, coding, concept, hl7, mapped
+from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
+from clerkship.reactions.hl7_to_fhir.numbers import Number, of_ei
+from clerkship.reactions.hl7_to_fhir.orders import Result, remarks
+from clerkship.reactions.hl7_to_fhir.parts import Part, is_null, part, parts, text
+from clerkship.reactions.hl7_to_fhir.people import organization, practitioners
+from clerkship.reactions.hl7_to_fhir.times import read_time
+from clerkship.reactions.hl7_to_fhir.values import TEXTS, ranges, value_of
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, coding, concept, hl7, mapped
-from clerkship.simulators.fhir.reactions.filing import Filing, trimmed
-from clerkship.simulators.fhir.reactions.numbers import Number, of_ei
-from clerkship.simulators.fhir.reactions.orders import Result, remarks
-from clerkship.simulators.fhir.reactions.parts import Part, is_null, part, parts, text
-from clerkship.simulators.fhir.reactions.people import organization, practitioners
-from clerkship.simulators.fhir.reactions.times import read_time
-from clerkship.simulators.fhir.reactions.values import TEXTS, ranges, value_of
 
 STATUSES = {
     "F": "final",

@@ -4,7 +4,7 @@ import pytest
 
 from clerkship.fhir.resource import Resource
 from clerkship.simulators.fhir.events import NothingChanged
-from tests.simulators.fhir.reactions.clinic import ANA, CHART, EVA, MAY, MRN, PID, WARD, Clinic, head
+from tests.reactions.hl7_to_fhir.clinic import ANA, CHART, EVA, MAY, MRN, PID, WARD, Clinic, head
 
 EVN = "EVN||20260302090000"
 NEW = (

@@ -13,13 +13,13 @@ from clerkship.fhir.resource import Resource, key_of, render
 from clerkship.fhir.search import find_keys
 from clerkship.hl7.carried import Carries
 from clerkship.hl7.message import BadMessage, Message, parse
+from clerkship.reactions.contract import React
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir import writing
 from clerkship.simulators.fhir.draft import Draft
 from clerkship.simulators.fhir.events import NothingChanged
 from clerkship.simulators.fhir.outcome import refusal, refused
 from clerkship.simulators.fhir.state import FhirState
-from clerkship.simulators.spec import React
 
 _SPECIAL = re.compile(r"([,|$\\])")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from clerkship.simulators.fhir.events import NothingChanged
-from tests.simulators.fhir.reactions.clinic import PID, Clinic, head
+from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, head
 
 ORM = head("ORM^O01^ORM_O01")
 

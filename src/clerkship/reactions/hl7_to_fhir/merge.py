@@ -8,9 +8,9 @@ from clerkship.fhir.compartments import in_compartment
 from clerkship.fhir.reference import references
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.hl7.message import Segment
+from clerkship.reactions.hl7_to_fhir.filing import Filing
+from clerkship.reactions.hl7_to_fhir.people import find_patient, patient_of, subject, unknown
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.filing import Filing
-from clerkship.simulators.fhir.reactions.people import find_patient, patient_of, subject, unknown
 
 _OF_RECORD = frozenset({"AuditEvent", "Patient", "Provenance"})
 """What says how things were, and who else somebody is, goes on saying it."""

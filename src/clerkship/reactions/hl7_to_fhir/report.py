@@ -4,13 +4,13 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource, key_of
+from clerkship.reactions.hl7_to_fhir.codes import concept
+from clerkship.reactions.hl7_to_fhir.filing import Filing
+from clerkship.reactions.hl7_to_fhir.numbers import TYPES, Number
+from clerkship.reactions.hl7_to_fhir.orders import Order
+from clerkship.reactions.hl7_to_fhir.parts import part
+from clerkship.reactions.hl7_to_fhir.times import Time, moment, read_time
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.codes import concept
-from clerkship.simulators.fhir.reactions.filing import Filing
-from clerkship.simulators.fhir.reactions.numbers import TYPES, Number
-from clerkship.simulators.fhir.reactions.orders import Order
-from clerkship.simulators.fhir.reactions.parts import part
-from clerkship.simulators.fhir.reactions.times import Time, moment, read_time
 
 _CORRECTIONS = ("corrected", "amended", "cancelled")
 """What may say another time of the specimen that there is."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from clerkship.simulators.fhir.reactions.adt import ADT
-from clerkship.simulators.fhir.reactions.filing import File, reaction
-from clerkship.simulators.fhir.reactions.mdm import MDM
-from clerkship.simulators.fhir.reactions.orm import ORM
-from clerkship.simulators.fhir.reactions.oru import ORU
-from clerkship.simulators.fhir.reactions.siu import SIU
-from clerkship.simulators.spec import React
+from clerkship.reactions.contract import React
+from clerkship.reactions.hl7_to_fhir.adt import ADT
+from clerkship.reactions.hl7_to_fhir.filing import File, reaction
+from clerkship.reactions.hl7_to_fhir.mdm import MDM
+from clerkship.reactions.hl7_to_fhir.orm import ORM
+from clerkship.reactions.hl7_to_fhir.oru import ORU
+from clerkship.reactions.hl7_to_fhir.siu import SIU
 
 FILED: Mapping[str, Mapping[str, File]] = {"ADT": ADT, "ORM": ORM, "ORU": ORU, "SIU": SIU, "MDM": MDM}
 """By message type and trigger."""

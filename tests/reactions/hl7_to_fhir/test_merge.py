@@ -2,7 +2,7 @@
 
 from clerkship.fhir.resource import Resource
 from clerkship.simulators.fhir.events import NothingChanged
-from tests.simulators.fhir.reactions.clinic import ANA, CHART, MRN, ORDER, Clinic, head
+from tests.reactions.hl7_to_fhir.clinic import ANA, CHART, MRN, ORDER, Clinic, head
 
 OLD: Resource = {
     **ANA,

@@ -5,16 +5,16 @@ from typing import Any
 
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.hl7.message import Segment
+from clerkship.reactions.hl7_to_fhir.attached import attachment, plain
+from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept, hl7, mapped
+from clerkship.reactions.hl7_to_fhir.filing import File, Filing, trimmed
+from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_ei
+from clerkship.reactions.hl7_to_fhir.parts import part, parts, text
+from clerkship.reactions.hl7_to_fhir.people import patient_of, practitioners, subject
+from clerkship.reactions.hl7_to_fhir.times import read_time
+from clerkship.reactions.hl7_to_fhir.values import DOCUMENTS, TEXTS
+from clerkship.reactions.hl7_to_fhir.visit import visit_reference
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.attached import attachment, plain
-from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, concept, hl7, mapped
-from clerkship.simulators.fhir.reactions.filing import File, Filing, trimmed
-from clerkship.simulators.fhir.reactions.numbers import Number, numbered, of_ei
-from clerkship.simulators.fhir.reactions.parts import part, parts, text
-from clerkship.simulators.fhir.reactions.people import patient_of, practitioners, subject
-from clerkship.simulators.fhir.reactions.times import read_time
-from clerkship.simulators.fhir.reactions.values import DOCUMENTS, TEXTS
-from clerkship.simulators.fhir.reactions.visit import visit_reference
 
 _STATES = {
     "DI": "preliminary",

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.hl7.message import Segment
+from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept
+from clerkship.reactions.hl7_to_fhir.filing import File, Filing, trimmed
+from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_ei, with_numbers
+from clerkship.reactions.hl7_to_fhir.orders import remarks
+from clerkship.reactions.hl7_to_fhir.parts import part, parts, text
+from clerkship.reactions.hl7_to_fhir.people import location, patient_of, practitioners, subject
+from clerkship.reactions.hl7_to_fhir.times import Time, moment, read_time
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, concept
-from clerkship.simulators.fhir.reactions.filing import File, Filing, trimmed
-from clerkship.simulators.fhir.reactions.numbers import Number, numbered, of_ei, with_numbers
-from clerkship.simulators.fhir.reactions.orders import remarks
-from clerkship.simulators.fhir.reactions.parts import part, parts, text
-from clerkship.simulators.fhir.reactions.people import location, patient_of, practitioners, subject
-from clerkship.simulators.fhir.reactions.times import Time, moment, read_time
 
 _TYPES = f"{TERMINOLOGY}v2-0276"
 _STATES = {

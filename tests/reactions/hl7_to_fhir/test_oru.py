@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clerkship.simulators.fhir.events import NothingChanged, ResourceWritten
-from tests.simulators.fhir.reactions.clinic import PID, Clinic, head
+from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, head
 
 ORU = head("ORU^R01^ORU_R01")
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from clerkship.reactions.hl7_to_fhir.filing import trimmed
+from clerkship.reactions.hl7_to_fhir.parts import Part
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.filing import trimmed
-from clerkship.simulators.fhir.reactions.parts import Part
 
 TERMINOLOGY = "http://terminology.hl7.org/CodeSystem/"
 UCUM = "http://unitsofmeasure.org"

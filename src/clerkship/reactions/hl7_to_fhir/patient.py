@@ -7,13 +7,13 @@ from typing import Any
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.wording import words
 from clerkship.hl7.message import Segment
+from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept, hl7, mapped
+from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
+from clerkship.reactions.hl7_to_fhir.numbers import SSN, Number, of_cx, with_numbers
+from clerkship.reactions.hl7_to_fhir.parts import Part, is_null, part, parts, text
+from clerkship.reactions.hl7_to_fhir.recognition import human
+from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, concept, hl7, mapped
-from clerkship.simulators.fhir.reactions.filing import Filing, trimmed
-from clerkship.simulators.fhir.reactions.numbers import SSN, Number, of_cx, with_numbers
-from clerkship.simulators.fhir.reactions.parts import Part, is_null, part, parts, text
-from clerkship.simulators.fhir.reactions.recognition import human
-from clerkship.simulators.fhir.reactions.times import read_time
 
 _SEXES = {
     "M": "male",

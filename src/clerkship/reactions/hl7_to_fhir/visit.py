@@ -4,13 +4,13 @@ from typing import Any
 
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.hl7.message import Segment
+from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, coding, concept, hl7
+from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
+from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_cx, with_numbers
+from clerkship.reactions.hl7_to_fhir.parts import part, parts, text
+from clerkship.reactions.hl7_to_fhir.people import location, practitioner, subject
+from clerkship.reactions.hl7_to_fhir.times import Time, read_time
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, coding, concept, hl7
-from clerkship.simulators.fhir.reactions.filing import Filing, trimmed
-from clerkship.simulators.fhir.reactions.numbers import Number, numbered, of_cx, with_numbers
-from clerkship.simulators.fhir.reactions.parts import part, parts, text
-from clerkship.simulators.fhir.reactions.people import location, practitioner, subject
-from clerkship.simulators.fhir.reactions.times import Time, read_time
 
 _CLASSES = {
     "I": ("IMP", "inpatient encounter"),

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource, key_of
+from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY
+from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
+from clerkship.reactions.hl7_to_fhir.parts import Part
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY
-from clerkship.simulators.fhir.reactions.filing import Filing, trimmed
-from clerkship.simulators.fhir.reactions.parts import Part
 
 TYPES = f"{TERMINOLOGY}v2-0203"
 NPI = "http://hl7.org/fhir/sid/us-npi"

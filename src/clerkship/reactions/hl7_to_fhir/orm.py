@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from clerkship.fhir.resource import Resource, key_of
+from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept
+from clerkship.reactions.hl7_to_fhir.filing import File, Filing, trimmed
+from clerkship.reactions.hl7_to_fhir.numbers import numbered, of_ei, with_numbers
+from clerkship.reactions.hl7_to_fhir.orders import Order, orders_of, remarks
+from clerkship.reactions.hl7_to_fhir.parts import Part, part, parts, text
+from clerkship.reactions.hl7_to_fhir.people import patient_of, practitioners, subject
+from clerkship.reactions.hl7_to_fhir.times import read_time
+from clerkship.reactions.hl7_to_fhir.visit import visit_reference
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.codes import TERMINOLOGY, concept
-from clerkship.simulators.fhir.reactions.filing import File, Filing, trimmed
-from clerkship.simulators.fhir.reactions.numbers import numbered, of_ei, with_numbers
-from clerkship.simulators.fhir.reactions.orders import Order, orders_of, remarks
-from clerkship.simulators.fhir.reactions.parts import Part, part, parts, text
-from clerkship.simulators.fhir.reactions.people import patient_of, practitioners, subject
-from clerkship.simulators.fhir.reactions.times import read_time
-from clerkship.simulators.fhir.reactions.visit import visit_reference
 
 _CONTROLS = {
     "NW": "active",

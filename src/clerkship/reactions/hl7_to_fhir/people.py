@@ -5,11 +5,11 @@ from typing import Any
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.fhir.wording import human_name, words
 from clerkship.hl7.message import Segment
+from clerkship.reactions.hl7_to_fhir.filing import Filing, escaped, trimmed
+from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_cx, of_xcn
+from clerkship.reactions.hl7_to_fhir.parts import Part, parts
+from clerkship.reactions.hl7_to_fhir.recognition import Told, described, likeness, told_of
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.filing import Filing, escaped, trimmed
-from clerkship.simulators.fhir.reactions.numbers import Number, numbered, of_cx, of_xcn
-from clerkship.simulators.fhir.reactions.parts import Part, parts
-from clerkship.simulators.fhir.reactions.recognition import Told, described, likeness, told_of
 
 _MOST_LINKS = 20
 

@@ -7,9 +7,9 @@ from typing import Any
 from urllib.parse import quote
 
 from clerkship.hl7.message import Segment
+from clerkship.reactions.hl7_to_fhir.filing import trimmed
+from clerkship.reactions.hl7_to_fhir.parts import Part, part, text
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.filing import trimmed
-from clerkship.simulators.fhir.reactions.parts import Part, part, text
 
 _KINDS = {"AP": "application", "AU": "audio", "IM": "image", "FT": "text", "TX": "text", "TEXT": "text"}
 """HL7 table 0191: what is not spelled as a media type is."""

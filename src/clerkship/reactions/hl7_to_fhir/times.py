@@ -4,8 +4,8 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import NamedTuple
 
+from clerkship.reactions.hl7_to_fhir.parts import Part
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reactions.parts import Part
 
 _TIME = re.compile(
     r"(?P<year>\d{4})(?:(?P<month>\d\d)(?:(?P<day>\d\d)(?:(?P<hour>\d\d)(?:(?P<minute>\d\d)"
