@@ -38,7 +38,7 @@ from clerkship.playground.rehearsal import AGENT, Rehearsal
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.reactions.registry import BoundReactions
 from clerkship.sandbox.exchange import Refusal
-from clerkship.sandbox.state import ActionContext, Conversation, State
+from clerkship.sandbox.state import ActionContext, Conversation, ReactionResult, State
 from clerkship.steps.contract import Step
 
 ON_TURN = "on_turn"
@@ -172,11 +172,11 @@ class Playground:
     def act(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
         """Somebody's hand on a sandbox."""
         record = partial(self.emit, sandbox, actor=actor, cause=cause)
-        return ActionContext(actor, self.clock.now, self.ids, self.rng, record, self.objections)
+        return ActionContext(actor, self.clock.now, self.ids, self.rng, record, self.reactions_to)
 
-    def objections(self, event: Event) -> Sequence[Refusal]:
-        """What those who react to an event had against it."""
-        return self._reactions.objections(event) if self._reactions is not None else ()
+    def reactions_to(self, event: Event) -> Sequence[ReactionResult]:
+        """Return what came of the reactions to an event."""
+        return self._reactions.results(event) if self._reactions is not None else ()
 
     # People.
 

@@ -9,7 +9,7 @@ from clerkship.model.problem import PlatformError
 from clerkship.playground.sandbox import Sandbox
 from clerkship.reactions.registry import SHIPPED, BoundReaction, BoundReactions, ReactionRegistry
 from clerkship.sandbox.exchange import Refusal
-from clerkship.sandbox.state import ActionContext
+from clerkship.sandbox.state import ActionContext, ReactionResult
 
 MAX_REACTION_DEPTH = 32
 
@@ -39,7 +39,7 @@ class ReactionRunner:
         self._sandboxes = sandboxes
         self._act = act
         self._depth = 0
-        self._objections: dict[int, list[Refusal]] = {}
+        self._results: dict[int, list[ReactionResult]] = {}
 
     def run(self, event: Event) -> None:
         """Run the reactions to an event. Raises ReactionLoop if they are nested too deep."""
@@ -48,24 +48,26 @@ class ReactionRunner:
                 raise ReactionLoop(f"reactions go round in circles: {event.source} -> {reaction.target}")
             self._depth += 1
             try:
-                self._run_one(reaction, event)
+                result = self._run_one(reaction, event)
             finally:
                 self._depth -= 1
+            self._results.setdefault(event.seq, []).append(result)
 
-    def _run_one(self, reaction: BoundReaction, event: Event) -> None:
+    def _run_one(self, reaction: BoundReaction, event: Event) -> ReactionResult:
         act = self._act(reaction.target, "reaction", event.seq)
         try:
-            reaction.react(self._sandboxes[reaction.target].state, act, event)
+            result = reaction.react(self._sandboxes[reaction.target].state, act, event)
         except Refusal as refusal:
             operation = f"react to {event.kind}"
             status, code, reason = refusal.status, refusal.code, refusal.reason
             act.emit(RequestRefused(operation=operation, status=status, code=code, reason=reason))
-            self._objections.setdefault(event.seq, []).append(refusal)
+            return ReactionResult(reaction.target, refusal=refusal)
+        return ReactionResult(reaction.target, result)
 
-    def objections(self, event: Event) -> Sequence[Refusal]:
-        """Return the refusals of the sandboxes that should have followed an event."""
-        return self._objections.get(event.seq, ())
+    def results(self, event: Event) -> Sequence[ReactionResult]:
+        """Return what came of each reaction to an event, in the order in which they ran."""
+        return self._results.get(event.seq, ())
 
     def reset(self) -> None:
         """Forget the results of all events, for a playground that is rewound."""
-        self._objections, self._depth = {}, 0
+        self._results, self._depth = {}, 0

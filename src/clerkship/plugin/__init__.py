@@ -37,7 +37,7 @@ from clerkship.sandbox.door import Dropped, Handle, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.operation import NoInput, Operation, OperationContext, operation
 from clerkship.sandbox.route import HttpCall, Route
-from clerkship.sandbox.state import ActionContext, Conversation, State
+from clerkship.sandbox.state import ActionContext, Conversation, ReactionResult, State
 from clerkship.settings import Settings
 from clerkship.simulators.spec import NoConfig, Spec
 from clerkship.steps.contract import Stage, Step
@@ -88,6 +88,7 @@ __all__ = [
     "Preflighted",
     "React",
     "ReactionPair",
+    "ReactionResult",
     "Refusal",
     "Refused",
     "Reply",

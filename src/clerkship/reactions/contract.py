@@ -12,8 +12,11 @@ from clerkship.kit.traceback_text import describe
 from clerkship.model.problem import PlatformError
 from clerkship.sandbox.state import ActionContext
 
-React = Callable[[Any, ActionContext, Event], None]
-"""Change the state of the target because of an event of the source; raise Refusal to object to the event."""
+React = Callable[[Any, ActionContext, Event], object]
+"""Change the state of the target because of an event of the source, and return a result for the source, or None.
+
+Raises Refusal to object to the event. The source reads both from its ActionContext.
+"""
 
 
 class BrokenReactions(PlatformError):

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, MutableMapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from clerkship.events.event import Event, Payload
 from clerkship.kit.ids import Ids
@@ -11,26 +11,45 @@ from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.exchange import Refusal
 
+R = TypeVar("R")
 
-def _nobody_objects(event: Event) -> Sequence[Refusal]:
-    """Where there is no other sandbox."""
+
+class ReactionResult(NamedTuple):
+    """What one reaction to an event returned, or why it refused."""
+
+    target: str
+    """The sandbox that reacted."""
+    result: object = None
+    refusal: Refusal | None = None
+
+
+def _no_reactions(event: Event) -> Sequence[ReactionResult]:
+    """Return no results, where sandboxes do not react to each other."""
     return ()
 
 
 class ActionContext(NamedTuple):
-    """Somebody doing something, once: who, because of what, when, and the means to take it down."""
+    """The context in which an actor changes a sandbox: who, when, and how to emit events."""
 
     actor: str
     now: datetime
     ids: Ids
     rng: Rng
     record: Callable[[Payload], Event]
-    objections: Callable[[Event], Sequence[Refusal]] = _nobody_objects
-    """What other sandboxes that should have followed an event of this act had against it."""
+    reactions_to: Callable[[Event], Sequence[ReactionResult]] = _no_reactions
+    """Return what came of the reactions of other sandboxes to an event that was emitted, in order."""
 
     def emit(self, payload: Payload) -> Event:
-        """Make it so: append the event, and let it change the state."""
+        """Append an event to the log and apply it to the state; other sandboxes react to it before this returns."""
         return self.record(payload)
+
+    def objections(self, event: Event) -> list[Refusal]:
+        """Return the refusals of the sandboxes that should have followed an event."""
+        return [each.refusal for each in self.reactions_to(event) if each.refusal is not None]
+
+    def results(self, event: Event, kind: type[R]) -> list[R]:
+        """Return the results of one type that the reactions to an event gave."""
+        return [each.result for each in self.reactions_to(event) if isinstance(each.result, kind)]
 
 
 class State(ABC):

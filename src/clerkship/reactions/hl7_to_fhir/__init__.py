@@ -1,4 +1,4 @@
-"""What a FHIR server does about HL7 messages that another sandbox has: it files them in the chart."""
+"""File the HL7 v2 messages of one sandbox in the chart of another."""
 
 from collections.abc import Mapping
 
@@ -9,9 +9,10 @@ from clerkship.reactions.hl7_to_fhir.mdm import MDM
 from clerkship.reactions.hl7_to_fhir.orm import ORM
 from clerkship.reactions.hl7_to_fhir.oru import ORU
 from clerkship.reactions.hl7_to_fhir.siu import SIU
+from clerkship.simulators.hl7.events import ARRIVED, SENT
 
 FILED: Mapping[str, Mapping[str, File]] = {"ADT": ADT, "ORM": ORM, "ORU": ORU, "SIU": SIU, "MDM": MDM}
-"""By message type and trigger."""
+"""The function for each message type and trigger."""
 REACTIONS: Mapping[str, React] = {
-    f"hl7.{type.lower()}.{way}": reaction(files, type) for type, files in FILED.items() for way in ("sent", "arrived")
+    events[type].kind: reaction(files, type) for type, files in FILED.items() for events in (SENT, ARRIVED)
 }

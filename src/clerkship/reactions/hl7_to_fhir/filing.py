@@ -1,4 +1,4 @@
-"""One message on its way into the chart: what it finds there, what it writes, and all of it or nothing."""
+"""Apply one message to the chart: look resources up, write them, and commit all of it or nothing."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,7 +11,6 @@ from clerkship.fhir.chart import Chart
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import Resource, key_of, render
 from clerkship.fhir.search import find_keys
-from clerkship.hl7.carried import Carries
 from clerkship.hl7.message import BadMessage, Message, parse
 from clerkship.reactions.contract import React
 from clerkship.sandbox.state import ActionContext
@@ -20,12 +19,14 @@ from clerkship.simulators.fhir.draft import Draft
 from clerkship.simulators.fhir.events import NothingChanged
 from clerkship.simulators.fhir.outcome import refusal, refused
 from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.hl7.events import Arrived, Sent
+from clerkship.simulators.hl7.filed import FiledMessage
 
 _SPECIAL = re.compile(r"([,|$\\])")
 
 
 class Filing:
-    """A message and the chart as it would be with what has been filed of it so far."""
+    """A message, and a draft of the chart with what has been filed of the message so far."""
 
     def __init__(self, draft: Draft, message: Message) -> None:
         self.draft = draft
@@ -33,7 +34,7 @@ class Filing:
         self.operation = f"{message.type}^{message.trigger}"
         """What the chart's events call it: `ADT^A01`."""
         self._last: Resource = {}
-        self._has_written = False
+        self._written: dict[str, None] = {}
 
     @property
     def zone(self) -> int:
@@ -72,19 +73,20 @@ class Filing:
         return self.draft.new_id(type)
 
     def write(self, resource: Resource) -> Resource:
-        """Have a resource be this. What is that already stays at the version it has."""
+        """Write a resource, unless the chart has it with the same content."""
         before = self.draft.resource(key_of(resource))
         self._last = resource
         if before is None or _content(before) != _content(resource):
             writing.put(self.draft, resource, self.operation)
-            self._has_written = True
+            self._written[key_of(resource)] = None
         return resource
 
-    def close(self) -> None:
-        """Where there was nothing to do, that is taken down."""
-        if not self._has_written and self._last:
+    def close(self) -> FiledMessage:
+        """Return the keys of the resources that were written; note in the log if there were none."""
+        if not self._written and self._last:
             type, id = self._last["resourceType"], self._last["id"]
             self.draft.note(NothingChanged(operation=self.operation, type=type, id=id))
+        return FiledMessage(tuple(self._written))
 
 
 def _has_number(resource: Resource, value: str) -> bool:
@@ -125,11 +127,11 @@ File = Callable[[Filing], None]
 
 
 def reaction(files: Mapping[str, File], type: str) -> React:
-    """What a chart does about messages of a type: by trigger."""
+    """Return the reaction to messages of one type, given a function for each trigger."""
 
-    def react(state: FhirState, act: ActionContext, event: Event) -> None:
-        if not isinstance(event.payload, Carries):
-            return
+    def react(state: FhirState, act: ActionContext, event: Event) -> FiledMessage | None:
+        if not isinstance(event.payload, Sent | Arrived):
+            return None
         try:
             message = parse(event.payload.message)
         except BadMessage as wrong:
@@ -143,6 +145,6 @@ def reaction(files: Mapping[str, File], type: str) -> React:
         with Draft(state, act) as draft:
             filing = Filing(draft, message)
             file(filing)
-            filing.close()
+            return filing.close()
 
     return react

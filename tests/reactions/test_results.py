@@ -1,0 +1,91 @@
+"""The operation that emitted an event can read the results of the reactions to it."""
+
+from clerkship.events.event import Event
+from clerkship.hl7.message import parse
+from clerkship.model.environment import Environment
+from clerkship.playground.playground import Before, Playground
+from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.state import ActionContext, ReactionResult
+from clerkship.simulators import files
+from clerkship.simulators.files.config import FilesConfig
+from clerkship.simulators.files.state import FilesState
+from clerkship.simulators.hl7.filed import FiledMessage
+from clerkship.simulators.hl7.state import Hl7State
+from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, head
+
+
+def send(clinic: Clinic, pid: str, trigger: str = "A01", id: str = "1") -> tuple[ActionContext, Event]:
+    """Send a message as the HL7 simulator's operation does; return its context and the event that it emitted."""
+    state = clinic.playground.sandboxes["lab"].state
+    assert isinstance(state, Hl7State)
+    segments = [head(f"ADT^{trigger}^ADT_A01", id), "EVN||20260302085500", pid, "PV1|1|I|||||||||||||||||V-1"]
+    act = clinic.playground.act("lab", "agent")
+    state.receive(act, parse("\r".join(segments)))
+    [event] = [each for each in clinic.playground.log.events if each.kind == "hl7.adt.sent"][-1:]
+    return act, event
+
+
+def test_the_sender_of_a_message_reads_which_resources_were_filed() -> None:
+    clinic = Clinic()
+    act, event = send(clinic, PID)
+    [filed] = act.results(event, FiledMessage)
+    [encounter] = [key for key in filed.keys if key != "Patient/ana"]
+    assert clinic.get(encounter)["identifier"][0]["value"] == "V-1"
+    assert act.reactions_to(event) == [ReactionResult("ehr", filed)]
+    assert act.objections(event) == []
+
+
+def test_a_message_that_changes_nothing_files_nothing() -> None:
+    clinic = Clinic()
+    send(clinic, PID)
+    act, event = send(clinic, PID, id="2")
+    assert act.results(event, FiledMessage) == [FiledMessage(())]
+
+
+def test_a_reaction_that_is_refused_gives_its_refusal_and_no_result() -> None:
+    act, event = send(Clinic(), PID.replace("4711", "99"), "A08")
+    [result] = act.reactions_to(event)
+    assert (result.target, result.result) == ("ehr", None)
+    assert result.refusal is not None
+    assert result.refusal.status == 404
+    assert act.objections(event) == [result.refusal]
+    assert act.results(event, FiledMessage) == []
+
+
+def playground_of(*reactions: str) -> Playground:
+    """A playground of three file drops, one of which takes only small files."""
+    environment = Environment.model_validate(
+        {"name": "x", "simulators": {name: {"kind": "files"} for name in "abc"}, "reactions": reactions}
+    )
+    limits = {"a": 100, "b": 3, "c": 100}
+    rooms = {name: PreparedSimulator(files.SPEC, FilesConfig(max_file=limits[name])) for name in "abc"}
+    return Playground(environment, rooms, "x")
+
+
+def write(playground: Playground, data: bytes) -> tuple[ActionContext, Event]:
+    """Write a file to the first drop; return the context and the event."""
+    state, act = playground.sandboxes["a"].state, playground.act("a", "agent")
+    assert isinstance(state, FilesState)
+    state.write(act, "a.txt", data)
+    return act, next(event for event in playground.log.events if event.source == "a")
+
+
+def test_results_come_in_the_order_of_the_environment_one_for_each_target() -> None:
+    act, event = write(playground_of("a.file -> c", "a.file -> b"), b"too large for b")
+    results = act.reactions_to(event)
+    assert [(each.target, each.refusal is None) for each in results] == [("c", True), ("b", False)]
+
+
+def test_an_event_that_nothing_reacts_to_has_no_results() -> None:
+    for reactions in ([], ["a.file.deleted -> b"]):
+        act, event = write(playground_of(*reactions), b"x")
+        assert list(act.reactions_to(event)) == []
+        assert act.objections(event) == []
+
+
+def test_a_playground_that_is_rewound_forgets_the_results() -> None:
+    playground = playground_of("a.file -> b")
+    act, event = write(playground, b"x")
+    assert act.reactions_to(event) == [ReactionResult("b")]
+    playground.rewind(Before())
+    assert list(act.reactions_to(event)) == []
