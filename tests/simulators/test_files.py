@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from clerkship.conformance.rig import Rig
 from clerkship.kit.wall import perf_counter
 from clerkship.model.dataset import Dataset
-from clerkship.model.environment import Environment, Reaction, Simulator
+from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.doors import InProcessDoor
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.playground import Playground
@@ -245,46 +245,6 @@ def test_the_handle_has_a_verb_for_each() -> None:
     drop.remove_folder("archive/2026")
     with pytest.raises(Refused, match="404"):
         drop.stat("archive/2026")
-
-
-def test_a_copy_is_kept_of_all_that_happens() -> None:
-    simulators = {"box": Simulator(kind="files"), "copy": Simulator(kind="files")}
-    reactions = (Reaction.model_validate("box.* -> copy"),)
-    environment = Environment(name="x", simulators=simulators, reactions=reactions)
-    rooms = {name: PreparedSimulator(SPEC, FilesConfig(), Shelf()) for name in simulators}
-    playground = Playground(environment, rooms, "x")
-    drop = handle(playground)
-    drop.make_folder("inbox/new")
-    drop.write("inbox/new/a", "1")
-    drop.write("inbox/b", "2")
-    drop.request("PATCH", "/files/inbox/b", body=b'{"modified": "2020-01-01T00:00:00Z"}')
-    drop.rename("inbox/new", "archive/old")
-    drop.rename("archive/old/a", "inbox/b", replace=True)
-    drop.make_folder("gone")
-    drop.remove_folder("gone")
-    drop.write("c", "3")
-    drop.delete("c")
-    one, other = (playground.sandboxes[name].state.dump() for name in ("box", "copy"))
-    assert one == other
-    assert not any(event.kind == "request.refused" for event in playground.log.events)
-
-
-def test_a_copy_lacks_what_it_cannot_have() -> None:
-    simulators = {"box": Simulator(kind="files"), "copy": Simulator(kind="files")}
-    reactions = (Reaction.model_validate("box.* -> copy"),)
-    environment = Environment(name="x", simulators=simulators, reactions=reactions)
-    rooms = {
-        "box": PreparedSimulator(SPEC, FilesConfig(), Shelf({"only/here": b""})),
-        "copy": PreparedSimulator(SPEC, FilesConfig(), Shelf({"only": b"a file"})),
-    }
-    playground = Playground(environment, rooms, "x")
-    drop = handle(playground)
-    drop.rename("only/here", "inbox/here")
-    drop.remove_folder("only")
-    drop.make_folder("only")
-    refused = [event.payload for event in playground.log.events if event.source == "copy"]
-    assert [getattr(payload, "code", "") for payload in refused] == ["exists"]
-    assert playground.broken is None
 
 
 def test_many_files_cost_as_much_each_as_few() -> None:

@@ -1,4 +1,4 @@
-"""What a file drop does about another one's events: it keeps a copy."""
+"""Copy the changes of one file drop to another."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ from clerkship.simulators.files.state import FilesState
 
 
 def copy_written(state: FilesState, act: ActionContext, event: Event) -> None:
-    """A file written there is written here."""
+    """Write the same file."""
     if isinstance(event.payload, FileWritten):
         written = event.payload
         modified = datetime.fromisoformat(written.modified) if written.modified is not None else None
@@ -25,13 +25,13 @@ def copy_written(state: FilesState, act: ActionContext, event: Event) -> None:
 
 
 def copy_deleted(state: FilesState, act: ActionContext, event: Event) -> None:
-    """A file deleted there is deleted here, if it is here."""
+    """Delete the file, if the copy has it."""
     if isinstance(event.payload, FileDeleted) and event.payload.path in state.records:
         state.delete(act, event.payload.path)
 
 
 def copy_renamed(state: FilesState, act: ActionContext, event: Event) -> None:
-    """A file, or a folder, renamed there is renamed here, if it is here; what was in its way is as gone as there."""
+    """Rename the file or folder, if the copy has it; replace what has the new name."""
     if isinstance(event.payload, FileRenamed | FolderRenamed):
         path, to = event.payload.path, event.payload.to
         if path in state.records or path in state.tree:
@@ -39,7 +39,7 @@ def copy_renamed(state: FilesState, act: ActionContext, event: Event) -> None:
 
 
 def copy_stamped(state: FilesState, act: ActionContext, event: Event) -> None:
-    """What says there when it was modified says it here, if it is here."""
+    """Set the time of modification, if the copy has the file or folder."""
     if isinstance(event.payload, FileStamped):
         path = event.payload.path
         if path in state.records or path in state.tree:
@@ -47,13 +47,13 @@ def copy_stamped(state: FilesState, act: ActionContext, event: Event) -> None:
 
 
 def copy_folder_made(state: FilesState, act: ActionContext, event: Event) -> None:
-    """A folder made there is made here, unless it is here."""
+    """Make the folder, unless the copy has it."""
     if isinstance(event.payload, FolderMade) and event.payload.path not in state.tree:
         state.make_folder(act, event.payload.path)
 
 
 def copy_folder_removed(state: FilesState, act: ActionContext, event: Event) -> None:
-    """A folder removed there is removed here, if it is here; what is only here keeps it."""
+    """Remove the folder, if the copy has it; refused if the copy has more in it."""
     if isinstance(event.payload, FolderRemoved) and event.payload.path in state.tree:
         state.remove_folder(act, event.payload.path)
 
