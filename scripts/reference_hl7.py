@@ -146,8 +146,8 @@ application's comes at once, as in original mode. An error that has been told is
 |---|---|---|---|
 {rows}
 
-A message that was taken, and that whoever should follow it (`reactions`) could not follow, is answered with AE after
-all (`hl7.message.objected`): the chart knows no such patient, say. It counts as not taken, and may be sent again. An
+A message that was taken and that a sandbox refuses to follow (`reactions`), for example because the chart has no such
+patient, is answered with AE (`hl7.message.objected`). It counts as not taken, and may be sent again. An
 acknowledgement is never answered with one: what nobody waits for is refused in the log alone.
 
 The same message again, control id and all, is answered as before and not taken again (`hl7.message.repeated`). A

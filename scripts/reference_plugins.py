@@ -62,7 +62,8 @@ def plugins_page(head: str) -> str:
     return f"""{head}
 # Plug-ins
 
-A package brings simulators, assertions, steps, faults and sorts of agent by an entry point in the group `{GROUP}`:
+A package brings simulators, assertions, steps, faults, reactions and sorts of agent by an entry point in the group
+`{GROUP}`:
 
 ```toml
 [project.entry-points."{GROUP}"]
