@@ -84,6 +84,12 @@ def test_a_pair_that_cannot_be_loaded_says_why(folder: Path, name: str, source: 
         broken.load()
 
 
+def test_a_pair_that_cannot_be_loaded_is_left_out_of_what_its_target_reacts_to(folder: Path) -> None:
+    other = ReactionPair(source="files", target="chat", module="clerkship.reactions.files_to_files")
+    registry = ReactionRegistry([pair(folder, "pair_broken", "1 / 0"), other])
+    assert registry.events_for("chat") == list(other.load())
+
+
 def test_what_the_module_of_a_pair_prints_does_not_go_to_standard_output(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,11 +1,12 @@
 """The registry of reactions, by the kinds of their source and target."""
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from clerkship.kit.registry import Registry
 from clerkship.model.environment import Reaction
-from clerkship.reactions.contract import React, ReactionPair, pair_name
+from clerkship.reactions.contract import BrokenReactions, React, ReactionPair, pair_name
 
 PAIRS = (
     ReactionPair(source="files", target="files", module="clerkship.reactions.files_to_files"),
@@ -38,8 +39,12 @@ class ReactionRegistry(Registry[ReactionPair]):
         return self.get(name).load() if name in self else {}
 
     def events_for(self, target: str) -> list[str]:
-        """Return all events, of whatever source, that a kind reacts to."""
-        return [kind for _, pair in self.items() if pair.target == target for kind in pair.load()]
+        """Return the events of every source that a kind reacts to; pairs that cannot be loaded are left out."""
+        events: list[str] = []
+        for pair in (pair for _, pair in self.items() if pair.target == target):
+            with contextlib.suppress(BrokenReactions):
+                events += pair.load()
+        return events
 
     def bind(self, reactions: Iterable[Reaction], kinds: Mapping[str, str]) -> BoundReactions:
         """Resolve the reactions of an environment, given the kind of each sandbox.
