@@ -1,6 +1,5 @@
 """The page of the reference about the FHIR server: what is simulated, and what is refused."""
 
-import inspect
 from collections.abc import Iterable
 from typing import get_args
 
@@ -13,12 +12,12 @@ from clerkship.fhir.search.query import Prefix
 from clerkship.fhir.search.values import MOST_VALUES
 from clerkship.sandbox.exchange import MAX_BODY
 from clerkship.simulators.fhir import patch
+from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS
 from clerkship.simulators.fhir.capabilities import OPERATIONS, SYSTEM_LEVEL, TYPE_LEVEL
 from clerkship.simulators.fhir.config import FhirConfig
-from clerkship.simulators.fhir.elements import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS
 from clerkship.simulators.fhir.entries import MAX_CONDITIONS
 from clerkship.simulators.fhir.limits import ACCEPTED, NOT_DONE
-from clerkship.simulators.fhir.routes import INTERACTIONS, ROUTES
+from clerkship.simulators.fhir.routes import ROUTES
 
 INTRODUCTION = """# FHIR R4
 
@@ -74,7 +73,7 @@ def _interactions() -> str:
     told = {**TYPE_LEVEL, **{name: ", ".join(codes) for name, codes in SYSTEM_LEVEL.items()}}
     told |= {name: url.rpartition("/")[2] for name, (_, url) in OPERATIONS.items()}
     rows = "\n".join(
-        f"| `{route.method} {route.path}` | {told.get(route.operation, '')} | {inspect.getdoc(route.handler)} |"
+        f"| `{route.method} {route.path}` | {told.get(route.operation.name, '')} | {route.operation.description} |"
         for route in ROUTES
     )
     return f"""## Interactions
@@ -147,7 +146,7 @@ def _bundles() -> str:
     config = FhirConfig()
     return f"""## Batches, transactions and patches
 
-In a Bundle may stand: {_listed(INTERACTIONS)}.
+In a Bundle may stand: {_listed(route.operation.name for route in ROUTES if route.in_bundle)}.
 At most {config.max_entries} entries (config `max_entries`), nested {config.max_depth} deep at most (`max_depth`).
 
 A transaction is done in the order DELETE, POST, PUT and PATCH, GET; all of it or none, and one that is refused leaves

@@ -10,8 +10,8 @@ from clerkship.fhir.search import include
 from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_SORT_KEYS, MAX_VALUES
 from clerkship.sandbox.exchange import Query, Request
 from clerkship.sandbox.route import find_route
-from clerkship.simulators.fhir import elements
-from clerkship.simulators.fhir.elements import MAX_RESOURCE_ELEMENTS, check_elements, count_elements
+from clerkship.simulators.fhir import body as bodies
+from clerkship.simulators.fhir.body import MAX_RESOURCE_ELEMENTS, check_elements, count_elements
 from clerkship.simulators.fhir.entries import MAX_CONDITIONS
 from clerkship.simulators.fhir.outcome import FhirRefusal
 from clerkship.simulators.fhir.routes import ROUTES
@@ -82,7 +82,7 @@ def test_a_resource_does_not_grow_over_the_limit_by_patches() -> None:
 
 @pytest.mark.parametrize("size", [5, 7, 64])
 def test_elements_are_counted_in_slices_as_they_are_in_parsed_data(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elements, "_SLICE", size)
+    monkeypatch.setattr(bodies, "_SLICE", size)
     data = {"a": ['x,"[{', "\\", "\\\\", '\\"', 1, None, {"b,": [True, ["{"]]}], "ü": "[" * 9}
     body = exact.dumps(data)
     count = count_elements(data, 1000)

@@ -15,10 +15,10 @@ from clerkship.hl7.message import BadMessage, Message, parse
 from clerkship.reactions.contract import React
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir import writing
-from clerkship.simulators.fhir.draft import Draft
 from clerkship.simulators.fhir.events import NothingChanged
 from clerkship.simulators.fhir.outcome import refusal, refused
 from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.hl7.events import Arrived, Sent
 from clerkship.simulators.hl7.filed import FiledMessage
 
@@ -28,7 +28,7 @@ _SPECIAL = re.compile(r"([,|$\\])")
 class Filing:
     """A message, and a draft of the chart with what has been filed of the message so far."""
 
-    def __init__(self, draft: Draft, message: Message) -> None:
+    def __init__(self, draft: Transaction, message: Message) -> None:
         self.draft = draft
         self.message = message
         self.operation = f"{message.type}^{message.trigger}"
@@ -77,7 +77,7 @@ class Filing:
         before = self.draft.resource(key_of(resource))
         self._last = resource
         if before is None or _content(before) != _content(resource):
-            writing.put(self.draft, resource, self.operation)
+            writing.put_resource(self.draft, resource, self.operation)
             self._written[key_of(resource)] = None
         return resource
 
@@ -142,7 +142,7 @@ def reaction(files: Mapping[str, File], type: str) -> React:
             raise refusal(
                 501, "not-supported", f"{type}^{message.trigger[:20]} is not filed in this chart; {known} are"
             )
-        with Draft(state, act) as draft:
+        with Transaction(state, act) as draft:
             filing = Filing(draft, message)
             file(filing)
             return filing.close()

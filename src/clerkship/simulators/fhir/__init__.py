@@ -12,7 +12,7 @@ from clerkship.simulators.fhir.events import EVENTS
 from clerkship.simulators.fhir.exercise import EXERCISE
 from clerkship.simulators.fhir.handle import Fhir
 from clerkship.simulators.fhir.outcome import refuse
-from clerkship.simulators.fhir.routes import ROUTES
+from clerkship.simulators.fhir.routes import OPERATIONS, ROUTES
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.delete import Delete
 from clerkship.simulators.fhir.steps.patch import Patch
@@ -24,6 +24,7 @@ SPEC = Spec(
     summary="An electronic health record over FHIR R4 REST: read, search, write, patch, history, transactions.",
     state=FhirState,
     events=EVENTS,
+    operations=OPERATIONS,
     routes=ROUTES,
     handle=Fhir,
     exercise=EXERCISE,

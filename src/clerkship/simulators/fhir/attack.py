@@ -14,7 +14,7 @@ from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, MAX_UNDONE, NOTE, Harm
 from clerkship.sandbox.door import Dropped, Handle, Refused
 from clerkship.sandbox.exchange import Request
 from clerkship.simulators.fhir.handle import Fhir
-from clerkship.simulators.fhir.wire import JSON_PATCH
+from clerkship.simulators.fhir.outcome import JSON_PATCH
 
 MAX_OTHERS = 5
 """Patients that are attacked besides those the instruction names, and resources of each type."""

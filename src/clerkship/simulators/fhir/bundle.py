@@ -1,211 +1,273 @@
 """Batches and transactions (R4 http: batch/transaction): entries one by one, or all of them or none."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
-from clerkship.fhir.issue import Issue, outcome
+from pydantic import Field, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
+
+from clerkship.fhir.issue import outcome
 from clerkship.fhir.resource import render
-from clerkship.sandbox.exchange import Refusal
-from clerkship.simulators.fhir import interactions, splice, writing
-from clerkship.simulators.fhir.conditional import meant, parse_condition
-from clerkship.simulators.fhir.draft import Draft
-from clerkship.simulators.fhir.elements import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS, check_resource
-from clerkship.simulators.fhir.entries import Entry, parse_bundle, parse_entry, within
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.exchange import Refusal, Request
+from clerkship.sandbox.route import find_route
+from clerkship.simulators.fhir import splice
+from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS, check_resource
+from clerkship.simulators.fhir.entries import BundleEntry, parse_bundle, parse_entry, within
 from clerkship.simulators.fhir.events import BundleProcessed
+from clerkship.simulators.fhir.http import FhirRequest, FhirRoute, preferred_return, render_message
 from clerkship.simulators.fhir.outcome import issues_of, refusal
 from clerkship.simulators.fhir.rewriting import Links, base_of, rewritten
-from clerkship.simulators.fhir.wire import Answer, Ask, body_of, if_match, preferred_return
+from clerkship.simulators.fhir.transaction import FhirResponse, Transaction
+from clerkship.simulators.fhir.writing import (
+    ConditionalDeletion,
+    ConditionalPatch,
+    ConditionalUpdate,
+    NewResource,
+    ResourceDeletion,
+    ResourcePatch,
+    ResourceUpdate,
+    already_there,
+    check_id,
+    find_one,
+    parse_condition,
+    patch,
+    patch_of,
+    target_of_patch,
+    target_of_update,
+    update,
+    update_of,
+)
 
-Find = Callable[[Entry], tuple[str, Mapping[str, str]]]
-"""Which operation an entry is, and the parts of its path; raises a Refusal where it is none."""
-Interact = Callable[[Ask], Answer]
 _READS = frozenset({"GET", "HEAD"})
+_WRITES = frozenset({"POST", "PUT", "PATCH"})
+_BUNDLE = {
+    "type": "object",
+    "properties": {
+        "resourceType": {"const": "Bundle"},
+        "type": {"enum": ["batch", "transaction"]},
+        "entry": {"type": "array", "items": {"type": "object"}},
+    },
+    "required": ["resourceType", "type"],
+}
+
+
+class BundleInput(Frozen):
+    """A Bundle of interactions."""
+
+    resource: Annotated[
+        Any,
+        Field(
+            description="a Bundle of type batch or transaction; each entry has a `request` with `method` and `url`,"
+            " and a `resource` if it writes one"
+        ),
+        WithJsonSchema(_BUNDLE),
+    ]
+    prefer: SkipJsonSchema[str | None] = None
+    """The preferences of the client, which hold for each entry."""
+
+
+def read_bundle(request: FhirRequest) -> BundleInput:
+    """Read a Bundle from an HTTP request."""
+    bundle = request.resource(MAX_BUNDLE_ELEMENTS)
+    if len(request.body) > MAX_RESOURCE_ELEMENTS and isinstance(bundle, dict):  # an element takes a byte at least
+        entries = bundle.get("entry")
+        for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+            check_resource(entry, f"Bundle.entry[{number}]")
+    return BundleInput(resource=bundle, prefer=request.headers.get("prefer"))
+
+
+def process(transaction: Transaction, given: BundleInput, routes: Sequence[FhirRoute]) -> FhirResponse:
+    """Process a batch or a transaction, whose entries are requests for these routes."""
+    type, entries = parse_bundle(given.resource, transaction.settings.max_entries)
+    processor = Processor(transaction, routes, given.prefer)
+    rendered, statuses = processor.batch(entries) if type == "batch" else processor.transact(entries)
+    transaction.note(BundleProcessed(type=type, entries=len(entries), statuses=tuple(statuses)))
+    return FhirResponse(200, splice.bundle(f"{type}-response", (), rendered))
 
 
 class Processor:
-    """Does the entries of one Bundle."""
+    """Processes the entries of one Bundle."""
 
-    def __init__(self, ask: Ask, find: Find, interact: Mapping[str, Interact]) -> None:
-        self.draft = ask.draft
-        self.shows = preferred_return(ask.headers, "minimal") == "representation"
-        self.prefer = {"prefer": ask.headers["prefer"]} if "prefer" in ask.headers else {}
-        self.find, self.interact = find, interact
+    def __init__(self, transaction: Transaction, routes: Sequence[FhirRoute], prefer: str | None) -> None:
+        self.transaction = transaction
+        self.routes = routes
+        self.headers = {"prefer": prefer} if prefer is not None else {}
+        self.shows_resources = preferred_return(self.headers, "minimal") == "representation"
         self._names: dict[str, str] = {}
-        self._claimed: dict[str, Entry] = {}
+        self._claimed: dict[str, BundleEntry] = {}
 
-    def ask(self, entry: Entry, draft: Draft) -> tuple[str, Ask]:
-        """An entry as its operation, and what is asked of it."""
-        operation, params = self.find(entry)
-        if operation not in self.interact:
-            raise refusal(400, "not-supported", f"{operation} cannot stand in a Bundle")
-        headers = {**self.prefer, **entry.headers}
-        return operation, Ask(draft, params, entry.pairs, headers, path=entry.path, given=entry.resource)
+    def _read(self, entry: BundleEntry) -> None:
+        """Find the interaction of an entry, and read its input."""
+        route, params = find_route(self.routes, Request(entry.method, entry.path))
+        assert isinstance(route, FhirRoute)
+        if not route.in_bundle:
+            raise refusal(400, "not-supported", f"{route.operation.name} cannot stand in a Bundle")
+        headers, address = {**self.headers, **entry.headers}, self.transaction.address
+        max_depth = self.transaction.settings.max_depth
+        request = FhirRequest(params, entry.pairs, headers, address, max_depth, b"", entry.resource, "minimal")
+        entry.interaction, entry.input = route.interaction, route.read(request)
 
     # A batch: each entry on its own, whatever becomes of the others.
 
     def batch(self, entries: list[Any]) -> tuple[list[bytes], list[int]]:
-        """Do each."""
+        """Process each entry in a transaction of its own."""
         rendered, statuses = [], []
+        outer = self.transaction
         for number, data in enumerate(entries):
             try:
-                with Draft(self.draft.state, self.draft.act, self.draft.address) as draft:
-                    entry = parse_entry(number, data, draft)
-                    with within(draft, entry):
-                        operation, ask = self.ask(entry, draft)
-                        answer = self.interact[operation](ask)
-                        draft.check()
-                    done = self._rendered(answer, entry)
+                with Transaction(outer.state, outer.act, outer.address) as transaction:
+                    entry = parse_entry(number, data, transaction)
+                    with within(transaction, entry):
+                        self._read(entry)
+                        response = _decide(transaction, entry)
+                        transaction.check()
+                    done = self._rendered(response, entry)
             except Refusal as refused:
-                answer = Answer(refused.status)
+                response = FhirResponse(refused.status)
                 done = splice.done({"status": _status(refused.status)}, outcome=render(outcome(issues_of(refused))))
             rendered.append(done)
-            statuses.append(answer.status)
+            statuses.append(response.status)
         return rendered, statuses
 
-    # A transaction: who is meant, then what is linked, then what is done.
+    # A transaction: which resources the entries are about, then what refers to what, then the changes.
 
-    def transaction(self, entries: list[Any]) -> tuple[list[bytes], list[int]]:
-        """Do all, or none: whatever is refused leaves the draft, and nobody keeps it."""
-        parsed = [parse_entry(number, data, self.draft) for number, data in enumerate(entries)]
-        asked = [(entry, *self._asked(entry)) for entry in parsed]
-        answers: dict[int, Answer] = {}
-        for entry, operation, ask in asked:
+    def transact(self, data: list[Any]) -> tuple[list[bytes], list[int]]:
+        """Process all entries or none: what is refused leaves the transaction, which rolls back."""
+        entries = [parse_entry(number, one, self.transaction) for number, one in enumerate(data)]
+        responses: dict[int, FhirResponse] = {}
+        for entry in entries:
+            with within(self.transaction, entry):
+                self._read(entry)
+        for entry in entries:
             if entry.method == "DELETE":
-                answers[entry.number] = self._delete(entry, operation, ask)
-        for entry, operation, ask in asked:
-            if entry.method in ("POST", "PUT", "PATCH"):
-                self._name(entry, operation, ask, answers)
-        for entry, operation, ask in sorted(asked, key=lambda one: one[0].method != "POST"):
-            if entry.method in ("POST", "PUT", "PATCH") and entry.number not in answers:
-                answers[entry.number] = self._write(entry, operation, ask)
-        self.draft.check()
-        for entry, operation, ask in asked:
+                responses[entry.number] = self._delete(entry)
+        for entry in entries:
+            if entry.method in _WRITES:
+                self._name(entry, responses)
+        for entry in sorted(entries, key=lambda one: one.method != "POST"):
+            if entry.method in _WRITES and entry.number not in responses:
+                responses[entry.number] = self._write(entry)
+        self.transaction.check()
+        for entry in entries:
             if entry.method in _READS:
-                with within(self.draft, entry):
-                    answers[entry.number] = self.interact[operation](ask)
-        done = [answers[entry.number] for entry in parsed]
-        return [self._rendered(answers[entry.number], entry) for entry in parsed], [answer.status for answer in done]
+                with within(self.transaction, entry):
+                    responses[entry.number] = _decide(self.transaction, entry)
+        done = [responses[entry.number] for entry in entries]
+        rendered = [self._rendered(response, entry) for response, entry in zip(done, entries, strict=True)]
+        return rendered, [response.status for response in done]
 
-    def _asked(self, entry: Entry) -> tuple[str, Ask]:
-        with within(self.draft, entry):
-            return self.ask(entry, self.draft)
-
-    def _delete(self, entry: Entry, operation: str, ask: Ask) -> Answer:
-        with within(self.draft, entry):
-            if operation == "conditional_delete":
-                entry.key = meant(self.draft, ask.params["type"], ask.pairs) or ""
-            else:
-                entry.key = ask.key
+    def _delete(self, entry: BundleEntry) -> FhirResponse:
+        with within(self.transaction, entry):
+            match entry.input:
+                case ConditionalDeletion(type=type, query=query):
+                    entry.key = find_one(self.transaction, type, query) or ""
+                case ResourceDeletion(type=type, id=id):
+                    entry.key = f"{type}/{id}"
             self._claim(entry)
-            return self.interact[operation](ask)
+            return _decide(self.transaction, entry)
 
-    def _claim(self, entry: Entry) -> None:
+    def _claim(self, entry: BundleEntry) -> None:
         """R4: a transaction in which two entries are about one resource fails."""
         other = self._claimed.setdefault(entry.key, entry) if entry.key else entry
         if other is not entry:
             raise refusal(400, "duplicate", f"{entry.key} is changed by entry {other.number} already")
 
-    def _name(self, entry: Entry, operation: str, ask: Ask, answers: dict[int, Answer]) -> None:
-        """Which resource an entry is about, and what others call it."""
-        with within(self.draft, entry):
-            if operation == "create":
-                self._name_new(entry, ask, answers)
-            elif operation in ("update", "conditional_update"):
-                self._name_updated(entry, operation, ask)
-            elif operation in ("patch", "conditional_patch"):
-                entry.key = ask.key if operation == "patch" else interactions.target_of_patch(ask)
-                self._claim(entry)
+    def _name(self, entry: BundleEntry, responses: dict[int, FhirResponse]) -> None:
+        """Find which resource an entry is about, and the name that others have for it."""
+        with within(self.transaction, entry):
+            match entry.input:
+                case NewResource() as new:
+                    self._name_new(entry, new, responses)
+                case ResourceUpdate() | ConditionalUpdate() as given:
+                    self._name_updated(entry, given)
+                case ResourcePatch(type=type, id=id):
+                    entry.key = f"{type}/{id}"
+                    self._claim(entry)
+                case ConditionalPatch() as given:
+                    entry.key = target_of_patch(self.transaction, given)
+                    entry.interaction, entry.input = patch, patch_of(given, entry.key)
+                    self._claim(entry)
             if not entry.key:
                 return
             if entry.full_url and self._names.setdefault(entry.full_url, entry.key) != entry.key:
                 raise refusal(400, "duplicate", f"two entries have the fullUrl {entry.full_url[:200]}")
 
-    def _name_new(self, entry: Entry, ask: Ask, answers: dict[int, Answer]) -> None:
-        type = writing.known_type(ask.params["type"])
-        condition = ask.headers.get("if-none-exist")
-        found = meant(self.draft, type, parse_condition(condition)) if condition is not None else None
+    def _name_new(self, entry: BundleEntry, new: NewResource, responses: dict[int, FhirResponse]) -> None:
+        condition = new.if_none_exist
+        found = find_one(self.transaction, new.type, condition) if condition is not None else None
         if found is not None:
-            entry.key, answers[entry.number] = found, interactions.already_there(ask, found)
+            entry.key, responses[entry.number] = found, already_there(self.transaction, found, new)
             return
-        entry.key = f"{type}/{self.draft.new_id(type)}"
+        entry.key = f"{new.type}/{self.transaction.new_id(new.type)}"
         self._hold(entry)
 
-    def _name_updated(self, entry: Entry, operation: str, ask: Ask) -> None:
-        type = writing.known_type(ask.params["type"])
-        found = ask.key if operation == "update" else interactions.target_of_update(ask, type, entry.resource)
-        entry.key = found or f"{type}/{self.draft.new_id(type)}"
-        if operation == "conditional_update" and isinstance(entry.resource, dict):
-            entry.resource = {**entry.resource, "id": entry.key.partition("/")[2]}
-        writing.usable_id(entry.key.partition("/")[2])
+    def _name_updated(self, entry: BundleEntry, given: ResourceUpdate | ConditionalUpdate) -> None:
+        if isinstance(given, ResourceUpdate):
+            entry.key = f"{given.type}/{given.id}"
+        else:
+            found = target_of_update(self.transaction, given)
+            entry.key = found or f"{given.type}/{self.transaction.new_id(given.type)}"
+            entry.interaction, entry.input = update, update_of(given, entry.key)
+        check_id(entry.key.partition("/")[2])
         self._claim(entry)
         self._hold(entry)
 
-    def _hold(self, entry: Entry) -> None:
-        """Conditions of later entries may mean what this one makes."""
-        if isinstance(entry.resource, dict) and entry.resource.get("resourceType") == entry.key.partition("/")[0]:
-            self.draft.hold(entry.key, {**entry.resource, "id": entry.key.partition("/")[2]})
+    def _hold(self, entry: BundleEntry) -> None:
+        """Let conditions of later entries find what this one writes."""
+        resource = entry.input.resource
+        if isinstance(resource, dict) and resource.get("resourceType") == entry.key.partition("/")[0]:
+            self.transaction.hold(entry.key, {**resource, "id": entry.key.partition("/")[2]})
 
-    def _write(self, entry: Entry, operation: str, ask: Ask) -> Answer:
-        with within(self.draft, entry):
-            if not entry.key:  # an operation that changes nothing
-                return self.interact[operation](ask)
-            resource = rewritten(entry.resource, self._links(entry))
-            if entry.method == "PATCH":
-                writing.patch(self.draft, entry.key, resource, if_match=if_match(ask.headers))
-                return interactions.patched(ask, entry.key)
-            new = not self.draft.is_there(entry.key)
-            interactions.refuse_if_there(ask, entry.key)
-            if operation == "create":
-                writing.create(self.draft, resource, ask.params["type"], entry.key.partition("/")[2])
-            else:
-                writing.update(self.draft, entry.key, resource, if_match=if_match(ask.headers))
-            return interactions.written(ask, entry.key, new=new)
-
-    def _links(self, entry: Entry) -> Links:
-        """What references mean in an entry."""
-        return Links(self._names, base_of(entry.full_url) or self.draft.base, self._resolve)
+    def _write(self, entry: BundleEntry) -> FhirResponse:
+        with within(self.transaction, entry):
+            links = Links(self._names, base_of(entry.full_url) or self.transaction.base, self._resolve)
+            match entry.input:
+                case NewResource(resource=resource):
+                    id = entry.key.partition("/")[2]
+                    changes = {"resource": rewritten(resource, links), "id": id, "if_none_exist": None}
+                case ResourceUpdate(resource=resource):
+                    changes = {"resource": rewritten(resource, links)}
+                case ResourcePatch(operations=operations):
+                    changes = {"operations": rewritten(operations, links)}
+                case _:  # an operation that changes nothing
+                    return _decide(self.transaction, entry)
+            entry.input = entry.input.model_copy(update=changes)
+            return _decide(self.transaction, entry)
 
     def _resolve(self, reference: str) -> str:
-        """R4 http, conditional references: a condition means one resource; a client's own name means an entry."""
+        """Return the resource that a conditional reference means (R4 http); refuse a name that no entry has."""
         if reference.startswith("urn:"):
-            if self.draft.settings.references == "checked":
+            if self.transaction.settings.references == "checked":
                 raise refusal(422, "not-found", f"no entry has the fullUrl {reference[:200]}")
             return reference
         type = reference.partition("?")[0]
-        found = meant(self.draft, type, parse_condition(reference))
+        found = find_one(self.transaction, type, parse_condition(reference))
         if found is None:
             raise refusal(412, "not-found", f"no {type} matches the reference {reference[:200]}")
         return found
 
-    def _rendered(self, answer: Answer, entry: Entry) -> bytes:
-        fields = {"status": _status(answer.status)}
-        version = answer.version or (self.draft.version(answer.key) if answer.key else None)
-        if version is not None and answer.key:
-            fields["location"] = f"{answer.key}/_history/{version.id}"
+    def _rendered(self, response: FhirResponse, entry: BundleEntry) -> bytes:
+        fields = {"status": _status(response.status)}
+        version = response.version
+        if version is not None and response.key:
+            fields["location"] = f"{response.key}/_history/{version.id}"
         if version is not None:
             fields["etag"] = version.etag
             if version.updated:
                 fields["lastModified"] = version.updated
-        data, full_url = answer.body if entry.method != "HEAD" else b"", ""
-        if answer.key and version is not None:
-            full_url = f"{self.draft.base}/{answer.key}"
-            data = (version.data or b"") if self.shows else b""
-        said = render(outcome([Issue("information", "informational", answer.told)])) if answer.told else b""
-        return splice.done(fields, full_url, data, said)
+        data, full_url = response.body if entry.method != "HEAD" else b"", ""
+        if response.key and version is not None:
+            full_url = f"{self.transaction.base}/{response.key}"
+            data = (version.data or b"") if self.shows_resources else b""
+        return splice.done(fields, full_url, data, render_message(response.message) if response.message else b"")
+
+
+def _decide(transaction: Transaction, entry: BundleEntry) -> FhirResponse:
+    assert entry.interaction is not None
+    return entry.interaction.decide(transaction, entry.input)
 
 
 def _status(status: int) -> str:
     return f"{status} {HTTPStatus(status).phrase}"
-
-
-def process(ask: Ask, find: Find, interact: Mapping[str, Interact]) -> Answer:
-    """Do a batch or a transaction."""
-    type, entries = parse_bundle(body_of(ask, MAX_BUNDLE_ELEMENTS), ask.draft.settings.max_entries)
-    if len(ask.body) > MAX_RESOURCE_ELEMENTS:  # an element takes a byte at least
-        for number, entry in enumerate(entries):
-            check_resource(entry, f"Bundle.entry[{number}]")
-    processor = Processor(ask, find, interact)
-    rendered, statuses = processor.batch(entries) if type == "batch" else processor.transaction(entries)
-    ask.draft.note(BundleProcessed(type=type, entries=len(entries), statuses=tuple(statuses)))
-    return Answer(200, splice.bundle(f"{type}-response", (), rendered))

@@ -1,4 +1,4 @@
-"""What this server can do, as a CapabilityStatement (R4 http: capabilities), told by routes, parameters and config."""
+"""What this server can do, as a CapabilityStatement (R4 http: capabilities), from parameters and config."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.parameters import Parameter, parameters_of
 from clerkship.fhir.resource import render
-from clerkship.sandbox.route import Route
+from clerkship.sandbox.operation import NoInput
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import CapabilitiesRead
-from clerkship.simulators.fhir.outcome import FHIR_JSON
-from clerkship.simulators.fhir.reading import only
+from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
+from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
 from clerkship.simulators.fhir.versions import instant
-from clerkship.simulators.fhir.wire import GENERAL, JSON_PATCH, Answer, Ask
 from clerkship.simulators.fhir.writing import NOT_STORED
 
 TYPE_LEVEL: Mapping[str, str] = {
@@ -27,7 +26,7 @@ TYPE_LEVEL: Mapping[str, str] = {
     "create": "create",
     "search_type": "search-type",
 }
-"""Operations of routes, and what a CapabilityStatement calls them (http://hl7.org/fhir/restful-interaction)."""
+"""Interactions, and what a CapabilityStatement calls them (http://hl7.org/fhir/restful-interaction)."""
 SYSTEM_LEVEL: Mapping[str, tuple[str, ...]] = {
     "bundle": ("transaction", "batch"),
     "search_system": ("search-system",),
@@ -38,6 +37,7 @@ OPERATIONS: Mapping[str, tuple[str, str]] = {
     "validate": ("", "http://hl7.org/fhir/OperationDefinition/Resource-validate"),
 }
 """Operations with a `$`, on one type or (empty) on every."""
+OFFERED = (*TYPE_LEVEL, *SYSTEM_LEVEL, *OPERATIONS)
 WRITES = frozenset({"update", "patch", "delete", "create", "bundle"})
 
 
@@ -53,23 +53,22 @@ def _manner(config: FhirConfig) -> Manner:
     return Manner(config.read_only, config.client_ids, config.references == "checked")
 
 
-def read(ask: Ask, routes: Sequence[Route]) -> Answer:
-    """Somebody asks what the server can do."""
-    only(ask, GENERAL)
-    ask.draft.note(CapabilitiesRead())
-    statement = _statement(tuple(route.operation for route in routes), _manner(ask.draft.settings))
+@interaction(tool=False)
+def capabilities(transaction: Transaction, _: NoInput) -> FhirResponse:
+    """What this FHIR R4 server can do: its CapabilityStatement."""
+    transaction.note(CapabilitiesRead())
     stamped = {
-        **statement,
-        "date": instant(ask.draft.act.now),
-        "implementation": {"description": "a simulated electronic health record", "url": ask.draft.base},
+        **_statement(_manner(transaction.settings)),
+        "date": instant(transaction.act.now),
+        "implementation": {"description": "a simulated electronic health record", "url": transaction.base},
     }
-    return Answer(200, render(stamped))
+    return FhirResponse(200, render(stamped))
 
 
 @lru_cache(maxsize=16)
-def _statement(operations: tuple[str, ...], manner: Manner) -> dict[str, Any]:
-    """All but what differs from one request to the next."""
-    offered = [name for name in operations if not (manner.read_only and name in WRITES)]
+def _statement(manner: Manner) -> dict[str, Any]:
+    """Return all but what differs from one request to the next."""
+    offered = [name for name in OFFERED if not (manner.read_only and name in WRITES)]
     rest = {
         "mode": "server",
         "security": {"description": "a bearer token, as the run gives it to the agent"},
@@ -100,7 +99,7 @@ def _resource(type: str, offered: Sequence[str], manner: Manner) -> dict[str, An
         "updateCreate": manner.client_ids,
         "conditionalCreate": "create" in offered,
         "conditionalRead": "full-support",
-        "conditionalUpdate": "conditional_update" in offered and "update" in offered,
+        "conditionalUpdate": "update" in offered,
         "conditionalDelete": "single" if "delete" in offered else "not-supported",
         "referencePolicy": ["literal", "local"] + (["enforced"] if manner.checks_references else []),
         "searchParam": [_parameter(parameters[name]) for name in sorted(parameters)],

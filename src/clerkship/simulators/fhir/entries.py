@@ -8,9 +8,10 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from clerkship.sandbox.exchange import Refusal
-from clerkship.simulators.fhir.draft import Draft
-from clerkship.simulators.fhir.outcome import FhirRefusal, issues_of, refusal
-from clerkship.simulators.fhir.wire import JSON_PATCH, Pairs, parse_json
+from clerkship.simulators.fhir.body import parse_json
+from clerkship.simulators.fhir.inputs import Pairs
+from clerkship.simulators.fhir.outcome import JSON_PATCH, FhirRefusal, issues_of, refusal
+from clerkship.simulators.fhir.transaction import Interaction, Transaction
 
 _HEADERS = {
     "ifMatch": "if-match",
@@ -23,8 +24,8 @@ METHODS = ("DELETE", "POST", "PUT", "PATCH", "GET", "HEAD")
 
 
 @dataclass(slots=True)
-class Entry:
-    """One of them."""
+class BundleEntry:
+    """One entry: a request for an interaction."""
 
     number: int
     method: str
@@ -35,15 +36,18 @@ class Entry:
     resource: Any = None
     key: str = ""
     """The resource it is about, once that is known."""
+    interaction: Interaction[Any] | None = None
+    """The interaction, once it is known."""
+    input: Any = None
 
     @property
     def place(self) -> str:
-        """Where it stands."""
+        """Its place in the Bundle."""
         return f"Bundle.entry[{self.number}]"
 
 
 def parse_bundle(data: Any, most: int) -> tuple[str, list[Any]]:
-    """Its type, and its entries as they are."""
+    """Return the type and the entries of a Bundle."""
     if not isinstance(data, dict) or data.get("resourceType") != "Bundle":
         raise refusal(400, "structure", "a Bundle is expected here, of type batch or transaction")
     type, entries = data.get("type"), data.get("entry", [])
@@ -66,8 +70,8 @@ def _is_conditional(entry: Any) -> bool:
     return "ifNoneExist" in request or "?" in str(request.get("url"))
 
 
-def parse_entry(number: int, data: Any, draft: Draft) -> Entry:
-    """One as a request."""
+def parse_entry(number: int, data: Any, transaction: Transaction) -> BundleEntry:
+    """Read an entry as a request."""
     place = f"Bundle.entry[{number}]"
     request = data.get("request") if isinstance(data, dict) else None
     if not isinstance(request, dict):
@@ -77,18 +81,18 @@ def parse_entry(number: int, data: Any, draft: Draft) -> Entry:
         raise refusal(400, "value", f"`method` is one of {', '.join(METHODS)}", f"{place}.request.method")
     if not isinstance(url, str) or not isinstance(full_url, str):
         raise refusal(400, "value", "`url` and `fullUrl` are text", f"{place}.request.url")
-    path, _, query = _local(url, draft.base).partition("?")
-    pairs = draft.address.pairs_in(parse_qsl(query, keep_blank_values=True))
-    entry = Entry(number, method, f"/{unquote(path)}", pairs, _headers(request, place), full_url, data.get("resource"))
+    path, _, query = _local(url, transaction.base).partition("?")
+    pairs = transaction.address.pairs_in(parse_qsl(query, keep_blank_values=True))
+    entry = BundleEntry(number, method, f"/{unquote(path)}", pairs, _headers(request, place), full_url, data.get("resource"))
     if method in ("POST", "PUT", "PATCH") and entry.resource is None:
         raise refusal(400, "required", f"a {method} has a `resource`", f"{place}.resource")
     if method == "PATCH":
-        entry.resource = _patch_in(entry, draft)
+        entry.resource = _patch_in(entry, transaction)
     return entry
 
 
 def _local(url: str, base: str) -> str:
-    """Relative to this server, as entries have it."""
+    """Return a URL relative to this server."""
     return url.removeprefix(base).removeprefix("/")
 
 
@@ -99,8 +103,8 @@ def _headers(request: dict[str, Any], place: str) -> dict[str, str]:
     return found
 
 
-def _patch_in(entry: Entry, draft: Draft) -> Any:
-    """A JSON Patch stands in a Binary."""
+def _patch_in(entry: BundleEntry, transaction: Transaction) -> Any:
+    """Read a JSON Patch, which stands in a Binary."""
     binary = entry.resource
     if (
         not isinstance(binary, dict)
@@ -113,17 +117,17 @@ def _patch_in(entry: Entry, draft: Draft) -> Any:
         body = base64.b64decode(str(binary.get("data", "")), validate=True)
     except ValueError:  # letters beyond ASCII are no binascii.Error
         raise refusal(400, "value", "`data` is base64", f"{entry.place}.resource.data") from None
-    return parse_json(draft.address.json_in(body), draft.settings.max_depth)
+    return parse_json(transaction.address.json_in(body), transaction.settings.max_depth)
 
 
 @contextmanager
-def within(draft: Draft, entry: Entry) -> Iterator[None]:
-    """Whatever is refused in here is about this entry."""
-    draft.where = f"{entry.place}.resource"
+def within(transaction: Transaction, entry: BundleEntry) -> Iterator[None]:
+    """Place refusals at an entry of the Bundle."""
+    transaction.where = f"{entry.place}.resource"
     try:
         yield
     except Refusal as refused:
         issues = (issue if issue.expression else issue._replace(expression=entry.place) for issue in issues_of(refused))
         raise FhirRefusal(refused.status, *issues) from None
     finally:
-        draft.where = ""
+        transaction.where = ""

@@ -3,8 +3,7 @@
 import orjson
 
 from clerkship.sandbox.exchange import Query, Request
-from clerkship.simulators.fhir.outcome import FHIR_JSON
-from clerkship.simulators.fhir.wire import FORM, JSON_PATCH
+from clerkship.simulators.fhir.outcome import FHIR_JSON, FORM, JSON_PATCH
 
 _FHIR = {"content-type": FHIR_JSON}
 _PATIENT = {

@@ -8,8 +8,7 @@ from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import Resource, parse
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Query, Reply
-from clerkship.simulators.fhir.outcome import FHIR_JSON
-from clerkship.simulators.fhir.wire import JSON_PATCH
+from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
 
 Parameters = Mapping[str, Any] | Sequence[tuple[str, Any]]
 """What to search by; a list of values means that all of them must hold."""

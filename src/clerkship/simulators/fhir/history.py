@@ -1,30 +1,63 @@
-"""How things were: the versions of one resource, of a type, of everything (R4 http: history)."""
+"""Histories: the versions of one resource, of a type, of everything (R4 http: history)."""
 
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
 
 from clerkship.fhir.chart import Chart
+from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import splice
-from clerkship.simulators.fhir.draft import Draft
 from clerkship.simulators.fhir.events import HistoryRead
+from clerkship.simulators.fhir.inputs import FEWER, NEXT, Number, ResourceId, Text, TypeName, query_pairs
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.simulators.fhir.reading import only
+from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
 from clerkship.simulators.fhir.versions import Version, moment_of, of_chart
-from clerkship.simulators.fhir.wire import GENERAL, Answer, Ask
 from clerkship.simulators.fhir.writing import known_type
 
-PARAMETERS = {
-    "_count": "versions on a page",
-    "_since": "only versions made at or after this instant",
-    "_at": "only versions that were current at some time in this period",
-}
 CURSOR = "_cursor"
-_KNOWN = GENERAL | PARAMETERS.keys() | {CURSOR}
+Count = Annotated[Number, Field(alias="_count", description="versions on a page")]
+Since = Annotated[Text, Field(alias="_since", description="only versions made at or after this instant")]
+At = Annotated[Text, Field(alias="_at", description="only versions that were current at some time in this period")]
+Cursor = Annotated[Text, Field(alias=CURSOR, description=NEXT)]
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(T.+)?)?)?")
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class SystemHistory(Frozen):
+    """Versions of everything."""
+
+    count: Count = None
+    since: Since = None
+    at: At = None
+    cursor: Cursor = None
+
+
+class TypeHistory(Frozen):
+    """Versions of all resources of a type."""
+
+    type: TypeName
+    count: Count = None
+    since: Since = None
+    at: At = None
+    cursor: Cursor = None
+
+
+class ResourceHistory(Frozen):
+    """Versions of one resource."""
+
+    type: TypeName
+    id: ResourceId
+    count: Count = None
+    since: Since = None
+    at: At = None
+    cursor: Cursor = None
+
+
+AnyHistory = SystemHistory | TypeHistory | ResourceHistory
 
 
 class Past(NamedTuple):
@@ -45,61 +78,88 @@ class Wanted(NamedTuple):
     """Only those of a lower place."""
 
 
-def history(ask: Ask) -> Answer:
-    """The versions of one resource, of a type or of everything, the newest first."""
-    draft, type, id = ask.draft, ask.params.get("type", ""), ask.params.get("id", "")
-    only(ask, frozenset(_KNOWN))
-    if type:
-        known_type(type)
-    wanted = _wanted(ask)
-    total, rest = _counted(draft, type, id, wanted)
+@interaction(tool=False)
+def history_system(transaction: Transaction, history: SystemHistory) -> FhirResponse:
+    """All versions of everything, the newest first."""
+    return _history(transaction, history, "/_history")
+
+
+@interaction(tool=False)
+def history_type(transaction: Transaction, history: TypeHistory) -> FhirResponse:
+    """All versions of all resources of a type, the newest first."""
+    return _history(transaction, history, f"/{history.type}/_history", known_type(history.type))
+
+
+@interaction(shorter=FEWER)
+def history_instance(transaction: Transaction, history: ResourceHistory) -> FhirResponse:
+    """All versions of one FHIR R4 resource, the newest first, as a Bundle with a `next` link where there are more."""
+    path = f"/{history.type}/{history.id}/_history"
+    return _history(transaction, history, path, known_type(history.type), history.id)
+
+
+def _history(
+    transaction: Transaction, history: AnyHistory, path: str, type: str = "", id: str = ""
+) -> FhirResponse:
+    wanted, base = _wanted(transaction, history), transaction.base
+    total, rest = _counted(transaction, type, id, wanted)
     found = list(islice(rest, wanted.size + 1))
     page = found[: wanted.size]
-    draft.note(HistoryRead(type=type, id=id, found=tuple(f"{p.key}/_history/{p.version.id}" for p in page)))
-    own = [pair for pair in ask.pairs if pair[0] not in GENERAL]
-    links = [("self", splice.url(draft.base, ask.path, own))]
+    transaction.note(HistoryRead(type=type, id=id, found=tuple(f"{p.key}/_history/{p.version.id}" for p in page)))
+    query = query_pairs(history)
+    links = [("self", splice.url(base, path, query))]
     if len(found) > len(page) and page:
-        further = [*(pair for pair in own if pair[0] != CURSOR), (CURSOR, str(page[-1].place))]
-        links.append(("next", splice.url(draft.base, ask.path, further)))
-    made = _made(draft, page)
-    entries = [splice.past(draft.base, past.key, past.version, (past.key, past.version.id) in made) for past in page]
-    return Answer(200, splice.bundle("history", links, entries, total))
+        further = [*(pair for pair in query if pair[0] != CURSOR), (CURSOR, str(page[-1].place))]
+        links.append(("next", splice.url(base, path, further)))
+    made = _made(transaction, page)
+    entries = [splice.past(base, past.key, past.version, (past.key, past.version.id) in made) for past in page]
+    return FhirResponse(200, splice.bundle("history", links, entries, total))
 
 
-def _made(draft: Draft, page: list[Past]) -> set[tuple[str, str]]:
+def _wanted(transaction: Transaction, history: AnyHistory) -> Wanted:
+    settings, here = transaction.settings, transaction.here
+    size = settings.page_size if history.count is None else history.count
+    since = period(history.since, "_since", here)[0] if history.since is not None else None
+    at = period(history.at, "_at", here) if history.at is not None else None
+    cursor = history.cursor
+    if cursor is not None and re.fullmatch(r"-?\d{1,12}", cursor) is None:
+        raise refusal(400, "value", f"`{CURSOR}` is what a `next` link has in it")
+    return Wanted(since, at, min(size, settings.max_page_size), None if cursor is None else int(cursor))
+
+
+def _made(transaction: Transaction, page: list[Past]) -> set[tuple[str, str]]:
     """The versions in which what is on a page was made, or made again after it had been deleted: by key and id."""
     made: set[tuple[str, str]] = set()
     for key in {past.key for past in page}:
         before: Version | None = None
-        for version in draft.versions(key):
+        for version in transaction.versions(key):
             if before is None or before.gone:
                 made.add((key, version.id))
             before = version
     return made
 
 
-def _counted(draft: Draft, type: str, id: str, wanted: Wanted) -> tuple[int, Iterator[Past]]:
+def _counted(transaction: Transaction, type: str, id: str, wanted: Wanted) -> tuple[int, Iterator[Past]]:
     """How many there are in all, and those from where the page begins."""
     if id:
-        versions = draft.versions(f"{type}/{id}")
+        versions = transaction.versions(f"{type}/{id}")
         if not versions:
             raise refusal(404, "not-found", f"there is no {type}/{id[:80]}")
         listed = [Past(place, f"{type}/{id}", found) for place, found in enumerate(versions)]
         every: Iterator[Past] = reversed(listed)
         total = len(versions)
     else:
-        every = chain(_changes(draft, type), _dataset(draft.chart, type, wanted.before))
-        total = sum(1 for _ in _changes(draft, type)) + len(_of_dataset(draft.chart, type))
+        every = chain(_changes(transaction, type), _dataset(transaction.chart, type, wanted.before))
+        total = sum(1 for _ in _changes(transaction, type)) + len(_of_dataset(transaction.chart, type))
     if wanted.since is not None or wanted.at is not None:
-        whole = chain(_changes(draft, type), _dataset(draft.chart, type, None)) if not id else every
+        whole = chain(_changes(transaction, type), _dataset(transaction.chart, type, None)) if not id else every
         matching = list(_matching(whole, wanted))
         total, every = len(matching), iter(matching)
     return total, (past for past in every if wanted.before is None or past.place < wanted.before)
 
 
-def _changes(draft: Draft, type: str) -> Iterator[Past]:
+def _changes(transaction: Transaction, type: str) -> Iterator[Past]:
     start = f"{type}/" if type else ""
-    return (Past(place, key, found) for place, key, found in draft.newest() if key.startswith(start))
+    return (Past(place, key, found) for place, key, found in transaction.newest() if key.startswith(start))
 
 
 def _dataset(chart: Chart, type: str, before: int | None) -> Iterator[Past]:
@@ -135,25 +195,6 @@ def _matching(newest: Iterator[Past], wanted: Wanted) -> Iterator[Past]:
             continue
         if wanted.at is None or (start < wanted.at[1] and (end is None or end > wanted.at[0])):
             yield past
-
-
-def _wanted(ask: Ask) -> Wanted:
-    said = dict(ask.pairs)
-    settings = ask.draft.settings
-    count = whole(said["_count"], "_count") if "_count" in said else settings.page_size
-    since = period(said["_since"], "_since", ask.draft.here)[0] if "_since" in said else None
-    at = period(said["_at"], "_at", ask.draft.here) if "_at" in said else None
-    cursor = said.get(CURSOR)
-    if cursor is not None and re.fullmatch(r"-?\d{1,12}", cursor) is None:
-        raise refusal(400, "value", f"`{CURSOR}` is what a `next` link has in it")
-    return Wanted(since, at, min(count, settings.max_page_size), None if cursor is None else int(cursor))
-
-
-def whole(text: str, name: str) -> int:
-    """A number of things."""
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise refusal(400, "value", f"`{name}` is a whole number, not {text[:80]}")
-    return int(text)
 
 
 def period(text: str, name: str, now: datetime) -> tuple[datetime, datetime]:

@@ -5,6 +5,8 @@ from clerkship.fhir.resource import render
 from clerkship.sandbox.exchange import Refusal, Reply
 
 FHIR_JSON = "application/fhir+json"
+JSON_PATCH = "application/json-patch+json"
+FORM = "application/x-www-form-urlencoded"
 _CODES: dict[int, Code] = {
     400: "invalid",
     401: "login",

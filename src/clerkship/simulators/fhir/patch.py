@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clerkship.fhir.issue import Invalid, Issue
-from clerkship.simulators.fhir.elements import MAX_RESOURCE_ELEMENTS, count_elements
-from clerkship.simulators.fhir.nesting import nesting
+from clerkship.simulators.fhir.body import MAX_RESOURCE_ELEMENTS, count_elements, nesting
 
 MOST_OPERATIONS = 1000
 MAX_PATCHED = MAX_RESOURCE_ELEMENTS

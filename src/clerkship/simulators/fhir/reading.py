@@ -1,82 +1,86 @@
 """Reading a resource as it is, and as it was (R4 http: read, vread)."""
 
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import parse, render
 from clerkship.fhir.search import parse_query, shown
-from clerkship.simulators.fhir.draft import Draft
+from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir.events import ResourceRead
+from clerkship.simulators.fhir.inputs import IfNoneMatch, Pairs, ResourceId, TypeName
 from clerkship.simulators.fhir.outcome import refusal, refused
+from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
 from clerkship.simulators.fhir.versions import Version, moment_of
-from clerkship.simulators.fhir.wire import GENERAL, Answer, Ask, if_none_match, modified_since
 from clerkship.simulators.fhir.writing import existing, known_type
 
-PARTS = frozenset({"_summary", "_elements"})
-SHOWN = GENERAL | PARTS
-"""What a read can be told about the form of its answer."""
+
+class ReadInput(Frozen):
+    """A resource to read."""
+
+    type: TypeName
+    id: ResourceId
+    parts: SkipJsonSchema[Pairs] = ()
+    """`_summary` and `_elements`: how much of it to show."""
+    if_none_match: IfNoneMatch = None
+    if_modified_since: SkipJsonSchema[datetime | None] = None
 
 
-def read(ask: Ask) -> Answer:
-    """One as it is."""
-    version = existing(ask.draft, ask.key)
-    if ask.pairs:
-        only(ask, SHOWN)
-    status = 304 if _has_it(ask, version) else 200
-    return _shown(ask, version, "read", status)
+class VersionInput(Frozen):
+    """A version of a resource to read."""
+
+    type: TypeName
+    id: ResourceId
+    version: Annotated[str, Field(description="the version's id: `meta.versionId` of the resource as it was")]
+    parts: SkipJsonSchema[Pairs] = ()
 
 
-def vread(ask: Ask) -> Answer:
-    """One as it was in a version, even if it is gone by now."""
-    known_type(ask.params["type"])
-    only(ask, SHOWN)
-    wanted = ask.params["version"]
-    found = find_version(ask.draft, ask.key, wanted)
+@interaction()
+def read(transaction: Transaction, wanted: ReadInput) -> FhirResponse:
+    """Read one FHIR R4 resource, by its type and id, as it is now."""
+    version = existing(transaction, f"{wanted.type}/{wanted.id}")
+    status = 304 if _is_known(wanted, version) else 200
+    return _show(transaction, wanted, version, "read", status)
+
+
+@interaction()
+def vread(transaction: Transaction, wanted: VersionInput) -> FhirResponse:
+    """Read one FHIR R4 resource as it was in an earlier version."""
+    key = f"{known_type(wanted.type)}/{wanted.id}"
+    found = next((version for version in transaction.versions(key) if version.id == wanted.version), None)
     if found is None:
-        raise refusal(404, "not-found", f"there is no version {wanted[:80]} of {ask.key[:140]}")
+        raise refusal(404, "not-found", f"there is no version {wanted.version[:80]} of {key[:140]}")
     if found.gone:
-        raise refusal(410, "deleted", f"version {wanted} of {ask.key} is that it was deleted")
-    return _shown(ask, found, "vread", 200)
+        raise refusal(410, "deleted", f"version {wanted.version} of {key} is that it was deleted")
+    return _show(transaction, wanted, found, "vread", 200)
 
 
-def find_version(draft: Draft, key: str, id: str) -> Version | None:
-    """A version of a resource by its id."""
-    return next((version for version in draft.versions(key) if version.id == id), None)
-
-
-def _shown(ask: Ask, version: Version, operation: str, status: int) -> Answer:
-    type, id = ask.params["type"], ask.params["id"]
+def _show(
+    transaction: Transaction, wanted: ReadInput | VersionInput, version: Version, operation: str, status: int
+) -> FhirResponse:
     data = (version.data or b"") if status == 200 else b""
-    if data and ask.pairs:
-        data = _in_part(ask, type, data)
-    ask.draft.note(ResourceRead(type=type, id=id, version=version.id, operation=operation, status=status))
-    return Answer(status, data, version)
+    if data and wanted.parts:
+        data = _in_part(wanted.type, data, wanted.parts)
+    event = ResourceRead(type=wanted.type, id=wanted.id, version=version.id, operation=operation, status=status)
+    transaction.note(event)
+    return FhirResponse(status, data, version)
 
 
-def _in_part(ask: Ask, type: str, data: bytes) -> bytes:
-    """As much of it as is asked for (R4 http: read, summary and elements)."""
-    asked = [pair for pair in ask.pairs if pair[0] in PARTS]
-    if not asked:
-        return data
+def _in_part(type: str, data: bytes, parts: Pairs) -> bytes:
+    """Return as much of a resource as is asked for (R4 http: read, summary and elements)."""
     try:
-        return render(shown(parse(data), parse_query(type, asked)))
+        return render(shown(parse(data), parse_query(type, parts)))
     except Invalid as wrong:
         raise refused(wrong) from None
 
 
-def _has_it(ask: Ask, version: Version) -> bool:
-    """Whether the client has this version already (R4 http: conditional read)."""
-    tags = if_none_match(ask.headers)
+def _is_known(wanted: ReadInput, version: Version) -> bool:
+    """Return whether the client has this version already (R4 http: conditional read)."""
+    tags, since = wanted.if_none_match, wanted.if_modified_since
     if tags is not None:
         return "*" in tags or version.id in tags
-    since = modified_since(ask.headers)
-    changed = moment_of(version.updated)
+    changed = moment_of(version.updated) if since is not None else None
     return since is not None and changed is not None and changed.replace(microsecond=0) <= since
-
-
-def only(ask: Ask, known: frozenset[str]) -> None:
-    """No parameters but these, or Prefer: handling=lenient."""
-    if ask.strict:
-        for name, _ in ask.pairs:
-            if name not in known:
-                raise refusal(
-                    400, "not-supported", f"`{name[:80]}` is not a parameter here; {', '.join(sorted(known))}"
-                )

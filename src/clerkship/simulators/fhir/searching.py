@@ -2,92 +2,131 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from urllib.parse import parse_qsl
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.fhir import search as engine
 from clerkship.fhir.compartments import compartment_types
 from clerkship.fhir.issue import Invalid, outcome
 from clerkship.fhir.reference import parse_reference
 from clerkship.fhir.resource import render
+from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import splice
-from clerkship.simulators.fhir.draft import Draft
 from clerkship.simulators.fhir.events import ResourcesSearched
+from clerkship.simulators.fhir.inputs import FEWER, Criteria, ResourceId, TypeName
 from clerkship.simulators.fhir.outcome import refusal, refused
-from clerkship.simulators.fhir.wire import FORM, GENERAL, Answer, Ask, check_content
+from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
 from clerkship.simulators.fhir.writing import existing, known_type
 
-
-def search(ask: Ask) -> Answer:
-    """Resources of one type, or of all, that match."""
-    type = ask.params.get("type", "")
-    return _searched(ask, known_type(type) if type else "")
-
-
-def search_by_post(ask: Ask) -> Answer:
-    """The same, with the parameters in a form, or some of them."""
-    if ask.body:
-        check_content(ask.headers, FORM)
-        try:
-            form = parse_qsl(ask.body.decode(), keep_blank_values=True, errors="strict")
-        except UnicodeDecodeError:
-            raise refusal(400, "structure", "the form is not UTF-8") from None
-        ask.pairs += ask.draft.address.pairs_in(form)
-    ask.path = ask.path.removesuffix("/_search") or "/"
-    return search_compartment(ask) if "other" in ask.params else search(ask)
+BY_POST = "The same search with its parameters in the body, as a form."
+Compartment = tuple[str, str]
+"""The type and id of the resource whose compartment is searched."""
+Lenient = SkipJsonSchema[bool]
+"""Whether an unknown parameter is left out and reported instead of refused (R4 search: handling errors)."""
 
 
-def search_compartment(ask: Ask) -> Answer:
-    """Resources of a type in a compartment, such as one patient's Observations."""
-    whose, other = known_type(ask.params["type"]), ask.params["other"]
-    if whose not in compartment_types():
-        raise refusal(404, "not-supported", f"R4 has no compartment of a {whose}")
-    type = "" if other == "*" else known_type(other)
-    existing(ask.draft, ask.key)
-    return _searched(ask, type, (whose, ask.params["id"]))
+class TypeSearch(Frozen):
+    """A search for resources of a type."""
+
+    type: TypeName
+    query: Criteria = ()
+    is_lenient: Lenient = False
 
 
-def query_of(ask: Ask, type: str, compartment: tuple[str, str] | None = None) -> engine.Query:
-    """What is searched for; refused where it cannot be."""
-    draft = ask.draft
-    meaning = engine.Meaning(draft.base, draft.zone, engine.moment(draft.act.now))
-    pairs = [pair for pair in ask.pairs if pair[0] not in GENERAL]
+class SystemSearch(Frozen):
+    """A search for resources of several types."""
+
+    query: Criteria = ()
+    is_lenient: Lenient = False
+
+
+class CompartmentSearch(Frozen):
+    """A search for resources that belong to one."""
+
+    type: TypeName
+    id: ResourceId
+    other: Annotated[str, Field(description="the type of resources to search for; `*` for every type")]
+    query: Criteria = ()
+    is_lenient: Lenient = False
+
+
+Search = TypeSearch | SystemSearch | CompartmentSearch
+
+
+@interaction(shorter=FEWER)
+def search_type(transaction: Transaction, search: TypeSearch) -> FhirResponse:
+    """Search for FHIR R4 resources of a type: those that match, as a Bundle with a `next` link where there are more."""
+    return _search(transaction, search, f"/{search.type}", known_type(search.type))
+
+
+@interaction(tool=False)
+def search_system(transaction: Transaction, search: SystemSearch) -> FhirResponse:
+    """Resources of several types that match: `_type=Patient,Practitioner` and parameters that they share."""
+    return _search(transaction, search, "/")
+
+
+@interaction(tool=False)
+def search_compartment(transaction: Transaction, search: CompartmentSearch) -> FhirResponse:
+    """Resources of a type that belong to one, such as Patient/1/Observation; `*` for every type."""
+    owner = known_type(search.type)
+    if owner not in compartment_types():
+        raise refusal(404, "not-supported", f"R4 has no compartment of a {owner}")
+    type = "" if search.other == "*" else known_type(search.other)
+    existing(transaction, f"{owner}/{search.id}")
+    path = f"/{owner}/{search.id}/{search.other}"
+    return _search(transaction, search, path, type, (owner, search.id))
+
+
+search_type_by_post = search_type.renamed("search_type_by_post", BY_POST)
+search_system_by_post = search_system.renamed("search_system_by_post", BY_POST)
+search_compartment_by_post = search_compartment.renamed("search_compartment_by_post", BY_POST)
+
+
+def _parse_query(
+    transaction: Transaction, search: Search, type: str, compartment: Compartment | None
+) -> engine.Query:
+    """Return what to search for; refuse what is no search."""
+    meaning = engine.Meaning(transaction.base, transaction.zone, engine.moment(transaction.act.now))
+    strict = not search.is_lenient
     try:
-        query = engine.parse_query(type, pairs, strict=ask.strict, meaning=meaning, compartment=compartment)
+        query = engine.parse_query(type, search.query, strict=strict, meaning=meaning, compartment=compartment)
     except Invalid as wrong:
         raise refused(wrong) from None
-    most = draft.settings.max_page_size
+    most = transaction.settings.max_page_size
     return replace(query, count=most) if query.count is not None and query.count > most else query
 
 
-def _searched(ask: Ask, type: str, compartment: tuple[str, str] | None = None) -> Answer:
-    draft = ask.draft
-    query = query_of(ask, type, compartment)
+def _search(
+    transaction: Transaction, search: Search, path: str, type: str = "", compartment: Compartment | None = None
+) -> FhirResponse:
+    query = _parse_query(transaction, search, type, compartment)
     counted = query.summary == "count" or query.count == 0
     try:
-        page = engine.page(engine.find(draft, query), query, draft.settings.page_size)
+        page = engine.page(engine.find(transaction, query), query, transaction.settings.page_size)
         keys = [] if counted else page.keys
-        along = engine.included(draft, query, keys) if keys else []
+        included = engine.included(transaction, query, keys) if keys else []
     except Invalid as wrong:
         raise refused(wrong) from None
-    asked = [pair for pair in ask.pairs if pair[0] not in GENERAL]
-    draft.note(
+    transaction.note(
         ResourcesSearched(
             type=type,
-            query=said(asked, draft.base),
+            query=logged_query(search.query, transaction.base),
             total=page.total,
             found=tuple(keys),
-            included=tuple(along),
+            included=tuple(included),
             within="/".join(compartment or ()),
         )
     )
-    links = _links(ask, query, page) if not counted else _links(ask, query, engine.Page([], "", page.total))
-    entries = [*_shown(draft, query, keys, "match"), *_shown(draft, query, along, "include"), *_told(query)]
-    return Answer(200, splice.bundle("searchset", links, entries, None if query.total == "none" else page.total))
+    here = splice.url(transaction.base, path)
+    links = _links(here, query, page) if not counted else _links(here, query, engine.Page([], "", page.total))
+    matches, others = _entries(transaction, query, keys, "match"), _entries(transaction, query, included, "include")
+    total = None if query.total == "none" else page.total
+    return FhirResponse(200, splice.bundle("searchset", links, [*matches, *others, *_ignored(query)], total))
 
 
-def _links(ask: Ask, query: engine.Query, page: engine.Page) -> list[tuple[str, str]]:
-    here = splice.url(ask.draft.base, ask.path)
-
+def _links(here: str, query: engine.Query, page: engine.Page) -> list[tuple[str, str]]:
     def at(cursor: str) -> str:
         text = query.link(cursor)
         return f"{here}?{text}" if text else here
@@ -100,30 +139,30 @@ def _links(ask: Ask, query: engine.Query, page: engine.Page) -> list[tuple[str, 
     return [*links, ("next", at(page.next_cursor))] if page.next_cursor else links
 
 
-def _shown(draft: Draft, query: engine.Query, keys: Iterable[str], mode: str) -> Iterator[bytes]:
-    """Entries, as much of each as is asked for; a whole one as it is stored."""
+def _entries(transaction: Transaction, query: engine.Query, keys: Iterable[str], mode: str) -> Iterator[bytes]:
+    """Yield entries with as much of each resource as is asked for; a whole one as it is stored."""
     partly = bool(query.elements) or query.summary in ("true", "text", "data")
     for key in keys:
-        version = draft.version(key)
+        version = transaction.version(key)
         if version is None or version.data is None:
             continue  # held for conditions of a transaction, and not written yet
         data = version.data
-        if partly and (resource := draft.resource(key)) is not None:
+        if partly and (resource := transaction.resource(key)) is not None:
             data = render(engine.shown(resource, query))
-        yield splice.match(draft.base, key, data, mode)
+        yield splice.match(transaction.base, key, data, mode)
 
 
-def _told(query: engine.Query) -> Iterator[bytes]:
-    """What was left out of account (R4 search: handling errors): said, never silent."""
+def _ignored(query: engine.Query) -> Iterator[bytes]:
+    """Report the parameters that were left out (R4 search: handling errors)."""
     if query.ignored:
         yield splice.told(render(outcome(query.ignored)))
 
 
-def said(pairs: Sequence[tuple[str, str]], base: str) -> str:
-    """A query as it goes into the log: a reference to something here is the same however it was spelled."""
-    return splice.query_text((name, _said(value, base) if base and base in value else value) for name, value in pairs)
+def logged_query(pairs: Sequence[tuple[str, str]], base: str) -> str:
+    """Write a query for the log: a reference to a resource of this server is the same however it was spelled."""
+    return splice.query_text((name, _relative(value, base) if base and base in value else value) for name, value in pairs)
 
 
-def _said(value: str, base: str) -> str:
+def _relative(value: str, base: str) -> str:
     parts = (part.removeprefix(f"{base}/") if parse_reference(part, base) else part for part in value.split(","))
     return ",".join(parts)

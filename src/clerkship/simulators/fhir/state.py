@@ -10,8 +10,8 @@ from clerkship.fhir.search import find_keys
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.fhir import writing
 from clerkship.simulators.fhir.config import FhirConfig
-from clerkship.simulators.fhir.draft import METHODS, Draft
 from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten
+from clerkship.simulators.fhir.transaction import METHODS, Transaction
 from clerkship.simulators.fhir.versions import Version, instant, of_chart
 
 T = TypeVar("T")
@@ -83,18 +83,18 @@ class FhirState(State):
 
     def put(self, act: ActionContext, resource: Resource, operation: str = "put") -> str:
         """Have a resource be this, new or not; returns its key. One without an id is given one."""
-        with Draft(self, act) as draft:
-            return writing.put(draft, resource, operation)
+        with Transaction(self, act) as transaction:
+            return writing.put_resource(transaction, resource, operation)
 
     def patch(self, act: ActionContext, key: str, operations: list[dict[str, Any]], operation: str = "patch") -> str:
         """Change a resource by a JSON Patch; returns its key."""
-        with Draft(self, act) as draft:
-            return writing.patch(draft, key, operations, operation=operation)
+        with Transaction(self, act) as transaction:
+            return writing.patch_resource(transaction, key, operations, operation=operation)
 
     def delete(self, act: ActionContext, key: str, operation: str = "delete") -> None:
         """Have a resource be gone."""
-        with Draft(self, act) as draft:
-            writing.delete(draft, key, operation=operation)
+        with Transaction(self, act) as transaction:
+            writing.delete_resource(transaction, key, operation=operation)
 
     def apply(self, event: Event) -> None:
         """Take in what happened."""

@@ -1,32 +1,297 @@
-"""Creating, updating, patching and deleting (R4 http: create, update, patch, delete), as a draft of it."""
+"""Creating, updating, patching and deleting, each also by a condition (R4 http).
 
-from typing import Any
+Interactions are called by requests and by entries of Bundles. `create_resource`, `update_resource`, `patch_resource`,
+`delete_resource` and `put_resource` write within a transaction, and are also for steps and reactions.
+"""
+
+from typing import Annotated, Any
+from urllib.parse import parse_qsl
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.issue import Invalid, Issue
-from clerkship.fhir.resource import ID, Resource, parse
+from clerkship.fhir.resource import ID, parse
+from clerkship.fhir.search import find_keys
 from clerkship.fhir.validation import lenient, validate
+from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import patch as json_patch
-from clerkship.simulators.fhir.draft import Draft, placed
-from clerkship.simulators.fhir.elements import check_resource
-from clerkship.simulators.fhir.events import NothingChanged
+from clerkship.simulators.fhir.body import check_resource, make_relative
+from clerkship.simulators.fhir.events import NothingChanged, ResourceRead
+from clerkship.simulators.fhir.inputs import (
+    AnyResource,
+    Criteria,
+    IfMatch,
+    IfNoneMatch,
+    Pairs,
+    Preference,
+    ResourceId,
+    TypeName,
+)
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal, refused
-from clerkship.simulators.fhir.references import make_relative
+from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction, placed
 from clerkship.simulators.fhir.versions import Tags, Version
 
 AGENT = "agent"
 NOT_STORED = frozenset({"Parameters"})
 """R4 parameters: "there is no RESTful endpoint associated with it"."""
+MAX_CONDITION = 10_000
+"""Characters of a condition."""
+_RESULT_PARAMETERS = frozenset(
+    {"_count", "_sort", "_include", "_revinclude", "_summary", "_elements", "_total", "_contained", "_containedType"}
+)
+"""Parameters that say how results are shown. A condition shows none."""
+JsonPatch = Annotated[
+    Any,
+    Field(
+        description='operations of JSON Patch (RFC 6902), such as {"op": "replace", "path": "/active", "value": false}',
+        json_schema_extra={"type": "array", "items": {"type": "object"}},
+    ),
+]
 
 
-def may_write(draft: Draft) -> None:
-    """Whether whoever asks may change anything here."""
-    if draft.settings.read_only and draft.act.actor == AGENT:
+class NewResource(Frozen):
+    """A resource to create."""
+
+    type: TypeName
+    resource: AnyResource
+    if_none_exist: SkipJsonSchema[Pairs | None] = None
+    """Create it only if a search for this finds nothing."""
+    id: SkipJsonSchema[str] = ""
+    """The id that a Bundle has chosen for it already."""
+    returns: Preference = "representation"
+
+
+class ResourceUpdate(Frozen):
+    """A resource to replace, or to create under an id that the client chooses."""
+
+    type: TypeName
+    id: ResourceId
+    resource: AnyResource
+    if_match: IfMatch = None
+    if_none_match: IfNoneMatch = None
+    returns: Preference = "representation"
+
+
+class ConditionalUpdate(Frozen):
+    """A resource to replace, found by a search."""
+
+    type: TypeName
+    query: Criteria
+    resource: AnyResource
+    if_match: IfMatch = None
+    if_none_match: IfNoneMatch = None
+    returns: Preference = "representation"
+
+
+class ResourcePatch(Frozen):
+    """Changes to a resource."""
+
+    type: TypeName
+    id: ResourceId
+    operations: JsonPatch
+    if_match: IfMatch = None
+    returns: Preference = "representation"
+
+
+class ConditionalPatch(Frozen):
+    """Changes to a resource that a search finds."""
+
+    type: TypeName
+    query: Criteria
+    operations: JsonPatch
+    if_match: IfMatch = None
+    returns: Preference = "representation"
+
+
+class ResourceDeletion(Frozen):
+    """A resource to delete."""
+
+    type: TypeName
+    id: ResourceId
+    if_match: IfMatch = None
+
+
+class ConditionalDeletion(Frozen):
+    """A resource to delete, found by a search."""
+
+    type: TypeName
+    query: Criteria
+    if_match: IfMatch = None
+
+
+@interaction()
+def create(transaction: Transaction, new: NewResource) -> FhirResponse:
+    """Create a FHIR R4 resource, under an id the server chooses; answered with the resource as it is kept."""
+    check_writable(transaction)
+    if new.if_none_exist is not None:
+        found = find_one(transaction, new.type, new.if_none_exist)
+        if found is not None:
+            return already_there(transaction, found, new)
+    return _written(transaction, create_resource(transaction, new.resource, new.type, new.id), is_new=True)
+
+
+@interaction()
+def update(transaction: Transaction, update: ResourceUpdate) -> FhirResponse:
+    """Replace a FHIR R4 resource: `resource` is the whole resource as it is to be, with its `id`."""
+    check_writable(transaction)
+    key = f"{update.type}/{update.id}"
+    is_new = not transaction.is_there(key)
+    _check_none_match(transaction, key, update.if_none_match)
+    update_resource(transaction, key, update.resource, if_match=update.if_match)
+    return _written(transaction, key, is_new=is_new)
+
+
+@interaction(tool=False)
+def conditional_update(transaction: Transaction, given: ConditionalUpdate) -> FhirResponse:
+    """A whole resource in place of the one that a search finds, or new if there is none."""
+    check_writable(transaction)
+    key = target_of_update(transaction, given)
+    if key is None:
+        key = create_resource(transaction, given.resource, given.type, operation="update")
+        return _written(transaction, key, is_new=True)
+    return update.decide(transaction, update_of(given, key))
+
+
+@interaction()
+def patch(transaction: Transaction, patch: ResourcePatch) -> FhirResponse:
+    """Change parts of a FHIR R4 resource by a JSON Patch (RFC 6902): a list of operations."""
+    key = patch_resource(transaction, f"{patch.type}/{patch.id}", patch.operations, if_match=patch.if_match)
+    return _shown(transaction, _written(transaction, key, is_new=False), "patch", patch)
+
+
+@interaction(tool=False)
+def conditional_patch(transaction: Transaction, given: ConditionalPatch) -> FhirResponse:
+    """Change the resource that a search finds by a JSON Patch (RFC 6902)."""
+    check_writable(transaction)
+    return patch.decide(transaction, patch_of(given, target_of_patch(transaction, given)))
+
+
+@interaction()
+def delete(transaction: Transaction, deletion: ResourceDeletion) -> FhirResponse:
+    """Delete a FHIR R4 resource; its versions stay."""
+    key = f"{deletion.type}/{deletion.id}"
+    if not delete_resource(transaction, key, if_match=deletion.if_match):
+        return FhirResponse(200, message=f"there is no {key[:140]}: there was nothing to delete")
+    return FhirResponse(204, version=transaction.version(key))
+
+
+@interaction(tool=False)
+def conditional_delete(transaction: Transaction, deletion: ConditionalDeletion) -> FhirResponse:
+    """Delete the one resource that a search finds; several are refused."""
+    check_writable(transaction)
+    found = find_one(transaction, deletion.type, deletion.query)
+    if found is None:
+        transaction.note(NothingChanged(operation="delete", type=deletion.type))
+        return FhirResponse(200, message="nothing matches: there was nothing to delete")
+    id = found.partition("/")[2]
+    return delete.decide(transaction, ResourceDeletion(type=deletion.type, id=id, if_match=deletion.if_match))
+
+
+def target_of_update(transaction: Transaction, given: ConditionalUpdate) -> str | None:
+    """Return which resource a conditional update is for; None for one that the server has to name."""
+    resource, type = given.resource, given.type
+    if not isinstance(resource, dict):
+        raise refusal(400, "structure", "a resource is a JSON object with a `resourceType`")
+    id = resource.get("id")
+    if id is not None and not isinstance(id, str):
+        raise refusal(400, "value", "an id is text", f"{type}.id")
+    found = find_one(transaction, type, given.query)
+    if found is None:
+        return f"{type}/{id}" if id is not None else None
+    if id is not None and found != f"{type}/{id}":
+        raise refusal(400, "invalid", f"the condition means {found}, and the resource has another id")
+    return found
+
+
+def update_of(given: ConditionalUpdate, key: str) -> ResourceUpdate:
+    """Return the update of the resource that a conditional update is for."""
+    id = key.partition("/")[2]
+    resource, returns = {**given.resource, "id": id}, given.returns
+    tags, others = given.if_match, given.if_none_match
+    return ResourceUpdate(
+        type=given.type, id=id, resource=resource, if_match=tags, if_none_match=others, returns=returns
+    )
+
+
+def target_of_patch(transaction: Transaction, given: ConditionalPatch) -> str:
+    """Return which resource a conditional patch is for: there must be one."""
+    found = find_one(transaction, given.type, given.query)
+    if found is None:
+        raise refusal(404, "not-found", f"no {given.type} matches")
+    return found
+
+
+def patch_of(given: ConditionalPatch, key: str) -> ResourcePatch:
+    """Return the patch of the resource that a conditional patch is for."""
+    id, tags = key.partition("/")[2], given.if_match
+    return ResourcePatch(type=given.type, id=id, operations=given.operations, if_match=tags, returns=given.returns)
+
+
+def parse_condition(text: str) -> Pairs:
+    """Read `identifier=x|1`, as a header or an entry has it, with or without what stands before the `?`."""
+    if len(text) > MAX_CONDITION:
+        raise refusal(400, "too-long", f"a condition may have {MAX_CONDITION} characters")
+    return tuple(parse_qsl(text.partition("?")[2] if "?" in text else text, keep_blank_values=True))
+
+
+def find_one(transaction: Transaction, type: str, query: Pairs) -> str | None:
+    """Return the resource that a condition means; None if there is none. Refuse a condition that several match."""
+    known_type(type)
+    for name, _ in query:
+        if name in _RESULT_PARAMETERS:
+            raise refusal(400, "not-supported", f"`{name}` has no place in a condition")
+    if not query:
+        raise refusal(412, "required", f"a condition is needed that says which {type} is meant")
+    try:
+        found = find_keys(transaction, type, transaction.address.pairs_in(query), base=transaction.base)
+    except Invalid as wrong:
+        raise refused(wrong) from None
+    if len(found) > 1:
+        raise refusal(412, "multiple-matches", f"{len(found)} {type} resources match, and one is meant")
+    return found[0] if found else None
+
+
+def already_there(transaction: Transaction, key: str, new: NewResource) -> FhirResponse:
+    """Answer a conditional create of what is there: nothing is done, and that is a success."""
+    type, _, id = key.partition("/")
+    transaction.note(NothingChanged(operation="create", type=type, id=id))
+    response = FhirResponse(200, version=transaction.version(key), key=key)
+    return _shown(transaction, response, "create", new)
+
+
+def _shown(
+    transaction: Transaction, response: FhirResponse, operation: str, given: NewResource | ResourcePatch
+) -> FhirResponse:
+    """Record that the client reads the resource, where the response shows what it has not sent."""
+    if given.returns == "representation" and response.version is not None:
+        type, _, id = response.key.partition("/")
+        transaction.note(ResourceRead(type=type, id=id, version=response.version.id, operation=operation))
+    return response
+
+
+def _written(transaction: Transaction, key: str, *, is_new: bool) -> FhirResponse:
+    return FhirResponse(201 if is_new else 200, version=transaction.version(key), key=key)
+
+
+def _check_none_match(transaction: Transaction, key: str, tags: Tags | None) -> None:
+    """RFC 9110 §13.1.2: `If-None-Match: *` is for clients that only want to create."""
+    version = transaction.version(key) if tags is not None else None
+    if tags is None or version is None or version.gone:
+        return
+    if "*" in tags or version.id in tags:
+        raise refusal(412, "conflict", f"there is a {key} already, at version {version.id}")
+
+
+def check_writable(transaction: Transaction) -> None:
+    """Refuse writes of the agent on a read-only server."""
+    if transaction.settings.read_only and transaction.act.actor == AGENT:
         raise refusal(403, "forbidden", "this server is read-only")
 
 
 def known_type(type: str, *, stored: bool = True) -> str:
-    """A type that R4 has; any other is not there (R4 http: HTTP status codes)."""
+    """Return a resource type of R4; refuse any other text (R4 http: HTTP status codes)."""
     if stored and type in NOT_STORED:
         raise refusal(
             404, "not-supported", f"R4 has no address for {type}: they go into operations and come out of them"
@@ -38,14 +303,14 @@ def known_type(type: str, *, stored: bool = True) -> str:
     return type
 
 
-def usable_id(id: str) -> None:
-    """As R4's datatypes have it; and not what every path goes up by, for nobody could ask for it."""
+def check_id(id: str) -> None:
+    """Refuse what R4's datatypes do not allow as an id, and `.` and `..`, which no path can have."""
     if ID.fullmatch(id) is None or id in (".", ".."):
         raise refusal(400, "value", "an id has 1 to 64 letters, digits, `-` and `.`")
 
 
-def checked(draft: Draft, resource: Any, type: str = "") -> list[Issue]:
-    """What is wrong with a resource and yet let through; refuses one that cannot be kept."""
+def check_valid(transaction: Transaction, resource: Any, type: str = "") -> list[Issue]:
+    """Refuse a resource that cannot be stored; return the defects that a lenient server accepts."""
     if not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
         raise refusal(400, "structure", "a resource is a JSON object with a `resourceType`")
     if type and resource["resourceType"] != type:
@@ -53,53 +318,53 @@ def checked(draft: Draft, resource: Any, type: str = "") -> list[Issue]:
     known_type(resource["resourceType"])
     found = validate(resource)
     errors = [issue for issue in found if issue.severity in ("error", "fatal")]
-    let_through: list[Issue] = []
-    if draft.settings.validation == "lenient":
-        errors, let_through = map(list, lenient(errors))
+    accepted: list[Issue] = []
+    if transaction.settings.validation == "lenient":
+        errors, accepted = map(list, lenient(errors))
     if errors:
-        raise FhirRefusal(400, *(placed(issue, draft.where) for issue in errors))
-    return let_through
+        raise FhirRefusal(400, *(placed(issue, transaction.where) for issue in errors))
+    return accepted
 
 
-def create(draft: Draft, resource: Resource, type: str = "", id: str = "", operation: str = "create") -> str:
-    """A new resource, under an id of the server's own whatever id it has; returns its key."""
-    may_write(draft)
-    unnamed = {name: value for name, value in resource.items() if name != "id"} if _is_object(resource) else resource
-    defects = checked(draft, unnamed, type)
-    return draft.write({**unnamed, "id": id or draft.new_id(unnamed["resourceType"])}, operation, defects)
-
-
-def _is_object(resource: Any) -> bool:
-    return isinstance(resource, dict)
-
-
-def update(
-    draft: Draft, key: str, resource: Resource, *, if_match: Tags | None = None, operation: str = "update"
+def create_resource(
+    transaction: Transaction, resource: Any, type: str = "", id: str = "", operation: str = "create"
 ) -> str:
-    """A resource is now this; made, where there was none and the server lets clients choose ids."""
-    may_write(draft)
+    """Write a new resource, under an id of the server's own whatever id it has; return its key."""
+    check_writable(transaction)
+    unnamed = {n: value for n, value in resource.items() if n != "id"} if isinstance(resource, dict) else resource
+    defects = check_valid(transaction, unnamed, type)
+    return transaction.write({**unnamed, "id": id or transaction.new_id(unnamed["resourceType"])}, operation, defects)
+
+
+def update_resource(
+    transaction: Transaction, key: str, resource: Any, *, if_match: Tags | None = None, operation: str = "update"
+) -> str:
+    """Replace a resource, or create it where the server lets clients choose ids; return its key."""
+    check_writable(transaction)
     type, _, id = key.partition("/")
-    usable_id(id)
-    defects = checked(draft, resource, type)
+    check_id(id)
+    defects = check_valid(transaction, resource, type)
     if resource.get("id") != id:
         has = f"`{str(resource['id'])[:80]}`" if "id" in resource else "none"
         raise refusal(400, "invalid", f"the id of the resource must be that of its address, `{id}`; it has {has}")
-    before = draft.version(key)
-    _match(before, if_match, key)
-    if before is None and not draft.settings.client_ids and draft.act.actor == AGENT:
+    before = transaction.version(key)
+    _check_match(before, if_match, key)
+    if before is None and not transaction.settings.client_ids and transaction.act.actor == AGENT:
         raise refusal(405, "not-supported", f"there is no {key}, and this server does not let clients choose ids")
-    return draft.write(resource, operation, defects)
+    return transaction.write(resource, operation, defects)
 
 
-def put(draft: Draft, resource: Resource, operation: str) -> str:
-    """As update or, where it has no id, as create: for those who set a scene."""
+def put_resource(transaction: Transaction, resource: Any, operation: str) -> str:
+    """Update a resource or, if it has no id, create it: for steps and reactions."""
     if not isinstance(resource, dict) or "id" not in resource:
-        return create(draft, resource, operation=operation)
-    return update(draft, f"{resource.get('resourceType')}/{resource['id']}", resource, operation=operation)
+        return create_resource(transaction, resource, operation=operation)
+    return update_resource(
+        transaction, f"{resource.get('resourceType')}/{resource['id']}", resource, operation=operation
+    )
 
 
-def _match(version: Version | None, if_match: Tags | None, key: str) -> None:
-    """R4 http, managing resource contention: what is updated must be the version that the client has seen."""
+def _check_match(version: Version | None, if_match: Tags | None, key: str) -> None:
+    """R4 http, managing resource contention: a change is meant for the version that the client has seen."""
     if if_match is None:
         return
     expected = " or ".join(if_match[:10])
@@ -109,11 +374,11 @@ def _match(version: Version | None, if_match: Tags | None, key: str) -> None:
         raise refusal(412, "conflict", f"{key} is at version {version.id}, not {expected}")
 
 
-def existing(draft: Draft, key: str) -> Version:
-    """The last version of what is there; 404 for what never was, 410 for what is gone."""
+def existing(transaction: Transaction, key: str) -> Version:
+    """Return the last version of a resource; refuse with 404 if it never was there, with 410 if it is deleted."""
     type, _, id = key.partition("/")
     known_type(type)
-    version = draft.version(key)
+    version = transaction.version(key)
     if version is None and id.startswith("$"):
         raise refusal(404, "not-supported", f"there is no operation `{id[:80]}` on {type} here")
     if version is None:
@@ -123,39 +388,42 @@ def existing(draft: Draft, key: str) -> Version:
     return version
 
 
-def patch(draft: Draft, key: str, operations: Any, *, if_match: Tags | None = None, operation: str = "patch") -> str:
-    """A resource is changed by a JSON Patch: all of its operations, or none."""
-    may_write(draft)
+def patch_resource(
+    transaction: Transaction, key: str, operations: Any, *, if_match: Tags | None = None, operation: str = "patch"
+) -> str:
+    """Change a resource by a JSON Patch, all of its operations or none; return its key."""
+    check_writable(transaction)
     try:
         json_patch.check(operations)
     except Invalid as found:
         raise refused(found) from None
-    version = existing(draft, key)
-    _match(version, if_match, key)
+    version = existing(transaction, key)
+    _check_match(version, if_match, key)
     before = parse(version.data or b"{}")
     type, id = before["resourceType"], before["id"]
     try:
-        after = json_patch.apply(before, operations, draft.settings.max_depth)
+        after = json_patch.apply(before, operations, transaction.settings.max_depth)
     except Invalid as found:
         raise refused(found, 422) from None
     if not isinstance(after, dict) or (after.get("resourceType"), after.get("id")) != (type, id):
         raise refusal(422, "business-rule", "a patch may change neither the type of a resource nor its id")
     check_resource(after, status=422)
-    if draft.base:
-        make_relative(after, draft.base)
-    return draft.write(after, operation, checked(draft, after, type))
+    if transaction.base:
+        make_relative(after, transaction.base)
+    return transaction.write(after, operation, check_valid(transaction, after, type))
 
 
-def delete(draft: Draft, key: str, *, if_match: Tags | None = None, operation: str = "delete") -> bool:
-    """A resource is to be gone. False where it is not there: that is no error (R4 http: delete)."""
-    may_write(draft)
+def delete_resource(
+    transaction: Transaction, key: str, *, if_match: Tags | None = None, operation: str = "delete"
+) -> bool:
+    """Delete a resource; return whether it was there. R4 does not refuse to delete what is not there."""
+    check_writable(transaction)
     type, _, id = key.partition("/")
     known_type(type)
-    version = draft.version(key)
-    if if_match is not None:
-        _match(version, if_match, key)
+    version = transaction.version(key)
+    _check_match(version, if_match, key)
     if version is None or version.gone:
-        draft.note(NothingChanged(operation=operation, type=type))
+        transaction.note(NothingChanged(operation=operation, type=type))
         return False
-    draft.delete(type, id, operation)
+    transaction.delete(type, id, operation)
     return True

@@ -1,0 +1,178 @@
+"""`Patient/[id]/$everything`: a patient's whole compartment, and what it refers to (R4 Patient/$everything)."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from clerkship.fhir.compartments import compartment_parameters, types_in
+from clerkship.fhir.parameters import parameters_of
+from clerkship.fhir.reference import parse_reference, references
+from clerkship.fhir.search import find_keys
+from clerkship.model.frozen import Frozen
+from clerkship.simulators.fhir import splice
+from clerkship.simulators.fhir.events import ResourcesSearched
+from clerkship.simulators.fhir.history import CURSOR, period
+from clerkship.simulators.fhir.inputs import FEWER, NEXT, Number, Text, query_pairs
+from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.searching import logged_query
+from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
+from clerkship.simulators.fhir.versions import moment_of
+from clerkship.simulators.fhir.writing import existing, known_type
+
+PATIENT = "Patient"
+_DATES = (
+    *("authoredon", "authored", "authored-on", "date", "onset-date", "effective-time", "effective"),
+    *("whenhandedover", "started", "collected", "occurrence", "sent", "created", "recorded", "identified"),
+    *("datetime", "datewritten", "start-date", "period"),
+)
+"""Search parameters that say when care was given, the first that a type has; others are not dated."""
+
+
+class EverythingInput(Frozen):
+    """What to return of a patient's record."""
+
+    id: Annotated[str, Field(description="the patient's id, such as 42 of Patient/42")]
+    since: Annotated[Text, Field(alias="_since", description="only what was changed at or after this instant")] = None
+    types: Annotated[Text, Field(alias="_type", description="only these types, with commas between them")] = None
+    start: Annotated[Text, Field(alias="start", description="only care dated at or after this date")] = None
+    end: Annotated[Text, Field(alias="end", description="only care dated at or before this date")] = None
+    count: Annotated[
+        Number, Field(alias="_count", description="resources on a page; all of them on one if not given")
+    ] = None
+    cursor: Annotated[Text, Field(alias=CURSOR, description=NEXT)] = None
+
+
+class Scope(NamedTuple):
+    """Which resources of the record to return."""
+
+    types: frozenset[str]
+    since: datetime | None
+    start: str
+    end: str
+
+
+class Listed(NamedTuple):
+    """A resource in the answer, and its place there."""
+
+    rank: int
+    """0 the patient, 1 what belongs to them, 2 what that refers to."""
+    key: str
+
+
+@interaction(shorter=FEWER)
+def everything(transaction: Transaction, wanted: EverythingInput) -> FhirResponse:
+    """All there is about one patient (FHIR R4 $everything), as a Bundle with a `next` link where there is more."""
+    patient = Listed(0, f"{PATIENT}/{wanted.id}")
+    existing(transaction, patient.key)
+    scope = _scope(transaction, wanted)
+    own = sorted(_compartment(transaction, wanted.id, scope))
+    besides = sorted(_referred(transaction, [patient, *own]))
+    listed = [one for one in (patient, *own, *besides) if _is_wanted(transaction, one, scope)]
+    return _page(transaction, wanted, listed)
+
+
+everything_by_post = everything.renamed(
+    "everything_by_post", "The same with its parameters in the body, as a Parameters resource."
+)
+
+
+def _scope(transaction: Transaction, wanted: EverythingInput) -> Scope:
+    here = transaction.here
+    types = frozenset(known_type(type) for type in (wanted.types or "").split(",") if type)
+    since = period(wanted.since, "_since", here)[0] if wanted.since is not None else None
+    for name, date in (("start", wanted.start), ("end", wanted.end)):
+        if date is not None:
+            period(date, name, here)
+    return Scope(types, since, wanted.start or "", wanted.end or "")
+
+
+def _compartment(transaction: Transaction, id: str, wanted: Scope) -> set[Listed]:
+    """What belongs to the patient, other than their own record."""
+    found: set[str] = set()
+    for type in types_in(PATIENT):
+        own: set[str] = set()
+        for parameter in compartment_parameters(PATIENT, type):
+            own.update(find_keys(transaction, type, [(parameter, f"{PATIENT}/{id}")]))
+        found |= own & _in_time(transaction, type, wanted) if own and (wanted.start or wanted.end) else own
+    return {Listed(1, key) for key in found if key != f"{PATIENT}/{id}"}
+
+
+def _in_time(transaction: Transaction, type: str, wanted: Scope) -> set[str]:
+    """What of a type is care in the time asked for, or has no date."""
+    name = next(
+        (name for name in _DATES if name in parameters_of(type) and parameters_of(type)[name].type == "date"), ""
+    )
+    if not name:
+        return set(find_keys(transaction, type, []))
+    bounds = [(name, f"{sign}{date}") for sign, date in (("ge", wanted.start), ("le", wanted.end)) if date]
+    return {*find_keys(transaction, type, bounds), *find_keys(transaction, type, [(f"{name}:missing", "true")])}
+
+
+def _referred(transaction: Transaction, listed: Iterable[Listed]) -> set[Listed]:
+    """What those refer to and what that refers to, as far as it is nobody's: practitioners, places, medications."""
+    personal = frozenset(types_in(PATIENT))
+    found: set[str] = set()
+    fresh = [one.key for one in listed]
+    while fresh:
+        targets = {target for key in fresh for target in _targets(transaction, key)}
+        fresh = [key for key in targets - found if key.partition("/")[0] not in personal and transaction.is_there(key)]
+        found.update(fresh)
+    return {Listed(2, key) for key in found}
+
+
+def _targets(transaction: Transaction, key: str) -> Iterator[str]:
+    for _, holder in references(transaction.resource(key)):
+        target = parse_reference(holder["reference"])
+        if target is not None:
+            yield target.key
+
+
+def _is_wanted(transaction: Transaction, one: Listed, wanted: Scope) -> bool:
+    if wanted.types and one.key.partition("/")[0] not in wanted.types:
+        return False
+    version = transaction.version(one.key)
+    changed = moment_of(version.updated) if version is not None else None
+    return wanted.since is None or (changed is not None and changed >= wanted.since)
+
+
+def _page(transaction: Transaction, wanted: EverythingInput, listed: list[Listed]) -> FhirResponse:
+    after = _parse_cursor(wanted.cursor)
+    rest = [one for one in listed if after is None or one > after]
+    page = rest if wanted.count is None else rest[: min(wanted.count, transaction.settings.max_page_size)]
+    query, base, path = query_pairs(wanted), transaction.base, f"/{PATIENT}/{wanted.id}/$everything"
+    transaction.note(
+        ResourcesSearched(
+            type=PATIENT,
+            query=logged_query(query, base),
+            total=len(listed),
+            found=tuple(one.key for one in page if one.rank < 2),
+            included=tuple(one.key for one in page if one.rank == 2),
+            within=f"{PATIENT}/{wanted.id}",
+            operation="$everything",
+        )
+    )
+    links = [("self", splice.url(base, path, query))]
+    if page and len(page) < len(rest):
+        further = [*(pair for pair in query if pair[0] != CURSOR), (CURSOR, f"{page[-1].rank}:{page[-1].key}")]
+        links.append(("next", splice.url(base, path, further)))
+    entries = [
+        splice.match(base, one.key, _data(transaction, one), "include" if one.rank == 2 else "match") for one in page
+    ]
+    return FhirResponse(200, splice.bundle("searchset", links, entries, len(listed)))
+
+
+def _data(transaction: Transaction, one: Listed) -> bytes:
+    version = transaction.version(one.key)
+    assert version is not None
+    return version.data or b"null"
+
+
+def _parse_cursor(text: str | None) -> Listed | None:
+    if text is None:
+        return None
+    rank, _, key = text.partition(":")
+    if rank not in ("0", "1", "2"):
+        raise refusal(400, "value", f"`{CURSOR}` is what a `next` link has in it")
+    return Listed(int(rank), key)

@@ -1,0 +1,58 @@
+"""Fields that the inputs of several interactions have."""
+
+from typing import Annotated, Any, Literal
+from urllib.parse import parse_qsl
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
+
+from clerkship.model.frozen import Frozen
+from clerkship.simulators.fhir.versions import Tags
+
+Pairs = tuple[tuple[str, str], ...]
+"""Names and values of a query, in order."""
+Returns = Literal["minimal", "representation", "OperationOutcome"]
+"""What the client wants to see of a write (R4 http: Prefer)."""
+FEWER = "ask for fewer with `_count`, and go on by the `next` link of that page"
+NEXT = "the `_cursor` of the answer's `next` link, for the next page; the other arguments stay the same"
+SEARCH = (
+    "FHIR R4 search parameters as in a URL, such as name=smith&birthdate=ge1970&_count=10;"
+    " for the next page, what stands behind the ? of the answer's `next` link"
+)
+_RESOURCE = {
+    "type": "object",
+    "properties": {"resourceType": {"type": "string", "description": "its type, such as Patient"}},
+    "required": ["resourceType"],
+}
+
+
+def parse_pairs(query: Any) -> Any:
+    """Read a query that is written as text."""
+    return parse_qsl(query.removeprefix("?"), keep_blank_values=True) if isinstance(query, str) else query
+
+
+TypeName = Annotated[str, Field(description="FHIR R4 resource type, such as Observation")]
+ResourceId = Annotated[str, Field(description="the resource's id, such as 42 of Observation/42")]
+AnyResource = Annotated[
+    Any, Field(description="the whole resource as FHIR R4 JSON; its elements depend on its type"), WithJsonSchema(_RESOURCE)
+]
+Criteria = Annotated[Pairs, BeforeValidator(parse_pairs), WithJsonSchema({"type": "string"}), Field(description=SEARCH)]
+"""What to search for. Where it is text, it is written as in a URL."""
+Text = str | SkipJsonSchema[None]
+Number = int | SkipJsonSchema[None]
+IfMatch = SkipJsonSchema[Tags | None]
+"""The versions that a change is meant for (R4 http: If-Match)."""
+IfNoneMatch = SkipJsonSchema[Tags | None]
+"""The versions that the client has, or that must not be there."""
+Preference = SkipJsonSchema[Returns]
+
+
+def query_names(model: type[Frozen]) -> frozenset[str]:
+    """Return the names of the fields of an input that stand in the query of a request: those with an alias."""
+    return frozenset(field.alias for field in model.model_fields.values() if field.alias is not None)
+
+
+def query_pairs(input: Frozen) -> list[tuple[str, str]]:
+    """Return the fields of an input that stand in the query of a request, with their values."""
+    fields = ((field.alias, getattr(input, name)) for name, field in type(input).model_fields.items())
+    return [(alias, str(value)) for alias, value in fields if alias is not None and value is not None]

@@ -1,1 +1,0 @@
-"""Operations, one file each (R4 operations)."""

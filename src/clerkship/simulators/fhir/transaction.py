@@ -1,0 +1,379 @@
+"""Transactions: what a request is about to change. It sees its changes as made; nobody else does before it commits.
+
+Also the interactions, which are the operations of a FHIR server: each runs in a transaction.
+"""
+
+import re
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from functools import partial, wraps
+from itertools import chain
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar
+
+from clerkship.events.event import Payload
+from clerkship.fhir.chart import Chart
+from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.exact import is_exact
+from clerkship.fhir.issue import Issue
+from clerkship.fhir.reference import parse_reference, references
+from clerkship.fhir.resource import Resource, key_of, plain, render, stamp
+from clerkship.kit.memory import uncollected
+from clerkship.sandbox.operation import Operation, OperationContext
+from clerkship.sandbox.state import ActionContext
+from clerkship.simulators.fhir.body import NO_ADDRESS, ServerAddress, address_of
+from clerkship.simulators.fhir.config import FhirConfig
+from clerkship.simulators.fhir.events import (
+    DefectAccepted,
+    ResourceCreated,
+    ResourceDeleted,
+    ResourceUpdated,
+)
+from clerkship.simulators.fhir.outcome import FhirRefusal, refusal
+from clerkship.simulators.fhir.versions import Version, instant, next_id
+
+T = TypeVar("T")
+InputT = TypeVar("InputT")
+METHODS = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+"""The beginning of a reference to another server (RFC 3986 §3.1)."""
+_LOCAL = ("#", "urn:uuid:", "urn:oid:")
+"""References to a contained resource, and to other entries of the Bundle they occur in (R4 bundle: references)."""
+
+
+@dataclass(slots=True)
+class FhirResponse:
+    """The result of an interaction."""
+
+    status: int
+    body: bytes = b""
+    version: Version | None = None
+    """The version that the body is, or that was written."""
+    key: str = ""
+    """The resource that was written."""
+    message: str = ""
+    """What to say about a write that has nothing else to show."""
+
+
+class ResourceStore(Protocol):
+    """The store that a transaction changes."""
+
+    @property
+    def chart(self) -> Chart:
+        """The resources of the dataset."""
+        ...
+
+    @property
+    def settings(self) -> FhirConfig:
+        """How the server is configured."""
+        ...
+
+    @property
+    def zone(self) -> int:
+        """The time zone of the server, in minutes ahead of UTC."""
+        ...
+
+    @property
+    def order(self) -> Sequence[tuple[str, Version]]:
+        """The keys and versions of all changes, in order."""
+        ...
+
+    def versions(self, key: str) -> Sequence[Version]:
+        """Return all versions of a resource, the oldest first."""
+        ...
+
+    def version(self, key: str) -> Version | None:
+        """Return the last version of a resource."""
+        ...
+
+    def resource(self, key: str) -> Resource | None:
+        """Return a resource as it is now."""
+        ...
+
+    def changed(self, type: str) -> Mapping[str, Resource | None]:
+        """Return the resources of a type that differ from the chart."""
+        ...
+
+    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
+        """Return what is built from them, kept until another one changes."""
+        ...
+
+
+def placed(issue: Issue, where: str) -> Issue:
+    """Return an issue with its place in the resource that contains the faulty one."""
+    if not where:
+        return issue
+    rest = issue.expression.partition(".")[2]
+    return issue._replace(expression=f"{where}.{rest}" if rest else where)
+
+
+class Transaction:
+    """A view of a store with changes that are made when it commits. Use it in a `with` statement: it commits at the end
+    of the block, and rolls back if the block raises."""
+
+    __slots__ = ("_ids", "_payloads", "_resources", "_staged", "_unchecked", "act", "address", "base", "state", "where")
+
+    def __init__(self, state: ResourceStore, act: ActionContext, address: ServerAddress = NO_ADDRESS) -> None:
+        self.state = state
+        self.act = act
+        self.address = address
+        self.base = address.inside
+        """The address of the server, as the store has it."""
+        self.where = ""
+        """The place of the resource that is being written, if it is inside another: `Bundle.entry[3].resource`."""
+        self._payloads: list[Payload] = []
+        self._staged: dict[str, Version] = {}
+        self._resources: dict[str, Resource | None] = {}
+        self._unchecked: list[tuple[str, Resource]] = []
+        self._ids: dict[str, int] | None = None
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Commit, or roll back after an error."""
+        if error is not None:
+            self.rollback()
+            return
+        try:
+            self.commit()
+        except BaseException:
+            self.rollback()
+            raise
+
+    @property
+    def chart(self) -> Chart:
+        """The resources of the dataset."""
+        return self.state.chart
+
+    @property
+    def settings(self) -> FhirConfig:
+        """How the server is configured."""
+        return self.state.settings
+
+    @property
+    def zone(self) -> int:
+        """The time zone of the server, in minutes ahead of UTC."""
+        return self.state.zone
+
+    @property
+    def here(self) -> datetime:
+        """The time in the zone of the server."""
+        return self.act.now.astimezone(timezone(timedelta(minutes=self.zone)))
+
+    def version(self, key: str) -> Version | None:
+        """Return the last version of a resource."""
+        return self._staged.get(key) or self.state.version(key)
+
+    def versions(self, key: str) -> list[Version]:
+        """Return all versions of a resource, the oldest first."""
+        last = self._staged.get(key)
+        return [*self.state.versions(key), last] if last is not None else list(self.state.versions(key))
+
+    def newest(self) -> Iterator[tuple[int, str, Version]]:
+        """Yield the number, key and version of all changes, the newest first."""
+        count = len(self.state.order) + len(self._staged)
+        latest = chain(reversed(self._staged.items()), reversed(self.state.order))
+        return ((count - number, key, version) for number, (key, version) in enumerate(latest))
+
+    def resource(self, key: str) -> Resource | None:
+        """Return a resource as it is now."""
+        return self._resources[key] if key in self._resources else self.state.resource(key)
+
+    def changed(self, type: str) -> Mapping[str, Resource | None]:
+        """Return the resources of a type that differ from the chart."""
+        before = self.state.changed(type)
+        if not self._resources:
+            return before
+        start = f"{type}/"
+        return {**before, **{key: found for key, found in self._resources.items() if key.startswith(start)}}
+
+    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
+        """Return what is built from them: the store's, unless this transaction changes resources of the type."""
+        start = f"{type}/"
+        if any(key.startswith(start) for key in self._resources):
+            return build()
+        return self.state.while_unchanged(type, build)
+
+    def is_there(self, key: str) -> bool:
+        """Return whether there is such a resource."""
+        version = self.version(key)
+        return version is not None and not version.gone
+
+    def new_id(self, type: str) -> str:
+        """Return an id that no resource of the type has or had."""
+        if self._ids is None:
+            self._ids = self.act.ids.mark()
+        while True:
+            found = self.act.ids.new(type).rpartition("_")[2]
+            if self.version(f"{type}/{found}") is None and f"{type}/{found}" not in self._resources:
+                return found
+
+    def hold(self, key: str, resource: Resource) -> None:
+        """Let searches see what is going to be written, as far as it is known."""
+        self._resources[key] = resource
+
+    def note(self, payload: Payload) -> None:
+        """Record an event that changes no resource."""
+        self._payloads.append(payload)
+
+    def write(self, resource: Resource, operation: str, defects: Sequence[Issue] = ()) -> str:
+        """Write a new version of a resource; return its key."""
+        type, id = resource["resourceType"], resource["id"]
+        key = f"{type}/{id}"
+        before = self.version(key)
+        kept = stamp(resource, next_id(before), instant(self.act.now))
+        data = render(kept)
+        kind = ResourceCreated if before is None or before.gone else ResourceUpdated
+        exact = is_exact(kept)
+        fields: dict[str, Any] = {"resource": plain(kept), "text": data.decode()} if exact else {"resource": kept}
+        version = kept["meta"]["versionId"]
+        self._payloads.append(kind(type=type, id=id, version=version, operation=operation, **fields))
+        if defects:
+            issues = tuple({name: value for name, value in issue._asdict().items() if value} for issue in defects)
+            self._payloads.append(DefectAccepted(type=type, id=id, issues=issues))
+        self._staged[key] = Version(version, kept["meta"]["lastUpdated"], data, METHODS.get(operation, "PUT"))
+        self._resources[key] = kept
+        self._unchecked.append((self.where, kept))
+        return key
+
+    def delete(self, type: str, id: str, operation: str = "delete") -> None:
+        """Delete a resource."""
+        key = f"{type}/{id}"
+        version = next_id(self.version(key))
+        self._payloads.append(ResourceDeleted(type=type, id=id, version=version, operation=operation))
+        self._staged[key] = Version(version, instant(self.act.now), None, "DELETE")
+        self._resources[key] = None
+
+    def check(self) -> None:
+        """Check that references of what was written lead somewhere."""
+        if self._unchecked and self.settings.references == "checked":
+            issues = [placed(issue, where) for where, resource in self._unchecked for issue in self._broken(resource)]
+            if issues:
+                raise FhirRefusal(422, *issues)
+        self._unchecked.clear()
+
+    def _broken(self, resource: Resource) -> list[Issue]:
+        """Find references of a resource that lead nowhere, and that it did not have before."""
+        issues = list(dangling(resource, self))
+        before = self.state.resource(key_of(resource)) if issues else None
+        if before is None:
+            return issues
+        return list(dangling(resource, self, {holder["reference"] for _, holder in references(before)}))
+
+    def commit(self) -> None:
+        """Record each change as an event, which changes the store."""
+        self.check()
+        payloads = self._payloads
+        self._ids = None
+        self._forget()
+        for payload in payloads:
+            self.act.emit(payload)
+
+    def rollback(self) -> None:
+        """Forget the changes, and give back the ids they used."""
+        if self._ids is not None:
+            self.act.ids.return_to(self._ids)
+            self._ids = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self._payloads, self._staged, self._resources, self._unchecked = [], {}, {}, []
+
+
+def dangling(resource: Resource, transaction: Transaction, known: Container[str] = ()) -> Iterator[Issue]:
+    """Find references that lead nowhere: to a resource that this server does not have, or to nothing in the resource
+    itself. References in `known` are not checked."""
+    local: frozenset[str] | None = None
+    for path, holder in references(resource):
+        text: str = holder["reference"]
+        if text in known:
+            continue
+        if text.startswith(_LOCAL):
+            local = _local_names(resource) if local is None else local
+            problem = None if text in local else _missing_inside(text)
+        else:
+            problem = _missing_here(text, transaction)
+        if problem is not None:
+            yield problem._replace(expression=f"{resource['resourceType']}.{path}")
+
+
+def _missing_here(text: str, transaction: Transaction) -> Issue | None:
+    """Return what is wrong with a reference to a resource on this server."""
+    target = parse_reference(text)
+    if target is None or target.type not in RESOURCE_TYPES:
+        if _ABSOLUTE.match(text) is not None:
+            return None
+        return Issue("error", "value", f"`{text[:80]}` is not a reference that this server knows")
+    if not transaction.is_there(target.key):
+        return Issue("error", "not-found", f"there is no {target.key} on this server")
+    if target.version is None or any(target.version == found.id for found in transaction.versions(target.key)):
+        return None
+    return Issue("error", "not-found", f"{target.key} has no version {target.version}")
+
+
+def _missing_inside(text: str) -> Issue:
+    if text.startswith("#"):
+        return Issue("error", "not-found", f"nothing in this resource has the id {text[1:80]}")
+    reason = f"nothing here is called {text[:80]}: such a name means an entry of the same transaction"
+    return Issue("error", "not-found", reason)
+
+
+def _local_names(resource: Resource) -> frozenset[str]:
+    """Return the references that mean something in the resource: `#` and contained ids, and fullUrls of a Bundle."""
+    contained = [item.get("id") for item in resource.get("contained", ()) if isinstance(item, dict)]
+    listed = resource.get("entry") if resource["resourceType"] == "Bundle" else None
+    entries = listed if isinstance(listed, list) else []
+    urls = [entry.get("fullUrl") for entry in entries if isinstance(entry, dict)]
+    return frozenset(["#", *(f"#{id}" for id in contained), *(url for url in urls if isinstance(url, str))])
+
+
+Decide = Callable[[Transaction, InputT], FhirResponse]
+
+
+class Interaction(Operation[InputT, FhirResponse]):
+    """An operation of a FHIR server. It runs in a transaction, which commits if it is not refused.
+
+    An entry of a Bundle calls `decide`, in the transaction of the Bundle.
+    """
+
+    def __init__(
+        self,
+        decide: Decide[InputT],
+        *,
+        description: str = "",
+        writes: bool = False,
+        makes_much: bool = False,
+        **options: Any,
+    ) -> None:
+        @wraps(decide)
+        def run(context: OperationContext[Any], input: InputT) -> FhirResponse:
+            with Transaction(context.state, context.act, address_of(context.base)) as transaction:
+                try:
+                    return decide(transaction, input)
+                except RecursionError:  # bodies and patches have a limit of depth; whatever gets here was still sent
+                    raise refusal(400, "too-costly", "what was sent is nested too deep to be worked on") from None
+
+        super().__init__(uncollected()(run) if makes_much else run, **options)
+        self.decide = decide
+        self.writes = writes
+        """Whether a read-only server refuses it."""
+        self._description = description
+
+    @property
+    def description(self) -> str:
+        """What it does, for models and documentation."""
+        return self._description or super().description
+
+    def renamed(self, name: str, description: str) -> "Interaction[InputT]":
+        """Return the same interaction under the name that it has in another form of request."""
+        return Interaction(self.decide, name=name, description=description, tool=False)
+
+
+def interaction(**options: Any) -> Callable[[Decide[InputT]], Interaction[InputT]]:
+    """Declare a function `(transaction, input) -> FhirResponse` as an interaction; see `Interaction`."""
+    return partial(Interaction, **options)
