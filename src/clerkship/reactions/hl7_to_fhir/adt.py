@@ -1,4 +1,4 @@
-"""ADT: who is in the chart, and where they are."""
+"""ADT: file patients and their visits."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ def _pv1(filing: Filing) -> Segment | None:
 
 
 def _registered(filing: Filing) -> Resource:
-    """The patient as the message has them, new to the chart or not."""
+    """Create the patient of the message, or update the one that the chart has."""
     pid = _pid(filing)
     found = find_patient(filing, pid)
     if found is not None:
@@ -41,17 +41,17 @@ def _updated(filing: Filing) -> Resource:
 
 
 def _revised(filing: Filing, pid: Segment, patient: Resource) -> Resource:
-    """What is told under a number of before a merge is what they were called then: it changes nothing of who stayed."""
+    """Update a patient, unless the PID has only a number from before a merge, and so describes the old record."""
     return filing.write(revised(filing, pid, patient) if goes_by(filing, patient, pid) else patient)
 
 
 def add_person(filing: Filing) -> None:
-    """A28."""
+    """A28: create or update the patient alone."""
     _registered(filing)
 
 
 def admit(filing: Filing) -> None:
-    """A01, A04: they are here."""
+    """A01, A04: begin a visit."""
     patient, pv1 = _registered(filing), _pv1(filing)
     start = read_time(part(pv1, 44), filing.zone) or visit.happened(filing)
     begun = visit.begun(filing, patient, pv1, "in-progress", start)
@@ -59,14 +59,14 @@ def admit(filing: Filing) -> None:
 
 
 def preadmit(filing: Filing) -> None:
-    """A05: they are going to be here."""
+    """A05: plan a visit."""
     patient, pv1 = _registered(filing), _pv1(filing)
     start = read_time(part(filing.message.first("PV2"), 8), filing.zone) or read_time(part(pv1, 44), filing.zone)
     filing.write(visit.begun(filing, patient, pv1, "planned", start))
 
 
 def transfer(filing: Filing) -> None:
-    """A02: they are somewhere else now."""
+    """A02: move the patient to another place."""
     patient, pv1 = _updated(filing), _pv1(filing)
     if part(pv1, 3) is None:
         raise refusal(422, "required", "PV1-3 is empty: nobody can know where the patient was taken")
@@ -76,7 +76,7 @@ def transfer(filing: Filing) -> None:
 
 
 def reclassify(filing: Filing) -> None:
-    """A06, A07: an outpatient is an inpatient now, or the other way round."""
+    """A06, A07: change an outpatient to an inpatient, or the reverse."""
     patient, pv1 = _updated(filing), _pv1(filing)
     found = visit.visit_of(filing, patient, pv1, "in-progress")
     _must_be(found, "in-progress", filing)
@@ -84,7 +84,7 @@ def reclassify(filing: Filing) -> None:
 
 
 def discharge(filing: Filing) -> None:
-    """A03: they have left."""
+    """A03: end a visit."""
     patient, pv1 = _updated(filing), _pv1(filing)
     found = visit.visit_of(filing, patient, pv1, "in-progress")
     at = read_time(part(pv1, 45), filing.zone) or visit.happened(filing)
@@ -95,7 +95,7 @@ def discharge(filing: Filing) -> None:
 
 
 def update(filing: Filing) -> None:
-    """A08, A31: only what the message says; of a visit that the chart has not, nothing."""
+    """A08, A31: update what the message contains; a visit that is not in the chart is ignored."""
     patient, pv1 = _updated(filing), _pv1(filing)
     found = visit.find_visit(filing, patient, pv1)
     if found is not None:
@@ -103,7 +103,7 @@ def update(filing: Filing) -> None:
 
 
 def cancel_admission(filing: Filing) -> None:
-    """A11, A38: they were never here, or are not coming."""
+    """A11, A38: cancel a visit that has begun or is planned."""
     patient = patient_of(filing, _pid(filing))
     found = visit.visit_of(filing, patient, _pv1(filing), "in-progress", "planned")
     if found.get("status") != "cancelled":
@@ -112,7 +112,7 @@ def cancel_admission(filing: Filing) -> None:
 
 
 def cancel_discharge(filing: Filing) -> None:
-    """A13: they have not left."""
+    """A13: cancel the end of a visit."""
     patient = patient_of(filing, _pid(filing))
     found = visit.visit_of(filing, patient, _pv1(filing), "finished")
     if found.get("status") != "in-progress":

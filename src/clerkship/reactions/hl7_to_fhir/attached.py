@@ -1,4 +1,4 @@
-"""OBX-5 as an attachment: a document that came whole (ED), one that lies elsewhere (RP), or text in lines."""
+"""Convert OBX-5 to an attachment: an embedded document (ED), a pointer to one (RP), or lines of text."""
 
 import base64
 import binascii
@@ -12,7 +12,7 @@ from clerkship.reactions.hl7_to_fhir.parts import Part, part, text
 from clerkship.simulators.fhir.outcome import refusal
 
 _KINDS = {"AP": "application", "AU": "audio", "IM": "image", "FT": "text", "TX": "text", "TEXT": "text"}
-"""HL7 table 0191: what is not spelled as a media type is."""
+"""HL7 table 0191, where its codes differ from the names of media types."""
 _SUBTYPES = {
     "PDF": "application/pdf",
     "JPEG": "image/jpeg",
@@ -26,7 +26,7 @@ _MEDIA = re.compile(r"[a-z]+/[a-z0-9.+-]+")
 
 
 def attachment(obx: Segment) -> dict[str, Any]:
-    """An ED, `LAB^application^pdf^Base64^JVBERi0…`, or an RP, `https://pacs.example/7^PACS^image^jpeg`."""
+    """Convert an ED, `LAB^application^pdf^Base64^JVBERi0…`, or an RP, `https://pacs.example/7^PACS^image^jpeg`."""
     found = part(obx, 5)
     if text(obx, 2).upper() == "RP":
         return _pointed(obx, found)
@@ -40,8 +40,8 @@ def attachment(obx: Segment) -> dict[str, Any]:
 
 
 def _pointed(obx: Segment, found: Part | None) -> dict[str, Any]:
-    """Where a document lies, if that is an address; else what its owner calls it, in words: a FHIR client would take
-    it for an address on this server."""
+    """Convert an RP: a url if the pointer is an address, else a title, since a FHIR client would resolve a bare
+    pointer against this server."""
     pointer = found.text(1) if found is not None else ""
     if found is None or not pointer:
         raise refusal(422, "required", "OBX-5 is empty, and OBX-2 says that it is where a document lies (RP)")
@@ -80,6 +80,6 @@ def _data(found: Part) -> bytes:
 
 
 def plain(lines: str) -> dict[str, Any]:
-    """A text as an attachment."""
+    """Convert a text to an attachment."""
     data = lines.encode()
     return {"contentType": "text/plain", "data": base64.b64encode(data).decode(), "size": len(data)}

@@ -1,4 +1,4 @@
-"""Coded values: what HL7's names of code systems are in FHIR, and the tables that are mapped code by code."""
+"""Convert coded values: the names of code systems, and tables that are mapped code by code."""
 
 import re
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ SYSTEMS = {
     "UCUM": UCUM,
     "ISO639": "urn:iso:std:iso:639:-2",
 }
-"""HL7 table 0396: the systems that FHIR has a name for. A local one (`L`, `99ABC`) has none, and gets none."""
+"""HL7 table 0396, as far as FHIR has a uri for the system. Local systems (`L`, `99ABC`) have none."""
 _ALSO = {
     "SNOMED": "SCT",
     "SNOMED-CT": "SCT",
@@ -39,7 +39,7 @@ _TABLE = re.compile(r"HL7(\d{4})")
 
 
 def system_of(name: str) -> str:
-    """`LN` as FHIR has it; empty where there is no such name."""
+    """Return the uri of a code system such as `LN`; empty if it has none."""
     known = name.strip().upper()
     table = _TABLE.fullmatch(known)
     if table is not None:
@@ -49,12 +49,12 @@ def system_of(name: str) -> str:
 
 
 def coding(code: str, display: str, system: str) -> dict[str, Any]:
-    """One Coding."""
+    """Build a Coding."""
     return trimmed({"system": system, "code": code, "display": display})
 
 
 def concept(part: Part | None, system: str = "") -> dict[str, Any] | None:
-    """A CE, CWE, CNE as a CodeableConcept, its alternate too; `system` is that of a code which names none."""
+    """Convert a CE, CWE or CNE with its alternate to a CodeableConcept; `system` is for a code that names no system."""
     if part is None:
         return None
     found = []
@@ -67,17 +67,17 @@ def concept(part: Part | None, system: str = "") -> dict[str, Any] | None:
 
 
 def term(system: str, code: str, display: str, *, text: str | None = None) -> dict[str, Any]:
-    """A CodeableConcept of one Coding."""
+    """Build a CodeableConcept with one Coding."""
     return trimmed({"coding": [coding(code, display, system)], "text": display if text is None else text})
 
 
 def hl7(table: str, code: str, display: str) -> dict[str, Any]:
-    """The same of one of HL7's own systems."""
+    """Build a CodeableConcept with a Coding of one of HL7's own systems."""
     return term(f"{TERMINOLOGY}{table}", code, display)
 
 
 def mapped(table: Mapping[str, str], part: Part | None, called: str) -> str | None:
-    """What a table has for a code; None where there is no code, refused where the table does not have it."""
+    """Look a code up in a table; None for an empty field, refused if the table does not have the code."""
     code = part.text() if part is not None else ""
     if part is None or not code:
         return None

@@ -32,22 +32,22 @@ class Filing:
         self.draft = draft
         self.message = message
         self.operation = f"{message.type}^{message.trigger}"
-        """What the chart's events call it: `ADT^A01`."""
+        """The name of the operation in the events of the chart: `ADT^A01`."""
         self._last: Resource = {}
         self._written: dict[str, None] = {}
 
     @property
     def zone(self) -> int:
-        """Where a time without a zone is, in minutes ahead of UTC."""
+        """Return the zone of times without one, in minutes ahead of UTC."""
         return self.draft.zone
 
     @property
     def authorities(self) -> Mapping[str, str]:
-        """What the server knows of who gives out numbers."""
+        """Return the configured systems of assigning authorities."""
         return self.draft.settings.authorities
 
     def find(self, type: str, *pairs: tuple[str, str]) -> list[Resource]:
-        """All that a search matches."""
+        """Return the resources that a search matches."""
         try:
             keys = find_keys(self.draft, type, pairs)
         except Invalid as wrong:
@@ -56,7 +56,7 @@ class Filing:
         return [resource for resource in found if resource is not None]
 
     def with_number(self, type: str, value: str) -> list[Resource]:
-        """All that have an identifier of a value. A search would index what has changed anew, for every message."""
+        """Return the resources with an identifier of a value. A search would rebuild its index for each message."""
         chart, changed = self.draft.chart, self.draft.changed(type)
         kept = chart.once(("numbers", type), lambda: _by_number(chart, type))
         keys = [key for key in kept.get(value, ()) if key not in changed]
@@ -65,11 +65,11 @@ class Filing:
         return [resource for resource in found if resource is not None]
 
     def there(self, type: str, id: str) -> Resource | None:
-        """One by its id, if it can be one."""
+        """Return a resource by its id, or None."""
         return self.draft.resource(f"{type}/{id}")
 
     def new_id(self, type: str) -> str:
-        """One that nothing has."""
+        """Return an id that is not in use."""
         return self.draft.new_id(type)
 
     def write(self, resource: Resource) -> Resource:
@@ -114,12 +114,12 @@ def _content(resource: Resource) -> bytes:
 
 
 def escaped(value: str) -> str:
-    """A value as it stands in a search (R4 §3.1.1.4.1)."""
+    """Escape a value for a search (R4 §3.1.1.4.1)."""
     return _SPECIAL.sub(r"\\\1", value)
 
 
 def trimmed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is empty: FHIR has no empty elements."""
+    """Return the elements that are not empty: FHIR has no empty elements."""
     return {name: value for name, value in data.items() if value not in (None, "", [], {})}
 
 

@@ -1,4 +1,4 @@
-"""MDM: documents as DocumentReferences, with what came of their text."""
+"""MDM: file documents as DocumentReferences, with their text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,13 +33,13 @@ _CONFIDENTIAL = {"U": ("N", "normal"), "R": ("R", "restricted"), "V": ("V", "ver
 
 
 def original(filing: Filing) -> None:
-    """T01, T02: there is a document; said again, it is the same."""
+    """T01, T02: add a document; a repeated message changes nothing."""
     patient = _patient(filing)
     filing.write(_document(filing, patient, _held(filing, patient)))
 
 
 def alter(filing: Filing) -> None:
-    """T03, T04, T07, T08: its status, or itself, is another."""
+    """T03, T04, T07, T08: change the status or the content of a document."""
     patient = _patient(filing)
     held = _there(filing, patient)
     made = _document(filing, patient, held)
@@ -48,18 +48,18 @@ def alter(filing: Filing) -> None:
 
 
 def append(filing: Filing) -> None:
-    """T05, T06: a document that goes with another one."""
+    """T05, T06: add an addendum to a document."""
     _after(filing, "appends")
 
 
 def replace(filing: Filing) -> None:
-    """T09, T10: a document in another one's place."""
+    """T09, T10: replace a document."""
     parent = _after(filing, "replaces")
     filing.write({**parent, "status": "superseded"})
 
 
 def cancel(filing: Filing) -> None:
-    """T11: it was not meant to be there."""
+    """T11: mark a document as entered in error."""
     filing.write({**_there(filing, _patient(filing)), "status": "entered-in-error"})
 
 
@@ -100,7 +100,7 @@ def _there(filing: Filing, patient: Resource, field: int = 12) -> Resource:
 
 
 def _after(filing: Filing, how: str) -> Resource:
-    """A document that refers to the one TXA-13 names; returns that."""
+    """Add a document that refers to the one that TXA-13 names; return the one that is named."""
     patient = _patient(filing)
     parent = _there(filing, patient, 13)
     held = _held(filing, patient)
@@ -140,13 +140,13 @@ def _document(filing: Filing, patient: Resource, held: Resource | None) -> Resou
 
 
 def _empty(txa: Segment) -> dict[str, Any]:
-    """A document that is told of and did not come."""
+    """Build the attachment of a document that is announced without its text."""
     kind = part(txa, 2)
     return {"title": text(txa, 16) or (kind.text(2) or kind.text(1) if kind is not None else "") or "Document"}
 
 
 def _content(filing: Filing, txa: Segment) -> list[dict[str, Any]]:
-    """Lines of text as one attachment; whatever came whole, one each."""
+    """Build the attachments: one for all lines of text, one for each embedded document or pointer."""
     lines: list[str] = []
     found: list[dict[str, Any]] = []
     for obx in filing.message.all("OBX"):

@@ -1,4 +1,4 @@
-"""Two charts that are one person's: the one that goes points at the one that stays, which gets all that it had."""
+"""Merge, link and unlink patients. After a merge the surviving record has all that the other one had."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -13,13 +13,13 @@ from clerkship.reactions.hl7_to_fhir.people import find_patient, patient_of, sub
 from clerkship.simulators.fhir.outcome import refusal
 
 _OF_RECORD = frozenset({"AuditEvent", "Patient", "Provenance"})
-"""What says how things were, and who else somebody is, goes on saying it."""
+"""Not moved by a merge: these record the past, or who else a patient is."""
 _BESIDE = (("Task", "subject"), ("Task", "owner"), ("Task", "requester"), ("Device", "patient"))
-"""What may be about a patient and is in no compartment of theirs (R4 CompartmentDefinition patient)."""
+"""References to a patient from outside of the patient compartment (R4 CompartmentDefinition patient)."""
 
 
 def merge(filing: Filing) -> None:
-    """A40 and the like: for each PID, the patient that its MRG names goes."""
+    """A18, A34, A39, A40: merge the patient of each MRG into the patient of the PID before it."""
     pairs = list(_pairs(filing, "MRG"))
     if not pairs:
         raise refusal(422, "required", "the message has no MRG after a PID: nobody can know who is merged into whom")
@@ -61,7 +61,7 @@ def _merge(filing: Filing, staying: Resource, going: Resource) -> None:
 
 
 def _moving(filing: Filing, key: str) -> list[Resource]:
-    """Everything that is about a patient, as far as one message may move."""
+    """Return all resources that refer to a patient; refused if there are more than one message may move."""
     keys = [each for each in in_compartment(filing.draft, "Patient", key.partition("/")[2]) if each != key]
     for type, parameter in _BESIDE:
         keys += [key_of(each) for each in filing.find(type, (parameter, key))]
@@ -79,14 +79,14 @@ def _linked(patient: Resource, other: Resource, type: str) -> list[dict[str, Any
 
 
 def link(filing: Filing) -> None:
-    """A24: two patients that may be one person, each of whom keeps their chart."""
+    """A24: link two patients that may be one person; both records stay as they are."""
     one, other = _two(filing)
     filing.write({**one, "link": _linked(one, other, "seealso")})
     filing.write({**other, "link": _linked(other, one, "seealso")})
 
 
 def unlink(filing: Filing) -> None:
-    """A37: they are two."""
+    """A37: remove the link between two patients."""
     one, other = _two(filing)
     for patient, apart in ((one, other), (other, one)):
         rest = [

@@ -1,4 +1,4 @@
-"""Numbers that others gave things (CX, EI, XCN): as identifiers, and whose they are in the chart."""
+"""Convert numbers (CX, EI, XCN) to identifiers, and find the resources that have them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ TYPES = f"{TERMINOLOGY}v2-0203"
 NPI = "http://hl7.org/fhir/sid/us-npi"
 SSN = "http://hl7.org/fhir/sid/us-ssn"
 _REGISTERED = {"NPI": NPI, "USSSA": SSN}
-"""Authorities that FHIR has a system for, whatever the server was told."""
+"""Authorities that FHIR defines a system for, whatever the config of the server says."""
 _DISPLAYS = {
     "MR": "Medical record number",
     "PI": "Patient internal identifier",
@@ -27,7 +27,7 @@ _DISPLAYS = {
     "NPI": "National provider identifier",
 }
 _OF_A_PATIENT = frozenset({"MR", "PI", "PT"})
-"""Types that senders use for one and the same number."""
+"""Types that senders use for the same number."""
 _SORTS = frozenset(
     """ACSN AM AMA AN ANC AND ANON ANT APRN ASID BA BC BCFN BCT BR BRN BSNR CAII CC CONM CY CZ DC DCFW DDS DEA DFN DI DL
     DN DO DP DPM DR DS EI EN ESN FDR FDRFW FGN FI FILL GI GL GN HC IND JHN LACSN LANR LI LN LR MA MB MC MCD MCN MCR MCT
@@ -35,13 +35,13 @@ _SORTS = frozenset(
     PPN PRC PRN PT QA RI RN RPH RR RRI RRP SAMN SB SID SL SN SNBSN SNO SP SR SRX SS STN TAX TN TPR TRL UDI UPIN USID VN
     VP VS WC WCN WP XV XX""".split()  # noqa: SIM905  (a table of words)
 )
-"""HL7 table 0203, without its U (unspecified). What is not in it (`MRN`, `EPI`) does not say what a number is for."""
+"""HL7 table 0203, without U (unspecified). Other codes (`MRN`, `EPI`) are ignored."""
 _NATIONAL = re.compile(r"NN[A-Z]{2,3}")
 _WORD = re.compile(r"[^\W_]+")
 
 
 class Number(NamedTuple):
-    """A number, and as far as it is said who gave it out and what for."""
+    """A number, with its assigning authority and its type if the message has them."""
 
     value: str
     system: str = ""
@@ -49,27 +49,27 @@ class Number(NamedTuple):
     type: str = ""
     where: str = ""
     called: str = ""
-    """A type that is none of HL7's."""
+    """A type that is not in HL7's table."""
 
     def __str__(self) -> str:
-        """As a person names it: `8525024 (RIVERBEND, MR)`."""
+        """Return the number for an error message: `8525024 (RIVERBEND, MR)`."""
         told = ", ".join(filter(None, (self.namespace or self.system, self.type or self.called)))
         return f"`{self.value[:60]}`{f' ({told[:80]})' if told else ''}"
 
     def identifier(self, use: str = "") -> dict[str, Any]:
-        """As FHIR has it. A namespace that nobody has a system for is told in words, as the assigner."""
+        """Convert the number to an Identifier. A namespace without a known system becomes the assigner's display."""
         code = {"system": TYPES, "code": self.type, "display": _DISPLAYS.get(self.type, "")}
         assigner = {"display": self.namespace} if self.namespace and not self.system else {}
         type = {"coding": [trimmed(code)]} if self.type else trimmed({"text": self.called})
         return trimmed({"use": use, "type": type, "system": self.system, "value": self.value, "assigner": assigner})
 
     def is_in(self, resource: Resource) -> bool:
-        """Whether one of a resource's identifiers is this one."""
+        """Return whether a resource has this number."""
         held = [*resource.get("identifier", ()), resource.get("masterIdentifier", {})]
         return any(self.agrees(each) for each in held)
 
     def agrees(self, identifier: Mapping[str, Any]) -> bool:
-        """The same value; and, of who gave it out and what for, nothing that both say differs."""
+        """Return whether an identifier has the same value, and no authority or type that contradicts."""
         if identifier.get("value") != self.value:
             return False
         codings = identifier.get("type", {}).get("coding", ())
@@ -87,8 +87,8 @@ class Number(NamedTuple):
         return not (self.namespace and assigner and self.namespace.casefold() != assigner.casefold())
 
     def is_strange_in(self, resource: Resource) -> bool:
-        """Whether it is one of a resource's only because nobody knows who gave it out: it names an authority, and that
-        is neither known here nor what the identifier has."""
+        """Return whether the number matches a resource only for want of information: it names an authority that is
+        neither known to the server nor that of the identifier."""
         return bool(self.namespace and not self.system) and all(
             "system" in each
             and "display" not in each.get("assigner", {})
@@ -103,7 +103,7 @@ def _words(name: str) -> set[str]:
 
 
 def of_cx(part: Part, authorities: Mapping[str, str], type: str = "") -> Number:
-    """`8525024^^^RIVERBEND^MR`."""
+    """Read a CX: `8525024^^^RIVERBEND^MR`."""
     authority = tuple(part.text(4, number) for number in (1, 2, 3))
     known = _sort(part.text(5).upper())
     return _number(part, authority, authorities, known or type)._replace(called="" if known else part.text(5))
@@ -114,12 +114,12 @@ def _sort(type: str) -> str:
 
 
 def of_ei(part: Part, authorities: Mapping[str, str], type: str = "") -> Number:
-    """`L-1001^LAB`."""
+    """Read an EI: `L-1001^LAB`."""
     return _number(part, (part.text(2), part.text(3), part.text(4)), authorities, type)
 
 
 def of_xcn(part: Part, authorities: Mapping[str, str]) -> Number:
-    """`9999910000^Toussaint^Solange^^^^MD^^NPI`; the type says the authority where nothing else does."""
+    """Read an XCN: `9999910000^Toussaint^Solange^^^^MD^^NPI`. Without an authority, the type implies it."""
     authority = tuple(part.text(9, number) for number in (1, 2, 3))
     return _number(part, authority if any(authority) else (part.text(13), "", ""), authorities, "")
 
@@ -131,7 +131,7 @@ def _number(part: Part, authority: tuple[str, ...], authorities: Mapping[str, st
 
 
 def _universal(id: str, kind: str) -> str:
-    """An HD's universal id as a uri (HL7 table 0301)."""
+    """Convert the universal id of an HD to a uri (HL7 table 0301)."""
     if not id:
         return ""
     if kind.upper() in ("ISO", "UUID", "GUID"):
@@ -141,7 +141,7 @@ def _universal(id: str, kind: str) -> str:
 
 
 def numbered(filing: Filing, type: str, numbers: Iterable[Number]) -> Resource | None:
-    """What goes by one of some numbers, or by the chart's own id, if it has been told that; several are refused."""
+    """Find the resource that has one of some numbers, or whose id is one of them; refused if there are several."""
     found: dict[str, Resource] = {}
     asked = [number for number in numbers if number.value]
     for number in asked:
@@ -159,7 +159,7 @@ def numbered(filing: Filing, type: str, numbers: Iterable[Number]) -> Resource |
 
 
 def with_numbers(resource: Resource, numbers: Iterable[Number]) -> list[dict[str, Any]]:
-    """A resource's identifiers and those of these numbers that it has not."""
+    """Return the identifiers of a resource with the numbers that it lacks added."""
     held = list(resource.get("identifier", ()))
     for number in numbers:
         if number.value and not any(number.agrees(each) for each in held):

@@ -1,4 +1,4 @@
-"""OBX as an Observation: a corrected one replaces what was there, in the same resource."""
+"""Convert OBX to an Observation; a correction updates the same resource."""
 
 from typing import Any, NamedTuple
 
@@ -30,9 +30,9 @@ STATUSES = {
     "D": "entered-in-error",
     "W": "entered-in-error",
 }
-"""HL7 table 0085. N (not asked) has no place in a chart."""
+"""HL7 table 0085. N (not asked) is not filed."""
 _WITHOUT_VALUE = ("U", "D", "W", "X")
-"""Where OBX-5 may be empty and what was there stays: what became of it is said, not what it is."""
+"""Statuses with which OBX-5 may be empty; the value in the chart is kept."""
 SETTLED = ("final", "amended", "corrected")
 _UNSETTLED = ("registered", "partial", "preliminary")
 _FLAGS = {
@@ -60,25 +60,25 @@ _FLAGS = {
     "DET": "Detected",
     "ND": "Not detected",
 }
-"""HL7 table 0078, which is FHIR's v3-ObservationInterpretation code by code."""
+"""HL7 table 0078; FHIR's v3-ObservationInterpretation has the same codes."""
 _SAID = ("value", "effective")
 _REPLACED = frozenset({"dataAbsentReason", "interpretation", "note", "referenceRange"})
 
 
 class Context(NamedTuple):
-    """What an OBX takes from the report it is in."""
+    """The parts of a report that its Observations use."""
 
     numbers: tuple[Number, ...]
-    """Of the report: what is new goes by the first."""
+    """The numbers of the report; new Observations are identified by the first."""
     common: dict[str, Any]
-    """Elements that all of its Observations have."""
+    """Elements that all Observations of the report have."""
     effective: str
-    """Of the specimen, where an OBX does not say its own."""
+    """The time of the specimen, for an OBX without a time."""
 
 
 def gathered(results: list[Result]) -> list[tuple[Result, list[Result]]]:
-    """Each with those that go on with its text: lines of one text come as one OBX each. Any other two with one code
-    and one sub-id are refused (HL7 chapter 7, OBX-4: it is there to tell them apart)."""
+    """Group each result with the OBX that continue its text, one line each. Any other two OBX with the same code and
+    sub-id are refused (HL7 chapter 7, OBX-4: the sub-id distinguishes them)."""
     found: dict[tuple[str, str, str], tuple[Result, list[Result]]] = {}
     for result in results:
         code = part(result.obx, 3)
@@ -100,7 +100,7 @@ def gathered(results: list[Result]) -> list[tuple[Result, list[Result]]]:
 
 
 def numbers_of(filing: Filing, obx: Segment, context: Context) -> list[Number]:
-    """What an Observation is found again by: OBX-21, else a number of the report, the code and the sub-id."""
+    """Return the number of an Observation: OBX-21, else a number of the report with the code and the sub-id."""
     own, code = part(obx, 21), part(obx, 3)
     found = [of_ei(own, filing.authorities, "FILL")] if own is not None and own.text() else []
     rest = f"{code.text(1) or code.text(2)}/{text(obx, 4) or '1'}" if code is not None else ""
@@ -110,7 +110,7 @@ def numbers_of(filing: Filing, obx: Segment, context: Context) -> list[Number]:
 def observation(
     filing: Filing, result: Result, more: list[Result], held: Resource | None, context: Context
 ) -> Resource:
-    """An Observation with what an OBX says, new or in place of what it said before."""
+    """Build the Observation of an OBX, or update the one that the chart has."""
     obx = result.obx
     code = text(obx, 11).upper()
     status = mapped(STATUSES, part(obx, 11), "result status (OBX-11)") or "final"
@@ -156,7 +156,7 @@ def _is_replaced(name: str) -> bool:
 
 
 def _judged(obx: Segment, results: list[Result]) -> dict[str, Any]:
-    """What is said about a value; of one that is kept, nothing that was said before is lost."""
+    """Build the elements that describe a value: interpretation, reference range and notes."""
     said = "\n".join(filter(None, (remarks(each.notes) for each in results)))
     return trimmed(
         {
@@ -176,7 +176,7 @@ def _interpretation(found: Part) -> dict[str, Any]:
 
 
 def _performers(filing: Filing, obx: Segment) -> list[dict[str, Any]]:
-    """Where it was measured (OBX-23, before it OBX-15), and who answers for it (OBX-16)."""
+    """Build the performers: the organization (OBX-23, else OBX-15) and the responsible observer (OBX-16)."""
     name = text(obx, 23)
     producer = part(obx, 15)
     if not name and producer is not None:

@@ -1,4 +1,4 @@
-"""The orders in a message, each with what stands below it: as ORM and ORU have them."""
+"""Group the segments of an ORM or ORU message by order."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from clerkship.reactions.hl7_to_fhir.parts import part, parts
 
 @dataclass
 class Result:
-    """One OBX and what is remarked on it."""
+    """An OBX with its notes."""
 
     obx: Segment
     notes: list[Segment] = field(default_factory=list)
@@ -19,7 +19,7 @@ class Result:
 
 @dataclass
 class Order:
-    """One ORC, OBR or both, of one patient."""
+    """An order or report of one patient: an ORC, an OBR or both, with the segments below."""
 
     pid: Segment | None
     pv1: Segment | None
@@ -30,14 +30,14 @@ class Order:
     diagnoses: list[Segment] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     others: list[Segment] = field(default_factory=list)
-    """Order details that are no OBR: RXO, RQD, ODS, …"""
+    """Order detail segments other than OBR: RXO, RQD, ODS, …"""
 
     def placer(self, filing: Filing) -> Number | None:
-        """What whoever ordered calls it: OBR-2, else ORC-2."""
+        """Return the placer's number: OBR-2, else ORC-2."""
         return self._number(filing, 2, "PLAC")
 
     def filler(self, filing: Filing) -> Number | None:
-        """What whoever does it calls it: OBR-3, else ORC-3."""
+        """Return the filler's number: OBR-3, else ORC-3."""
         return self._number(filing, 3, "FILL")
 
     def _number(self, filing: Filing, at: int, type: str) -> Number | None:
@@ -49,7 +49,7 @@ class Order:
 
 
 def orders_of(message: Message) -> list[Order]:
-    """In order; a message may be about several patients."""
+    """Return the orders of a message, which may be about several patients."""
     return list(_orders(message))
 
 
@@ -95,5 +95,5 @@ def _take(order: Order, segment: Segment) -> None:
 
 
 def remarks(notes: Iterable[Segment]) -> str:
-    """What some NTE say, a line each."""
+    """Return the comments of NTE segments, one line each."""
     return "\n".join(filter(None, ("\n".join(each.whole for each in parts(note, 3)) for note in notes)))

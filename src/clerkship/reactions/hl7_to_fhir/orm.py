@@ -1,4 +1,4 @@
-"""ORM: orders for a test or a service as ServiceRequests, and what becomes of them."""
+"""ORM: file orders of tests and services as ServiceRequests."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,7 +34,7 @@ _CONTROLS = {
     "RL": "active",
     "RE": "",
 }
-"""HL7 table 0119, and what an order is then; empty where ORC-5 says so, or nothing does."""
+"""HL7 table 0119 and the status that each code leads to; empty where ORC-5 decides, or the status stays."""
 _STATUSES = {
     "A": "active",
     "CA": "revoked",
@@ -62,7 +62,7 @@ _PRIORITIES = {
 
 
 def orders(filing: Filing) -> None:
-    """O01: all of a message's orders, or none."""
+    """O01: file all orders of a message, or none."""
     found = orders_of(filing.message)
     if not found:
         raise refusal(422, "required", "the message has no ORC: there is no order in it")
@@ -91,7 +91,7 @@ def _order(filing: Filing, order: Order) -> None:
 
 
 def _still_open(held: Resource | None, status: str, control: str) -> None:
-    """An order that is over is not changed, nor taken up again."""
+    """Refuse to change an order that is completed or revoked."""
     before = held.get("status", "") if held is not None else ""
     if before not in _ENDED or status == "entered-in-error":
         return
@@ -161,7 +161,7 @@ def _request(filing: Filing, order: Order, patient: Resource, held: Resource | N
 
 
 def _priority(order: Order) -> str:
-    """OBR-5 and OBR-27.6 of before version 2.5, TQ1-9 after."""
+    """Read the priority: TQ1-9, or OBR-27.6 and OBR-5 as before version 2.5."""
     timing = part(order.obr, 27) or part(order.orc, 7)
     said = [part(each, 9) for each in order.times]
     codes = [each.text() for each in said if each is not None]
@@ -170,7 +170,7 @@ def _priority(order: Order) -> str:
 
 
 def _occurrence(filing: Filing, order: Order, base: Resource) -> Resource:
-    """When it is to be done: TQ1-7, OBR-27.4, ORC-7.4, OBR-36, OBR-6."""
+    """Read when the order is to be carried out: TQ1-7, OBR-27.4, ORC-7.4, OBR-36, OBR-6."""
     asked: list[tuple[Part | None, int]] = [(part(each, 7), 1) for each in order.times]
     asked += [(part(order.obr, 27), 4), (part(order.orc, 7), 4), (part(order.obr, 36), 1), (part(order.obr, 6), 1)]
     for found, component in asked:
@@ -182,7 +182,7 @@ def _occurrence(filing: Filing, order: Order, base: Resource) -> Resource:
 
 
 def _reasons(order: Order) -> list[dict[str, Any]]:
-    """OBR-31, and the diagnoses that stand below the order."""
+    """Read the reasons: OBR-31, and the DG1 segments of the order."""
     found = [*parts(order.obr, 31), *(each for one in order.diagnoses for each in parts(one, 3)[:1])]
     return [reason for each in found if (reason := concept(each)) is not None]
 

@@ -1,4 +1,4 @@
-"""ORU: for each OBR a DiagnosticReport, for each OBX an Observation; a later message about one changes that one."""
+"""ORU: file each OBR as a DiagnosticReport and each OBX as an Observation; later messages update them."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -50,7 +50,7 @@ _IMAGING = frozenset({"CT", "CUS", "IMG", "NMR", "NMS", "OUS", "RAD", "RUS", "RX
 
 
 def results(filing: Filing) -> None:
-    """R01, R30 to R32: all of a message's reports, or none."""
+    """R01, R30 to R32: file all reports of a message, or none."""
     found = [order for order in orders_of(filing.message) if order.obr is not None]
     if not found:
         raise refusal(422, "required", "the message has no OBR: there is nothing to report")
@@ -104,7 +104,7 @@ def _report(filing: Filing, order: Order, asked: Asked, made: Collection[str], *
 
 
 def _derived(filing: Filing, patient: Resource, order: Order, asked: Asked) -> dict[str, Any]:
-    """The result that OBR-26 names, if the chart has it: which of a culture's organisms a panel is about."""
+    """Find the result that OBR-26 names, such as the organism of a culture that a panel is about."""
     parent = part(order.obr, 26)
     number = parent_number(order, asked.numbers[0].value if asked.numbers else "")
     if parent is None or not number or not parent.text(1, 1):
@@ -120,7 +120,7 @@ def _is_document(result: Result) -> bool:
 
 
 def _status(order: Order) -> str:
-    """OBR-25; where it is empty, the least settled of what is in it."""
+    """Return the status: OBR-25, else the least final status of the results."""
     said = mapped(_STATUSES, part(order.obr, 25), "report status (OBR-25)")
     if said is not None:
         return said
@@ -132,13 +132,13 @@ def _status(order: Order) -> str:
 
 
 def _day_of(issued: Time) -> dict[str, Any]:
-    """A day alone is no instant, which is what R4 has for `issued`: it stands beside it, as it was said."""
+    """Return an extension with the date, if it has no time and so cannot be `issued`, which is an instant."""
     return {} if issued.is_exact else {"extension": [{"url": _AS_SAID, "valueString": issued.text}]}
 
 
 def _still_news(held: Resource, status: str, issued: Time | None) -> None:
-    """A message that was overtaken changes nothing: a preliminary result never replaces a final one, nor one that was
-    reported before what the chart has. A final one replaces a corrected one only if it was reported after that."""
+    """Refuse a message that is out of date: a preliminary result after a final one, or one that was reported before
+    what the chart has. A final result replaces a corrected one only if it was reported later."""
     before = held.get("status", "")
     said = _reported(held)
     order = _compared(issued, said) if issued is not None and said else 0
@@ -160,7 +160,7 @@ def _reported(held: Resource) -> str:
 
 
 def _compared(issued: Time, held: str) -> int:
-    """Below zero where it was reported before what is held, above where after; as precisely as both are said."""
+    """Compare the time of a report with that in the chart, as precisely as both allow; negative if it is before."""
     if issued.is_exact and "T" in held:
         at = moment(held)
         return (issued.at > at) - (issued.at < at)
@@ -170,7 +170,7 @@ def _compared(issued: Time, held: str) -> int:
 
 
 def _request(filing: Filing, patient: Resource, order: Order) -> Resource | None:
-    """The order that is answered, if the chart has it."""
+    """Find the order that the report answers."""
     placer = order.placer(filing)
     found = numbered(filing, "ServiceRequest", [placer]) if placer is not None else None
     if found is not None and found.get("subject", {}).get("reference") != key_of(patient):
@@ -191,7 +191,7 @@ def _category(section: Any) -> dict[str, Any]:
 
 
 def _observed(filing: Filing, order: Order, report: Resource, context: Context) -> list[Resource]:
-    """Its Observations, written; those that the report has already are the same ones."""
+    """Write the Observations of a report, and update those that it has."""
     keys = [each.get("reference", "") for each in report.get("result", ())]
     held = [found for key in keys if (found := filing.draft.resource(key)) is not None]
     wanted = [each for each in order.results if not _is_document(each) and text(each.obx, 11).upper() != "N"]
@@ -212,9 +212,8 @@ def _named(result: Result) -> str:
 
 
 def _same(filing: Filing, result: Result, held: list[Resource], context: Context, ahead: int) -> Resource | None:
-    """The Observation that an OBX is about: by its own number, else by its place in the report. One that came another
-    way, or in a report without a number, has none; its code will do, where it is the only one, or where there are as
-    many as are still to come."""
+    """Find the Observation of an OBX by its number. An Observation without a number, written by other means or in a
+    report without a number, is found by its code, if it is the only one or there are as many as results to come."""
     if not held:
         return None
     code = concept(part(result.obx, 3)) or {}

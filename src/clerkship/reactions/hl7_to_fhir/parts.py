@@ -1,4 +1,4 @@
-"""Fields as a chart reads them: in parts, as they are meant; HL7's null is nothing, and can be asked for."""
+"""Read fields by repetition and component, unescaped; HL7's null reads as empty, and can be tested for."""
 
 from typing import NamedTuple
 
@@ -12,11 +12,11 @@ class Part(NamedTuple):
 
     raw: str
     where: str
-    """`PID-3`: for whoever is told what is wrong with it."""
+    """The name of the field for error messages: `PID-3`."""
     delimiters: Delimiters = USUAL
 
     def text(self, component: int = 1, subcomponent: int | None = None) -> str:
-        """One of its components, or a part of that; empty where there is none, or HL7's null."""
+        """Return a component or subcomponent; empty if it is missing or HL7's null."""
         found = nth(self.raw, self.delimiters.component, component)
         if subcomponent is not None:
             found = nth(found, self.delimiters.subcomponent, subcomponent)
@@ -24,7 +24,7 @@ class Part(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """All of it as one text."""
+        """Return the whole repetition as one text."""
         return _meant(self.raw, self.delimiters)
 
 
@@ -33,7 +33,7 @@ def _meant(text: str, delimiters: Delimiters) -> str:
 
 
 def parts(segment: Segment | None, field: int) -> list[Part]:
-    """The repetitions of a field that say something."""
+    """Return the repetitions of a field that are neither empty nor null."""
     if segment is None:
         return []
     where = f"{segment.name}-{field}"
@@ -44,16 +44,16 @@ def parts(segment: Segment | None, field: int) -> list[Part]:
 
 
 def part(segment: Segment | None, field: int) -> Part | None:
-    """The first of them."""
+    """Return the first repetition of a field that is neither empty nor null."""
     return next(iter(parts(segment, field)), None)
 
 
 def text(segment: Segment | None, field: int) -> str:
-    """The first component of a field."""
+    """Return the first component of a field."""
     found = part(segment, field)
     return found.text() if found is not None else ""
 
 
 def is_null(segment: Segment | None, field: int) -> bool:
-    """Whether a field says that there is nothing."""
+    """Return whether a field is HL7's null."""
     return segment is not None and segment.raw(field) == NULL

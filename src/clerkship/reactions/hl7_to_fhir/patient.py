@@ -1,4 +1,4 @@
-"""PID as a Patient: only what the message says; HL7's null takes away, an empty field leaves alone."""
+"""Convert PID to a Patient: an empty field changes nothing, HL7's null removes the element."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -39,16 +39,16 @@ _MARRIED = {
     "S": ("S", "Never Married"),
     "W": ("W", "Widowed"),
 }
-"""HL7 table 0002. Its separated are FHIR's legally separated, and its A is not FHIR's A."""
+"""HL7 table 0002. A (separated) is FHIR's L (legally separated); FHIR's A means annulled."""
 _PLACES = {"H": "home", "P": "home", "L": "home", "B": "work", "O": "work", "C": "temp", "V": "temp", "BA": "old"}
 """HL7 table 0190."""
 _REACHED = {13: ("home", "mobile", None), 14: ("work",)}
-"""Where one is reached by what a field has."""
+"""The uses of the telephone numbers that each field holds."""
 _TRUE = {"Y": "true", "N": "false"}
 
 
 def revised(filing: Filing, pid: Segment, before: Resource | None) -> Resource:
-    """A patient with what a PID says of them; a new one where there was none."""
+    """Update a patient from a PID, or build a new one."""
     resource: Resource = dict(before or {"resourceType": "Patient", "id": filing.new_id("Patient"), "active": True})
     resource["identifier"] = _identifiers(filing, pid, resource)
     for field, (elements, read) in _FIELDS.items():
@@ -106,7 +106,7 @@ def _address(found: Part) -> dict[str, Any]:
 
 
 def _contacts(filing: Filing, pid: Segment, resource: Resource) -> Resource:
-    """Of all three fields at once: of two home numbers, neither takes the other's place."""
+    """Merge the numbers of all three fields together, so that two home numbers do not replace each other."""
     fields = ((13, "home"), (14, "work"), (40, "home"))
     said = [contact for field, use in fields for each in parts(pid, field) if (contact := _contact(each, use))]
     held = resource.get("telecom", [])
@@ -114,7 +114,7 @@ def _contacts(filing: Filing, pid: Segment, resource: Resource) -> Resource:
 
 
 def _contact(found: Part, use: str) -> dict[str, Any]:
-    """An XTN as a ContactPoint: in its parts, or as it stands in its first or twelfth."""
+    """Convert an XTN to a ContactPoint, from its parts, or from its first or twelfth component."""
     kind, said = found.text(3).upper(), found.text(2).upper()
     if found.text(4) and (kind in ("INTERNET", "X.400") or said == "NET" or "@" in found.text(4)):
         return {"system": "email", "value": found.text(4), "use": use}
@@ -130,7 +130,7 @@ def _contact(found: Part, use: str) -> dict[str, Any]:
 
 
 def _covers(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Whether what is held says all that is new; a message without a middle name is silent of it."""
+    """Return whether the chart's value contains all of the new one; a missing middle name is no difference."""
     return all(_begins(old.get(name), value) for name, value in new.items() if name not in ("text", "use"))
 
 
@@ -139,7 +139,7 @@ def _begins(old: Any, new: Any) -> bool:
 
 
 def _same_contact(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """A telephone number is its digits, however they are grouped."""
+    """Return whether two contacts are the same; telephone numbers are compared by their digits."""
     digits = re.sub(r"\D", "", new["value"])
     if new["system"] == "email" or not digits:
         return bool(old.get("value") == new["value"])
@@ -152,7 +152,7 @@ def _laid_over(
     place: Callable[[dict[str, Any]], Any],
     same: Callable[[dict[str, Any], dict[str, Any]], bool],
 ) -> list[dict[str, Any]]:
-    """What is held, with what is said instead of what had its place; what a message is silent of stays."""
+    """Replace the values that have the same use as a new one, and keep the others."""
     found, taken = list(held), set[int]()
     for item in said:
         free = [at for at, old in enumerate(found) if at not in taken and place(old) == place(item)]
@@ -207,7 +207,7 @@ def _multiple(filing: Filing, pid: Segment, resource: Resource) -> Resource:
 
 
 def _died(filing: Filing, pid: Segment, resource: Resource) -> None:
-    """PID-29 says when, PID-30 whether."""
+    """Read `deceased`: PID-29 has the time, PID-30 the indicator."""
     when = read_time(part(pid, 29), filing.zone)
     said = mapped(_TRUE, part(pid, 30), "yes or no")
     if when is not None and said == "false":
@@ -236,4 +236,4 @@ _FIELDS: dict[int, tuple[tuple[str, ...], Callable[[Filing, Segment, Resource], 
     16: (("maritalStatus",), _married),
     24: (("multipleBirthBoolean", "multipleBirthInteger"), _multiple),
 }
-"""By field: the elements that go where it is null, and what it says."""
+"""For each field, the elements that null removes, and the function that reads it."""

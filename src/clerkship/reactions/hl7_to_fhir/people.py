@@ -1,4 +1,4 @@
-"""Who a message is about, and who else it names: in the chart, or as they are called."""
+"""Find the patient of a message, and the clinicians, organizations and places that it names."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _MOST_LINKS = 20
 
 
 def patient_of(filing: Filing, pid: Segment | None) -> Resource:
-    """The patient that a message is about, who must be in the chart."""
+    """Find the patient of a message; refused if the chart does not have them."""
     found = find_patient(filing, pid)
     if found is None:
         raise unknown(filing, pid)
@@ -23,7 +23,7 @@ def patient_of(filing: Filing, pid: Segment | None) -> Resource:
 
 
 def unknown(filing: Filing, pid: Segment | None, field: int = 3) -> Exception:
-    """That nobody in the chart is meant."""
+    """Build the refusal for a number that no patient has."""
     told = " or ".join(str(number) for number in _numbers(filing, pid, field))
     who = str(told_of(filing, pid))
     name = pid.name if pid is not None else "PID"
@@ -33,7 +33,7 @@ def unknown(filing: Filing, pid: Segment | None, field: int = 3) -> Exception:
 
 
 def find_patient(filing: Filing, pid: Segment | None, field: int = 3) -> Resource | None:
-    """Whose number PID-3 (or MRG-1) has; None for nobody. Whoever it cannot be is refused."""
+    """Find the patient with a number of PID-3 (or MRG-1), or None; refused if name, birth date or sex contradict."""
     numbers, told = _numbers(filing, pid, field), told_of(filing, pid)
     found: dict[str, list[Resource]] = {}
     for number in numbers:
@@ -61,7 +61,7 @@ def _numbers(filing: Filing, pid: Segment | None, field: int) -> list[Number]:
 
 
 def _holders(filing: Filing, number: Number, told: Told) -> list[Resource]:
-    """Whoever has a number. One of an authority that nobody here knows is theirs only if all that is told fits."""
+    """Return the patients with a number. If its authority is unknown, name or birth date must confirm it."""
     found = [each for each in filing.with_number("Patient", number.value) if number.is_in(each)]
     if not number.type:  # whoever does not say means a patient's number, where there is one
         found = [each for each in found if number._replace(type="MR").is_in(each)] or found
@@ -73,7 +73,7 @@ def _holders(filing: Filing, number: Number, told: Told) -> list[Resource]:
 
 
 def _line(filing: Filing, patient: Resource) -> list[Resource]:
-    """A patient, and whom they were merged into, one after the other: the last is who they are now."""
+    """Return a patient and those that they were merged into, in order; the last is the current record."""
     found = [patient]
     for _ in range(_MOST_LINKS):
         link = next((each for each in found[-1].get("link", ()) if each.get("type") == "replaced-by"), None)
@@ -86,7 +86,7 @@ def _line(filing: Filing, patient: Resource) -> list[Resource]:
 
 
 def _mistaken(patient: Resource, told: Told, where: str) -> Exception:
-    """That a number which leads to somebody else was mistyped."""
+    """Build the refusal for a number that belongs to a patient of another name, birth date or sex."""
     return refusal(
         409,
         "conflict",
@@ -96,14 +96,14 @@ def _mistaken(patient: Resource, told: Told, where: str) -> Exception:
 
 
 def goes_by(filing: Filing, patient: Resource, pid: Segment) -> bool:
-    """Whether a PID has a number that a patient has now, and not only one of before a merge."""
+    """Return whether a PID has a current number of a patient, not only one from before a merge."""
     now = {**patient, "identifier": [each for each in patient.get("identifier", ()) if each.get("use") != "old"]}
     numbers = _numbers(filing, pid, 3)
     return any(number.value == patient["id"] or number.is_in(now) for number in numbers)
 
 
 def must_be_new(filing: Filing, pid: Segment) -> None:
-    """Before somebody is registered: nobody of that name, or born on that day, has a number that reads the same."""
+    """Refuse to register a patient if one with the same name or birth date has the same number of another type."""
     told = told_of(filing, pid)
     for number in _numbers(filing, pid, 3):
         for each in filing.with_number("Patient", number.value):
@@ -118,12 +118,12 @@ def must_be_new(filing: Filing, pid: Segment) -> None:
 
 
 def subject(patient: Resource) -> dict[str, Any]:
-    """A reference to a patient, with what they are called."""
+    """Build a reference to a patient, with their name."""
     return trimmed({"reference": key_of(patient), "display": words(patient.get("name"))})
 
 
 def practitioner(filing: Filing, found: Part) -> dict[str, Any]:
-    """A reference to whom an XCN names; where the chart does not know them, by name alone."""
+    """Build a reference to the clinician of an XCN; by name alone if the chart does not have them."""
     number = of_xcn(found, filing.authorities)
     known = numbered(filing, "Practitioner", [number]) if number.value else None
     if known is not None:
@@ -134,7 +134,7 @@ def practitioner(filing: Filing, found: Part) -> dict[str, Any]:
 
 
 def practitioners(filing: Filing, segment: Segment | None, *fields: int) -> list[dict[str, Any]]:
-    """Those that the first of some fields names which names any."""
+    """Return references to the clinicians of the first field that names any."""
     for field in fields:
         found = [reference for each in parts(segment, field) if (reference := practitioner(filing, each))]
         if found:
@@ -143,13 +143,13 @@ def practitioners(filing: Filing, segment: Segment | None, *fields: int) -> list
 
 
 def organization(filing: Filing, name: str) -> dict[str, Any]:
-    """A reference to an organization of a name; where the chart does not know it, by name alone."""
+    """Build a reference to an organization; by name alone if the chart does not have it."""
     known = filing.find("Organization", ("name:exact", escaped(name)))
     return {"reference": key_of(known[0]), "display": name} if len(known) == 1 else {"display": name}
 
 
 def location(filing: Filing, found: Part) -> dict[str, Any]:
-    """A reference to where a PL is: by its number, its name or the chart's id; else as it is called."""
+    """Build a reference to the place of a PL, found by number, id or name; by name alone if it is not in the chart."""
     point = found.text(1, 1)
     known = numbered(filing, "Location", [Number(point)]) if point else None
     if known is None and point:

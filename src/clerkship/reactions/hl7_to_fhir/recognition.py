@@ -1,4 +1,4 @@
-"""Whether somebody in the chart can be whom a message tells of: by name, birth date and sex."""
+"""Compare a patient of the chart with the one in a message, by name, birth date and sex."""
 
 import re
 import unicodedata
@@ -24,31 +24,31 @@ _USES = {
 }
 """HL7 table 0200, as far as FHIR has a use for it."""
 _SEXES = {"M": "male", "F": "female"}
-"""Those that contradict each other; any other may be a way of saying that nobody asked."""
+"""Values that contradict each other; any other may mean that the sex was not asked."""
 _NEARLY = 0.8
-"""How much of two given names must be the same for one of them to be a way of spelling the other: Ana and Anna."""
+"""How similar two given names must be to count as spellings of one name, such as Ana and Anna."""
 _DAY = len("1965-03-15")
 
 
 class Told(NamedTuple):
-    """What a PID, or an MRG, says of who somebody is."""
+    """The name, birth date and sex in a PID or MRG."""
 
     names: list[dict[str, Any]]
     born: str
-    """A day, or the part of it that is said; empty where nothing is."""
+    """A date, perhaps partial; empty if there is none."""
     sex: str
     where: str
-    """The fields that say it: `MRG-7 says`."""
+    """The fields that were read, for error messages: `MRG-7 says`."""
 
     def __str__(self) -> str:
-        """As a person tells it: `Jane Roe, born 19700101`."""
+        """Return a description for error messages: `Jane Roe, born 19700101`."""
         told = human_name(self.names[0])[:100] if self.names else ""
         born = f"born {self.born.replace('-', '')}" if self.born else ""
         return ", ".join(filter(None, (told, born)))
 
 
 def told_of(filing: Filing, segment: Segment | None) -> Told:
-    """What a segment says."""
+    """Read the name, birth date and sex of a segment."""
     field = 7 if segment is not None and segment.name == "MRG" else 5
     names = [human(each) for each in parts(segment, field)]
     names = [name for name in names if name.get("family") or name.get("given")]
@@ -65,19 +65,19 @@ def told_of(filing: Filing, segment: Segment | None) -> Told:
 
 
 class Likeness(NamedTuple):
-    """What a patient of the chart and a message both say, and whether it is the same; None where one says nothing."""
+    """Which values of a patient and a message agree; None where one of them has no value."""
 
     name: bool | None
     given: bool | None
     born: bool | None
     is_day: bool
-    """Whether it is the same to the day."""
+    """Whether the birth dates are complete and equal."""
     sex: bool | None
 
     @property
     def is_possible(self) -> bool:
-        """Whether they can be one. Another name needs the same birth date, another birth date the same name; and where
-        the sex is another, both the given name and the birth date must not be: twins have one birth date."""
+        """Return whether both can be the same person. If the names differ, the birth dates must agree, and the reverse;
+        if the sexes differ, given name and birth date must not differ, since twins share a birth date."""
         if self.name is False and not self.is_day:
             return False
         if self.born is False and not self.name:
@@ -86,12 +86,12 @@ class Likeness(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """Whether nothing is against it, and something for it."""
+        """Return whether nothing contradicts and the name or the birth date agrees."""
         return False not in (self.name, self.born, self.sex) and bool(self.name or self.born)
 
 
 def likeness(patient: Resource, told: Told) -> Likeness:
-    """How like a patient is to what is told."""
+    """Compare a patient of the chart with a message."""
     pairs = [(new, old) for new in told.names for old in patient.get("name", ()) if isinstance(old, dict)]
     pairs = [pair for pair in pairs if pair[1].get("family") or pair[1].get("given")]
     held, length = patient.get("birthDate", ""), min(len(told.born), len(patient.get("birthDate", "")))
@@ -107,24 +107,24 @@ def likeness(patient: Resource, told: Told) -> Likeness:
 
 
 def described(patient: Resource) -> str:
-    """A patient as a person tells of them: `Ana Silva, born 1965-03-15, female`."""
+    """Return a description for error messages: `Ana Silva, born 1965-03-15, female`."""
     born = f"born {patient['birthDate']}" if "birthDate" in patient else ""
     return ", ".join(filter(None, (words(patient.get("name")), born, patient.get("gender", ""))))
 
 
 def _is_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """The same family name, and the same first name as far as both have one, or one spelled nearly so."""
+    """Return whether the family names agree, and the given names, if both have one, are equal or similar."""
     return _is_family_alike(one.get("family", ""), other.get("family", "")) and _is_given_alike(one, other, _NEARLY)
 
 
 def _is_family_alike(one: str, other: str) -> bool:
-    """All of the shorter is in the longer: `Silva` and `Silva-Costa`."""
+    """Return whether the longer name contains all words of the shorter: `Silva` and `Silva-Costa`."""
     mine, theirs = ({_folded(each) for each in re.split(r"[\W_]+", name)} - {""} for name in (one, other))
     return mine <= theirs or theirs <= mine or _folded(one) == _folded(other)
 
 
 def _is_given_alike(one: dict[str, Any], other: dict[str, Any], nearly: float = 1.0) -> bool:
-    """An initial will do, and where somebody goes by their second name, that."""
+    """Return whether given names agree; an initial or the second name is enough."""
     mine, theirs = ([_folded(each) for each in name.get("given", ())] for name in (one, other))
     firsts = [(mine[0], each) for each in theirs] + [(each, theirs[0]) for each in mine] if mine and theirs else []
     return not firsts or any(
@@ -139,7 +139,7 @@ def _folded(name: str) -> str:
 
 
 def human(found: Part) -> dict[str, Any]:
-    """An XPN as a HumanName."""
+    """Convert an XPN to a HumanName."""
     given = [found.text(2), *found.text(3).split()]
     name = {
         "use": _USES.get(found.text(7).upper(), ""),

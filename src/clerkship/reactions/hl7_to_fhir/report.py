@@ -1,4 +1,4 @@
-"""Which report of the chart an OBR is about: by its number, what was asked for, what it follows from, and when."""
+"""Find the report of an OBR by number, code, parent result and time of the specimen."""
 
 from collections.abc import Collection
 from typing import Any, NamedTuple
@@ -13,33 +13,33 @@ from clerkship.reactions.hl7_to_fhir.times import Time, moment, read_time
 from clerkship.simulators.fhir.outcome import refusal
 
 _CORRECTIONS = ("corrected", "amended", "cancelled")
-"""What may say another time of the specimen that there is."""
+"""Statuses that may change the time of the specimen."""
 
 
 class Asked(NamedTuple):
-    """What an OBR is known by."""
+    """What identifies the report of an OBR."""
 
     numbers: tuple[Number, ...]
-    """The filler's, then the placer's."""
+    """The filler's number, then the placer's."""
     code: dict[str, Any]
     parent: str
-    """The result it follows from (OBR-26), and that one's report where it is another (OBR-29): a culture's organisms
-    have a susceptibility panel each, all with one number and one code."""
+    """The parent result (OBR-26), and its report if that is another one (OBR-29). The organisms of a culture have a
+    susceptibility panel each, all with the same number and code."""
     start: Time | None
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What two OBR of one message may have in common."""
+        """Return what is the same for OBR of one message that differ only in time."""
         return (*(number.value for number in self.numbers[:1]), _named(self.code), self.parent)
 
     @property
     def when(self) -> str:
-        """When the specimen was taken."""
+        """Return when the specimen was taken."""
         return self.start.text if self.start is not None else ""
 
 
 def asked_of(filing: Filing, order: Order) -> Asked:
-    """What a message says of one."""
+    """Read what identifies the report of an order."""
     code = concept(part(order.obr, 4))
     if code is None:
         raise refusal(422, "required", "OBR-4 is empty: nobody can know what was asked for")
@@ -48,7 +48,7 @@ def asked_of(filing: Filing, order: Order) -> Asked:
 
 
 def parent_number(order: Order, own: str) -> str:
-    """The filler's number of the report that an OBR follows from (OBR-29), else the placer's; else its own."""
+    """Return the number of the parent report (OBR-29), the filler's or else the placer's; without one, its own."""
     found = part(order.obr, 29)
     return (found.text(2, 1) or found.text(1, 1) if found is not None else "") or own
 
@@ -65,9 +65,9 @@ def _parent(order: Order, numbers: tuple[Number, ...]) -> str:
 def find_report(
     filing: Filing, patient: Resource, asked: Asked, status: str, made: Collection[str], *, alone: bool
 ) -> tuple[Resource | None, tuple[Number, ...]]:
-    """The report there is, and the numbers that its results go by: the first is for those that are new.
+    """Find the report in the chart, if any, and the numbers of its results; new results get the first.
 
-    `made` are those that this message has written, `alone` is whether it has but one OBR of this key."""
+    `made` has the reports that this message has written; `alone` is whether it has only one OBR with this key."""
     mine = _of_parent(_candidates(filing, patient, asked), asked)
     same = [each for each in mine if _is_then(_when(each), asked.start)]
     if not same:
@@ -85,7 +85,7 @@ def find_report(
 
 
 def _candidates(filing: Filing, patient: Resource, asked: Asked) -> list[Resource]:
-    """All that have its number and are of what was asked for. Without a number: of the patient, at that time."""
+    """Return the reports with the number and the code; without a number, those of the patient at that time."""
     if not asked.numbers:
         found = filing.find("DiagnosticReport", ("patient", key_of(patient))) if asked.start is not None else []
         found = [each for each in found if not each.get("identifier") and _is_then(_when(each), asked.start)]
@@ -100,7 +100,7 @@ def _candidates(filing: Filing, patient: Resource, asked: Asked) -> list[Resourc
 
 
 def _with_number(filing: Filing, asked: Asked) -> list[Resource]:
-    """By the filler's number; by the placer's those that no filler had numbered yet; else by the chart's own id."""
+    """Find reports by the filler's number, then by the placer's if they have no filler's, then by id."""
     for number in asked.numbers:
         found = filing.with_number("DiagnosticReport", number.value)
         found = [each for each in found if number.is_in(each) and is_same_code(each.get("code", {}), asked.code)]
@@ -118,8 +118,8 @@ def _has_filler(report: Resource) -> bool:
 
 
 def _of_parent(found: list[Resource], asked: Asked) -> list[Resource]:
-    """Those that follow from the same result; whoever does not say from which may mean any. It is kept in a number, so
-    what has none cannot be told apart by it."""
+    """Return the reports with the same parent result; all of them if the OBR names no parent. The parent is kept in the
+    number of a report, so reports without a number are not distinguished by it."""
     if not asked.numbers:
         return found
     same = [each for each in found if _mark(each, asked).partition("@")[0] == asked.parent]
@@ -127,8 +127,8 @@ def _of_parent(found: list[Resource], asked: Asked) -> list[Resource]:
 
 
 def _may_be(report: Resource, asked: Asked, status: str, has_moved: bool) -> bool:
-    """Whether a report that is not of the same time can be meant: where one does not say its time, or not as
-    precisely; and where it may have moved, if nothing was reported yet, or the message corrects it."""
+    """Return whether a report with another time can be the one that is meant: if one of the times is missing or less
+    precise, or if the report may have moved and is only registered or is being corrected."""
     one, other = _when(report), asked.when
     if one.startswith(other) or other.startswith(one):
         return True
@@ -154,7 +154,7 @@ def _marked(number: Number, code: dict[str, Any], mark: str) -> Number:
 
 
 def _known(report: Resource, number: Number, code: dict[str, Any]) -> Number:
-    """A number with the mark that a report has."""
+    """Return a number with the suffix of a report."""
     start = _marked(number, code, " ").value.rstrip(" ")
     values = [str(each.get("value", "")) for each in report.get("identifier", ())]
     return number._replace(value=next((value for value in values if value.startswith(start)), number.value))
@@ -169,7 +169,7 @@ def _mark(report: Resource, asked: Asked) -> str:
 
 
 def is_same_code(held: dict[str, Any], code: dict[str, Any]) -> bool:
-    """Whether two concepts have a code in common; without codes, their text."""
+    """Return whether two concepts have a code in common, or without codes the same text."""
     one, other = (
         {(each.get("system"), each.get("code")) for each in concept.get("coding", ())} for concept in (held, code)
     )

@@ -1,4 +1,4 @@
-"""SIU: appointments, and the slots of the book that they take."""
+"""SIU: file appointments, and mark their slots as busy or free."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -34,43 +34,43 @@ _UNITS = {"": 1, "MIN": 1, "M": 1, "MINUTES": 1, "H": 60, "HR": 60, "HOUR": 60, 
 _OVER = ("fulfilled", "noshow", "cancelled", "entered-in-error")
 _LONGEST = timedelta(days=7)
 _STARTS = (("AIS", 4), ("AIG", 8), ("AIL", 6), ("AIP", 6))
-"""Where a resource of the appointment says when it is wanted: start, and three fields on, for how long, in what."""
+"""For each resource segment, the field with its start; duration and its unit are three and four fields on."""
 
 
 class Span(NamedTuple):
-    """From when to when."""
+    """The start and end of an appointment."""
 
     start: str
     end: str
 
     @property
     def minutes(self) -> int:
-        """How long."""
+        """Return the length in minutes."""
         return round((moment(self.end) - moment(self.start)) / timedelta(minutes=1))
 
 
 def book(filing: Filing) -> None:
-    """S12: there is one; said again, it is the same."""
+    """S12: book an appointment; a repeated message changes nothing."""
     _change(filing, _state(filing), may_be_new=True)
 
 
 def alter(filing: Filing) -> None:
-    """S13, S14: another time, or something else about it."""
+    """S13, S14: reschedule or modify an appointment."""
     _change(filing, _state(filing), may_be_new=False)
 
 
 def cancel(filing: Filing) -> None:
-    """S15, S16: it does not take place."""
+    """S15, S16: cancel an appointment."""
     _end(filing, "cancelled")
 
 
 def delete(filing: Filing) -> None:
-    """S17: it was never meant."""
+    """S17: mark an appointment as entered in error."""
     _end(filing, "entered-in-error")
 
 
 def miss(filing: Filing) -> None:
-    """S26: nobody came."""
+    """S26: record that the patient did not come."""
     _end(filing, "noshow")
 
 
@@ -89,7 +89,7 @@ def _sch(filing: Filing) -> Segment:
 
 
 def _numbers(filing: Filing) -> list[Number]:
-    """SCH-2, the filler's, and SCH-1, the placer's."""
+    """Read the filler's number (SCH-2) and the placer's (SCH-1)."""
     types = ((2, "FILL"), (1, "PLAC"))
     found = [of_ei(each, filing.authorities, type) for at, type in types for each in parts(_sch(filing), at)]
     numbers = [number for number in found if number.value]
@@ -175,7 +175,7 @@ def _change(filing: Filing, status: str, *, may_be_new: bool) -> None:
 
 
 def _participants(filing: Filing, patient: Resource, base: Resource) -> list[dict[str, Any]]:
-    """The patient, and whom AIP and AIL name; of a sort that the message does not name, those there were."""
+    """Build the participants: the patient, and those of AIP and AIL. Types that the message lacks are kept."""
     message = filing.message
     doctors = [each for aip in message.all("AIP") for each in practitioners(filing, aip, 3)]
     places = [place for ail in message.all("AIL") for each in parts(ail, 3) if (place := location(filing, each))]
@@ -195,8 +195,8 @@ def _stays(participant: dict[str, Any], doctors: bool, places: bool) -> bool:
 
 
 def _span(filing: Filing, base: Resource, doctors: list[str]) -> Span:
-    """SCH-11, TQ1, else what a resource says; its end by what is said, else by how long, else by the slot or as long as
-    it was."""
+    """Read start and end from SCH-11, TQ1 or a resource segment. Without an end, the duration, the slot or the previous
+    length decides."""
     start, end = _said(filing)
     if start is None:
         if "start" not in base or "end" not in base:
@@ -230,7 +230,7 @@ def _said(filing: Filing) -> tuple[Time | None, Time | None]:
 
 
 def _length(filing: Filing) -> timedelta | None:
-    """SCH-9 in what SCH-10 says; else what a resource says."""
+    """Read the duration: SCH-9 in the unit of SCH-10, else that of a resource segment."""
     asked = [(_sch(filing), 9)]
     asked += [(segment, field + 3) for name, field in _STARTS for segment in filing.message.all(name)]
     for segment, field in asked:
@@ -253,7 +253,7 @@ def _usual(filing: Filing, base: Resource, doctors: list[str], start: Time) -> t
 
 
 def _open(filing: Filing, doctors: list[str], start: datetime, end: datetime) -> list[Resource]:
-    """The slots in some people's books that begin within a time, whatever they are taken by."""
+    """Return the slots in the schedules of some clinicians that begin within a time, free or busy."""
     found: list[Resource] = []
     for doctor in doctors:
         within = (("start", f"ge{start.isoformat()}"), ("start", f"lt{end.isoformat()}"))
@@ -262,7 +262,7 @@ def _open(filing: Filing, doctors: list[str], start: datetime, end: datetime) ->
 
 
 def _taken(filing: Filing, base: Resource, doctors: list[str], span: Span) -> list[Resource]:
-    """The slots that an appointment has now, busy; those it had before and has no more are free again."""
+    """Mark the slots of an appointment as busy, and those that it no longer has as free."""
     before = {key_of(each): each for each in _slots_of(filing, base)}
     wanted = {key_of(each): each for each in _open(filing, doctors, moment(span.start), moment(span.end))}
     overbooked = text(_sch(filing), 25).upper() == "OVERBOOK"

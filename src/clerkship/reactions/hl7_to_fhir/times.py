@@ -1,4 +1,4 @@
-"""HL7's times as FHIR has them: as precise as they were written, and where no zone is said, that of the server."""
+"""Convert HL7's times to FHIR's with the same precision; a time without a zone is in that of the server."""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
@@ -17,23 +17,23 @@ WRITTEN_SO = "a time is written YYYYMMDD[HHMM[SS[.S]]][+/-ZZZZ]"
 
 
 class Time(NamedTuple):
-    """A time that was read."""
+    """A time of a message."""
 
     text: str
-    """As a dateTime of FHIR."""
+    """The time as a FHIR dateTime."""
     at: datetime
-    """The moment it begins."""
+    """The first moment of the time."""
     is_exact: bool
-    """Whether it says hours and minutes."""
+    """Whether the time has hours and minutes."""
 
     @property
     def date(self) -> str:
-        """The day, or the part of it that is said."""
+        """Return the date, perhaps partial."""
         return self.text[:10]
 
 
 def read_time(part: Part | None, zone: int, component: int = 1) -> Time | None:
-    """A DTM, TS, DT; None where there is none. What is no time is refused."""
+    """Read a DTM, TS or DT; None for an empty field, refused if it is not a time."""
     text = part.text(component, 1) if part is not None else ""
     if part is None or not text:
         return None
@@ -75,7 +75,7 @@ def _offset(said: str | None, zone: int) -> timedelta | None:
 
 
 def read_clock(part: Part) -> str:
-    """A TM, as FHIR's time: of day, in no zone."""
+    """Convert a TM to a FHIR time, which has no zone."""
     text = part.text()
     found = _CLOCK.fullmatch(text)
     if found is None or int(found[1]) > 23 or int(found[2]) > 59 or int(found[3] or 0) > 59:
@@ -84,5 +84,5 @@ def read_clock(part: Part) -> str:
 
 
 def moment(instant: str) -> datetime:
-    """When one of FHIR's instants is; a leap second is the one before it."""
+    """Parse a FHIR instant; a leap second is read as the second before it."""
     return datetime.fromisoformat(instant.replace(":60", ":59"))

@@ -1,4 +1,4 @@
-"""OBX-5 as the value of an Observation, by the data type that OBX-2 says; and the range that OBX-7 has."""
+"""Convert OBX-5 to the value of an Observation by the data type of OBX-2, and OBX-7 to a reference range."""
 
 import re
 from collections.abc import Callable
@@ -19,11 +19,11 @@ _NUMBER = re.compile(rf"\s*(<=|>=|<|>)?\s*({_DIGITS})\s*")
 _BETWEEN = re.compile(rf"\s*({_DIGITS})\s*(?:-|to|–)\s*({_DIGITS})\s*")
 _BEYOND = re.compile(rf"\s*(<=|>=|<|>)\s*({_DIGITS})\s*")
 _LONGEST = 40
-"""Digits of a number."""
+"""The largest number of digits."""
 
 
 def number(text: str) -> Any:
-    """A number with the digits it has, as FHIR's decimal is written; None where it is none."""
+    """Convert a number to a FHIR decimal with the same digits; None if it is not a number."""
     if re.fullmatch(_DIGITS, text) is None or len(text) > _LONGEST:
         return None
     sign = "-" if text.startswith("-") else ""
@@ -33,7 +33,7 @@ def number(text: str) -> Any:
 
 
 def unit_of(obx: Segment) -> dict[str, Any]:
-    """OBX-6: a unit, and its code where it says that it is one of UCUM's."""
+    """Convert OBX-6 to a unit, with its code if it is UCUM's."""
     found = part(obx, 6)
     if found is None:
         return {}
@@ -44,7 +44,7 @@ def unit_of(obx: Segment) -> dict[str, Any]:
 
 
 def value_of(obx: Segment, zone: int) -> dict[str, Any]:
-    """`{"valueQuantity": …}`; nothing where OBX-5 has nothing."""
+    """Convert OBX-5: `{"valueQuantity": …}`; empty if OBX-5 is empty."""
     found = parts(obx, 5)
     if not found:
         return {}
@@ -71,7 +71,7 @@ def _quantity(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
 
 
 def _structured(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
-    """SN: `>^100`, `^10^-^20`, `^1^:^128`."""
+    """Convert an SN: `>^100`, `^10^-^20`, `^1^:^128`."""
     comparator, first, between, second = (found[0].text(at) for at in range(1, 5))
     low, high, unit = number(first), number(second), unit_of(obx)
     if low is not None and not between and not second:
@@ -124,7 +124,7 @@ _READ: dict[str, Callable[[list[Part], Segment, int], dict[str, Any]]] = {
 
 
 def ranges(obx: Segment) -> list[dict[str, Any]]:
-    """OBX-7: in numbers where it can be read so, and always as it was written (`<5` is not `up to 5`)."""
+    """Convert OBX-7: always as text (`<5` is not `up to 5`), and in numbers where possible."""
     found = part(obx, 7)
     if found is None:
         return []

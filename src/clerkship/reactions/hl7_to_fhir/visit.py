@@ -1,4 +1,4 @@
-"""PV1 as an Encounter: found by its visit number, and what of it the message says."""
+"""Convert PV1 to an Encounter, and find Encounters by visit number."""
 
 from typing import Any
 
@@ -27,11 +27,11 @@ _TAKING_PART = {
     9: ("CON", "consultant"),
     17: ("ADM", "admitter"),
 }
-"""Fields of PV1, and what whoever they name is there (FHIR's v3-ParticipationType)."""
+"""Fields of PV1 that name a participant, and its type (FHIR's v3-ParticipationType)."""
 
 
 def happened(filing: Filing) -> Time:
-    """When what a message tells of happened: EVN-6, else when it was taken down, else when it was sent."""
+    """Return when the event of a message happened: EVN-6, else EVN-2, else MSH-7."""
     event = filing.message.first("EVN")
     for segment, field in ((event, 6), (event, 2), (filing.message.head, 7)):
         found = read_time(part(segment, field), filing.zone)
@@ -41,14 +41,14 @@ def happened(filing: Filing) -> Time:
 
 
 def visit_number(filing: Filing, pv1: Segment | None) -> Number | None:
-    """PV1-19."""
+    """Read the visit number, PV1-19."""
     found = part(pv1, 19)
     number = of_cx(found, filing.authorities, "VN") if found is not None else None
     return number if number is not None and number.value else None
 
 
 def find_visit(filing: Filing, patient: Resource, pv1: Segment | None) -> Resource | None:
-    """The Encounter that PV1-19 names; one of another patient is refused."""
+    """Find the Encounter that PV1-19 names; refused if it is another patient's."""
     number = visit_number(filing, pv1)
     found = numbered(filing, "Encounter", [number]) if number is not None else None
     if found is not None and found.get("subject", {}).get("reference") != key_of(patient):
@@ -60,7 +60,7 @@ def find_visit(filing: Filing, patient: Resource, pv1: Segment | None) -> Resour
 
 
 def visit_of(filing: Filing, patient: Resource, pv1: Segment | None, *statuses: str) -> Resource:
-    """The Encounter a message is about: by PV1-19, else the one that the patient has in such a state."""
+    """Find the Encounter of a message by PV1-19, else the only one of the patient in one of the states."""
     number = visit_number(filing, pv1)
     if number is not None:
         found = find_visit(filing, patient, pv1)
@@ -75,13 +75,13 @@ def visit_of(filing: Filing, patient: Resource, pv1: Segment | None, *statuses: 
 
 
 def visit_reference(filing: Filing, patient: Resource, pv1: Segment | None) -> dict[str, Any] | None:
-    """The visit that results, orders and documents belong to, if the chart has it."""
+    """Return a reference to the visit of a result, order or document, if the chart has it."""
     found = find_visit(filing, patient, pv1)
     return {"reference": key_of(found)} if found is not None else None
 
 
 def begun(filing: Filing, patient: Resource, pv1: Segment | None, status: str, start: Time | None) -> Resource:
-    """The Encounter of an admission, registration or one that is to come: a new one, or the one there is."""
+    """Build the Encounter of an admission, registration or preadmission, or update the one that the chart has."""
     found = find_visit(filing, patient, pv1)
     if found is None and visit_number(filing, pv1) is None and start is not None:
         same = filing.find("Encounter", ("patient", key_of(patient)), ("status", status))
@@ -98,7 +98,7 @@ def begun(filing: Filing, patient: Resource, pv1: Segment | None, status: str, s
 
 
 def told(filing: Filing, pv1: Segment | None, visit: Resource) -> Resource:
-    """An Encounter with what PV1 and PV2 say of it; where it takes place, `moved` says."""
+    """Update an Encounter from PV1 and PV2, except for its place, which `moved` updates."""
     number = visit_number(filing, pv1)
     pv2 = filing.message.first("PV2")
     reason, service = concept(part(pv2, 3)), concept(part(pv1, 10), f"{TERMINOLOGY}v2-0069")
@@ -142,7 +142,7 @@ def _hospitalization(pv1: Segment | None, visit: Resource) -> dict[str, Any]:
 
 
 def moved(filing: Filing, pv1: Segment | None, visit: Resource, at: Time) -> Resource:
-    """An Encounter that is now where PV1-3 says; where it was stays on record."""
+    """Move an Encounter to the place of PV1-3; earlier places are kept."""
     found = part(pv1, 3)
     place = location(filing, found) if found is not None else {}
     if not place:
@@ -161,14 +161,14 @@ def _left(stay: dict[str, Any], at: Time) -> dict[str, Any]:
 
 
 def ended(visit: Resource, at: Time) -> Resource:
-    """An Encounter that is over."""
+    """End an Encounter."""
     stays = [_left(each, at) for each in visit.get("location", ())]
     period = {**visit.get("period", {}), "end": at.text}
     return trimmed({**visit, "status": "finished", "period": period, "location": stays})
 
 
 def reopened(visit: Resource) -> Resource:
-    """An Encounter that was not over after all."""
+    """Reopen an Encounter."""
     period = {name: value for name, value in visit.get("period", {}).items() if name != "end"}
     stays = list(visit.get("location", ()))
     if stays:
