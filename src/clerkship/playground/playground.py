@@ -125,7 +125,7 @@ class Playground:
         """Lines that were said before the one before them was answered."""
         self._unheard: list[Say] = []
         bound = bind_reactions(environment) if reactions is None else reactions
-        self._reactions = ReactionRunner(bound, self.sandboxes, self.act) if bound else None
+        self._reactions = ReactionRunner(bound, self.sandboxes) if bound else None
         self._held: list[Event] | None = None
         self._watched = False
         self._listening = False
@@ -140,13 +140,13 @@ class Playground:
     def emit(
         self, source: str, payload: Payload, actor: str, cause: int | None = None, at: datetime | None = None
     ) -> Event:
-        """Take a fact down, let it change its sandbox, and tell whoever reacts to it."""
+        """Append an event to the log, apply it to its sandbox, run the reactions to it, and notify people."""
         event = self._writer.append(source, payload, actor=actor, at=at or self.clock.now, cause=cause)
         sandbox = self.sandboxes.get(source)
         if sandbox is not None:
             sandbox.state.apply(event)
             if self._reactions is not None:
-                self._reactions.run(event)
+                self._reactions.run(event, self.act)
         if self.people:
             self._tell_people(event)
         return event
@@ -170,7 +170,7 @@ class Playground:
             self.log.subscribe(follower)
 
     def act(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
-        """Somebody's hand on a sandbox."""
+        """Return the context in which an actor changes a sandbox."""
         record = partial(self.emit, sandbox, actor=actor, cause=cause)
         return ActionContext(actor, self.clock.now, self.ids, self.rng, record, self.reactions_to)
 

@@ -12,6 +12,8 @@ from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.state import ActionContext, ReactionResult
 
 MAX_REACTION_DEPTH = 32
+ContextFactory = Callable[[str, str, int | None], ActionContext]
+"""Returns the context in which an actor changes a sandbox, given the sandbox, the actor and the causing event."""
 
 
 class ReactionLoop(PlatformError):
@@ -29,32 +31,25 @@ def bind_reactions(environment: Environment, registry: ReactionRegistry = SHIPPE
 class ReactionRunner:
     """Run the reactions to each event at once, in the order in which the environment lists them."""
 
-    def __init__(
-        self,
-        bound: BoundReactions,
-        sandboxes: Mapping[str, Sandbox],
-        act: Callable[[str, str, int | None], ActionContext],
-    ) -> None:
+    def __init__(self, bound: BoundReactions, sandboxes: Mapping[str, Sandbox]) -> None:
         self._bound = bound
         self._sandboxes = sandboxes
-        self._act = act
         self._depth = 0
         self._results: dict[int, list[ReactionResult]] = {}
 
-    def run(self, event: Event) -> None:
+    def run(self, event: Event, act: ContextFactory) -> None:
         """Run the reactions to an event. Raises ReactionLoop if they are nested too deep."""
         for reaction in self._bound.get((event.source, event.kind), ()):
             if self._depth >= MAX_REACTION_DEPTH:
                 raise ReactionLoop(f"reactions go round in circles: {event.source} -> {reaction.target}")
             self._depth += 1
             try:
-                result = self._run_one(reaction, event)
+                result = self._run_one(reaction, event, act(reaction.target, "reaction", event.seq))
             finally:
                 self._depth -= 1
             self._results.setdefault(event.seq, []).append(result)
 
-    def _run_one(self, reaction: BoundReaction, event: Event) -> ReactionResult:
-        act = self._act(reaction.target, "reaction", event.seq)
+    def _run_one(self, reaction: BoundReaction, event: Event, act: ActionContext) -> ReactionResult:
         try:
             result = reaction.react(self._sandboxes[reaction.target].state, act, event)
         except Refusal as refusal:
