@@ -1,0 +1,116 @@
+"""Addresses that a sandbox may be asked to call: `host:port`, or an http or https URL."""
+
+import ipaddress
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import SplitResult, urlsplit
+
+Scheme = Literal["tcp", "http", "https"]
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+MAX_PORT = 65535
+MAX_ADDRESS = 2000
+MAX_SHOWN = 60
+"""Characters of an address that an error message quotes."""
+DEFAULT_PORTS: dict[Scheme, int] = {"http": 80, "https": 443}
+_HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_][a-z0-9_-]{0,62})*\.?", re.ASCII)
+
+
+class BadAddress(ValueError):
+    """A text that is not an address of a supported kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundAddress:
+    """Where an agent accepts calls, as it was written and before any name is resolved."""
+
+    scheme: Scheme
+    host: str
+    """A host name or an IP address, in lower case and without brackets."""
+    port: int
+    target: str = field(default="", repr=False)
+    """Path and query of a URL; they may hold a token, so they are not shown."""
+
+    @classmethod
+    def parse(cls, text: str) -> "OutboundAddress":
+        """Read `host:port` or a URL; raises BadAddress."""
+        if len(text) > MAX_ADDRESS:
+            raise BadAddress(f"an address has at most {MAX_ADDRESS} characters, not {len(text)}")
+        if not text.isascii() or not text.isprintable() or " " in text:
+            raise BadAddress("an address has printable ASCII characters only; encode others")
+        return _parse_url(text) if "://" in text else _parse_host_and_port(text)
+
+    @property
+    def ip(self) -> IpAddress | None:
+        """The IP address, if the host is one."""
+        return parse_ip(self.host)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the host is `localhost` or a loopback address; no name is resolved."""
+        return self.host == "localhost" or (self.ip is not None and is_loopback(self.ip))
+
+    @property
+    def authority(self) -> str:
+        """Host and port as the Host header of HTTP has them: without the port where it is the scheme's default."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == DEFAULT_PORTS.get(self.scheme) else f"{host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The address as a URL."""
+        return f"{self.scheme}://{self.authority}{self.target}"
+
+
+def parse_ip(host: str) -> IpAddress | None:
+    """Return the IP address that a text is, or None."""
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def is_loopback(ip: IpAddress) -> bool:
+    """Whether it is 127.0.0.0/8 or ::1. Python 3.13 counts `::ffff:127.0.0.1` too, earlier versions do not."""
+    return ip.is_loopback and getattr(ip, "ipv4_mapped", None) is None
+
+
+def _parse_host_and_port(text: str) -> OutboundAddress:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port[:6]) <= MAX_PORT:
+        raise BadAddress(f"expected host and port, such as 127.0.0.1:6661, not {text[:MAX_SHOWN]!r}")
+    return OutboundAddress("tcp", _checked_host(host.removeprefix("[").removesuffix("]")), int(port))
+
+
+def _parse_url(text: str) -> OutboundAddress:
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        raise BadAddress("this is not a URL; write http://host:port/path or https://host/path") from None
+    if parts.scheme not in ("http", "https"):
+        raise BadAddress(f"unknown scheme {parts.scheme[:20]!r} (expected: http, https, or host:port without a scheme)")
+    if "@" in parts.netloc:
+        raise BadAddress("a URL must not contain a user name or password; have requests signed instead")
+    if port == 0:
+        raise BadAddress(f"a port is a number from 1 to {MAX_PORT}")
+    scheme: Scheme = "https" if parts.scheme == "https" else "http"
+    return OutboundAddress(
+        scheme, _checked_host(parts.hostname or ""), port or DEFAULT_PORTS[scheme], _target_of(parts)
+    )
+
+
+def _target_of(parts: SplitResult) -> str:
+    """Path and query; a fragment is never sent (RFC 9110, 7.1)."""
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.path or '/'}{query}"
+
+
+def _checked_host(host: str) -> str:
+    host = host.lower()
+    ip = parse_ip(host)
+    if ip is None and not _HOST_NAME.fullmatch(host):
+        raise BadAddress(f"{host[:MAX_SHOWN]!r} is neither a host name nor an IP address")
+    if getattr(ip, "scope_id", None):
+        raise BadAddress("an IPv6 address with a zone is not supported; leave out what follows the %")
+    return host
