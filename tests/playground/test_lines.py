@@ -27,7 +27,11 @@ from clerkship.sandbox.exchange import Refusal, Reply, json_reply, refuse_as_jso
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
 from clerkship.sandbox.operation import Interface, OperationCall, OperationContext, operation
 from clerkship.sandbox.route import HttpCall, Route
+from clerkship.sandbox.state import State
 from clerkship.simulators import files
+from clerkship.transports.outbound.delivery import OutboundDelivery
+from clerkship.transports.outbound.policy import ResolvedAddress
+from clerkship.transports.outbound.retry import RetryPolicy
 
 
 def until(true: Callable[[], bool], within: float = 10.0) -> None:
@@ -78,9 +82,7 @@ class Plain(ProtocolListener):
 
     name: ClassVar[str] = "plain"
     opened: ClassVar[int] = 0
-    linked_to: ClassVar[list[str]] = []
     gone_from: ClassVar[list[str]] = []
-    seen: ClassVar[list[str]] = []
 
     async def open(self, host: str, port: int) -> None:
         """Listen."""
@@ -107,11 +109,6 @@ class Plain(ProtocolListener):
         """As one would try it."""
         return f"nc localhost {told['port']}"
 
-    async def linked(self, post: SandboxClient) -> None:
-        """Keep where, and what happens from here on."""
-        self.linked_to.append(post.links.get("listener", ""))
-        post.watch(self.seen.append)
-
     async def gone(self, address: str) -> None:
         """Keep who."""
         self.gone_from.append(address)
@@ -124,15 +121,47 @@ class Unpacked(Plain):
     package: ClassVar[str] = "no_such_package_anywhere"
 
 
-class Eager(Plain):
-    """It calls before anybody asks."""
+class Calls(OutboundDelivery):
+    """Has nothing to deliver; keeps where it would, and the events it is told of."""
 
-    name: ClassVar[str] = "eager"
+    name: ClassVar[str] = "calls"
+    addresses: ClassVar[list[str]] = []
+    seen: ClassVar[list[str]] = []
+    is_broken: ClassVar[bool] = False
+    retry = RetryPolicy()
 
     @classmethod
-    def calls_first(cls, config: Frozen) -> bool:
-        """Always."""
-        return True
+    def configured(cls, config: Frozen) -> str | None:
+        """None: agents register."""
+        return None
+
+    def pending(self, state: State) -> list[str]:
+        """Return nothing; fail if a test says so."""
+        if self.is_broken:
+            raise ZeroDivisionError("a bug in a delivery")
+        return []
+
+    async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
+        """Never called."""
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """Keep the address."""
+        self.addresses.append(self.address)
+        super().reset()
+
+    def hear(self, kind: str) -> None:
+        """Keep the kind."""
+        self.seen.append(kind)
+
+
+class CallsFirst(Calls):
+    """Has an address in its config."""
+
+    @classmethod
+    def configured(cls, config: Frozen) -> str | None:
+        """Return one."""
+        return "127.0.0.1:6660"
 
 
 class Broken(Plain):
@@ -155,10 +184,9 @@ class Stuck(Plain):
         await asyncio.sleep(3600)
 
 
-def room(*lines: type[ProtocolListener]) -> PreparedSimulator:
-    spec = replace(
-        files.SPEC, kind="plain", operations=(show,), routes=(Route("GET", "/{path*}", show, parse=parse),), lines=lines
-    )
+def room(*lines: type[ProtocolListener], outbound: type[OutboundDelivery] = Calls) -> PreparedSimulator:
+    routes = (Route("GET", "/{path*}", show, parse=parse),)
+    spec = replace(files.SPEC, kind="plain", operations=(show,), routes=routes, lines=lines, outbound=(outbound,))
     return PreparedSimulator(spec, spec.config())
 
 
@@ -169,10 +197,10 @@ class House:
         self.gateway = Gateway()
         self.lines = ListenerPool(self.gateway)
 
-    def play(self, *lines: type[ProtocolListener]) -> Playground:
+    def play(self, *lines: type[ProtocolListener], outbound: type[OutboundDelivery] = Calls) -> Playground:
         """One more playground with one sandbox."""
         environment = Environment(name="house", simulators={"box": Simulator(kind="files")})
-        return Playground(environment, {"box": room(*(lines or (Plain,)))}, "lines")
+        return Playground(environment, {"box": room(*(lines or (Plain,)), outbound=outbound)}, "lines")
 
     def told(self, playground: Playground, line: str = "plain") -> ConnectionInfo:
         """What its agent is told."""
@@ -188,7 +216,7 @@ class House:
 def house() -> Iterator[House]:
     """Closed in the end."""
     Plain.opened = 0
-    for heard in (Plain.linked_to, Plain.gone_from, Plain.seen):
+    for heard in (Plain.gone_from, Calls.addresses, Calls.seen):
         heard.clear()
     built = House()
     yield built
@@ -248,12 +276,24 @@ def test_a_line_is_not_there_without_its_package(house: House) -> None:
     assert Plain.opened == 0
 
 
-def test_nothing_is_opened_before_somebody_asks_unless_it_calls_first(house: House) -> None:
+def test_nothing_is_started_before_somebody_asks_unless_the_config_has_an_address_to_call(house: House) -> None:
     open_doors(house.gateway, house.play(), lambda: "http://nowhere", house.lines)
     assert Plain.opened == 0
-    open_doors(house.gateway, house.play(Eager), lambda: "http://nowhere", house.lines)
-    assert Plain.opened + Eager.opened == 1
-    until(lambda: Plain.linked_to == [""])
+    assert threads("outbound") == []
+    open_doors(house.gateway, house.play(outbound=CallsFirst), lambda: "http://nowhere", house.lines)
+    until(lambda: Calls.addresses == ["127.0.0.1:6660"])
+    assert Plain.opened == 0
+
+
+def test_a_delivery_that_breaks_makes_the_run_errored_and_does_not_hold_the_clock(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Calls, "is_broken", True)
+    playground = house.play()
+    assert ask(house.told(playground), "/link/127.0.0.1:6661")[0] == 200
+    until(lambda: playground.broken is not None)
+    assert playground.broken == "box: outbound calls: ZeroDivisionError: a bug in a delivery"
+    assert not playground.clock_hold.is_used
 
 
 def test_a_port_that_is_taken_is_a_clear_error_and_leaves_no_thread(house: House) -> None:
@@ -298,16 +338,30 @@ def test_an_agent_says_where_it_listens_and_is_watched(house: House) -> None:
     playground = house.play()
     told = house.told(playground)
     assert ask(told, "/link/127.0.0.1:6661")[0] == 200
-    until(lambda: Plain.linked_to == ["127.0.0.1:6661"])
+    until(lambda: Calls.addresses == ["127.0.0.1:6661"])
     playground.inject(Error(sandbox="box", times=1))
     assert ask(told)[0] == 503
-    until(lambda: Plain.seen == ["fault.injected"])
-    playground.rewind(Before())  # another log, the same watchers
+    until(lambda: Calls.seen == ["fault.injected"])
+    playground.rewind(Before())  # another log, the same watchers, which start over
     playground.inject(Error(sandbox="box", times=1))
     assert ask(told)[0] == 503
-    assert Plain.seen == ["fault.injected"] * 2
+    assert Calls.seen == ["fault.injected"] * 2
     assert ask(told, "/link/")[0] == 200
-    until(lambda: Plain.linked_to == ["127.0.0.1:6661", ""])
+    until(lambda: Calls.addresses == ["127.0.0.1:6661", "127.0.0.1:6661", ""])
+
+
+@pytest.mark.parametrize(
+    ("address", "code"),
+    [("10.0.0.1:6661", "not_this_machine"), ("http:example.org:80", "bad_address"), ("nonsense", "bad_address")],
+)
+def test_an_address_that_is_none_or_that_the_policy_refuses_is_not_registered(
+    house: House, address: str, code: str
+) -> None:
+    playground = house.play()
+    status, body = ask(house.told(playground), f"/link/{address}")
+    assert (status, body["error"]["code"]) == (400, code)
+    assert playground.sandboxes["box"].links == {}
+    assert Calls.addresses == []
 
 
 def test_a_simulator_that_breaks_is_refused_and_breaks_the_run_not_the_line(house: House) -> None:
@@ -358,7 +412,7 @@ def test_two_hundred_playgrounds_leave_nothing(house: House) -> None:
         del playground
     until(lambda: len(Plain.gone_from) == 200)
     assert Plain.opened == 1
-    assert threading.active_count() == before + 1
+    until(lambda: threading.active_count() == before + 2)  # one for the listener, one for all deliveries
     assert house.gateway._addresses == {}
     assert house.gateway.playgrounds == {}
     gc.collect()

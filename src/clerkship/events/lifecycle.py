@@ -105,6 +105,38 @@ class FaultInjected(Payload):
     details: dict[str, Any] = {}
 
 
+OutboundOutcome = Literal[
+    "delivered",
+    "refused_by_policy",
+    "connection_refused",
+    "timed_out",
+    "lost",
+    "rejected",
+    "not_acknowledged",
+    "not_sent",
+]
+"""How an attempt to deliver a message to the agent ended: `lost` is a connection that broke, `rejected` an HTTP status
+or a response that does not count, `not_sent` a message that a fault kept in the sandbox."""
+
+
+class OutboundAttempted(Payload):
+    """A sandbox tried to deliver a message to the address that its agent registered; without the address."""
+
+    kind: ClassVar[str] = "outbound.attempted"
+    channel: str
+    """The protocol, such as `mllp`."""
+    message: str
+    """The id of the message in its sandbox."""
+    attempt: int
+    outcome: OutboundOutcome
+    status: int | None = None
+    """The status of an HTTP response."""
+    reason: str = ""
+    """A code, where the outcome needs one."""
+    retry_in: float | None = None
+    """Simulated seconds until the next attempt; None if there is none."""
+
+
 class PersonBrokeContract(Payload):
     """The model that plays a person did not keep to the role. What it would have said was not said."""
 
@@ -141,6 +173,7 @@ LIFECYCLE: tuple[type[Payload], ...] = (
     RequestAnswered,
     ClockAdvanced,
     FaultInjected,
+    OutboundAttempted,
     PersonBrokeContract,
     PersonChecked,
 )

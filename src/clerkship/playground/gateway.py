@@ -36,6 +36,8 @@ from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.operation import OperationContext, ProtocolCall
 from clerkship.sandbox.route import TOO_LARGE, HttpCall, request_of
+from clerkship.transports.outbound.address import BadAddress, OutboundAddress
+from clerkship.transports.outbound.policy import LocalPolicy, OutboundPolicy, OutboundRefused
 
 OVER = "the run is over, and its tokens with it"
 MOST_REMEMBERED = 4096
@@ -79,8 +81,8 @@ class RequestContext:
     began: float = field(default_factory=perf_counter)
     on_link: Callable[[Playground, Sandbox], None] | None = None
     """Told when an agent says where it can be reached."""
-    is_ours: Callable[[str], bool] = lambda _: False
-    """Whether it is we who listen at a host and port: a sandbox does not call itself, or another."""
+    check_address: Callable[[OutboundAddress], None] = lambda _: None
+    """Raises OutboundRefused for an address that a sandbox may not call."""
 
     @property
     def operation(self) -> str:
@@ -93,12 +95,20 @@ class RequestContext:
         return f"{self.sandbox_name}: {title_of(self.call)}"
 
     def keep_link(self, name: str, value: str) -> None:
-        """Keep where its agent can be reached, and tell whoever would call there."""
+        """Register an address where the agent accepts calls, `host:port` or a URL; an empty value removes it.
+
+        Raises Refusal for what is no address, or one that the policy refuses.
+        """
         if self.playground is None or self.sandbox is None:
             return
-        if value and self.is_ours(value):
-            raise Refusal(400, "not_yours", "that port is one of the simulators' own; name one where you listen")
-        self.sandbox.links[name] = value  # nothing, where it can be reached no more, whatever its config says
+        if value:
+            try:
+                self.check_address(OutboundAddress.parse(value))
+            except BadAddress as error:
+                raise Refusal(400, "bad_address", str(error)) from None
+            except OutboundRefused as refused:
+                raise Refusal(400, refused.code, refused.reason) from None
+        self.sandbox.links[name] = value  # if empty, the agent is not called, whatever the config says
         if self.on_link is not None:
             self.on_link(self.playground, self.sandbox)
 
@@ -116,7 +126,9 @@ class SimulatorBroken(PlatformError):
 class Gateway:
     """All the playgrounds there are, behind one list of handlers."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: OutboundPolicy = LocalPolicy()) -> None:  # noqa: B008  (it is frozen)
+        self.policy = policy
+        """Which addresses sandboxes may connect to."""
         self.playgrounds: dict[str, Playground] = {}
         self._names = Names()
         self._gate = threading.Lock()
@@ -157,13 +169,19 @@ class Gateway:
         """Who has this name, if their run goes on."""
         return self._addresses.get(address.upper())
 
-    def is_ours(self, place: str) -> bool:
-        """Whether somebody was told that one of our doors or lines is at this port, or one is there untold."""
-        port = place.rpartition(":")[2]
+    def check_address(self, address: OutboundAddress) -> None:
+        """Raise OutboundRefused for an address that the policy refuses as it is written, and for our own listeners."""
+        self.policy.check_written(address)
+        if address.is_loopback and str(address.port) in self._own_ports():
+            reason = "that port is one of the simulators' own; name one where you listen"
+            raise OutboundRefused("not_yours", reason)
+
+    def _own_ports(self) -> set[str]:
+        """Return the ports of the HTTP listener and of protocol listeners."""
         doors = {playground.address.rpartition(":")[2] for playground in list(self.playgrounds.values())}
         boxes = [sandbox for _, sandbox in list(self._addresses.values())]
         lines = {str(told.get("port")) for box in boxes for told in box.told.values()}
-        return port in doors | lines | {str(number) for number in self.line_ports()}
+        return doors | lines | {str(number) for number in self.line_ports()}
 
     def dismiss(self, playground: Playground) -> None:
         """Let none in any more; who still comes is told so in the words of the protocol they speak."""
@@ -208,9 +226,12 @@ class Gateway:
             playground.lock.release()
 
     def thinks(self, exchange: RequestContext) -> bool:
-        """Return whether the request may wait for a model that plays a person, rather than for the processor."""
+        """Return whether the request may wait for a model that plays a person, or for a call to the agent, rather than
+        for the processor."""
         playground = self.playgrounds.get(exchange.playground_id)
-        return playground is not None and playground.thinks
+        if playground is None:
+            return False
+        return playground.thinks or (exchange.sandbox_name == CLOCK and playground.clock_hold.is_used)
 
     def handle(self, exchange: RequestContext) -> Reply:
         """One request, through the whole list."""
@@ -283,7 +304,7 @@ class Gateway:
     def identify(self, exchange: RequestContext) -> None:
         """Which run, and which of its sandboxes."""
         exchange.playground = self.playgrounds[exchange.playground_id]
-        exchange.on_link, exchange.is_ours = self.on_link, self.is_ours
+        exchange.on_link, exchange.check_address = self.on_link, self.check_address
         if exchange.sandbox_name != CLOCK:
             exchange.sandbox = exchange.playground.sandboxes.get(exchange.sandbox_name)
             if exchange.sandbox is None:

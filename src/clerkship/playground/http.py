@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from clerkship.playground.gateway import RequestContext, SimulatorBroken
+from clerkship.playground.gateway import CLOCK, RequestContext, SimulatorBroken
 from clerkship.sandbox.exchange import Refusal, Reply
 from clerkship.sandbox.route import HttpCall
 from clerkship.transports.http_application import IncomingRequest
@@ -55,6 +55,13 @@ class GatewayRequest:
             return self.handler.handle(self.context)
         except SimulatorBroken:
             return self._broken()
+
+    @property
+    def queue(self) -> str:
+        """The playground. The clock has its own queue: while it waits for a call to the agent, the agent may send
+        requests."""
+        context = self.context
+        return f"{context.playground_id}/{CLOCK}" if context.sandbox_name == CLOCK else context.playground_id
 
     @property
     def waits(self) -> bool:

@@ -1,32 +1,26 @@
 """The lines of this process: each kind is opened once, in a thread of its own, the first time somebody needs it."""
 
-import asyncio
 import importlib.util
 import os
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
 
-from clerkship.events.event import Event
 from clerkship.kit.descriptors import raise_limit
-from clerkship.model.frozen import Frozen
 from clerkship.model.problem import PlatformError
-from clerkship.playground.gateway import Gateway, RequestContext, SimulatorBroken
-from clerkship.playground.http import RequestHandler
+from clerkship.playground.client import GatewayClient
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.outbound import OutboundPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
-from clerkship.sandbox.exchange import IMMEDIATE, Refusal, Reply
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
-from clerkship.sandbox.operation import ProtocolCall
 from clerkship.transports.executor import WorkerPool
 from clerkship.transports.loop_thread import LoopThread
 
 HOST = "127.0.0.1"
 START_LIMIT = 20.0
 CLOSE_LIMIT = 3.0
-T = TypeVar("T")
 
 
 class ProtocolListenerFailed(PlatformError):
@@ -35,97 +29,6 @@ class ProtocolListenerFailed(PlatformError):
 
 class ProtocolPortTaken(ProtocolListenerFailed):
     """Somebody else listens where a line was to be."""
-
-
-@dataclass(frozen=True, slots=True)
-class GatewayClient:
-    """A sandbox as a line reaches it: through the gateway, with the sandbox's own token."""
-
-    gateway: RequestHandler
-    workers: WorkerPool
-    playground: Playground
-    sandbox: Sandbox
-    address: str
-
-    @property
-    def token(self) -> str:
-        """Its credential."""
-        return self.sandbox.token
-
-    @property
-    def config(self) -> Frozen:
-        """How its simulator is configured."""
-        return self.sandbox.state.config
-
-    @property
-    def links(self) -> Mapping[str, str]:
-        """Where the agent says it is."""
-        return self.sandbox.links
-
-    @property
-    def open(self) -> bool:
-        """Whether its run goes on."""
-        return not self.playground.closed
-
-    async def send(self, call: ProtocolCall) -> Reply:
-        """Call an operation as the agent."""
-        reply = self.ask(call)
-        return reply if isinstance(reply, Reply) else await reply
-
-    def ask(self, call: ProtocolCall) -> Reply | Awaitable[Reply]:
-        """Call an operation as the agent; return the reply itself where it is there at once."""
-        exchange = RequestContext(self.playground.id, self.sandbox.name, call, self.sandbox.token)
-        try:
-            reply = self.gateway.try_handle(exchange)
-        except SimulatorBroken:
-            reply = self._broken(exchange)
-        if reply is None:
-            return self._in_time(exchange)
-        return reply if reply.delivery is IMMEDIATE or not reply.delivery.delay else _late(reply)
-
-    async def _in_time(self, exchange: RequestContext) -> Reply:
-        """In a worker thread."""
-        work = partial(self._handle, exchange)
-        return await _late(await self.workers.run(self.playground.id, work, waits=self.playground.thinks))
-
-    def _handle(self, exchange: RequestContext) -> Reply:
-        try:
-            return self.gateway.handle(exchange)
-        except SimulatorBroken:
-            return self._broken(exchange)
-
-    def _broken(self, exchange: RequestContext) -> Reply:
-        broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
-        return exchange.call.refuse(broken, self.sandbox.spec)
-
-    async def look(self, read: Callable[[Any], T]) -> T:
-        """Read its state."""
-        lock = self.playground.lock
-        if self.playground.thinks or not lock.acquire(blocking=False):
-            return await self.workers.run(self.playground.id, partial(self._look, read), waits=self.playground.thinks)
-        try:
-            return read(self.sandbox.state)
-        finally:
-            lock.release()
-
-    def _look(self, read: Callable[[Any], T]) -> T:
-        with self.playground.lock:
-            return read(self.sandbox.state)
-
-    def watch(self, tell: Callable[[str], None]) -> None:
-        """Be told of its events."""
-
-        def hear(event: Event) -> None:
-            if event.source == self.sandbox.name:
-                tell(event.kind)
-
-        self.playground.follow(hear)
-
-
-async def _late(reply: Reply) -> Reply:
-    if reply.delivery.delay:
-        await asyncio.sleep(reply.delivery.delay)
-    return reply
 
 
 @dataclass
@@ -152,7 +55,7 @@ class RunningListener:
         playground, sandbox = found
         if playground.closed or sandbox.spec.kind != self.kind:
             return None
-        return GatewayClient(self.gateway, self.workers, playground, sandbox, sandbox.address)
+        return GatewayClient(self.gateway, self.workers, playground, sandbox, sandbox.address, self.make.name)
 
     def list_refused(self, address: str, operation: str, reason: str) -> None:
         """List a request without a valid credential: beside the log of its trial if the address is known."""
@@ -165,7 +68,7 @@ class RunningListener:
     def seat(self, playground: Playground, sandbox: Sandbox) -> GatewayClient:
         """A sandbox as this line reaches it."""
         address = self.gateway.locate(playground, sandbox)
-        return GatewayClient(self.gateway, self.workers, playground, sandbox, address)
+        return GatewayClient(self.gateway, self.workers, playground, sandbox, address, self.make.name)
 
     def start(self) -> None:
         """Open it, and wait until it is."""
@@ -178,10 +81,6 @@ class RunningListener:
             raise ProtocolPortTaken(f"{self.make.name}: nothing can listen on port {self.port}: {reason}") from None
         except Exception as error:
             raise ProtocolListenerFailed(f"{self.make.name} did not start: {type(error).__name__}: {error}") from error
-
-    def tell_linked(self, seat: GatewayClient) -> None:
-        """The line hears, in its own loop, that an agent can be reached."""
-        self._thread.submit(partial(self.line.linked, seat))
 
     def tell_gone(self, address: str) -> None:
         """The line hears, in its own loop, that a run is over."""
@@ -202,7 +101,8 @@ class ListenerPool:
         self._running: dict[tuple[str, str], RunningListener] = {}
         self._lock = threading.Lock()
         self._closed = False
-        gateway.on_link, gateway.on_leave = self._linked, self._left
+        self._outbound = OutboundPool(gateway)
+        gateway.on_link, gateway.on_leave = self._outbound.start, self._left
         gateway.line_ports = self._open_ports
 
     def of(self, playground: Playground, sandbox: Sandbox) -> dict[str, tuple[ProtocolListener, ConnectionInfo]]:
@@ -216,10 +116,8 @@ class ListenerPool:
         return found
 
     def prepare(self, playground: Playground) -> None:
-        """Open what has to call an agent before that asks for anything."""
-        for sandbox in playground.sandboxes.values():
-            if any(make.calls_first(sandbox.state.config) for make in sandbox.spec.lines):
-                self._linked(playground, sandbox)
+        """Start to call the agent where a config says how it is reached."""
+        self._outbound.prepare(playground)
 
     def close(self) -> None:
         """All of them."""
@@ -228,6 +126,7 @@ class ListenerPool:
             running, self._running = list(self._running.values()), {}
         for line in running:  # outside the lock: one that is being answered may want it
             line.stop()
+        self._outbound.close()
 
     def _run(self, kind: str, make: type[ProtocolListener]) -> RunningListener | None:
         if not is_there(make):
@@ -243,12 +142,6 @@ class ListenerPool:
                 self._running[kind, make.name] = found
             return found
 
-    def _linked(self, playground: Playground, sandbox: Sandbox) -> None:
-        for make in sandbox.spec.lines:
-            running = self._run(sandbox.spec.kind, make)
-            if running is not None:
-                running.tell_linked(running.seat(playground, sandbox))
-
     def _open_ports(self) -> list[int]:
         """Where lines listen that have told nobody yet."""
         return [port for running in list(self._running.values()) for port in running.line.ports()]
@@ -258,6 +151,7 @@ class ListenerPool:
             running = list(self._running.values())
         for line in running:
             line.tell_gone(address)
+        self._outbound.stop(address)
 
 
 def is_there(make: type[ProtocolListener]) -> bool:

@@ -31,6 +31,7 @@ from clerkship.kit.wall import monotonic
 from clerkship.model.environment import Environment
 from clerkship.model.problem import InputError
 from clerkship.model.run import Ending
+from clerkship.playground.clock_hold import ClockHold
 from clerkship.playground.overlay import Overlay
 from clerkship.playground.reactions import ReactionRunner, bind_reactions
 from clerkship.playground.redaction import CredentialRedactor, ports_of, secrets_of
@@ -101,6 +102,7 @@ class Playground:
         self.lock = threading.RLock()
         now = environment.now.astimezone(UTC)  # the log knows one zone
         self.clock: Clock = Stepped(now, environment.tick) if environment.time == "stepped" else Paced(now, monotonic)
+        self.clock_hold = ClockHold(self.lock)
         self.started_at = now
         self.ids = Ids(seed)
         self.rng = Rng(seed)
@@ -461,6 +463,7 @@ class Playground:
             self._ahead, self._unheard = {}, []
             if self._reactions is not None:
                 self._reactions.reset()
+            self.clock_hold.reset()
 
     def redacted(self, text: str) -> str:
         """Replace what opens this playground, or differs between machines: neither may get into the log."""
@@ -486,17 +489,35 @@ class Playground:
         return CredentialRedactor(hidden, ports)
 
     def advance(self, by: timedelta) -> None:
-        """Let simulated time pass."""
+        """Let simulated time pass. A stepped clock stops at each thing due while sandboxes call the agent."""
         with self.lock:
-            self.clock.advance(by)
+            if not self._holds_clock:
+                self.clock.advance(by)
+                return
+            self.clock_hold.wait()
+            end = self.clock.now + by
+            while (due := self.clock.next_due()) is not None and due <= end:
+                self._advance_to(due)
+            self._advance_to(end)
+
+    @property
+    def _holds_clock(self) -> bool:
+        return self.clock_hold.is_used and self.environment.time == "stepped"
+
+    def _advance_to(self, time: datetime) -> None:
+        self.clock.advance(max(time - self.clock.now, timedelta(0)))
+        if self._holds_clock:
+            self.clock_hold.wait()
 
     def skip(self) -> bool:
         """Jump to the next thing due; false if there is none."""
         with self.lock:
+            if self._holds_clock:
+                self.clock_hold.wait()
             due = self.clock.next_due()
             if due is None:
                 return False
-            self.clock.advance(max(due - self.clock.now, timedelta(0)))
+            self._advance_to(due)
             return True
 
     def end(self, ending: Ending) -> None:

@@ -113,13 +113,5 @@ class ProtocolListener(ABC):
         """Where it listens, told or not; from any thread."""
         return ()
 
-    async def linked(self, post: SandboxClient) -> None:  # noqa: B027  (most lines never call anybody)
-        """Its agent has said, through one of its routes, where it can be reached; see `post.links`."""
-
     async def gone(self, address: str) -> None:  # noqa: B027  (most lines keep nothing of anybody)
         """The run of the sandbox of this address is over: let go of what was kept for it."""
-
-    @classmethod
-    def calls_first(cls, config: Frozen) -> bool:
-        """Whether it must be up before any agent asks, because it is the sandbox that calls."""
-        return False

@@ -17,6 +17,7 @@ from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import State
 from clerkship.steps.contract import Step
+from clerkship.transports.outbound.delivery import OutboundDelivery
 
 
 def merge_files(datasets: Sequence[Dataset]) -> Mapping[str, bytes]:
@@ -63,6 +64,8 @@ class Spec:
     """Path and query of a GET to try first; where it says none, its first route that takes nothing."""
     lines: tuple[type[ProtocolListener], ...] = ()
     """Ways in beside HTTP, in protocols of their own."""
+    outbound: tuple[type[OutboundDelivery], ...] = ()
+    """How it delivers messages to an agent that has registered an address with `Call.link`."""
     converses: bool = False
     """Whether a person can sit on it: its state is a Conversation."""
     attack: SandboxAttack = NO_ATTACK

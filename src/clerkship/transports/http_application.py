@@ -33,6 +33,11 @@ class PendingRequest(Protocol):
         ...
 
     @property
+    def queue(self) -> str:
+        """The name of the queue in which it waits for a worker: requests of one queue are answered in order."""
+        ...
+
+    @property
     def waits(self) -> bool:
         """Whether answering mostly waits for a model rather than for the processor."""
         ...

@@ -123,7 +123,7 @@ class HttpConnection(TcpConnection):
             self._task = asyncio.get_running_loop().create_task(self._deliver(queued, reply))
 
     async def _answer_in_worker(self, queued: QueuedRequest, pending: PendingRequest) -> None:
-        reply = await self._workers.run(queued.incoming.playground_id, pending.answer, waits=pending.waits)
+        reply = await self._workers.run(pending.queue, pending.answer, waits=pending.waits)
         await self._deliver(queued, reply)
 
     def _write(self, queued: QueuedRequest, reply: Reply) -> None:

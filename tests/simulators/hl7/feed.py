@@ -18,6 +18,7 @@ from clerkship.sandbox.listener import SandboxDirectory
 from clerkship.simulators import hl7
 from clerkship.simulators.hl7.handle import Hl7
 from clerkship.simulators.hl7.mllp import Mllp
+from clerkship.simulators.hl7.mllp_delivery import MllpDelivery
 from clerkship.transports.limits import ConnectionLimits
 
 START, END = b"\x0b", b"\x1c\r"
@@ -94,6 +95,12 @@ class Feed:
         [running] = self.lines._running.values()
         assert isinstance(running.line, Mllp)
         return running.line
+
+    def delivery(self, lab: "Lab") -> MllpDelivery:
+        """The delivery of a laboratory's inbox, which must be running."""
+        delivery = self.lines._outbound._running[lab.facility, "mllp"].delivery
+        assert isinstance(delivery, MllpDelivery)
+        return delivery
 
     def close(self) -> None:
         """All of it."""

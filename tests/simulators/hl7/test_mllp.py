@@ -285,7 +285,7 @@ def test_playgrounds_that_come_and_go_leave_nothing_behind(feed: Feed) -> None:
         assert said(lab.ask()) == ("AA", "1")
         lab.end()
     until(lambda: set(feed.line.tcp.ports) == {""})
-    assert feed.line.couriers == {}
+    assert feed.lines._outbound._running == {}
 
 
 def test_a_half_closed_connection_is_answered_and_then_closed(feed: Feed) -> None:

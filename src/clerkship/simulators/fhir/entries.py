@@ -83,7 +83,9 @@ def parse_entry(number: int, data: Any, transaction: Transaction) -> BundleEntry
         raise refusal(400, "value", "`url` and `fullUrl` are text", f"{place}.request.url")
     path, _, query = _local(url, transaction.base).partition("?")
     pairs = transaction.address.pairs_in(parse_qsl(query, keep_blank_values=True))
-    entry = BundleEntry(number, method, f"/{unquote(path)}", pairs, _headers(request, place), full_url, data.get("resource"))
+    entry = BundleEntry(
+        number, method, f"/{unquote(path)}", pairs, _headers(request, place), full_url, data.get("resource")
+    )
     if method in ("POST", "PUT", "PATCH") and entry.resource is None:
         raise refusal(400, "required", f"a {method} has a `resource`", f"{place}.resource")
     if method == "PATCH":

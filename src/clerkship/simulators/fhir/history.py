@@ -97,9 +97,7 @@ def history_instance(transaction: Transaction, history: ResourceHistory) -> Fhir
     return _history(transaction, history, path, known_type(history.type), history.id)
 
 
-def _history(
-    transaction: Transaction, history: AnyHistory, path: str, type: str = "", id: str = ""
-) -> FhirResponse:
+def _history(transaction: Transaction, history: AnyHistory, path: str, type: str = "", id: str = "") -> FhirResponse:
     wanted, base = _wanted(transaction, history), transaction.base
     total, rest = _counted(transaction, type, id, wanted)
     found = list(islice(rest, wanted.size + 1))

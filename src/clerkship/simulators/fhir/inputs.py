@@ -34,7 +34,9 @@ def parse_pairs(query: Any) -> Any:
 TypeName = Annotated[str, Field(description="FHIR R4 resource type, such as Observation")]
 ResourceId = Annotated[str, Field(description="the resource's id, such as 42 of Observation/42")]
 AnyResource = Annotated[
-    Any, Field(description="the whole resource as FHIR R4 JSON; its elements depend on its type"), WithJsonSchema(_RESOURCE)
+    Any,
+    Field(description="the whole resource as FHIR R4 JSON; its elements depend on its type"),
+    WithJsonSchema(_RESOURCE),
 ]
 Criteria = Annotated[Pairs, BeforeValidator(parse_pairs), WithJsonSchema({"type": "string"}), Field(description=SEARCH)]
 """What to search for. Where it is text, it is written as in a URL."""

@@ -84,9 +84,7 @@ search_system_by_post = search_system.renamed("search_system_by_post", BY_POST)
 search_compartment_by_post = search_compartment.renamed("search_compartment_by_post", BY_POST)
 
 
-def _parse_query(
-    transaction: Transaction, search: Search, type: str, compartment: Compartment | None
-) -> engine.Query:
+def _parse_query(transaction: Transaction, search: Search, type: str, compartment: Compartment | None) -> engine.Query:
     """Return what to search for; refuse what is no search."""
     meaning = engine.Meaning(transaction.base, transaction.zone, engine.moment(transaction.act.now))
     strict = not search.is_lenient
@@ -160,7 +158,9 @@ def _ignored(query: engine.Query) -> Iterator[bytes]:
 
 def logged_query(pairs: Sequence[tuple[str, str]], base: str) -> str:
     """Write a query for the log: a reference to a resource of this server is the same however it was spelled."""
-    return splice.query_text((name, _relative(value, base) if base and base in value else value) for name, value in pairs)
+    return splice.query_text(
+        (name, _relative(value, base) if base and base in value else value) for name, value in pairs
+    )
 
 
 def _relative(value: str, base: str) -> str:

@@ -9,6 +9,7 @@ from clerkship.simulators.hl7.exercise import EXERCISE
 from clerkship.simulators.hl7.handle import Hl7
 from clerkship.simulators.hl7.http import ROUTES
 from clerkship.simulators.hl7.mllp import Mllp
+from clerkship.simulators.hl7.mllp_delivery import MllpDelivery
 from clerkship.simulators.hl7.operations import OPERATIONS
 from clerkship.simulators.hl7.state import Hl7State
 from clerkship.simulators.hl7.steps.send import Send
@@ -29,5 +30,6 @@ SPEC = Spec(
     assertions=(Hl7Structural, Hl7Acknowledged),
     steps=(Send,),
     lines=(Mllp,),
+    outbound=(MllpDelivery,),
     attack=Hl7Attack(),
 )

@@ -1,6 +1,5 @@
 """What an interface engine can be told."""
 
-import ipaddress
 from datetime import timedelta
 from typing import Annotated
 
@@ -10,25 +9,18 @@ from clerkship.hl7.validation import Level
 from clerkship.model.duration import Duration
 from clerkship.model.environment import Environment, minutes_ahead
 from clerkship.model.frozen import Flag, Frozen, Whole
-
-LARGEST_PORT = 65535
-
-
-def is_here(host: str) -> bool:
-    """Whether it is this machine: a sandbox calls nobody else."""
-    bare = host.strip("[]")
-    try:
-        return bare == "localhost" or ipaddress.ip_address(bare).is_loopback
-    except ValueError:
-        return False
+from clerkship.transports.outbound.address import OutboundAddress
 
 
-def _address(text: str | None) -> str | None:
-    host, _, port = (text or "").rpartition(":")
-    if text is not None and (not host or not port.isdecimal() or not 0 < int(port) <= LARGEST_PORT):
-        raise ValueError(f"expected host and port, such as 127.0.0.1:6661, not {text[:60]!r}")
-    if text is not None and not is_here(host):
-        raise ValueError(f"a listener is on this machine: 127.0.0.1, [::1] or localhost, not {host[:60]}")
+def _check_listener(text: str | None) -> str | None:
+    """Files name listeners on the same machine only, whichever addresses the entry point allows agents to register."""
+    if text is None:
+        return None
+    address = OutboundAddress.parse(text)
+    if address.scheme != "tcp":
+        raise ValueError("expected host and port, such as 127.0.0.1:6661, not a URL")
+    if not address.is_loopback:
+        raise ValueError(f"a listener is on this machine: 127.0.0.1, [::1] or localhost, not {address.host[:60]}")
     return text
 
 
@@ -53,10 +45,10 @@ class Hl7Config(Frozen):
     ] = False
     listener: Annotated[
         str | None,
-        AfterValidator(_address),
+        AfterValidator(_check_listener),
         Field(description="where the agent listens for MLLP, as host:port; else it says so itself, or polls"),
     ] = None
-    resend: Annotated[Duration, Field(description="how long between attempts to deliver a message")] = timedelta(
+    resend: Annotated[Duration, Field(description="simulated time between attempts to deliver a message")] = timedelta(
         seconds=5
     )
     zone: Annotated[

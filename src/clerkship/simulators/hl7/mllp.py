@@ -7,10 +7,8 @@ from functools import partial
 from typing import ClassVar, cast
 
 from clerkship.kit.descriptors import share
-from clerkship.model.frozen import Frozen
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
 from clerkship.simulators.hl7.config import Hl7Config
-from clerkship.simulators.hl7.courier import Courier
 from clerkship.simulators.hl7.mllp_connection import Find, MllpConnection
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.tcp import OpenPort, TcpListener
@@ -25,7 +23,7 @@ SAMPLE = (
 
 
 class Mllp(ProtocolListener):
-    """Frames in, acknowledgements out; and what is for agents that listen, to them."""
+    """Frames in, acknowledgements out."""
 
     name: ClassVar[str] = "mllp"
 
@@ -33,7 +31,6 @@ class Mllp(ProtocolListener):
         super().__init__(board)
         self.tcp = TcpListener(limits, share())
         """The main port, and the ports of single sandboxes by their address."""
-        self.couriers: dict[str, Courier] = {}
         self._host, self._port = "", 0
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -46,9 +43,7 @@ class Mllp(ProtocolListener):
         self.tcp.start_sweeping()
 
     async def close(self) -> None:
-        """Close all ports and connections, and stop delivering."""
-        for address in list(self.couriers):
-            await self.gone(address)
+        """Close all ports and connections."""
         await self.tcp.close()
 
     def told(self, post: SandboxClient) -> ConnectionInfo:
@@ -69,27 +64,9 @@ class Mllp(ProtocolListener):
         )
         return shlex.join(["python3", "-c", script])
 
-    async def linked(self, post: SandboxClient) -> None:
-        """Begin to carry what is in the inbox to who listens, or look where they listen now."""
-        if not post.open:  # its run ended meanwhile, and nobody would come to stop the courier
-            return
-        courier = self.couriers.get(post.address)
-        if courier is None:
-            courier = self.couriers[post.address] = Courier(post)
-            courier.start()
-        courier.relink()
-
     async def gone(self, address: str) -> None:
-        """Stop delivering, and close the port of this sandbox."""
-        courier = self.couriers.pop(address, None)
-        if courier is not None:
-            await courier.stop()
+        """Close the port of this sandbox."""
         await self.tcp.close_port(address)
-
-    @classmethod
-    def calls_first(cls, config: Frozen) -> bool:
-        """Where the config says that the agent listens."""
-        return cast(Hl7Config, config).listener is not None
 
     def _own_port(self, post: SandboxClient) -> int:
         """Return the port of this sandbox alone. It is bound in the caller's thread and served in the listener's."""

@@ -1,6 +1,5 @@
 """The operations of an interface engine."""
 
-import ipaddress
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
@@ -140,17 +139,8 @@ def acknowledge_message(context: Context, ack: NewAcknowledgement) -> None:
 @operation(tool=False, logs_body=False)
 def name_listener(context: Context, listener: ListenerAddress) -> None:
     """Say where you listen for MLLP, on this machine: from then on what is in the inbox is delivered there."""
-    if not _is_loopback(listener.host):
-        raise Refusal(400, "not_this_machine", "a listener is on this machine: 127.0.0.1, ::1 or localhost")
     context.link("listener", f"{listener.host}:{listener.port}")  # it may be refused
     context.state.name_listener(context.act)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @operation(tool=False)

@@ -1,4 +1,4 @@
-"""The courier: what is in an inbox goes to where the agent listens, in order, once, and again if nobody answers."""
+"""The inbox is delivered to where the agent listens: in order, once, and again where no answer comes."""
 
 import asyncio
 import socket
@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import timedelta
 
 import hl7
 import pytest
@@ -15,9 +16,10 @@ from pydantic import ValidationError
 from clerkship.faults.drop import Drop
 from clerkship.faults.error import Error
 from clerkship.hl7.message import Message, parse
+from clerkship.playground.pacer import paced
 from clerkship.sandbox.door import Refused
-from clerkship.simulators.hl7 import courier as module
-from clerkship.simulators.hl7.config import Hl7Config, is_here
+from clerkship.simulators.hl7 import mllp_delivery as module
+from clerkship.simulators.hl7.config import Hl7Config
 from tests.simulators.hl7.feed import END, START, Feed, Lab, until
 
 QUICK = {"resend": "50ms", "attempts": 3}
@@ -104,6 +106,21 @@ def acks(lab: Lab) -> list[tuple[str, str]]:
     return [(said.id, said.ack) for said in lab.payloads("hl7.message.acknowledged")]
 
 
+def attempts(lab: Lab) -> list[tuple[str, int, str]]:
+    made = lab.payloads("outbound.attempted")
+    return [(attempt.message, attempt.attempt, attempt.outcome) for attempt in made]
+
+
+def eventually(lab: Lab, true: Callable[[], bool]) -> None:
+    """Wait for something while an idle run jumps to whatever is due next."""
+
+    def check() -> bool:
+        lab.playground.skip()
+        return true()
+
+    until(check)
+
+
 def test_what_waits_is_delivered_in_order_and_acknowledged_once_the_agent_listens(feed: Feed, listen: Listen) -> None:
     lab, agent = feed.lab(), listen()
     for number in range(5):
@@ -155,17 +172,53 @@ def test_a_no_is_an_answer_and_nothing_is_sent_again(feed: Feed, listen: Listen,
 def test_without_an_answer_it_comes_again_and_is_given_up_in_the_end(
     feed: Feed, listen: Listen, how: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "ACK_LIMIT", 0.1)
+    monkeypatch.setattr(module, "MAX_ACK_SECONDS", 0.1)
     lab = feed.lab(**QUICK)
     agent = listen(lambda message: how if message.control_id == "C1" else "AA")
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1")
     lab.arrive("C2")
-    until(lambda: acks(lab) == [("2", "AA")])
+    eventually(lab, lambda: acks(lab) == [("2", "AA")])
     assert agent.heard == ["C1", "C1", "C1", "C2"]
+    outcome = "lost" if how else "timed_out"
+    eventually(lab, lambda: len(attempts(lab)) == 4)
+    assert attempts(lab) == [*[("1", number, outcome) for number in (1, 2, 3)], ("2", 1, "delivered")]
     assert [entry["id"] for entry in lab.handle.inbox()] == ["1"]
     lab.handle.acknowledge("1")  # it can still be had by hand
     assert lab.handle.inbox() == []
+
+
+def test_attempts_are_apart_in_simulated_time_and_each_is_in_the_log(feed: Feed, listen: Listen) -> None:
+    lab = feed.lab(resend="1h", attempts=3)
+    heard: list[str] = []
+
+    def answer(message: Message) -> str:
+        heard.append(message.control_id)
+        return "AA" if len(heard) == 3 else "hang up"
+
+    agent = listen(answer)
+    lab.handle.listen("127.0.0.1", agent.port)
+    lab.arrive("C1")
+    lab.playground.advance(timedelta(minutes=59))
+    assert attempts(lab) == [("1", 1, "lost")]
+    lab.playground.advance(timedelta(hours=3))
+    assert attempts(lab) == [("1", 1, "lost"), ("1", 2, "lost"), ("1", 3, "delivered")]
+    made = lab.payloads("outbound.attempted")
+    assert [(attempt.channel, attempt.retry_in) for attempt in made] == [("mllp", 3600), ("mllp", 3600), ("mllp", None)]
+    assert acks(lab) == [("1", "AA")]
+    assert str(agent.port) not in lab.playground.log.data().decode()
+
+
+def test_on_a_paced_clock_attempts_are_apart_in_wall_time(feed: Feed, listen: Listen) -> None:
+    lab = feed.lab(time="paced", **QUICK)
+    agent = listen(lambda _: "hang up")
+    with paced(lab.playground):
+        began = time.monotonic()
+        lab.handle.listen("127.0.0.1", agent.port)
+        lab.arrive("C1")
+        until(lambda: len(attempts(lab)) == 3)
+        assert time.monotonic() - began >= 0.1
+    assert agent.heard == ["C1"] * 3
 
 
 def test_an_agent_that_comes_back_gets_what_it_missed(feed: Feed, listen: Listen) -> None:
@@ -177,7 +230,7 @@ def test_an_agent_that_comes_back_gets_what_it_missed(feed: Feed, listen: Listen
     agent.close()
     lab.arrive("C2")
     back = listen(port=agent.port)
-    until(lambda: len(acks(lab)) == 2)
+    eventually(lab, lambda: len(acks(lab)) == 2)
     assert back.heard == ["C2"]
 
 
@@ -223,7 +276,7 @@ def test_an_acknowledgement_of_something_else_is_none(feed: Feed, listen: Listen
     lab.arrive("C1")
     until(lambda: heard == ["C1"])
     agent.open[0].sendall(START + ack_of(parse(lab.handle.take("1")), "AA", "OTHER") + END)
-    until(lambda: acks(lab) == [("1", "AA")])
+    eventually(lab, lambda: acks(lab) == [("1", "AA")])
     assert agent.heard == ["C1", "C1"]
     assert "sandbox.refused" in lab.kinds()
 
@@ -256,7 +309,7 @@ def test_faults_strike_deliveries_too(feed: Feed, listen: Listen) -> None:
     lab.playground.inject(Drop.model_validate({"sandbox": "lab", "operation": "acknowledge_message", "times": 1}))
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1")
-    until(lambda: lab.payloads("hl7.message.taken") != [] and lab.handle.inbox() == [])
+    eventually(lab, lambda: lab.payloads("hl7.message.taken") != [] and lab.handle.inbox() == [])
     assert agent.heard[0] == "C1"
     assert lab.kinds().count("fault.injected") == 2
 
@@ -266,12 +319,10 @@ def test_a_sandbox_calls_this_machine_and_no_other(feed: Feed, host: str) -> Non
     lab = feed.lab()
     with pytest.raises(Refused):
         lab.handle.listen(host, 6661)
-    assert not is_here(host)
     with pytest.raises(ValidationError, match="on this machine"):
         Hl7Config(listener=f"{host}:6661")
-    assert is_here("127.0.0.1")
-    assert is_here("[::1]")
-    assert is_here("localhost")
+    for here in ("127.0.0.1", "[::1]", "localhost"):
+        assert Hl7Config(listener=f"{here}:6661").listener == f"{here}:6661"
 
 
 def test_who_listens_no_more_is_not_called_where_the_config_has_them(feed: Feed, listen: Listen) -> None:
@@ -281,7 +332,7 @@ def test_who_listens_no_more_is_not_called_where_the_config_has_them(feed: Feed,
     until(lambda: acks(lab) == [("1", "AA")])
     lab.handle.listen_no_more()
     lab.arrive("C2")
-    until(lambda: feed.line.couriers[lab.facility]._writer is None)
+    until(lambda: feed.delivery(lab)._writer is None)
     assert agent.heard == ["C1"]
     lab.handle.listen("127.0.0.1", agent.port)
     until(lambda: agent.heard == ["C1", "C2"])
@@ -295,7 +346,7 @@ def test_our_own_ports_are_no_place_for_an_agent_to_listen(feed: Feed) -> None:
             lab.handle.listen("127.0.0.1", port)
         assert str(port) not in lab.playground.log.data().decode()
     assert set(lab.kinds()) == {"sandbox.refused"}
-    assert feed.line.couriers == {}
+    assert feed.lines._outbound._running == {}
     own_port = int(own.told["port"])
     own.end()  # and then it is anybody's
     until(lambda: own_port not in feed.line.ports())
@@ -303,7 +354,7 @@ def test_our_own_ports_are_no_place_for_an_agent_to_listen(feed: Feed) -> None:
 
 
 def test_an_agent_that_sends_and_never_reads_is_not_read_from(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TAKE_LIMIT", 1.0)
+    monkeypatch.setattr(module, "MAX_SEND_SECONDS", 1.0)
     lab = feed.lab()
     with socket.create_server(("127.0.0.1", 0)) as server:
         lab.handle.listen("127.0.0.1", server.getsockname()[1])
@@ -313,7 +364,7 @@ def test_an_agent_that_sends_and_never_reads_is_not_read_from(feed: Feed, monkey
             sent = parse(connection.recv(65536).strip(START + END))
             connection.sendall(START + ack_of(sent, "AA") + END)
             until(lambda: acks(lab) == [("1", "AA")])
-            writer = feed.line.couriers[lab.facility]._writer
+            writer = feed.delivery(lab)._writer
             assert writer is not None
             flood = START + rf"MSH|^~\&|{'A' * 200_000}|B|C|D|20260302||XXX^Y|1|P|2.5.1".encode() + END
             connection.settimeout(10)
@@ -326,7 +377,7 @@ def test_an_agent_that_sends_and_never_reads_is_not_read_from(feed: Feed, monkey
             until(writer.is_closing)
 
 
-def test_with_the_run_its_courier_ends(feed: Feed, listen: Listen) -> None:
+def test_the_delivery_ends_with_its_run(feed: Feed, listen: Listen) -> None:
     before = threading.active_count()
     for _ in range(30):
         lab, agent = feed.lab(), listen()
@@ -335,7 +386,7 @@ def test_with_the_run_its_courier_ends(feed: Feed, listen: Listen) -> None:
         until(lambda lab=lab: len(acks(lab)) == 1)  # type: ignore[misc]
         lab.end()
         agent.close()
-    until(lambda: feed.line.couriers == {})
+    until(lambda: feed.lines._outbound._running == {})
     pooled = [each for each in threading.enumerate() if each.name.startswith("clerkship-worker")]
     assert len(pooled) < 10  # kept for whoever comes next, not one for each
     until(lambda: threading.active_count() - len(pooled) <= before + 1)

@@ -1,0 +1,191 @@
+"""Delivers the inbox of a sandbox over MLLP to an agent that listens, and reads its acknowledgements."""
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from clerkship.events.lifecycle import OutboundOutcome
+from clerkship.hl7.ack import Ack, mode, read_ack, wants
+from clerkship.hl7.framing import Deframer
+from clerkship.hl7.message import BadMessage, Message, parse
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.exchange import Reply
+from clerkship.simulators.hl7.config import Hl7Config
+from clerkship.simulators.hl7.mllp_call import SendMessage, acknowledge, read_message
+from clerkship.simulators.hl7.mllp_connection import carry
+from clerkship.simulators.hl7.nak import read_head
+from clerkship.simulators.hl7.state import Hl7State
+from clerkship.transports.outbound.delivery import DeliveryFailed, OutboundClient, OutboundDelivery, open_connection
+from clerkship.transports.outbound.policy import ResolvedAddress
+from clerkship.transports.outbound.retry import RetryPolicy
+
+MAX_ACK_SECONDS = 60.0
+"""Wall time that an agent has to acknowledge: it may ask a model first."""
+MAX_SEND_SECONDS = 20.0
+"""Wall time that an agent has to read what it is sent."""
+MAX_ACK_BYTES = 1_000_000
+NO_ACK = Ack("", "", "", ())
+
+
+@dataclass
+class AwaitedAck:
+    """A message that was sent and not acknowledged yet."""
+
+    message_id: str
+    control_id: str
+    outcome: asyncio.Future[OutboundOutcome]
+
+    def settle(self, outcome: OutboundOutcome) -> None:
+        """Set the outcome, unless it is known already."""
+        if not self.outcome.done():
+            self.outcome.set_result(outcome)
+
+
+class MllpDelivery(OutboundDelivery):
+    """Keeps one connection from message to message; any acknowledgement of a message, AE too, is its delivery."""
+
+    name: ClassVar[str] = "mllp"
+
+    def __init__(self, client: OutboundClient) -> None:
+        super().__init__(client)
+        self._committed: set[str] = set()
+        """Control ids that were acknowledged with CA: the application's acknowledgement may follow."""
+        self._resolved: ResolvedAddress | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._awaited: AwaitedAck | None = None
+
+    @classmethod
+    def configured(cls, config: Frozen) -> str | None:
+        """Return `listener` of the config."""
+        return cast(Hl7Config, config).listener
+
+    @property
+    def retry(self) -> RetryPolicy:
+        """`attempts` attempts, `resend` apart."""
+        config = cast(Hl7Config, self.client.config)
+        return RetryPolicy(config.attempts, config.resend, factor=1.0, max_delay=config.resend)
+
+    def pending(self, state: Hl7State) -> Iterable[str]:
+        """Return the messages that are not acknowledged."""
+        return (entry.id for entry in state.waiting())
+
+    def reset(self) -> None:
+        """Forget what was committed, too."""
+        self._committed.clear()
+        super().reset()
+
+    async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
+        """Send a message of the inbox, and wait for its acknowledgement where one is asked for."""
+        writer = await self._connect(resolved)
+        taken = await self._take(message_id)
+        if not taken.ok:
+            raise DeliveryFailed("not_sent", taken.status or None)
+        head = read_head(taken.body)
+        if head is not None and _is_acknowledged(head):
+            await self._send_and_wait(
+                AwaitedAck(message_id, head.control_id, self._loop.create_future()), writer, taken
+            )
+        else:
+            await _write(writer, taken)
+            await _drain(writer)
+
+    async def disconnect(self) -> None:
+        """Close the connection."""
+        reading, self._reading = self._reading, None
+        if self._writer is not None:
+            self._writer.transport.abort()
+        self._writer = self._resolved = None
+        if reading is not None:
+            reading.cancel()
+            await asyncio.wait([reading])
+
+    # Requests to the sandbox, as the agent.
+
+    async def _take(self, message_id: str) -> Reply:
+        return await self.client.send(read_message(message_id))
+
+    async def _acknowledge(self, message_id: str, ack: bytes) -> Reply:
+        return await self.client.send(acknowledge(message_id, ack))
+
+    async def _send(self, message: bytes) -> Reply:
+        return await self.client.send(SendMessage(message))
+
+    # The connection to the agent.
+
+    async def _send_and_wait(self, awaited: AwaitedAck, writer: asyncio.StreamWriter, taken: Reply) -> None:
+        self._awaited = awaited
+        try:
+            await _write(writer, taken)
+            outcome = await asyncio.wait_for(awaited.outcome, MAX_ACK_SECONDS)
+        finally:
+            self._awaited = None
+        if outcome != "delivered":
+            raise DeliveryFailed(outcome)
+
+    async def _connect(self, resolved: ResolvedAddress) -> asyncio.StreamWriter:
+        """Return the connection to an address, the one before if it is still open."""
+        is_read = self._reading is not None and not self._reading.done()
+        if is_read and self._writer is not None and resolved == self._resolved and not self._writer.is_closing():
+            return self._writer
+        await self.disconnect()
+        reader, writer = await open_connection(resolved)
+        self._resolved, self._writer = resolved, writer
+        self._reading = self._loop.create_task(self._read(reader, writer))
+        return writer
+
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Read until the agent closes the connection: acknowledgements, late ones too, and messages of its own."""
+        deframer = Deframer(MAX_ACK_BYTES)
+        with suppress(OSError, DeliveryFailed):
+            while data := await reader.read(65_536):
+                for arrived in deframer.feed(data):
+                    await self._receive(arrived.data, writer)
+        writer.transport.abort()
+        if self._awaited is not None:
+            self._awaited.settle("lost")
+
+    async def _receive(self, data: bytes, writer: asyncio.StreamWriter) -> None:
+        """Take an acknowledgement that is awaited, one of the application that follows a commit, or a message."""
+        ack = parse_ack(data)
+        awaited = self._awaited if self._awaited is not None and not self._awaited.outcome.done() else None
+        is_late = ack.control_id in self._committed and (awaited is None or awaited.control_id != ack.control_id)
+        if awaited is not None and not is_late:
+            reply = await self._acknowledge(awaited.message_id, data)
+            if reply.ok and ack.code == "CA":
+                self._committed.add(awaited.control_id)
+            awaited.settle("delivered" if reply.ok else "not_acknowledged")
+            return
+        reply = await self._send(data)
+        if not is_late:
+            await carry(writer.transport, reply)
+            await _drain(writer)  # an agent that does not read is not read from either
+
+
+async def _write(writer: asyncio.StreamWriter, taken: Reply) -> None:
+    if not await carry(writer.transport, taken):
+        raise DeliveryFailed("lost")
+
+
+async def _drain(writer: asyncio.StreamWriter) -> None:
+    """Wait until the agent has read most of what was written."""
+    await asyncio.wait_for(writer.drain(), MAX_SEND_SECONDS)
+
+
+def parse_ack(data: bytes) -> Ack:
+    """Return what an acknowledgement says; an empty one if it is none."""
+    try:
+        return read_ack(parse(data))
+    except BadMessage:
+        return NO_ACK
+
+
+def _is_acknowledged(head: Message) -> bool:
+    """Whether the agent answers a message: not an acknowledgement, nor where MSH-15 and MSH-16 ask for none."""
+    if head.type == "ACK":
+        return False
+    if mode(head) == "original":
+        return True
+    return any(wants(head.head.text(number) or "NE", True) for number in (15, 16))

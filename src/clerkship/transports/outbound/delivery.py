@@ -1,0 +1,240 @@
+"""Deliveries: a sandbox sends what is for its agent, one message after the other, and tries again what failed."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import Any, ClassVar, Protocol
+
+from clerkship.events.event import Payload
+from clerkship.events.lifecycle import OutboundAttempted, OutboundOutcome
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.listener import SandboxClient
+from clerkship.transports.outbound.address import OutboundAddress
+from clerkship.transports.outbound.policy import OutboundRefused, ResolvedAddress
+from clerkship.transports.outbound.retry import RetryPolicy
+
+MAX_CONNECT_SECONDS = 5.0
+
+
+class OutboundClient(SandboxClient, Protocol):
+    """One sandbox as its deliveries reach it."""
+
+    async def resolve(self, address: OutboundAddress) -> ResolvedAddress:
+        """Check an address by the policy of the entry point; raises OutboundRefused, also for our own listeners."""
+        ...
+
+    async def record(self, payload: Payload) -> None:
+        """Log an event of the sandbox; nothing where the run is over or its log is full."""
+        ...
+
+    async def schedule(self, after: timedelta, due: Callable[[], None]) -> None:
+        """Have a function called once so much simulated time has passed, in the thread that moves the clock."""
+        ...
+
+    def random(self) -> float:
+        """Return a number from 0 up to 1 that the seed of the run decides."""
+        ...
+
+    @property
+    def begun(self) -> int:
+        """How often `begin` was called."""
+        ...
+
+    def begin(self) -> None:
+        """Hold a stepped clock: there may be something to deliver. From any thread."""
+        ...
+
+    def extend(self) -> None:
+        """Hold the clock for one more attempt; it is held for a limited wall time for each."""
+        ...
+
+    async def finish(self, begun: int) -> None:
+        """Release the clock, unless `begin` was called more often than that."""
+        ...
+
+
+class DeliveryFailed(Exception):
+    """One attempt failed.
+
+    `reason` is a code such as `not_public`, without an address or a text of the agent's. `is_final` says that another
+    attempt would fail in the same way.
+    """
+
+    def __init__(
+        self, outcome: OutboundOutcome, status: int | None = None, reason: str = "", *, is_final: bool = False
+    ) -> None:
+        super().__init__(outcome)
+        self.outcome, self.status, self.reason, self.is_final = outcome, status, reason, is_final
+
+
+class OutboundDelivery(ABC):
+    """Delivers the messages of one sandbox to its agent. All but `hear` runs in one event loop.
+
+    Nothing is locked while an attempt is under way: an agent may send requests to any sandbox before it answers.
+    """
+
+    name: ClassVar[str]
+    """What the log calls it, such as `mllp`."""
+    link: ClassVar[str] = "listener"
+    """The name under which the agent registers its address, with `Call.link`."""
+    wakes_on: ClassVar[str] = ".arrived"
+    """How the kinds of events end after which there may be something to deliver."""
+    in_order: ClassVar[bool] = True
+    """Whether later messages wait while an earlier one is tried again."""
+
+    def __init__(self, client: OutboundClient) -> None:
+        self.client = client
+        self._attempts: dict[str, int] = {}
+        self._finished: set[str] = set()
+        """Messages that were delivered or given up; they are not sent again until the agent registers anew."""
+        self._backing_off: set[str] = set()
+        self._generation = 0
+        self._news = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    @classmethod
+    @abstractmethod
+    def configured(cls, config: Frozen) -> str | None:
+        """Return the address that the config of the sandbox has, where the agent has registered none."""
+
+    @property
+    @abstractmethod
+    def retry(self) -> RetryPolicy:
+        """When a failed attempt is repeated."""
+
+    @abstractmethod
+    def pending(self, state: Any) -> Iterable[str]:
+        """Return the ids of the messages to deliver, the oldest first. Called with the playground locked."""
+
+    @abstractmethod
+    async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
+        """Send one message to an address that was checked, and wait for the answer.
+
+        Raises DeliveryFailed, or OSError where the connection fails (TimeoutError, ConnectionRefusedError).
+        """
+
+    async def disconnect(self) -> None:  # noqa: B027  (most protocols keep no connection)
+        """Close a connection that is kept between messages: an attempt failed, or the agent has gone."""
+
+    @property
+    def address(self) -> str:
+        """Where the agent accepts calls, as it is written; empty if nowhere, whatever the config says."""
+        return self.client.links.get(self.link, self.configured(self.client.config)) or ""
+
+    def hear(self, kind: str) -> None:
+        """Take note of an event of the sandbox; called in the thread where it happens."""
+        if kind.endswith(self.wakes_on):
+            self.wake()
+
+    def wake(self) -> None:
+        """Look for something to deliver; from any thread."""
+        self.client.begin()
+        with suppress(RuntimeError):  # the loop is closed: the run is over
+            self._loop.call_soon_threadsafe(self._news.set)
+
+    def reset(self) -> None:
+        """Start over: the agent has registered an address or removed it, or the run was rewound. From any thread."""
+        self._generation += 1
+        for known in (self._attempts, self._finished, self._backing_off):
+            known.clear()
+        self.wake()
+
+    async def run(self) -> None:
+        """Deliver what there is, as long as the run goes on."""
+        self.client.watch(self.hear)
+        try:
+            while self.client.open:
+                await self._news.wait()
+                self._news.clear()
+                begun = self.client.begun
+                while (message_id := await self._next()) is not None:
+                    await self._attempt(message_id)
+                if not self.address:
+                    await self.disconnect()
+                await self.client.finish(begun)
+        finally:
+            await self.disconnect()
+
+    async def _next(self) -> str | None:
+        """Return the message that has waited longest and may be sent now."""
+        if not self.address or not self.client.open:
+            return None
+        message_id = await self.client.look(self._first_pending)
+        return None if message_id in self._backing_off else message_id
+
+    def _first_pending(self, state: Any) -> str | None:
+        passed_over = self._finished if self.in_order else self._finished | self._backing_off
+        return next((each for each in self.pending(state) if each not in passed_over), None)
+
+    async def _attempt(self, message_id: str) -> None:
+        generation = self._generation
+        number = self._attempts[message_id] = self._attempts.get(message_id, 0) + 1
+        self.client.extend()
+        failure = await self._try(message_id)
+        again = None
+        if failure is None or failure.is_final:
+            self._finished.add(message_id)
+        elif generation == self._generation:
+            again = self.retry.delay(number, self.client.random)
+        await self.client.record(self._describe(message_id, number, failure, again))
+        if failure is not None:
+            await self.disconnect()
+            if not failure.is_final and generation == self._generation:
+                await self._retry(message_id, again)
+
+    async def _try(self, message_id: str) -> DeliveryFailed | None:
+        """Make one attempt; return how it failed, or None."""
+        try:
+            await self.send(message_id, await self.client.resolve(OutboundAddress.parse(self.address)))
+        except DeliveryFailed as failed:
+            return failed
+        except OutboundRefused as refused:
+            return DeliveryFailed("refused_by_policy", reason=refused.code, is_final=True)
+        except TimeoutError:
+            return DeliveryFailed("timed_out")
+        except ConnectionRefusedError:
+            return DeliveryFailed("connection_refused")
+        except OSError:
+            return DeliveryFailed("lost")
+        return None
+
+    async def _retry(self, message_id: str, after: timedelta | None) -> None:
+        """Wait in simulated time; without a delay there are no more attempts."""
+        if after is None:
+            self._finished.add(message_id)
+            return
+        self._backing_off.add(message_id)
+        await self.client.schedule(after, partial(self._be_due, message_id, self._generation))
+
+    def _be_due(self, message_id: str, generation: int) -> None:
+        if generation == self._generation:
+            self._backing_off.discard(message_id)
+            self.wake()
+
+    def _describe(
+        self, message_id: str, number: int, failure: DeliveryFailed | None, again: timedelta | None
+    ) -> OutboundAttempted:
+        return OutboundAttempted(
+            channel=self.name,
+            message=message_id,
+            attempt=number,
+            outcome="delivered" if failure is None else failure.outcome,
+            status=None if failure is None else failure.status,
+            reason="" if failure is None else failure.reason,
+            retry_in=None if again is None else again.total_seconds(),
+        )
+
+
+async def open_connection(resolved: ResolvedAddress) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to one of the addresses that were checked, the first that accepts."""
+    for ip in resolved.ips[:-1]:
+        with suppress(OSError):
+            return await _connect(ip, resolved.address.port)
+    return await _connect(resolved.ips[-1], resolved.address.port)
+
+
+async def _connect(ip: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    return await asyncio.wait_for(asyncio.open_connection(ip, port), MAX_CONNECT_SECONDS)

@@ -1,0 +1,33 @@
+"""When a delivery that failed is attempted again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+MAX_EXPONENT = 64
+"""Failures after which a delay grows no more: it is at its maximum long before."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often a message is sent, and the delays in between, in simulated time."""
+
+    attempts: int = 5
+    """Attempts in all, the first included."""
+    first_delay: timedelta = timedelta(seconds=5)
+    factor: float = 2.0
+    """How much longer each delay is than the one before."""
+    max_delay: timedelta = timedelta(hours=1)
+    jitter: float = 0.0
+    """The largest share of a delay that is added to it at random, from 0 to 1."""
+
+    def delay(self, failures: int, random: Callable[[], float]) -> timedelta | None:
+        """Return the delay after so many failures, or None where there are no more attempts.
+
+        `random` returns a number from 0 up to 1; it is not called where there is no jitter.
+        """
+        if failures >= self.attempts:
+            return None
+        seconds = self.first_delay.total_seconds() * self.factor ** min(failures - 1, MAX_EXPONENT)
+        delay = timedelta(seconds=min(seconds, self.max_delay.total_seconds()))
+        return delay + delay * (self.jitter * random()) if self.jitter else delay
