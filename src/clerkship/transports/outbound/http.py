@@ -1,0 +1,222 @@
+"""HTTP requests to agents: to the address that was checked, within limits, signed where a callable says so."""
+
+import asyncio
+import ssl
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urljoin
+
+import orjson
+
+from clerkship.llm.wire import TooLarge, read
+from clerkship.transports.outbound.address import BadAddress, OutboundAddress
+from clerkship.transports.outbound.delivery import MAX_CONNECT_SECONDS, DeliveryFailed, OutboundClient, OutboundDelivery
+from clerkship.transports.outbound.policy import ResolvedAddress
+
+if TYPE_CHECKING:
+    import httpx
+
+Sign = Callable[["OutboundRequest"], Mapping[str, str]]
+"""Returns headers to add to a request: a signature over its URL and its body. Called again after a redirect."""
+USER_AGENT = "clerkship"
+_SAME_METHOD = frozenset({307, 308})
+"""Redirects that keep method and body (RFC 9110, 15.4.8 and 15.4.9)."""
+_REDIRECTS = frozenset({301, 302, 303}) | _SAME_METHOD
+_PRIVATE_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
+_RETRIED = frozenset({408, 425, 429})
+"""Statuses below 500 after which the same request may succeed later."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpLimits:
+    """How long a request may take, in wall time, and how large its response may be."""
+
+    timeout: float = 15.0
+    """Seconds for one request with its response, redirects included."""
+    max_body: int = 1_000_000
+    max_redirects: int = 3
+
+
+DEFAULT_LIMITS = HttpLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundRequest:
+    """A request to an agent."""
+
+    method: str = "POST"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Names in lower case."""
+    body: bytes = b""
+    sign: Sign | None = None
+    url: str = ""
+    """Set when it is sent: that of the address that was checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """What the agent answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+async def request(
+    client: OutboundClient,
+    resolved: ResolvedAddress,
+    sent: OutboundRequest,
+    limits: HttpLimits = DEFAULT_LIMITS,
+) -> HttpResponse:
+    """Send a request to an address that was checked, and follow redirects to addresses that the policy allows.
+
+    Raises DeliveryFailed, OutboundRefused for a redirect to a refused address, TimeoutError and OSError.
+    """
+    import httpx  # noqa: F401, PLC0415  (most runs call no agent; not in the time that the agent has)
+
+    client.extend()
+    sent = replace(sent, url=resolved.address.url)
+    async with asyncio.timeout(limits.timeout):
+        for _ in range(limits.max_redirects + 1):
+            response = await _send_once(resolved, sent, limits)
+            if response.status not in _REDIRECTS:
+                return response
+            sent = _redirected(sent, response)
+            resolved = await client.resolve(_parse_location(sent.url))
+    raise DeliveryFailed("rejected", response.status, "too_many_redirects", is_final=True)
+
+
+def json_request(data: Any, headers: Mapping[str, str] | None = None, sign: Sign | None = None) -> OutboundRequest:
+    """Build a POST request with a JSON body."""
+    headers = {"content-type": "application/json", **(headers or {})}
+    return OutboundRequest(headers=headers, body=orjson.dumps(data), sign=sign)
+
+
+def check_status(response: HttpResponse) -> None:
+    """Raise DeliveryFailed unless the status is 2xx; after 408, 425, 429 and 5xx another attempt may succeed."""
+    if not 200 <= response.status < 300:
+        retried = response.status >= 500 or response.status in _RETRIED
+        raise DeliveryFailed("rejected", response.status, is_final=not retried)
+
+
+class WebhookDelivery(OutboundDelivery):
+    """Delivers each message as one HTTP request; a 2xx response is the acknowledgement."""
+
+    in_order: ClassVar[bool] = False
+
+    @property
+    def limits(self) -> HttpLimits:
+        """What a request and its response are limited to."""
+        return DEFAULT_LIMITS
+
+    @abstractmethod
+    async def build(self, message_id: str) -> OutboundRequest:
+        """Return the request that delivers a message."""
+
+    async def accept(self, message_id: str, response: HttpResponse) -> None:
+        """Check the response and take note of it; raises DeliveryFailed where it does not count."""
+        check_status(response)
+
+    async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
+        """Send one message."""
+        sent = await self.build(message_id)
+        await self.accept(message_id, await request(self.client, resolved, sent, self.limits))
+
+
+async def _send_once(resolved: ResolvedAddress, sent: OutboundRequest, limits: HttpLimits) -> HttpResponse:
+    """Send to the first checked IP address that accepts a connection."""
+    import httpx  # noqa: PLC0415  (as above)
+
+    signature = sent.sign(sent) if sent.sign is not None else {}
+    sent = replace(sent, headers={"user-agent": USER_AGENT, "accept-encoding": "identity", **sent.headers, **signature})
+    failure: BaseException = ConnectionRefusedError()
+    for ip in resolved.ips:
+        try:
+            response, body = await read(_open(ip, resolved.address, sent), limits.max_body)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            failure = _failure_of(error)
+        except httpx.HTTPError as error:
+            raise _failure_of(error) from None
+        except TooLarge:
+            raise DeliveryFailed("rejected", None, "response_too_large", is_final=True) from None
+        else:
+            return HttpResponse(response.status_code, dict(response.headers), body)
+    raise failure
+
+
+@asynccontextmanager
+async def _open(ip: str, address: OutboundAddress, sent: OutboundRequest) -> "AsyncIterator[httpx.Response]":
+    """Open a response from one IP address. The host name goes into the Host header, and into TLS, which verifies it.
+
+    Uses a transport of httpx without its client: no redirects, no proxies of the environment, which would resolve the
+    name again, and no URLs in the log of httpx.
+    """
+    import httpx  # noqa: PLC0415  (as above)
+
+    trust = _trust() if address.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    extensions = {"sni_hostname": address.host, "timeout": {"connect": MAX_CONNECT_SECONDS}}
+    request = httpx.Request(
+        sent.method,
+        replace(address, host=ip).url,
+        headers={**sent.headers, "host": address.authority},
+        content=sent.body,
+        extensions=extensions,
+    )
+    async with httpx.AsyncHTTPTransport(verify=trust, trust_env=False) as transport:
+        response = await transport.handle_async_request(request)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """The certificates to trust, read once."""
+    return ssl.create_default_context()
+
+
+def _failure_of(error: "httpx.HTTPError") -> BaseException:
+    """How an attempt ended, by the exception that is below httpx's."""
+    import httpx  # noqa: PLC0415  (as above)
+
+    if isinstance(error, httpx.TimeoutException):
+        return TimeoutError()
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return DeliveryFailed("lost", reason="tls")
+        if isinstance(cause, ConnectionRefusedError):
+            return cause
+        cause = cause.__cause__ or cause.__context__
+    return DeliveryFailed("lost")
+
+
+def _redirected(sent: OutboundRequest, response: HttpResponse) -> OutboundRequest:
+    """The same request to where a response redirects it; raises DeliveryFailed where that is not followed."""
+    location = response.headers.get("location", "")
+    if not location or (response.status not in _SAME_METHOD and sent.method not in ("GET", "HEAD")):
+        raise DeliveryFailed("rejected", response.status, "redirect_not_followed", is_final=True)
+    url = urljoin(sent.url, location)
+    if sent.url.startswith("https:") and not url.startswith("https:"):
+        raise DeliveryFailed("rejected", response.status, "redirect_without_tls", is_final=True)
+    if _origin(url) != _origin(sent.url):
+        kept = {name: value for name, value in sent.headers.items() if name not in _PRIVATE_HEADERS}
+        return replace(sent, url=url, headers=kept)
+    return replace(sent, url=url)
+
+
+def _origin(url: str) -> tuple[str, str, int]:
+    address = _parse_location(url)
+    return address.scheme, address.host, address.port
+
+
+def _parse_location(url: str) -> OutboundAddress:
+    try:
+        return OutboundAddress.parse(url)
+    except BadAddress:
+        raise DeliveryFailed("rejected", reason="bad_redirect", is_final=True) from None

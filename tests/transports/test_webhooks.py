@@ -1,0 +1,440 @@
+"""A sandbox posts webhooks to its agent: by policy, with retries in simulated time, each attempt in the log."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from typing import Any
+
+import orjson
+import pytest
+
+from clerkship.faults.error import Error
+from clerkship.model.environment import Environment, Simulator
+from clerkship.playground import clock_hold
+from clerkship.playground.doors import open_doors
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.lines import ListenerPool
+from clerkship.playground.listener import Listener
+from clerkship.playground.pacer import paced
+from clerkship.playground.playground import Before, Playground
+from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.door import Refused
+from clerkship.transports.outbound.http import OutboundRequest
+from clerkship.transports.outbound.policy import LocalPolicy, OutboundPolicy, PublicPolicy
+from tests.transports.webhooks import SPEC, NoticeArrived, NoticeConfig, NoticesHandle, sign
+
+Answer = Callable[["AgentServer", int], tuple[int, dict[str, str], bytes]]
+
+
+def until(true: Callable[[], bool], within: float = 10.0) -> None:
+    """Wait for something that happens in another thread."""
+    end = time.monotonic() + within
+    while not true():
+        assert time.monotonic() < end, "it never came to that"
+        time.sleep(0.002)
+
+
+def with_status(*statuses: int, headers: dict[str, str] | None = None) -> Answer:
+    """Answer with these statuses in turn, and from then on with the last."""
+    return lambda _, number: (statuses[min(number, len(statuses)) - 1], headers or {}, b"{}")
+
+
+class AgentServer:
+    """The agent's own HTTP server: keeps what it is sent, and answers as it is told to."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.posted: list[tuple[str, dict[str, str], bytes]] = []
+        self.released = threading.Event()
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                server.posted.append((self.path, {key.lower(): value for key, value in self.headers.items()}, body))
+                status, headers, answered = answer(server, len(server.posted))
+                if not status:
+                    return
+                self.send_response(status)
+                for name, value in {"content-length": str(len(answered)), **headers}.items():
+                    self.send_header(name, value)
+                with suppress(OSError):  # the sandbox waited no longer
+                    self.end_headers()
+                    self.wfile.write(answered)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.port: int = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        """Where it is, with a token that must not get into a log."""
+        return f"http://127.0.0.1:{self.port}/hook?token=s3cret"
+
+    @property
+    def texts(self) -> list[str]:
+        """The notices that came."""
+        return [orjson.loads(body)["text"] for _, _, body in self.posted]
+
+    def close(self) -> None:
+        """Stop."""
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class Practice:
+    """A playground with one sandbox that posts notices, and its agent's server."""
+
+    def __init__(self, answer: Answer = with_status(200), policy: OutboundPolicy = LocalPolicy(), **how: Any) -> None:  # noqa: B008
+        time = how.pop("time", "stepped")
+        self.gateway = Gateway(policy)
+        self.pool = ListenerPool(self.gateway)
+        self.http = Listener(self.gateway)
+        environment = Environment(name="practice", simulators={"notices": Simulator(kind="notices")}, time=time)
+        room = PreparedSimulator(SPEC, SPEC.config(**how))
+        self.playground = Playground(environment, {"notices": room}, "webhooks")
+        self.sandboxes = open_doors(self.gateway, self.playground, self.http.url, self.pool)
+        self.handle = self.sandboxes.get_as(NoticesHandle)
+        self.agent = AgentServer(answer)
+
+    def notify(self, *texts: str) -> None:
+        """Have notices for the agent."""
+        with self.playground.lock:
+            act, state = self.playground.act("notices", "scenario"), self.playground.sandboxes["notices"].state
+            for text in texts:
+                act.emit(NoticeArrived(id=str(len(state.dump()) + 1), text=text))
+
+    @property
+    def attempts(self) -> list[Any]:
+        """The attempts in the log."""
+        return [event.payload for event in self.playground.log.events if event.kind == "outbound.attempted"]
+
+    @property
+    def outcomes(self) -> list[tuple[str, int, str, int | None]]:
+        """Message, number, outcome and status of each."""
+        return [(each.message, each.attempt, each.outcome, each.status) for each in self.attempts]
+
+    def close(self) -> None:
+        """All of it."""
+        self.playground.close()
+        self.gateway.dismiss(self.playground)
+        self.agent.close()
+        self.pool.close()
+        self.http.close()
+
+
+@pytest.fixture
+def practice() -> Iterator[Callable[..., Practice]]:
+    """Practices that are closed in the end."""
+    made: list[Practice] = []
+
+    def make(*args: Any, **how: Any) -> Practice:
+        made.append(Practice(*args, **how))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+Make = Callable[..., Practice]
+
+
+def test_notices_are_posted_signed_and_in_order_and_the_log_has_no_address(practice: Make) -> None:
+    there = practice()
+    there.handle.register(there.agent.url)
+    there.notify("one", "two")
+    there.sandboxes.wait("1s")
+    assert there.agent.texts == ["one", "two"]
+    assert there.outcomes == [("1", 1, "delivered", None), ("2", 1, "delivered", None)]
+    path, headers, body = there.agent.posted[0]
+    assert path == "/hook?token=s3cret"
+    assert headers["x-signature"] == sign(OutboundRequest(url=there.agent.url, body=body))["x-signature"]
+    assert headers["content-type"] == "application/json"
+    assert headers["host"] == f"127.0.0.1:{there.agent.port}"
+    log = there.playground.log.data().decode()
+    assert "s3cret" not in log
+    assert str(there.agent.port) not in log
+    [event] = [event for event in there.playground.log.events if event.kind == "outbound.attempted"][:1]
+    assert (event.source, event.actor) == ("notices", "run")
+
+
+def test_an_address_may_be_in_the_config(practice: Make) -> None:
+    agent = AgentServer(with_status(200))
+    there = practice(webhook=agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1s")
+    agent.close()
+    assert agent.texts == ["one"]
+
+
+def test_attempts_that_fail_are_repeated_in_simulated_time_with_growing_delays(practice: Make) -> None:
+    there = practice(with_status(500, 503, 429, 200))
+    there.handle.register(there.agent.url)
+    began = time.monotonic()
+    there.notify("one")
+    there.sandboxes.wait("5s")
+    assert there.outcomes == [("1", 1, "rejected", 500)]
+    there.sandboxes.wait("2h")
+    assert there.outcomes[1:] == [("1", 2, "rejected", 503), ("1", 3, "rejected", 429), ("1", 4, "delivered", None)]
+    assert [each.retry_in for each in there.attempts] == [10, 20, 40, None]
+    times = [event.at for event in there.playground.log.events if event.kind == "outbound.attempted"]
+    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(times)]
+    tick = there.playground.environment.tick.total_seconds()
+    assert gaps == [10 + tick, 20 + tick, 40 + tick]  # one request to the sandbox in each attempt
+    assert time.monotonic() - began < 5
+
+
+def test_an_idle_run_jumps_to_the_next_attempt(practice: Make) -> None:
+    there = practice(with_status(500, 200))
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    assert there.playground.skip()
+    assert there.outcomes == [("1", 1, "rejected", 500), ("1", 2, "delivered", None)]
+    assert not there.playground.skip()
+
+
+def test_later_notices_do_not_wait_for_one_that_is_repeated(practice: Make) -> None:
+    there = practice(with_status(500, 200))
+    there.handle.register(there.agent.url)
+    there.notify("one", "two")
+    there.sandboxes.wait("1s")
+    assert [(each.message, each.outcome) for each in there.attempts] == [("1", "rejected"), ("2", "delivered")]
+    there.sandboxes.wait("1m")
+    assert there.agent.texts == ["one", "two", "one"]
+
+
+def test_a_message_is_given_up_after_the_last_attempt_until_the_agent_registers_anew(practice: Make) -> None:
+    there = practice(with_status(500, 500, 200), attempts=2)
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1d")
+    assert [each.retry_in for each in there.attempts] == [10, None]
+    assert there.playground.clock.next_due() is None
+    there.handle.register(there.agent.url)
+    there.sandboxes.wait("1s")
+    assert there.outcomes[-1] == ("1", 1, "delivered", None)
+
+
+@pytest.mark.parametrize("status", [400, 404, 410])
+def test_a_client_error_is_final(practice: Make, status: int) -> None:
+    there = practice(with_status(status))
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1d")
+    assert there.outcomes == [("1", 1, "rejected", status)]
+
+
+def test_an_agent_that_does_not_answer_in_time_gets_it_again(practice: Make) -> None:
+    def slow_once(server: AgentServer, number: int) -> tuple[int, dict[str, str], bytes]:
+        if number == 1:
+            server.released.wait(10)
+        return 200, {}, b""
+
+    there = practice(slow_once, timeout=0.5)
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1m")
+    assert there.outcomes == [("1", 1, "timed_out", None), ("1", 2, "delivered", None)]
+
+
+def test_a_connection_that_breaks_or_is_refused_is_an_attempt_of_its_own(practice: Make) -> None:
+    there = practice(with_status(0), attempts=1)
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1s")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    there.handle.register(f"http://localhost:{port}/")
+    there.sandboxes.wait("1s")
+    assert there.outcomes == [("1", 1, "lost", None), ("1", 1, "connection_refused", None)]
+
+
+def test_a_response_that_is_too_large_does_not_count(practice: Make) -> None:
+    there = practice(lambda *_: (200, {}, b"x" * 2000))
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1s")
+    assert [(each.outcome, each.reason) for each in there.attempts] == [("rejected", "response_too_large")]
+
+
+def test_a_fault_keeps_a_notice_in_the_sandbox_for_one_attempt(practice: Make) -> None:
+    there = practice()
+    there.playground.inject(Error(sandbox="notices", operation="read_notice", times=1))
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1m")
+    assert there.outcomes == [("1", 1, "not_sent", 503), ("1", 2, "delivered", None)]
+    assert there.agent.texts == ["one"]
+
+
+@pytest.mark.parametrize("url", ["http://10.0.0.1/", "https://example.org/", "http://169.254.169.254/latest"])
+def test_an_address_that_the_local_policy_refuses_is_not_registered(practice: Make, url: str) -> None:
+    there = practice()
+    with pytest.raises(Refused, match="on this machine"):
+        there.handle.register(url)
+
+
+def test_a_server_refuses_an_agent_on_its_own_machine(practice: Make) -> None:
+    there = practice(policy=PublicPolicy())
+    with pytest.raises(Refused, match="only public addresses"):
+        there.handle.register(there.agent.url)
+
+
+def test_a_name_that_leads_to_this_machine_is_refused_when_it_is_called(practice: Make) -> None:
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    there = practice(policy=PublicPolicy(resolve))
+    there.handle.register(f"http://agent.example:{there.agent.port}/")
+    there.notify("one")
+    there.sandboxes.wait("1d")
+    [attempt] = there.attempts
+    assert (attempt.outcome, attempt.reason, attempt.retry_in) == ("refused_by_policy", "not_public", None)
+    assert there.agent.posted == []
+
+
+def test_our_own_listeners_are_refused(practice: Make) -> None:
+    there = practice()
+    own = there.handle.url.split("/")[2]
+    with pytest.raises(Refused, match="simulators' own"):
+        there.handle.register(f"http://{own}/")
+    with pytest.raises(Refused, match="simulators' own"):
+        there.handle.register(f"http://localhost:{own.split(':')[1]}/x")
+    assert own not in there.playground.log.data().decode()
+
+
+def test_our_own_listener_in_a_config_is_refused_when_it_is_called(practice: Make) -> None:
+    there = practice()
+    own = there.handle.url.split("/")[2]
+    there.playground.sandboxes["notices"].state.config = NoticeConfig(webhook=f"http://{own}/")
+    there.pool.prepare(there.playground)
+    there.notify("one")
+    there.sandboxes.wait("1d")
+    assert [(each.outcome, each.reason) for each in there.attempts] == [("refused_by_policy", "not_yours")]
+
+
+@pytest.mark.parametrize(
+    ("location", "status", "outcome", "reason"),
+    [
+        ("http://10.0.0.1/", 307, "refused_by_policy", "not_this_machine"),
+        ("http://169.254.169.254/latest/meta-data", 308, "refused_by_policy", "not_this_machine"),
+        ("ftp://127.0.0.1/", 307, "rejected", "bad_redirect"),
+        ("/elsewhere", 302, "rejected", "redirect_not_followed"),
+        ("/hook", 307, "rejected", "too_many_redirects"),
+    ],
+)
+def test_a_redirect_that_is_not_allowed_is_refused(
+    practice: Make, location: str, status: int, outcome: str, reason: str
+) -> None:
+    there = practice(with_status(status, headers={"location": location}))
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1d")
+    assert [(each.outcome, each.reason) for each in there.attempts] == [(outcome, reason)]
+    assert len(there.agent.posted) == (3 if reason == "too_many_redirects" else 1)
+
+
+def test_a_redirect_to_our_own_listener_is_refused(practice: Make) -> None:
+    made: list[Practice] = []
+    there = practice(lambda *_: (307, {"location": made[0].handle.url}, b""))
+    made.append(there)
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1s")
+    assert [(each.outcome, each.reason) for each in there.attempts] == [("refused_by_policy", "not_yours")]
+
+
+def test_a_redirect_that_is_allowed_is_followed_and_signed_anew(practice: Make) -> None:
+    there = practice(lambda _, number: (307 if number == 1 else 204, {"location": "/moved"}, b""))
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1s")
+    assert [path for path, _, _ in there.agent.posted] == ["/hook?token=s3cret", "/moved"]
+    _, headers, body = there.agent.posted[1]
+    url = f"http://127.0.0.1:{there.agent.port}/moved"
+    assert headers["x-signature"] == sign(OutboundRequest(url=url, body=body))["x-signature"]
+    assert there.outcomes == [("1", 1, "delivered", None)]
+
+
+def test_an_agent_may_ask_its_sandbox_before_it_answers_while_it_waits(practice: Make) -> None:
+    made: list[Practice] = []
+    read: list[str] = []
+
+    def look_first(*_: Any) -> tuple[int, dict[str, str], bytes]:
+        read.append(made[0].handle.request("GET", "/notices/1").body.decode())
+        return 200, {}, b""
+
+    there = practice(look_first)
+    made.append(there)
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1h")
+    assert there.outcomes == [("1", 1, "delivered", None)]
+    assert len(read) == 1
+
+
+def test_an_agent_that_lets_time_pass_before_it_answers_is_not_held_for_long(
+    practice: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock_hold, "MAX_HOLD_SECONDS", 0.1)
+    made: list[Practice] = []
+
+    def wait_first(*_: Any) -> tuple[int, dict[str, str], bytes]:
+        made[0].sandboxes.wait("10m")
+        return 200, {}, b""
+
+    there = practice(wait_first)
+    made.append(there)
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    until(lambda: there.outcomes == [("1", 1, "delivered", None)])
+    assert there.playground.now - there.playground.started_at >= timedelta(minutes=10)
+
+
+def test_on_a_paced_clock_delays_are_wall_time_and_waiting_skips_them(practice: Make) -> None:
+    there = practice(with_status(500, 500, 200), time="paced", first_delay="50ms")
+    with paced(there.playground):
+        there.handle.register(there.agent.url)
+        began = time.monotonic()
+        there.notify("one")
+        until(lambda: len(there.attempts) == 3)
+        assert time.monotonic() - began >= 0.15
+    assert [each.outcome for each in there.attempts] == ["rejected", "rejected", "delivered"]
+
+
+def test_a_run_that_is_rewound_delivers_from_the_start(practice: Make) -> None:
+    there = practice(with_status(500, 200))
+    there.handle.register(there.agent.url)
+    there.notify("one")
+    there.sandboxes.wait("1s")
+    there.playground.rewind(Before())
+    there.notify("two")
+    there.sandboxes.wait("1s")
+    assert there.agent.texts == ["one", "two"]
+    assert there.outcomes == [("1", 1, "delivered", None)]
+
+
+def log_of(practice: Make) -> bytes:
+    there = practice(with_status(500, 503, 200, 500, 200), jitter=0.5)
+    there.handle.register(there.agent.url)
+    there.notify("one", "two")
+    there.sandboxes.wait("7s")
+    while there.sandboxes.wait():
+        pass
+    assert [each.outcome for each in there.attempts].count("delivered") == 2
+    return there.playground.log.data()
+
+
+def test_the_same_seed_gives_the_same_log(practice: Make) -> None:
+    first = log_of(practice)
+    assert all(log_of(practice) == first for _ in range(4))

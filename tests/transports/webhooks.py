@@ -1,0 +1,144 @@
+"""A simulator that posts webhooks to its agent, for tests: an outbox, a route to register, one to put notices in."""
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Annotated, Any, ClassVar
+
+import orjson
+from pydantic import Field
+
+from clerkship.events.event import Event, Payload
+from clerkship.model.duration import Duration
+from clerkship.model.frozen import Frozen, Whole
+from clerkship.sandbox.door import Handle
+from clerkship.sandbox.exchange import Reply, Request
+from clerkship.sandbox.route import Call, Route
+from clerkship.sandbox.state import State
+from clerkship.simulators.spec import Spec
+from clerkship.transports.outbound.delivery import DeliveryFailed
+from clerkship.transports.outbound.http import (
+    HttpLimits,
+    OutboundRequest,
+    WebhookDelivery,
+    json_request,
+)
+from clerkship.transports.outbound.retry import RetryPolicy
+
+SECRET = b"whsec-test"
+
+
+class NoticeConfig(Frozen):
+    """How notices are delivered."""
+
+    webhook: str | None = None
+    attempts: Annotated[Whole, Field(ge=1)] = 4
+    first_delay: Duration = timedelta(seconds=10)
+    jitter: float = 0.0
+    timeout: float = 10.0
+
+
+class NoticeArrived(Payload):
+    """There is a notice for the agent."""
+
+    kind: ClassVar[str] = "notices.notice.arrived"
+    id: str
+    text: str
+
+
+class Notices(State):
+    """Notices, by id."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.texts: dict[str, str] = {}
+
+    def apply(self, event: Event) -> None:
+        """Take in a notice."""
+        if isinstance(event.payload, NoticeArrived):
+            self.texts[event.payload.id] = event.payload.text
+
+    def dump(self) -> Any:
+        """All notices."""
+        return self.texts
+
+
+class NoticeDelivery(WebhookDelivery):
+    """Posts each notice, signed."""
+
+    name: ClassVar[str] = "webhook"
+    link: ClassVar[str] = "webhook"
+
+    @classmethod
+    def configured(cls, config: Frozen) -> str | None:
+        """Return `webhook` of the config."""
+        assert isinstance(config, NoticeConfig)
+        return config.webhook
+
+    @property
+    def retry(self) -> RetryPolicy:
+        """By the config."""
+        config = self.client.config
+        assert isinstance(config, NoticeConfig)
+        return RetryPolicy(config.attempts, config.first_delay, jitter=config.jitter)
+
+    @property
+    def limits(self) -> HttpLimits:
+        """Small enough for tests."""
+        config = self.client.config
+        assert isinstance(config, NoticeConfig)
+        return HttpLimits(config.timeout, max_body=1000, max_redirects=2)
+
+    def pending(self, state: Notices) -> Iterable[str]:
+        """Return all notices."""
+        return list(state.texts)
+
+    async def build(self, message_id: str) -> OutboundRequest:
+        """Read the notice through the gateway, so that faults take effect."""
+        reply = await self.client.send(Request("GET", f"/notices/{message_id}"))
+        if not reply.ok:
+            raise DeliveryFailed("not_sent", reply.status or None)
+        return json_request(orjson.loads(reply.body), sign=sign)
+
+
+def sign(sent: OutboundRequest) -> dict[str, str]:
+    """Sign URL and body, as SMS providers do."""
+    digest = hmac.digest(SECRET, sent.url.encode() + sent.body, hashlib.sha256).hex()
+    return {"x-signature": digest}
+
+
+def register(call: Call) -> Reply:
+    """Say where you accept webhooks."""
+    call.link("webhook", call.request.body.decode())
+    return Reply(204)
+
+
+def read_notice(call: Call) -> Reply:
+    """One notice."""
+    id = call.params["id"]
+    return Reply(200, orjson.dumps({"id": id, "text": call.state.texts[id]}))
+
+
+class NoticesHandle(Handle):
+    """Notices as an agent in this process has them."""
+
+    def register(self, url: str) -> Reply:
+        """Say where you accept webhooks."""
+        return self.request("PUT", "/webhook", body=url.encode())
+
+
+SPEC = Spec(
+    kind="notices",
+    summary="Notices that are posted to the agent.",
+    state=Notices,
+    events=(NoticeArrived,),
+    routes=(
+        Route("PUT", "/webhook", "register", register, body="text", logs_body=False),
+        Route("GET", "/notices/{id}", "read_notice", read_notice),
+    ),
+    handle=NoticesHandle,
+    exercise=(),
+    config=NoticeConfig,
+    outbound=(NoticeDelivery,),
+)
