@@ -37,7 +37,7 @@ from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refu
 from clerkship.sandbox.operation import OperationContext, ProtocolCall
 from clerkship.sandbox.route import TOO_LARGE, HttpCall, request_of
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress
-from clerkship.transports.outbound.policy import LocalPolicy, OutboundPolicy, OutboundRefused
+from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, OutboundRefused
 
 OVER = "the run is over, and its tokens with it"
 MOST_REMEMBERED = 4096
@@ -126,7 +126,7 @@ class SimulatorBroken(PlatformError):
 class Gateway:
     """All the playgrounds there are, behind one list of handlers."""
 
-    def __init__(self, policy: OutboundPolicy = LocalPolicy()) -> None:  # noqa: B008  (it is frozen)
+    def __init__(self, policy: OutboundPolicy = LOCAL_ONLY) -> None:
         self.policy = policy
         """Which addresses sandboxes may connect to."""
         self.playgrounds: dict[str, Playground] = {}

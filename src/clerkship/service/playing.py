@@ -46,6 +46,7 @@ from clerkship.service.unoffered import unoffered
 from clerkship.service.whereabouts import Whereabouts, check_name, folder_of, others, posted
 from clerkship.settings import Settings
 from clerkship.transports.http_listener import HttpListener, PortTaken
+from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
 STOP_WITHIN = 0.3
 """Wall seconds that whoever is in the middle of a request is waited for."""
@@ -64,6 +65,8 @@ class PlayRequest:
     line_ports: Mapping[str, int] = field(default_factory=dict)
     """Where lines listen, by name; any port for those that are not here."""
     seed: int | None = None
+    outbound: OutboundPolicy = LOCAL_ONLY
+    """Which addresses sandboxes may call agents at."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ def open_play(
     playground = Playground(environment, rooms, seeded, VariableNames(used), bound)
     if subscriber is not None:
         playground.log.subscribe(subscriber)
-    gateway = Gateway()
+    gateway = Gateway(request.outbound)
     gateway.admit(playground)
     about = describe(playground, loaded, library.datasets) | {"variables": sorted(used)}
     control = ControlDoor(gateway, playground, about)

@@ -49,6 +49,7 @@ from clerkship.service.unoffered import warnings_for
 from clerkship.settings import Settings, isolating, with_agent_process
 from clerkship.store.contract import Hold, Store
 from clerkship.store.seal import Ledger
+from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
 Watch = Callable[[TaskRun], None]
 LONGEST_TIMEOUT = 86_400
@@ -103,6 +104,8 @@ class RunRequest:
     """Whether a program is isolated; as the settings say if not given."""
     agent_process: bool = False
     """Whether an agent written in Python has a process of its own in each trial."""
+    outbound: OutboundPolicy = LOCAL_ONLY
+    """Which addresses sandboxes may call agents at."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,8 @@ class RunPlan:
     """The conversation it goes on with, if it does."""
     files: tuple[Path, ...] = ()
     """What tells about its tasks, and is hidden from an agent that is isolated."""
+    outbound: OutboundPolicy = LOCAL_ONLY
+    """Which addresses sandboxes may call agents at."""
 
     def build(self, catalog: Registered) -> list[BuiltTask]:
         """Its tasks with their names resolved; one that goes on with a conversation, with that."""
@@ -260,6 +265,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: Registered) -> Ru
         library.domain,
         frozenset(library.tasks),
         files=task_files(library.root, library.files, settings, paths_of(solver)) if isolation in LEVELS else (),
+        outbound=request.outbound,
     )
 
 
@@ -448,7 +454,7 @@ def carry_out(
             for tell in watchers:
                 tell(item.task_run)
 
-    gateway = Gateway()
+    gateway = Gateway(plan.outbound)
     listener, lines = open_http(gateway), ListenerPool(gateway)
     setting = Setting(plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models, lines=lines)
     batch = Batch(schedule.first(), setting, fitting_agents(plan.concurrency), save, schedule.after)

@@ -77,6 +77,9 @@ class LocalPolicy:
         return ResolvedAddress(address, LOCALHOST if address.ip is None else (str(address.ip),))
 
 
+LOCAL_ONLY = LocalPolicy()
+
+
 async def _resolve_name(host: str, port: int) -> Sequence[str]:
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(MAX_RESOLVE_SECONDS):

@@ -1,0 +1,72 @@
+"""The policy for outbound calls comes with the request of the entry point: loopback, unless it says otherwise."""
+
+import http.client
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from clerkship.sandbox.door import Refused, Sandboxes
+from clerkship.service.playing import PlayRequest, open_play
+from clerkship.settings import Settings
+from clerkship.transports.outbound.policy import PublicPolicy
+from tests.workbench import CATALOG, Workbench
+
+TASK = """
+environment: {name: ward, simulators: {lab: {kind: hl7}}}
+task:
+  name: Listen
+  environment: ward
+  scenario: {}
+  criteria: [{label: done, assertion: {event_occurred: {event: hl7.listener.named}}}]
+"""
+
+
+class Listens:
+    """Registers a listener of its own; keeps the refusal."""
+
+    refusals: list[str]
+
+    def on_task(self, task_item: Mapping[str, Any], sandboxes: Sandboxes) -> None:
+        """Do it."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            try:
+                sandboxes["lab"].listen("127.0.0.1", server.getsockname()[1])  # type: ignore[attr-defined]
+            except Refused as refused:
+                type(self).refusals.append(str(refused))
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Workbench:
+    """One task."""
+    bench = Workbench(tmp_path)
+    bench.write("task.yml", TASK)
+    return bench
+
+
+def test_an_agent_on_this_machine_can_be_called_in_a_run_of_the_command_line(bench: Workbench) -> None:
+    Listens.refusals = []
+    assert "hl7.listener.named" in bench.kinds(bench.run_one(Listens))
+    assert Listens.refusals == []
+
+
+def test_a_server_calls_public_addresses_only(bench: Workbench) -> None:
+    Listens.refusals = []
+    assert "hl7.listener.named" not in bench.kinds(bench.run_one(Listens, outbound=PublicPolicy()))
+    [refusal] = Listens.refusals
+    assert "only public addresses" in refusal
+
+
+def test_a_playground_that_is_up_has_the_policy_of_its_request(bench: Workbench, tmp_path: Path) -> None:
+    request = PlayRequest(path=bench.folder, outbound=PublicPolicy())
+    with open_play(request, Settings(store=tmp_path / "s.db"), CATALOG) as play:
+        lab = play.sandboxes["lab"]
+        connection = http.client.HTTPConnection(urlsplit(lab.url).netloc, timeout=20)
+        path, headers = f"{urlsplit(lab.url).path}/hl7/listener", {"Authorization": f"Bearer {lab.token}"}
+        connection.request("PUT", path, b'{"port": 6661}', headers | {"Content-Type": "application/json"})
+        reply = connection.getresponse()
+        assert (reply.status, b"not_public" in reply.read()) == (400, True)
+        connection.close()
