@@ -1,17 +1,23 @@
 """A sandbox posts webhooks to its agent: by policy, with retries in simulated time, each attempt in the log."""
 
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from clerkship.faults.error import Error
 from clerkship.model.environment import Environment, Simulator
@@ -24,8 +30,10 @@ from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Before, Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.door import Refused
+from clerkship.transports.outbound import http
+from clerkship.transports.outbound.address import OutboundAddress
 from clerkship.transports.outbound.http import OutboundRequest
-from clerkship.transports.outbound.policy import LocalPolicy, OutboundPolicy, PublicPolicy
+from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, PublicPolicy, ResolvedAddress
 from tests.transports.webhooks import SPEC, NoticeArrived, NoticeConfig, NoticesHandle, sign
 
 Answer = Callable[["AgentServer", int], tuple[int, dict[str, str], bytes]]
@@ -44,10 +52,13 @@ def with_status(*statuses: int, headers: dict[str, str] | None = None) -> Answer
     return lambda _, number: (statuses[min(number, len(statuses)) - 1], headers or {}, b"{}")
 
 
+OK = with_status(200)
+
+
 class AgentServer:
     """The agent's own HTTP server: keeps what it is sent, and answers as it is told to."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer, context: ssl.SSLContext | None = None) -> None:
         self.posted: list[tuple[str, dict[str, str], bytes]] = []
         self.released = threading.Event()
         server = self
@@ -71,6 +82,8 @@ class AgentServer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
+        if context is not None:
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.port: int = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
@@ -94,7 +107,7 @@ class AgentServer:
 class Practice:
     """A playground with one sandbox that posts notices, and its agent's server."""
 
-    def __init__(self, answer: Answer = with_status(200), policy: OutboundPolicy = LocalPolicy(), **how: Any) -> None:  # noqa: B008
+    def __init__(self, answer: Answer = OK, policy: OutboundPolicy = LOCAL_ONLY, **how: Any) -> None:
         time = how.pop("time", "stepped")
         self.gateway = Gateway(policy)
         self.pool = ListenerPool(self.gateway)
@@ -364,6 +377,67 @@ def test_a_redirect_that_is_allowed_is_followed_and_signed_anew(practice: Make) 
     url = f"http://127.0.0.1:{there.agent.port}/moved"
     assert headers["x-signature"] == sign(OutboundRequest(url=url, body=body))["x-signature"]
     assert there.outcomes == [("1", 1, "delivered", None)]
+
+
+class NamesThisMachine:
+    """A policy under which every name is this machine: what a name server says of `agent.example` in these tests."""
+
+    def check_written(self, address: OutboundAddress) -> None:
+        """Allow every address."""
+
+    async def check(self, address: OutboundAddress) -> ResolvedAddress:
+        """Return the loopback address."""
+        return ResolvedAddress(address, ("127.0.0.1",))
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of agent.example that signs itself, with its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "agent.example")])
+    began = datetime(2020, 1, 1, tzinfo=UTC)
+    built = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(began)
+        .not_valid_after(datetime(2120, 1, 1, tzinfo=UTC))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("agent.example")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("tls") / "agent.pem"
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    path.write_bytes(built.public_bytes(pem) + private)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("host", "is_trusted", "result"),
+    [
+        ("agent.example", True, ("delivered", "")),
+        ("agent.example", False, ("lost", "tls")),
+        ("other.example", True, ("lost", "tls")),
+    ],
+)
+def test_https_goes_to_the_checked_address_and_verifies_the_name(
+    practice: Make,
+    certificate: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    is_trusted: bool,
+    result: tuple[str, str],
+) -> None:
+    serves = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    serves.load_cert_chain(certificate)
+    trust = ssl.create_default_context(cafile=certificate if is_trusted else None)
+    monkeypatch.setattr(http, "_trust", lambda: trust)
+    there, agent = practice(policy=NamesThisMachine(), attempts=1), AgentServer(OK, serves)
+    there.handle.register(f"https://{host}:{agent.port}/hook")
+    there.notify("one")
+    there.sandboxes.wait("1s")
+    agent.close()
+    assert [(each.outcome, each.reason) for each in there.attempts] == [result]
+    posted_to = [headers["host"] for _, headers, _ in agent.posted]
+    assert posted_to == ([f"agent.example:{agent.port}"] if result[0] == "delivered" else [])
 
 
 def test_an_agent_may_ask_its_sandbox_before_it_answers_while_it_waits(practice: Make) -> None:
