@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 import pytest
@@ -455,6 +457,36 @@ def test_an_agent_may_ask_its_sandbox_before_it_answers_while_it_waits(practice:
     there.sandboxes.wait("1h")
     assert there.outcomes == [("1", 1, "delivered", None)]
     assert len(read) == 1
+
+
+def test_the_clock_of_an_agent_outside_stops_for_calls_too(practice: Make) -> None:
+    made: list[Practice] = []
+
+    def look_first(*_: Any) -> tuple[int, dict[str, str], bytes]:
+        ask(made[0], "GET", "notices/notices/1")
+        return (503 if len(made[0].attempts) < 2 else 200), {}, b""
+
+    there = practice(look_first)
+    made.append(there)
+    there.playground.clock.schedule(there.playground.now + timedelta(minutes=10), lambda: there.notify("one"))
+    assert ask(there, "PUT", "notices/webhook", there.agent.url.encode()) == 204
+    assert ask(there, "POST", "clock/advance?by=1h") == 200
+    started, events = there.playground.started_at, there.playground.log.events
+    times = [(event.at - started).total_seconds() for event in events if event.kind == "outbound.attempted"]
+    assert times == [602, 614, 636]  # two requests to the sandbox in each attempt, of a second each
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert len(there.playground.log.lines) == len(events)
+
+
+def ask(there: Practice, method: str, path: str, body: bytes | None = None) -> int:
+    """Send a request over HTTP, as an agent in another process does; return the status."""
+    parts = urlsplit(there.handle.url.removesuffix("notices"))
+    connection = HTTPConnection(parts.netloc, timeout=20)
+    headers = {"Authorization": f"Bearer {there.handle.token}"}
+    connection.request(method, f"{parts.path}{path}", body, headers)
+    status = connection.getresponse().status
+    connection.close()
+    return status
 
 
 def test_an_agent_that_lets_time_pass_before_it_answers_is_not_held_for_long(

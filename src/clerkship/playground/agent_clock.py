@@ -48,7 +48,7 @@ class AgentClock:
                 raise TimeLimit(f"simulated time runs at most {MAX_AHEAD.days:,} days ahead of its start")
             with recording_failures(playground):
                 self._record(by.total_seconds())
-                playground.advance(by)
+                playground.wait(by)
 
     def skip(self) -> bool:
         """Wait for the next thing due; false if there is none."""

@@ -489,36 +489,42 @@ class Playground:
         return CredentialRedactor(hidden, ports)
 
     def advance(self, by: timedelta) -> None:
-        """Let simulated time pass. A stepped clock stops at each thing due while sandboxes call the agent."""
+        """Let simulated time pass."""
         with self.lock:
-            if not self._holds_clock:
-                self.clock.advance(by)
-                return
-            self.clock_hold.wait()
+            self.clock.advance(by)
+
+    def wait(self, by: timedelta) -> None:
+        """Let simulated time pass; a stepped clock stops at each thing due until calls to the agent have been made."""
+        with self.lock:
+            self._make_calls()
             end = self.clock.now + by
-            while (due := self.clock.next_due()) is not None and due <= end:
+            while (due := self.clock.next_due()) is not None and due <= end and self.clock_hold.is_used:
                 self._advance_to(due)
             self._advance_to(end)
-
-    @property
-    def _holds_clock(self) -> bool:
-        return self.clock_hold.is_used and self.environment.time == "stepped"
-
-    def _advance_to(self, time: datetime) -> None:
-        self.clock.advance(max(time - self.clock.now, timedelta(0)))
-        if self._holds_clock:
-            self.clock_hold.wait()
 
     def skip(self) -> bool:
         """Jump to the next thing due; false if there is none."""
         with self.lock:
-            if self._holds_clock:
-                self.clock_hold.wait()
+            self._make_calls()
             due = self.clock.next_due()
             if due is None:
                 return False
             self._advance_to(due)
             return True
+
+    def _advance_to(self, time: datetime) -> None:
+        self.clock.advance(max(time - self.clock.now, timedelta(0)))
+        self._make_calls()
+
+    def _make_calls(self) -> None:
+        """Wait until sandboxes have called the agent. Deliveries learn of events by lines of the log: write them."""
+        if not self.clock_hold.is_used or self.environment.time != "stepped":
+            return
+        holds = not self._writer.hold()
+        self._writer.release()
+        self.clock_hold.wait()
+        if holds:
+            self._writer.hold()
 
     def end(self, ending: Ending) -> None:
         """The last event: nobody says anything to it, and nothing comes after."""

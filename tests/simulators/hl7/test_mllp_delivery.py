@@ -199,9 +199,9 @@ def test_attempts_are_apart_in_simulated_time_and_each_is_in_the_log(feed: Feed,
     agent = listen(answer)
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1")
-    lab.playground.advance(timedelta(minutes=59))
+    lab.playground.wait(timedelta(minutes=59))
     assert attempts(lab) == [("1", 1, "lost")]
-    lab.playground.advance(timedelta(hours=3))
+    lab.playground.wait(timedelta(hours=3))
     assert attempts(lab) == [("1", 1, "lost"), ("1", 2, "lost"), ("1", 3, "delivered")]
     made = lab.payloads("outbound.attempted")
     assert [(attempt.channel, attempt.retry_in) for attempt in made] == [("mllp", 3600), ("mllp", 3600), ("mllp", None)]
