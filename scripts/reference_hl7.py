@@ -71,7 +71,8 @@ same address, or in a message of its own to `/hl7/outbound`, which is not answer
 what the agent sent arrive in the inbox too (`hl7.ack.arrived`); they wait to be taken and need no answer.
 
 An agent polls, or says where it listens for MLLP (`PUT /hl7/listener`, on the same machine): then each message is
-delivered there, and what the listener answers is its acknowledgement.
+delivered there, and what the listener answers is its acknowledgement. Each attempt is an `outbound.attempted` event.
+After one that failed the next follows when `resend` has passed in simulated time, `attempts` in all.
 """
 
 

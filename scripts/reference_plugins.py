@@ -36,6 +36,10 @@ SPEC_WORDS = {
     "steps": "what a scenario may do to it, `prefix.kind.verb`",
     "example": "path and query of a GET to try first, as `clerkship up` shows it; else its first that takes nothing",
     "lines": "ways in beside HTTP, in protocols of their own (`clerkship.sandbox.listener.ProtocolListener`)",
+    "outbound": (
+        "how it delivers messages to an agent that registered an address with `Call.link` "
+        "(`clerkship.transports.outbound.delivery.OutboundDelivery`)"
+    ),
     "attack": "a `SandboxAttack`: what `clerkship suite attack` does in such a sandbox; nothing if not given",
     "converses": "whether a person can sit on it: its state is a `Conversation`",
 }

@@ -26,8 +26,8 @@ from clerkship.model.environment import Environment, Simulator
 from clerkship.playground import clock_hold
 from clerkship.playground.doors import open_doors
 from clerkship.playground.gateway import Gateway
+from clerkship.playground.http import open_http
 from clerkship.playground.lines import ListenerPool
-from clerkship.playground.listener import Listener
 from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Before, Playground
 from clerkship.playground.sandbox import PreparedSimulator
@@ -113,7 +113,7 @@ class Practice:
         time = how.pop("time", "stepped")
         self.gateway = Gateway(policy)
         self.pool = ListenerPool(self.gateway)
-        self.http = Listener(self.gateway)
+        self.http = open_http(self.gateway)
         environment = Environment(name="practice", simulators={"notices": Simulator(kind="notices")}, time=time)
         room = PreparedSimulator(SPEC, SPEC.config(**how))
         self.playground = Playground(environment, {"notices": room}, "webhooks")

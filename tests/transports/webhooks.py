@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Annotated, Any, ClassVar
 
-import orjson
 from pydantic import Field
 
 from clerkship.events.event import Event, Payload
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.sandbox.door import Handle
-from clerkship.sandbox.exchange import Reply, Request
-from clerkship.sandbox.route import Call, Route
+from clerkship.sandbox.exchange import Reply
+from clerkship.sandbox.operation import OperationCall, OperationContext, operation
+from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import State
 from clerkship.simulators.spec import Spec
 from clerkship.transports.outbound.delivery import DeliveryFailed
@@ -96,10 +96,10 @@ class NoticeDelivery(WebhookDelivery):
 
     async def build(self, message_id: str) -> OutboundRequest:
         """Read the notice through the gateway, so that faults take effect."""
-        reply = await self.client.send(Request("GET", f"/notices/{message_id}"))
+        reply = await self.client.send(WebhookCall(read_notice, NoticeId(id=message_id), message_id))
         if not reply.ok:
             raise DeliveryFailed("not_sent", reply.status or None)
-        return json_request(orjson.loads(reply.body), sign=sign)
+        return json_request(reply.result, sign=sign)
 
 
 def sign(sent: OutboundRequest) -> dict[str, str]:
@@ -108,16 +108,34 @@ def sign(sent: OutboundRequest) -> dict[str, str]:
     return {"x-signature": digest}
 
 
-def register(call: Call) -> Reply:
+class WebhookUrl(Frozen):
+    """Where an agent accepts webhooks."""
+
+    url: str
+
+
+class NoticeId(Frozen):
+    """A notice."""
+
+    id: str
+
+
+@operation(logs_body=False)
+def register(context: OperationContext[Notices], webhook: WebhookUrl) -> None:
     """Say where you accept webhooks."""
-    call.link("webhook", call.request.body.decode())
-    return Reply(204)
+    context.link("webhook", webhook.url)
 
 
-def read_notice(call: Call) -> Reply:
+@operation()
+def read_notice(context: OperationContext[Notices], notice: NoticeId) -> dict[str, str]:
     """One notice."""
-    id = call.params["id"]
-    return Reply(200, orjson.dumps({"id": id, "text": call.state.texts[id]}))
+    return {"id": notice.id, "text": context.state.texts[notice.id]}
+
+
+class WebhookCall(OperationCall[NoticeId, dict[str, str]]):
+    """A call by the delivery."""
+
+    transport: ClassVar[str] = "webhook"
 
 
 class NoticesHandle(Handle):
@@ -133,10 +151,8 @@ SPEC = Spec(
     summary="Notices that are posted to the agent.",
     state=Notices,
     events=(NoticeArrived,),
-    routes=(
-        Route("PUT", "/webhook", "register", register, body="text", logs_body=False),
-        Route("GET", "/notices/{id}", "read_notice", read_notice),
-    ),
+    operations=(register, read_notice),
+    routes=(Route("PUT", "/webhook", register, body="url"), Route("GET", "/notices/{id}", read_notice)),
     handle=NoticesHandle,
     exercise=(),
     config=NoticeConfig,
