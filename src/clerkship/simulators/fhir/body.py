@@ -109,7 +109,7 @@ def make_relative(data: Any, base: str) -> Any:
 
 
 def nesting(data: Any, limit: int) -> int:
-    """Count the levels of data, up to one more than a limit; without recursion, since the data may be too deep for it."""
+    """Count the levels of data, up to one more than a limit; without recursion, which the data may be too deep for."""
     level, depth = [data], 0
     while level and depth <= limit:
         level = [

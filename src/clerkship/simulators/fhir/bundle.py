@@ -250,7 +250,9 @@ class Processor:
 
     def _rendered(self, response: FhirResponse, entry: BundleEntry) -> bytes:
         fields = {"status": _status(response.status)}
-        version = response.version
+        version = response.version  # none yet, where a condition meant what a later entry wrote
+        if version is None and response.key:
+            version = self.transaction.version(response.key)
         if version is not None and response.key:
             fields["location"] = f"{response.key}/_history/{version.id}"
         if version is not None:

@@ -136,7 +136,7 @@ Read = Callable[[FhirRequest], Any]
 class FhirRoute(Route):
     """A route with the function that reads its input, from a request or from an entry of a Bundle."""
 
-    def __init__(  # noqa: PLR0913  (as Route)
+    def __init__(
         self,
         method: str,
         path: str,
@@ -393,8 +393,7 @@ def _validation(request: FhirRequest) -> tuple[Any, str, str]:
     request.check_query(GENERAL | {"mode", "profile"})
     query = dict(request.pairs)
     body = request.resource() if request.has_body else None
-    is_wrapped = isinstance(body, dict) and body.get("resourceType") == "Parameters"
-    if not is_wrapped or request.params["type"] == "Parameters":
+    if not isinstance(body, dict) or body.get("resourceType") != "Parameters" or request.params["type"] == "Parameters":
         return body, query.get("mode", ""), query.get("profile", "")
     listed = body.get("parameter")
     parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
@@ -409,7 +408,7 @@ def _validation(request: FhirRequest) -> tuple[Any, str, str]:
 
 
 def _modified_since(header: str | None) -> datetime | None:
-    """Read If-Modified-Since, which in an entry of a Bundle is an instant; ignore what is no date (RFC 9110 §13.1.3)."""
+    """Read If-Modified-Since, in an entry of a Bundle an instant; ignore what is no date (RFC 9110 §13.1.3)."""
     if header is None:
         return None
     try:
