@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import orjson
 from pydantic import BaseModel
 
-from clerkship.events.request import BODY_FIELD, AgentRequest, parse_request
+from clerkship.events.request import BODY_FIELD, MAX_INLINE_BODY, AgentRequest, parse_request
 from clerkship.kit.depth import MAX_DEPTH, cut_at_depth
 from clerkship.model.frozen import Frozen
 from clerkship.model.variables import expand_text
@@ -91,7 +92,7 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
         **({} if named is None else {"expand": True}),
     }
     if event.request is not None:
-        record["request"] = event.request.data()
+        record["request"] = request_fields(event.request)
         if event.request.body and "body" not in record["request"]:
             record["blobs"] = {BODY_FIELD: _keep(*_body(event.request.body), blobs)}
     try:
@@ -100,6 +101,24 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
         return _render_large(record, blobs)
     # A copy: what orjson returns holds on to the 4 KB it was written in.
     return bytes(memoryview(line)) if len(line) <= INLINE_LIMIT else _render_large(record, blobs)
+
+
+def request_fields(request: AgentRequest) -> dict[str, Any]:
+    """Return a request without what is empty, and without a body that belongs in a blob."""
+    method, path, query, status, answer, over, size, body = request
+    fields: dict[str, Any] = {"method": method, "path": path, "status": status}
+    if query:
+        fields["query"] = query
+    if answer:
+        fields["answer"] = answer
+    if over:
+        fields["over"] = over
+    if size:
+        fields["size"] = size
+    if body and len(body) <= MAX_INLINE_BODY:
+        with suppress(UnicodeDecodeError):
+            fields["body"] = body.decode()
+    return fields
 
 
 def _render_large(record: dict[str, Any], blobs: dict[str, bytes]) -> bytes:

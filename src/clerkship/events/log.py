@@ -112,7 +112,8 @@ class Writer:
     def _write(self, event: Event) -> None:
         log = self._log
         before = len(log.blobs)
-        line = render_event(event, log.blobs, self._names.payload(event))
+        named = self._names.payload(event) if self._names.names else None
+        line = render_event(event, log.blobs, named)
         if len(log.blobs) != before:
             log.size += sum(map(len, islice(reversed(log.blobs.values()), len(log.blobs) - before)))
         log._digest = hashlib.sha256(log._digest + line).digest()

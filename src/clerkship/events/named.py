@@ -17,17 +17,18 @@ class VariableNames:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         known = {value: name for name, value in sorted(values.items(), reverse=True) if len(value) >= MIN_SECRET}
-        self._names = dict(sorted(known.items(), key=lambda item: -len(item[0])))
+        self.names = dict(sorted(known.items(), key=lambda item: -len(item[0])))
+        """By value; none if no value is long enough to be recognized."""
 
     def payload(self, event: Event) -> dict[str, Any] | None:
         """Return what an event says with names for values; None if there is nothing to replace."""
-        if not self._names or not (event.actor in _AUTHORED or isinstance(event.payload, AgentStarted)):
+        if not self.names or not (event.actor in _AUTHORED or isinstance(event.payload, AgentStarted)):
             return None
         found = False
 
         def look(text: str) -> str:
             nonlocal found
-            found = found or any(value in text for value in self._names)
+            found = found or any(value in text for value in self.names)
             return text
 
         map_texts(event.payload.__dict__, look)
@@ -35,7 +36,7 @@ class VariableNames:
 
     def _written(self, text: str) -> str:
         parts = [text]
-        for value, name in self._names.items():
+        for value, name in self.names.items():
             parts = [
                 piece
                 for place, part in enumerate(parts)

@@ -35,32 +35,6 @@ class AgentRequest(NamedTuple):
     body: bytes = b""
     """What is kept of the body; shorter than `size` where it was cut, empty where it was not kept."""
 
-    def data(self) -> dict[str, Any]:
-        """As it stands in the log: without what is empty, and without a body that belongs in a blob."""
-        method, path, query, status, answer, over, size, body = self
-        shown: dict[str, Any] = {"method": method, "path": path, "status": status}
-        if query:
-            shown["query"] = query
-        if answer:
-            shown["answer"] = answer
-        if over:
-            shown["over"] = over
-        if size:
-            shown["size"] = size
-        if body and (text := self.inline_body) is not None:
-            shown["body"] = text
-        return shown
-
-    @property
-    def inline_body(self) -> str | None:
-        """The body, if it is short text."""
-        if not self.body or len(self.body) > MAX_INLINE_BODY:
-            return None
-        try:
-            return self.body.decode()
-        except UnicodeDecodeError:
-            return None
-
 
 def parse_request(record: Mapping[str, Any], blob: Callable[[str], bytes]) -> AgentRequest | None:
     """Read the request of a logged event; None if it has none."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from clerkship.events.event import Event
+from clerkship.events.event import Event, request_fields
 from clerkship.events.lifecycle import FaultInjected, RequestRefused
 
 MAX_TARGET = 160
@@ -32,7 +32,7 @@ Fields = Mapping[str, Any]
 
 def line_of(event: Event) -> str | None:
     """Render the request of an event; None if it comes from none."""
-    request = event.request.data() if event.request is not None else None
+    request = request_fields(event.request) if event.request is not None else None
     return render_request(event.kind, event.actor, event.payload.__dict__, request)
 
 

@@ -35,13 +35,10 @@ class ActionContext(NamedTuple):
     now: datetime
     ids: Ids
     rng: Rng
-    record: Callable[[Payload], Event]
+    emit: Callable[[Payload], Event]
+    """Append an event to the log and apply it to the state; other sandboxes react to it before this returns."""
     reactions_to: Callable[[Event], Sequence[ReactionResult]] = _no_reactions
     """Return what came of the reactions of other sandboxes to an event that was emitted, in order."""
-
-    def emit(self, payload: Payload) -> Event:
-        """Append an event to the log and apply it to the state; other sandboxes react to it before this returns."""
-        return self.record(payload)
 
     def objections(self, event: Event) -> list[Refusal]:
         """Return the refusals of the sandboxes that should have followed an event."""

@@ -78,8 +78,8 @@ class FhirState(State):
 
     def changes(self) -> Mapping[str, tuple[Resource | None, Resource | None]]:
         """By key, what the dataset has and what is there now, where they differ."""
-        differing: dict[str, tuple[bytes | None, bytes | None]] = cast(Any, self.records).changed()
-        return {key: (_read(before), self.resource(key)) for key, (before, _) in differing.items()}
+        found = ((key, self.chart.get(key), versions[-1].data) for key, versions in self._history.items())
+        return {key: (_read(before), self.resource(key)) for key, before, now in found if before != now}
 
     def put(self, act: ActionContext, resource: Resource, operation: str = "put") -> str:
         """Have a resource be this, new or not; returns its key. One without an id is given one."""
@@ -109,10 +109,6 @@ class FhirState(State):
 
     def _take(self, payload: ResourceWritten | ResourceDeleted, version: Version, resource: Resource | None) -> None:
         key = f"{payload.type}/{payload.id}"
-        if version.data is None:
-            self.records.pop(key, None)
-        else:
-            self.records[key] = version.data
         self._history.setdefault(key, []).append(version)
         self._changed.setdefault(payload.type, {})[key] = resource
         self._worked_out.pop(payload.type, None)
