@@ -70,7 +70,8 @@ class Rig:
     def send(self, request: Request, token: str | None = None, base: str = "http://box.invalid") -> Reply:
         """Through the in-process door."""
         given = self.token if token is None else token
-        return self._gateway.handle(RequestContext(self.playground.id, self.name, HttpCall(request, base), given))
+        context = RequestContext(self.playground.id, self.name, HttpCall(request, base), given)
+        return self._gateway.handle(context).joined()
 
     def call(self, call: ProtocolCall) -> Reply:
         """Send a call in a protocol other than HTTP."""

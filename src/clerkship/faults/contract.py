@@ -10,6 +10,9 @@ from pydantic import Field, JsonValue
 from clerkship.model.frozen import Frozen, Number, Whole
 from clerkship.sandbox.exchange import Refusal, Reply
 
+STREAM_START = 65_536
+"""Bytes of a streamed answer that a fault looks at."""
+
 
 class Spoiled(NamedTuple):
     """What a fault makes of a request or of its answer, and what the log says of it."""

@@ -1,14 +1,15 @@
 """`drip`: the answer trickles in."""
 
 from dataclasses import replace
+from itertools import chain
 from typing import Annotated, ClassVar
 
 from pydantic import Field, JsonValue
 
-from clerkship.faults.contract import Fault, Spoiled
+from clerkship.faults.contract import STREAM_START, Fault, Spoiled
 from clerkship.model.duration import Duration, render_duration
 from clerkship.model.frozen import Whole
-from clerkship.sandbox.exchange import Reply
+from clerkship.sandbox.exchange import ByteStream, Reply
 
 
 class Drip(Fault):
@@ -22,8 +23,13 @@ class Drip(Fault):
 
     def after(self, reply: Reply, rng: object, *, wants_body: bool = True) -> Spoiled | None:
         """Take it apart."""
-        if not wants_body or not reply.body:
+        start = reply.body if reply.stream is None else reply.stream.peek(STREAM_START)
+        if not wants_body or not start:
             return None
         delivery = replace(reply.delivery, pieces=self.pieces, over=reply.delivery.over + self.over.total_seconds())
-        details: dict[str, JsonValue] = {"pieces": len(delivery.divide(reply.body)), "over": render_duration(self.over)}
+        pieces = delivery.divide(start)
+        details: dict[str, JsonValue] = {"pieces": len(pieces), "over": render_duration(self.over)}
+        if reply.stream is not None:  # its start in pieces, and then the rest
+            next(reply.stream)
+            reply = replace(reply, stream=ByteStream(chain(pieces, reply.stream)))
         return Spoiled(details, reply=replace(reply, delivery=delivery))

@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.faults.contract import Fault, Spoiled
+from clerkship.faults.contract import STREAM_START, Fault, Spoiled
 from clerkship.model.frozen import Whole
-from clerkship.sandbox.exchange import Reply
+from clerkship.sandbox.exchange import ByteStream, Reply
 
 
 class Truncated(Fault):
@@ -22,6 +22,8 @@ class Truncated(Fault):
 
     def after(self, reply: Reply, rng: Random, *, wants_body: bool = True) -> Spoiled | None:
         """Cut it."""
+        if reply.stream is not None and wants_body:
+            return self._cut_stream(reply, reply.stream, rng)
         whole = len(reply.body) if wants_body else 0
         if whole <= (self.keep or 0):
             return None
@@ -29,3 +31,12 @@ class Truncated(Fault):
         promised = whole if reply.delivery.promised is None else reply.delivery.promised
         cut = replace(reply, body=reply.body[:kept], delivery=replace(reply.delivery, promised=promised))
         return Spoiled({"kept": kept, "of": whole}, reply=cut)
+
+    def _cut_stream(self, reply: Reply, stream: ByteStream, rng: Random) -> Spoiled | None:
+        """Cut a stream after `keep` bytes, or somewhere in its start: its length is not known."""
+        start = stream.peek(STREAM_START if self.keep is None else self.keep + 1)
+        if len(start) <= (self.keep or 0):
+            return None
+        kept = rng.randrange(len(start)) if self.keep is None else self.keep
+        cut = replace(reply, stream=ByteStream((start[:kept],)), delivery=replace(reply.delivery, promised=len(start)))
+        return Spoiled({"kept": kept}, reply=cut)

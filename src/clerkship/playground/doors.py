@@ -7,6 +7,7 @@ from clerkship.actors.reply import check_room, parse_event
 from clerkship.events.event import Event, Payload
 from clerkship.playground.agent_clock import AgentClock, recording_failures
 from clerkship.playground.gateway import Gateway, RequestContext
+from clerkship.playground.guard import guard
 from clerkship.playground.lines import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.door import Dropped, Sandboxes
@@ -73,6 +74,8 @@ class InProcessDoor:
             self._playground.advance(timedelta(seconds=reply.delivery.delay + reply.delivery.over))
         if reply.lost:
             raise Dropped(f"the connection to {self._sandbox} broke before the answer to {request.method}")
+        if reply.stream is not None:
+            return guard(self._playground, f"{self._sandbox}: {request.method} {request.path}", reply.joined)
         return reply
 
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from clerkship.playground.gateway import CLOCK, RequestContext, SimulatorBroken
-from clerkship.sandbox.exchange import Refusal, Reply
+from clerkship.playground.guard import guard
+from clerkship.sandbox.exchange import ByteStream, Refusal, Reply
 from clerkship.sandbox.route import HttpCall
 from clerkship.transports.http_application import IncomingRequest
 from clerkship.transports.http_listener import HttpListener
@@ -55,6 +56,12 @@ class GatewayRequest:
             return self.handler.handle(self.context)
         except SimulatorBroken:
             return self._broken()
+
+    def read(self, stream: ByteStream) -> bytes | None:
+        """Return the next chunk of a reply; where making it fails, the run is errored."""
+        playground = self.context.playground
+        assert playground is not None
+        return guard(playground, self.context.title, lambda: next(stream, None))
 
     @property
     def queue(self) -> str:

@@ -1,7 +1,7 @@
 """A request and its reply, whichever door they come through."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -90,7 +90,7 @@ class Delivery:
     delay: float = 0.0
     """Before it sets out."""
     promised: int | None = None
-    """The length its head states, where the body is cut short of it."""
+    """The length its head states, where the body is cut short of it; of a stream, a length that it has at least."""
     pieces: int = 1
     over: float = 0.0
     """How long the pieces take, all together."""
@@ -104,6 +104,25 @@ class Delivery:
 IMMEDIATE = Delivery()
 
 
+class ByteStream(Iterator[bytes]):
+    """The chunks of a body, made as they are sent. They are made after the request is recorded and without the lock of
+    the playground, so making them must not read the state of the sandbox."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = iter(chunks)
+        self._start = b""
+
+    def __next__(self) -> bytes:
+        start, self._start = self._start, b""
+        return start or next(self._chunks)
+
+    def peek(self, size: int) -> bytes:
+        """Return the first bytes, at least `size` if there are as many; they are still to be read."""
+        while len(self._start) < size and (chunk := next(self._chunks, None)) is not None:
+            self._start += chunk
+        return self._start
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What the sandbox answers, and how it gets there."""
@@ -113,6 +132,8 @@ class Reply:
     media: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
     delivery: Delivery = IMMEDIATE
+    stream: ByteStream | None = None
+    """The body in chunks, in place of `body`: it is never whole in memory over HTTP."""
     answer: str = ""
     """The answer in the terms of the protocol, for the log, where the status does not say it: `AA`."""
     result: Any = None
@@ -129,6 +150,10 @@ class Reply:
     def lost(self) -> bool:
         """Whether it never arrives: the connection breaks instead."""
         return self.status == 0
+
+    def joined(self) -> "Reply":
+        """Return the reply with its body in one piece."""
+        return self if self.stream is None else replace(self, body=b"".join(self.stream), stream=None)
 
 
 NO_REPLY = Reply(0)

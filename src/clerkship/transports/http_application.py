@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from clerkship.sandbox.exchange import Refusal, Reply, Request
+from clerkship.sandbox.exchange import ByteStream, Refusal, Reply, Request
 
 
 @dataclass(slots=True)
@@ -30,6 +30,13 @@ class PendingRequest(Protocol):
 
     def answer(self) -> Reply:
         """Answer in a worker thread. A failure of the application is a reply too."""
+        ...
+
+    def read(self, stream: ByteStream) -> bytes | None:
+        """Return the next chunk of a reply's body, None at its end, in a worker thread.
+
+        Raises PlatformError where making it failed; the application has taken note of that.
+        """
         ...
 
     @property

@@ -2,14 +2,17 @@
 
 import asyncio
 from collections import deque
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, cast
 
 from clerkship.kit.wall import monotonic
-from clerkship.sandbox.exchange import IMMEDIATE, Refusal, Reply
+from clerkship.model.problem import PlatformError
+from clerkship.sandbox.exchange import IMMEDIATE, ByteStream, Refusal, Reply
 from clerkship.transports.executor import WorkerPool
 from clerkship.transports.http_application import HttpApplication, IncomingRequest, PendingRequest
 from clerkship.transports.http_parser import HttpParser
-from clerkship.transports.http_wire import body_of, parse_place, render_head
+from clerkship.transports.http_wire import body_of, has_body, parse_place, render_chunk, render_head
 from clerkship.transports.tcp import OpenPort, TcpConnection
 
 MAX_QUEUED = 64
@@ -22,6 +25,8 @@ class QueuedRequest(NamedTuple):
 
     incoming: IncomingRequest
     keep_alive: bool
+    chunked: bool = True
+    """Whether the client understands a chunked body."""
 
 
 class QueuedRefusal(NamedTuple):
@@ -75,9 +80,9 @@ class HttpConnection(TcpConnection):
         self._note_active()
         self._answer_queue()
 
-    def request_received(self, incoming: IncomingRequest, *, keep_alive: bool) -> None:
+    def request_received(self, incoming: IncomingRequest, *, keep_alive: bool, version: str) -> None:
         """Queue a complete request."""
-        self._queue.append(QueuedRequest(incoming, keep_alive))
+        self._queue.append(QueuedRequest(incoming, keep_alive, version != "1.0"))
         if len(self._queue) == MAX_QUEUED:
             self._transport.pause_reading()
 
@@ -117,14 +122,14 @@ class HttpConnection(TcpConnection):
         reply = pending.try_answer()
         if reply is None:
             self._task = asyncio.get_running_loop().create_task(self._answer_in_worker(queued, pending))
-        elif reply.delivery is IMMEDIATE and not reply.lost:
+        elif reply.delivery is IMMEDIATE and reply.stream is None and not reply.lost:
             self._write(queued, reply)
         else:
-            self._task = asyncio.get_running_loop().create_task(self._deliver(queued, reply))
+            self._task = asyncio.get_running_loop().create_task(self._deliver(queued, pending, reply))
 
     async def _answer_in_worker(self, queued: QueuedRequest, pending: PendingRequest) -> None:
         reply = await self._workers.run(pending.queue, pending.answer, waits=pending.waits)
-        await self._deliver(queued, reply)
+        await self._deliver(queued, pending, reply)
 
     def _write(self, queued: QueuedRequest, reply: Reply) -> None:
         self._note_answered()
@@ -147,12 +152,14 @@ class HttpConnection(TcpConnection):
         """Return whether the connection is still needed after this reply."""
         return queued.keep_alive and not (self._is_leaving and not self._queue)
 
-    async def _deliver(self, queued: QueuedRequest, reply: Reply) -> None:
+    async def _deliver(self, queued: QueuedRequest, pending: PendingRequest, reply: Reply) -> None:
         """Send a reply late, in pieces, in part or not at all, as its delivery says; then answer the next request."""
         delivery = reply.delivery
         if not delivery.delay or not await self.wait_gone(delivery.delay):
             if reply.lost:
                 self._transport.abort()
+            elif reply.stream is not None:
+                await self._write_stream(queued, pending, reply)
             elif delivery.pieces > 1 or delivery.promised is not None:
                 await self._write_pieces(queued, reply)
             else:
@@ -172,6 +179,42 @@ class HttpConnection(TcpConnection):
         self._note_answered()
         if not keep_alive:
             self._transport.close()
+
+    async def _write_stream(self, queued: QueuedRequest, pending: PendingRequest, reply: Reply) -> None:
+        method, is_cut = queued.incoming.request.method, reply.delivery.promised is not None
+        keep_alive = self._keeps_alive(queued) and queued.chunked
+        head = render_head(reply, keep_alive=keep_alive, method=method, chunked=queued.chunked)
+        self._transport.write(head)
+        if has_body(method, reply):
+            render = render_chunk if queued.chunked else bytes
+            if not await self._write_chunks(queued, pending, reply, render):
+                return
+            if queued.chunked and not is_cut:
+                self._transport.write(render_chunk(b""))
+        self._note_answered()
+        if is_cut or not keep_alive:
+            self._transport.close()
+
+    async def _write_chunks(
+        self, queued: QueuedRequest, pending: PendingRequest, reply: Reply, render: Callable[[bytes], bytes]
+    ) -> bool:
+        """Send the chunks of a stream as fast as the client reads them; return whether all were sent."""
+        delivery, stream, number = reply.delivery, cast(ByteStream, reply.stream), 0
+        read = partial(pending.read, stream)
+        while await self.can_write():
+            try:
+                chunk = await self._workers.run(queued.incoming.playground_id, read, waits=pending.waits)
+            except PlatformError:  # the client must not take what it has for all
+                self._transport.abort()
+                return False
+            if chunk is None:
+                return True
+            number += 1
+            if delivery.over and number <= delivery.pieces and await self.wait_gone(delivery.over / delivery.pieces):
+                return False
+            if chunk:
+                self._transport.write(render(chunk))
+        return False
 
     # Closing.
 
@@ -199,14 +242,6 @@ class HttpConnection(TcpConnection):
         if self._parser.began is None:
             if now - self._active_at > (self.limits.idle if self._has_answered else self.limits.first):
                 self.leave()
-        elif (reason := self._lateness(now, self._parser.began)) is not None:
+        elif (reason := self._parser.lateness(now, self.limits)) is not None:
             self._parser.stop(Refusal(408, "request_timeout", reason))
             self._answer_queue()
-
-    def _lateness(self, now: float, began: float) -> str | None:
-        limits, in_head = self.limits, self._parser.in_head
-        if in_head and now - began > limits.head:
-            return f"the headers did not arrive within {limits.head:g} s"
-        if not in_head and now - self._parser.last_byte > limits.body:
-            return f"nothing of the body arrived for {limits.body:g} s"
-        return f"the request did not arrive within {limits.request:g} s" if now - began > limits.request else None

@@ -8,6 +8,7 @@ from clerkship.kit.wall import monotonic
 from clerkship.sandbox.exchange import MAX_BODY, Refusal
 from clerkship.transports.http_application import IncomingRequest
 from clerkship.transports.http_wire import parse_request
+from clerkship.transports.limits import ConnectionLimits
 
 MAX_URL = 1_000_000
 """Ten thousand values to search for fit, with forty bytes each to spare."""
@@ -20,8 +21,8 @@ MAX_HEADERS = 200
 class RequestSink(Protocol):
     """The connection whose bytes are parsed."""
 
-    def request_received(self, incoming: IncomingRequest, *, keep_alive: bool) -> None:
-        """Queue a complete request."""
+    def request_received(self, incoming: IncomingRequest, *, keep_alive: bool, version: str) -> None:
+        """Queue a complete request of this version of HTTP."""
         ...
 
     def request_broken(self, data: bytes, refusal: Refusal) -> None:
@@ -79,6 +80,15 @@ class HttpParser:
     def stop(self, refusal: Refusal) -> None:
         """Refuse the incomplete request, and ignore all further bytes."""
         self._break(b" " + self.url, refusal)
+
+    def lateness(self, now: float, limits: ConnectionLimits) -> str | None:
+        """Return why the incomplete request has taken too long, or None."""
+        began = now if self.began is None else self.began
+        if self.in_head and now - began > limits.head:
+            return f"the headers did not arrive within {limits.head:g} s"
+        if not self.in_head and now - self.last_byte > limits.body:
+            return f"nothing of the body arrived for {limits.body:g} s"
+        return f"the request did not arrive within {limits.request:g} s" if now - began > limits.request else None
 
     def _break(self, data: bytes, refusal: Refusal) -> None:
         if not self.stopped:
@@ -163,7 +173,7 @@ class HttpParser:
         incoming = parse_request(self._parser.get_method().decode(), self.url, self._headers, body)
         incoming.objection = self._objection or incoming.objection
         self.in_head, self._head_size, self.expecting, self.began = True, 0, False, None
-        self._sink.request_received(incoming, keep_alive=keep_alive)
+        self._sink.request_received(incoming, keep_alive=keep_alive, version=self._parser.get_http_version())
 
 
 def _no_host() -> Refusal:

@@ -63,13 +63,16 @@ def parse_place(raw: bytes) -> tuple[str, str, bytes]:
     return playground.decode("latin-1"), sandbox.decode("latin-1"), path
 
 
-def render_head(reply: Reply, *, keep_alive: bool, method: str = "GET") -> bytes:
+def render_head(reply: Reply, *, keep_alive: bool, method: str = "GET", chunked: bool = True) -> bytes:
     """Render status line and headers; `connection: close` is said where the connection is not kept alive."""
     length = len(reply.body) if reply.delivery.promised is None else reply.delivery.promised
+    is_stream = reply.stream is not None
     # A simulator may answer HEAD with no body: that is not how long GET's would be (RFC 9110 §8.6).
     untold = reply.status in _NO_BODY or (method == "HEAD" and not length)
-    headers = {} if untold else {"content-length": str(length)}
-    if length:
+    headers = {} if untold or is_stream else {"content-length": str(length)}
+    if is_stream and chunked and reply.status not in _NO_BODY:
+        headers["transfer-encoding"] = "chunked"
+    if length or is_stream:
         headers["content-type"] = reply.media
     if reply.status == 401:
         headers["www-authenticate"] = CHALLENGE
@@ -82,6 +85,16 @@ def render_head(reply: Reply, *, keep_alive: bool, method: str = "GET") -> bytes
     return f"{status}\r\n{''.join(lines)}\r\n".encode()
 
 
+def has_body(method: str, reply: Reply) -> bool:
+    """Return whether a body follows the head (RFC 9112 §6.3)."""
+    return method != "HEAD" and reply.status not in _NO_BODY
+
+
+def render_chunk(data: bytes) -> bytes:
+    """Render one chunk of a body (RFC 9112 §7.1); an empty one is the last."""
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
 def body_of(method: str, reply: Reply) -> bytes:
     """What follows the head: nothing where HTTP has nothing there."""
-    return b"" if method == "HEAD" or reply.status in _NO_BODY else reply.body
+    return reply.body if has_body(method, reply) else b""

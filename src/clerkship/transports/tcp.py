@@ -211,6 +211,11 @@ class TcpConnection(ABC, asyncio.Protocol):
         await asyncio.wait([self._gone], timeout=seconds)
         return self._gone.done()
 
+    async def can_write(self) -> bool:
+        """Wait until the client has read what it was sent; return whether it is still there."""
+        await self._writable.wait()
+        return not self._gone.done()
+
     def drop(self) -> None:
         """Close it at once."""
         self._transport.abort()
