@@ -9,14 +9,14 @@ import httpx
 import pytest
 
 from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply
-from clerkship.sandbox.route import Call, Route
 from clerkship.transports.multipart import MAX_PART_HEADER, MAX_PART_HEADERS, FormPart, parse_form
+from tests.raw_routes import RawCall, raw_route
 from tests.transports.site import Site, open_site
 
 MEDIA = "multipart/form-data; boundary=b"
 
 
-def upload(call: Call) -> Reply:
+def upload(call: RawCall) -> Reply:
     """Say what parts came."""
     parts = parse_form(call.request)
     return json_reply(200, [[part.name, part.filename, part.media, part.data.hex()] for part in parts])
@@ -28,7 +28,7 @@ def fax_words(refusal: Refusal) -> Reply:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with open_site(Route("POST", "/upload", "upload", upload, body="bytes"), refuse=fax_words) as site:
+    with open_site(raw_route("POST", "/upload", "upload", upload), refuse=fax_words) as site:
         yield site
 
 

@@ -15,19 +15,19 @@ from clerkship.faults.truncated import Truncated
 from clerkship.playground.gateway import SimulatorBroken
 from clerkship.sandbox.door import Dropped
 from clerkship.sandbox.exchange import ByteStream, Reply
-from clerkship.sandbox.route import Call, Route
+from tests.raw_routes import RawCall, raw_route
 from tests.transports.site import Site, open_site
 
 MADE: list[int] = []
 MAY_GO_ON = threading.Event()
 
 
-def count(call: Call) -> Reply:
+def count(call: RawCall) -> Reply:
     """Stream ten numbered chunks."""
     return Reply(200, media="text/plain", stream=ByteStream(f"chunk {number}\n".encode() for number in range(10)))
 
 
-def flood(call: Call) -> Reply:
+def flood(call: RawCall) -> Reply:
     """Stream as many chunks of 64 KB as are read, up to 400 MB."""
 
     def chunks() -> Iterator[bytes]:
@@ -38,7 +38,7 @@ def flood(call: Call) -> Reply:
     return Reply(200, stream=ByteStream(chunks()))
 
 
-def wait(call: Call) -> Reply:
+def wait(call: RawCall) -> Reply:
     """Stream a chunk, and another one when the test says so."""
 
     def chunks() -> Iterator[bytes]:
@@ -50,7 +50,7 @@ def wait(call: Call) -> Reply:
     return Reply(200, stream=ByteStream(chunks()))
 
 
-def breaks(call: Call) -> Reply:
+def breaks(call: RawCall) -> Reply:
     """Fail in the middle."""
 
     def chunks() -> Iterator[bytes]:
@@ -60,7 +60,7 @@ def breaks(call: Call) -> Reply:
     return Reply(200, stream=ByteStream(chunks()))
 
 
-ROUTES = tuple(Route("GET", f"/{run.__name__}", run.__name__, run) for run in (count, flood, wait, breaks))
+ROUTES = tuple(raw_route("GET", f"/{run.__name__}", run.__name__, run) for run in (count, flood, wait, breaks))
 WHOLE = b"".join(f"chunk {number}\n".encode() for number in range(10))
 
 

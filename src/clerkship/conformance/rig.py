@@ -71,7 +71,8 @@ class Rig:
         """Through the in-process door."""
         given = self.token if token is None else token
         context = RequestContext(self.playground.id, self.name, HttpCall(request, base), given)
-        return self._gateway.handle(context).joined()
+        reply = self._gateway.handle(context)
+        return reply if reply.stream is None else reply.joined()
 
     def call(self, call: ProtocolCall) -> Reply:
         """Send a call in a protocol other than HTTP."""

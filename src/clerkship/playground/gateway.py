@@ -143,7 +143,14 @@ class Gateway:
         """Told the address of each sandbox that had one, when its run is over."""
         self.line_ports: Callable[[], Iterable[int]] = tuple
         """Where lines listen."""
-        self.handlers: tuple[Handler, ...] = (self.identify, authenticate, find_operation, inject_faults, run_operation)
+        self.handlers: tuple[Handler, ...] = (
+            self.identify,
+            serve_asset,
+            authenticate,
+            find_operation,
+            inject_faults,
+            run_operation,
+        )
         self.closing: tuple[Handler, ...] = (record_request, repeat, spoil_reply, record_faults, record_touch)
 
     def admit(self, playground: Playground) -> str:
@@ -333,6 +340,17 @@ def _challenged(reply: Reply, reason: str) -> Reply:
 
 def _unknown() -> Refusal:
     return Refusal(404, "no_such_sandbox", "there is no such sandbox, or its run is over")
+
+
+def serve_asset(exchange: RequestContext) -> None:
+    """Answer a request for a static file. It needs no credential, leaves no event and meets no fault."""
+    if exchange.sandbox is None or not isinstance(exchange.call, HttpCall):
+        return
+    for folder in exchange.sandbox.spec.assets:
+        exchange.reply = folder.serve(exchange.call.request)
+        if exchange.reply is not None:
+            exchange.counts = False
+            return
 
 
 def authenticate(exchange: RequestContext) -> None:

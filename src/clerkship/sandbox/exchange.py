@@ -3,10 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 
 JSON = "application/json"
+REDIRECTS = (301, 302, 303, 307, 308)
+_LOCATION = "%/?#[]@!$&'()*+,;=:~"
+"""Characters of an address that are not percent-encoded (RFC 3986 §2)."""
 MAX_BODY = 20_000_000
 """Bytes of the body of a request, unless its route says otherwise."""
 
@@ -163,6 +167,17 @@ NO_REPLY = Reply(0)
 def json_reply(status: int, data: Any) -> Reply:
     """A reply with a JSON body."""
     return Reply(status, orjson.dumps(data))
+
+
+def redirect(location: str, status: int = 303) -> Reply:
+    """A reply that sends the client elsewhere.
+
+    A location that begins with a slash is a path of the sandbox, as in a Request: over HTTP the address of the sandbox
+    is put before it. Any other location is sent as it is.
+    """
+    if status not in REDIRECTS:
+        raise ValueError(f"{status} is not the status of a redirect (expected one of {', '.join(map(str, REDIRECTS))})")
+    return Reply(status, headers={"Location": quote(location, safe=_LOCATION)})
 
 
 class Refusal(Exception):

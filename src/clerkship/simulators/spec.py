@@ -17,6 +17,7 @@ from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import State
 from clerkship.steps.contract import Step
+from clerkship.transports.assets import AssetFolder
 from clerkship.transports.outbound.delivery import OutboundDelivery
 
 
@@ -65,7 +66,9 @@ class Spec:
     lines: tuple[type[ProtocolListener], ...] = ()
     """Ways in beside HTTP, in protocols of their own."""
     outbound: tuple[type[OutboundDelivery], ...] = ()
-    """How it delivers messages to an agent that has registered an address with `Call.link`."""
+    """How it delivers messages to an agent that has registered an address with `OperationContext.link`."""
+    assets: tuple[AssetFolder, ...] = ()
+    """Folders of static files, for a simulator that is a website."""
     converses: bool = False
     """Whether a person can sit on it: its state is a Conversation."""
     attack: SandboxAttack = NO_ATTACK

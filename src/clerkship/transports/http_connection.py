@@ -134,8 +134,9 @@ class HttpConnection(TcpConnection):
     def _write(self, queued: QueuedRequest, reply: Reply) -> None:
         self._note_answered()
         keep_alive = self._keeps_alive(queued)
-        method = queued.incoming.request.method
-        self._transport.write(render_head(reply, keep_alive=keep_alive, method=method) + body_of(method, reply))
+        method, base = queued.incoming.request.method, queued.incoming.base
+        head = render_head(reply, keep_alive=keep_alive, method=method, base=base)
+        self._transport.write(head + body_of(method, reply))
         if not keep_alive:
             self._transport.close()
 
@@ -170,7 +171,7 @@ class HttpConnection(TcpConnection):
     async def _write_pieces(self, queued: QueuedRequest, reply: Reply) -> None:
         is_cut = reply.delivery.promised is not None
         keep_alive = self._keeps_alive(queued) and not is_cut
-        self._transport.write(render_head(reply, keep_alive=keep_alive or is_cut))
+        self._transport.write(render_head(reply, keep_alive=keep_alive or is_cut, base=queued.incoming.base))
         pieces = reply.delivery.divide(body_of(queued.incoming.request.method, reply))
         for piece in pieces:
             if len(pieces) > 1 and await self.wait_gone(reply.delivery.over / len(pieces)):

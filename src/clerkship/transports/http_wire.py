@@ -63,8 +63,11 @@ def parse_place(raw: bytes) -> tuple[str, str, bytes]:
     return playground.decode("latin-1"), sandbox.decode("latin-1"), path
 
 
-def render_head(reply: Reply, *, keep_alive: bool, method: str = "GET", chunked: bool = True) -> bytes:
-    """Render status line and headers; `connection: close` is said where the connection is not kept alive."""
+def render_head(reply: Reply, *, keep_alive: bool, method: str = "GET", chunked: bool = True, base: str = "") -> bytes:
+    """Render status line and headers; `connection: close` is said where the connection is not kept alive.
+
+    `base` is the address of the sandbox: a Location that is a path of the sandbox begins with it.
+    """
     length = len(reply.body) if reply.delivery.promised is None else reply.delivery.promised
     is_stream = reply.stream is not None
     # A simulator may answer HEAD with no body: that is not how long GET's would be (RFC 9110 §8.6).
@@ -78,6 +81,8 @@ def render_head(reply: Reply, *, keep_alive: bool, method: str = "GET", chunked:
         headers["www-authenticate"] = CHALLENGE
     for name, value in reply.headers.items():
         headers[name.lower()] = _CONTROL.sub(" ", value)  # or an agent's text in one could begin another
+    if headers.get("location", "").startswith("/"):
+        headers["location"] = base + headers["location"]
     if not keep_alive:
         headers["connection"] = "close"
     lines = [f"{name}: {value}\r\n" for name, value in headers.items()]

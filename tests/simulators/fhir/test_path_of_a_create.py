@@ -42,4 +42,4 @@ def test_one_create_passes_few_files() -> None:
     request = Request("POST", "/Observation", headers={"content-type": FHIR_JSON}, body=body)
     server.rig.send(request)  # what is worked out once
     files = files_called(server, request)
-    assert len(files) <= MAX_FILES, sorted(files)
+    assert len(files) <= MAX_FILES, " ".join(sorted(files))

@@ -1,0 +1,110 @@
+"""Static files of a simulator: style sheets, scripts and images that its package brings."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import PurePosixPath
+
+from clerkship.sandbox.exchange import Refusal, Reply, Request
+
+CACHE_CONTROL = "public, max-age=86400, immutable"
+"""The address of a sandbox is another one in each run, and its files do not change while the run lasts."""
+MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".gif": "image/gif",
+    ".html": "text/html; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".wasm": "application/wasm",
+    ".webp": "image/webp",
+    ".woff2": "font/woff2",
+}
+"""Not from `mimetypes`, whose answers differ between machines."""
+ALLOWED = {"Allow": "GET, HEAD"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One file, ready to be sent."""
+
+    data: bytes
+    media: str
+    etag: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of a reply with this file."""
+        return {"ETag": self.etag, "Cache-Control": CACHE_CONTROL, "X-Content-Type-Options": "nosniff"}
+
+
+@dataclass(frozen=True)
+class AssetFolder:
+    """A folder of package data that is served under a path.
+
+    The files are public: they need no credential, since a browser sends none for a script or an image, and they say
+    nothing of a run. Requests for them leave no event, change no state and meet no fault.
+    """
+
+    prefix: str
+    """Where the files are served, such as `/static`."""
+    package: str
+    """The package that holds the folder, such as `clerkship.simulators.portal`."""
+    folder: str = "assets"
+
+    def __post_init__(self) -> None:
+        if not self.prefix.startswith("/") or self.prefix.endswith("/"):
+            raise ValueError(f"the prefix of assets must begin with a slash and not end with one: {self.prefix!r}")
+
+    def serve(self, request: Request) -> Reply | None:
+        """Answer a request below the prefix, None for any other; raises Refusal for a file or method there is not."""
+        if not request.path.startswith(f"{self.prefix}/"):
+            return None
+        if request.method not in ("GET", "HEAD"):
+            raise Refusal(405, "method_not_allowed", "static files can only be read: GET or HEAD", ALLOWED)
+        asset = self._find(request.path.removeprefix(f"{self.prefix}/"))
+        if _matches(request.headers.get("if-none-match", ""), asset.etag):
+            return Reply(304, headers=asset.headers)
+        return Reply(200, asset.data, asset.media, asset.headers)
+
+    def _find(self, path: str) -> Asset:
+        """Look a file up by its exact path: no path of a request ever reaches the file system."""
+        if path not in self._files:
+            raise Refusal(404, "no_such_asset", f"there is no static file `{path[:200]}`")
+        if path not in self._loaded:
+            data = self._files[path].read_bytes()
+            media = MEDIA_TYPES.get(PurePosixPath(path).suffix.lower(), "application/octet-stream")
+            self._loaded[path] = Asset(data, media, f'"{sha256(data).hexdigest()[:32]}"')
+        return self._loaded[path]
+
+    @cached_property
+    def _files(self) -> Mapping[str, Traversable]:
+        return dict(_walk(files(self.package) / self.folder, ""))
+
+    @cached_property
+    def _loaded(self) -> dict[str, Asset]:
+        return {}
+
+
+def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _walk(entry, f"{prefix}{entry.name}/")
+        elif not entry.name.endswith((".py", ".pyc")):
+            yield f"{prefix}{entry.name}", entry
+
+
+def _matches(condition: str, etag: str) -> bool:
+    """Return whether `If-None-Match` names this version; weak tags match too (RFC 9110 §13.1.2)."""
+    tags = [tag.strip().removeprefix("W/") for tag in condition.split(",")]
+    return "*" in tags or etag in tags
