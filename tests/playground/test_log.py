@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from clerkship.events.event import Event
-from clerkship.events.lifecycle import RunEnded, StepRan
+from clerkship.events.event import Event, parse_event
+from clerkship.events.lifecycle import FaultInjected, RunEnded, StepRan
 from clerkship.events.log import LogClosed, chain_head, open_log
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -58,3 +58,11 @@ def test_a_large_body_is_kept_as_a_blob_by_its_hash() -> None:
     writer.append("scenario", StepRan(step=text), actor="scenario", at=NOW)
     assert len(log.lines[0]) < 1000
     assert list(log.blobs.values()) == [text.encode()]
+
+
+def test_keys_keep_their_order() -> None:
+    log, writer = open_log()
+    injected = FaultInjected(fault="drop", operation="read", details={"z": {"y": 1, "b": 2}, "a": "long " * 1000})
+    event = writer.append("desk", injected, actor="scenario", at=NOW)
+    again = parse_event(log.lines[0], {injected.kind: FaultInjected}, log.blobs.__getitem__)
+    assert again.payload.model_dump_json() == event.payload.model_dump_json()

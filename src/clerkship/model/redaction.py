@@ -82,7 +82,7 @@ class Redactor:
         """Redact one line of a log; a line without any value stays the same to the byte."""
         if not self._is_in(line):
             return line
-        return orjson.dumps(self.event(orjson.loads(line)), option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps(self.event(orjson.loads(line)))
 
     def json(self, data: bytes) -> bytes:
         """Redact every text of a JSON document."""
