@@ -20,6 +20,7 @@ from clerkship.llm.prompts import Prompts
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
+from clerkship.model.freeze import freeze_fields
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
 from clerkship.model.scenario import Person, Scenario
@@ -126,7 +127,7 @@ def _build(snapshot: Snapshot, rooms: Mapping[str, PreparedSimulator], catalog: 
 def _fitting(model: type[M], args: Any, task: Task) -> M:
     """What was found right when the files were read; but an environment variable may have another value by now."""
     try:
-        return model.model_validate(args)
+        return freeze_fields(model.model_validate(args))  # every trial of the task has the same one
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, (getattr(model, "name", ""), *first["loc"])))

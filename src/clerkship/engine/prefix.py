@@ -6,6 +6,7 @@ made anew: who is seated, which steps are still to come, which faults are in the
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -97,7 +98,8 @@ class Prefix:
             for event in events
             if event.source == "agent" and isinstance(event.payload, SlotSet)
         }
-        return History((*(first if first[0].answer else ()), *later), slots, self.place, task_item)
+        turns = (*(first if first[0].answer else ()), *later)
+        return History(deepcopy(turns), deepcopy(slots), self.place, task_item)
 
     def _had(self) -> Iterator[tuple[int, int, int]]:
         """Each turn that was answered: where its line is, and the events of its answer, from and to."""
@@ -189,7 +191,7 @@ class Prefix:
         for line, handed, _ in self._had():
             playground.rewind(self._upto(handed))
             said = cast(Utterance, self.before.events[line].payload)
-            message = Message(said.text, said.turn, self.place, start.task_item, said.metadata, start.slots)
+            message = Message(said.text, said.turn, self.place, start.task_item, deepcopy(said.metadata), start.slots)
             await patiently(agent.on_turn(message, sandboxes))
 
     def told(self, agent: Agent) -> Literal["history", "warm_up", "nothing"]:

@@ -4,6 +4,7 @@ import math
 import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -322,7 +323,8 @@ class Trial:
             playground.sidecar.handed.append(len(playground.log.events))
             said = cast(Utterance, message.payload)
             self.turn_deadline = time() + patience
-            turn = await agent.on_turn(Message(said.text, said.turn, place, task_item, said.metadata, slots), sandboxes)
+            metadata = deepcopy(said.metadata)  # the agent may change its copy
+            turn = await agent.on_turn(Message(said.text, said.turn, place, task_item, metadata, slots), sandboxes)
             if time() > self.turn_deadline:
                 return "turn_timed_out"
             self.turn_deadline = math.inf

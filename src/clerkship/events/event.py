@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from clerkship.events.request import BODY_FIELD, MAX_INLINE_BODY, AgentRequest, parse_request
 from clerkship.kit.depth import MAX_DEPTH, cut_at_depth
+from clerkship.model.freeze import freeze_fields
 from clerkship.model.frozen import Frozen
 from clerkship.model.variables import expand_text
 
@@ -204,6 +205,6 @@ def parse_event(
         record["kind"],
         record["actor"],
         record["cause"],
-        kinds[record["kind"]].model_validate(payload),
+        freeze_fields(kinds[record["kind"]].model_validate(payload)),
         parse_request(record, blob),
     )

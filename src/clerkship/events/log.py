@@ -8,6 +8,7 @@ from itertools import islice, pairwise
 from clerkship.events.event import Event, Payload, render_event
 from clerkship.events.named import NO_NAMES, VariableNames
 from clerkship.events.request import AgentRequest
+from clerkship.model.freeze import freeze_fields
 from clerkship.model.problem import PlatformError
 
 Subscriber = Callable[[Event], None]
@@ -76,11 +77,11 @@ class Writer:
         self._holds = False
 
     def append(self, source: str, payload: Payload, *, actor: str, at: datetime, cause: int | None = None) -> Event:
-        """Add an event, and write its line unless lines are held."""
+        """Add an event, and write its line unless lines are held. Its payload cannot be changed from here on."""
         log = self._log
         if self._closed:
             raise LogClosed("the run has ended; nothing more is recorded")
-        event = Event(len(log.events) + 1, at, source, payload.kind, actor, cause, payload)
+        event = Event(len(log.events) + 1, at, source, payload.kind, actor, cause, freeze_fields(payload))
         if log.events and at < log.events[-1].at:
             log._in_order = False
         log.events.append(event)

@@ -6,6 +6,8 @@ from typing import Any, Self
 
 import orjson
 
+from clerkship.model.freeze import FrozenDict, FrozenList
+
 _LOSSY = re.compile(rb"[:\[,\s]-?(?:\d+\.\d+0|\d+\.0000\d*|\d+(?:\.\d+)?[eE][+-]?\d+|[\d.]{16,})(?=[\s,\]}])")
 """A number that a binary fraction would write otherwise. In a text it may match too, which costs time alone."""
 
@@ -72,9 +74,9 @@ def is_exact(data: Any) -> bool:
     while left:
         item = left.pop()
         kind = type(item)
-        if kind is dict:
+        if kind is dict or kind is FrozenDict:
             left.extend(item.values())
-        elif kind is list:
+        elif kind is list or kind is FrozenList:
             left.extend(item)
         elif kind is Decimal:
             return True

@@ -5,8 +5,9 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 import orjson
-from pydantic import AwareDatetime, Field, JsonValue, model_validator
+from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, model_validator
 
+from clerkship.model.freeze import freeze
 from clerkship.model.frozen import Frozen, Whole
 
 Record = dict[str, JsonValue]
@@ -63,7 +64,7 @@ class Dataset(Frozen):
 
     name: str
     type: Type
-    records: tuple[Record, ...] = ()
+    records: Annotated[tuple[Record, ...], AfterValidator(freeze)] = ()
     files: dict[str, bytes] = {}
     lines: tuple[bytes, ...] = ()
     """FHIR resources in their byte form, in order of type and id."""

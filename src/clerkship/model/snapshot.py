@@ -2,12 +2,15 @@
 
 import hashlib
 from functools import cached_property
+from typing import Annotated
 
 import orjson
+from pydantic import AfterValidator
 
 from clerkship.model.addressed import Addressed
 from clerkship.model.dataset import Record
 from clerkship.model.environment import GATE_AXES, Environment
+from clerkship.model.freeze import freeze
 from clerkship.model.task import Task
 from clerkship.model.variables import NOT_EXPANDED, names_in
 
@@ -21,7 +24,7 @@ class Snapshot(Addressed):
     task: Task
     environment: Environment
     datasets: dict[str, str] = {}
-    entities: dict[str, Record] = {}
+    entities: Annotated[dict[str, Record], AfterValidator(freeze)] = {}
     solution: str | None = None
     """Kept only for agents that run it: what lies in the store might be read by an agent."""
     timeout: float

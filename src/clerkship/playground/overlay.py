@@ -1,13 +1,20 @@
 """A copy-on-write view of a dataset: forking costs the same for ten records and for a million."""
 
 from collections.abc import Iterator, Mapping, MutableMapping
+from copy import deepcopy
 from typing import Any
+
+from clerkship.model.freeze import IMMUTABLE, NotPlain, freeze, freeze_or_copy
 
 _GONE = object()
 
 
 class Overlay(MutableMapping[str, Any]):
-    """Changes over an immutable base."""
+    """The records of one playground: its changes over a base that all playgrounds share.
+
+    Records are frozen when they are read or stored, so the only way to change one is to store another. An object that
+    is not plain data cannot be frozen: the playground gets its own deep copy of it on first access, and keeps it.
+    """
 
     __slots__ = ("_changes", "_size", "base")
 
@@ -17,21 +24,32 @@ class Overlay(MutableMapping[str, Any]):
         self._size = len(base)
 
     def __getitem__(self, key: str) -> Any:
-        """What is there now."""
-        value = self._changes.get(key, self)
-        if value is self:
-            return self.base[key]
-        if value is _GONE:
-            raise KeyError(key)
-        return value
+        if key in self._changes:
+            value = self._changes[key]
+            if value is _GONE:
+                raise KeyError(key)
+            return value
+        value = self.base[key]
+        if type(value) is bytes:  # the usual kind of record
+            return value
+        return value if type(value) in IMMUTABLE else self._isolated(key, value)
+
+    def _isolated(self, key: str, value: Any) -> Any:
+        """Return a record of the base in a form that cannot affect other playgrounds."""
+        try:
+            frozen = freeze(value)
+        except NotPlain:
+            self._changes[key] = own = deepcopy(value)
+            return own
+        if isinstance(self.base, dict):
+            self.base[key] = frozen  # equal to the record, so that no playground has to freeze it again
+        return frozen
 
     def __setitem__(self, key: str, value: Any) -> None:
-        """Put something over what was there."""
         self._size += key not in self
-        self._changes[key] = value
+        self._changes[key] = value if type(value) in IMMUTABLE else freeze_or_copy(value)
 
     def __delitem__(self, key: str) -> None:
-        """Hide what was there."""
         if key not in self:
             raise KeyError(key)
         self._size -= 1
@@ -41,21 +59,26 @@ class Overlay(MutableMapping[str, Any]):
             del self._changes[key]
 
     def __iter__(self) -> Iterator[str]:
-        """The base's keys that are not hidden, then the new ones."""
+        """Iterate over the base's keys that are not deleted, then over the new ones."""
         changes = self._changes
         yield from (key for key in self.base if changes.get(key) is not _GONE)
         yield from (key for key, value in changes.items() if value is not _GONE and key not in self.base)
 
     def __len__(self) -> int:
-        """How many there are."""
         return self._size
 
     def __contains__(self, key: object) -> bool:
-        """Whether it is there now."""
         value = self._changes.get(key, self)  # type: ignore[call-overload]
         return key in self.base if value is self else value is not _GONE
 
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """Return a record, after storing the default if there is none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
     def changed(self) -> dict[str, tuple[Any, Any]]:
-        """Before and after of everything that differs from the base; None where there was, or is, nothing."""
+        """Return each record that differs from the base, before and after; None where there was, or is, nothing."""
         now = {key: None if value is _GONE else value for key, value in self._changes.items()}
-        return {key: (self.base.get(key), value) for key, value in now.items() if self.base.get(key) != value}
+        changed = {key: value for key, value in now.items() if self.base.get(key) != value}
+        return {key: (freeze_or_copy(self.base.get(key)), value) for key, value in changed.items()}

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clerkship.kit.secrets import new_token
+from clerkship.model.freeze import freeze_fields
 from clerkship.model.frozen import Frozen
 from clerkship.playground.overlay import Overlay
 from clerkship.playground.pace import Pace
@@ -22,6 +23,9 @@ class PreparedSimulator:
     base: Mapping[str, Any] = field(default_factory=dict)
     pace: Pace = field(default_factory=Pace)
     """How long requests of each shape have taken."""
+
+    def __post_init__(self) -> None:
+        freeze_fields(self.config)  # every playground has the same config
 
 
 class Sandbox:

@@ -52,9 +52,20 @@ class ActionContext(NamedTuple):
 class State(ABC):
     """What a sandbox holds. Its verbs decide and emit; only `apply` changes anything."""
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, value in vars(cls).items():
+            if isinstance(value, dict | list | set | bytearray) and not name.startswith("__"):
+                kind = type(value).__name__
+                raise TypeError(
+                    f"{cls.__name__}.{name} is a {kind} that all playgrounds would share: set it in __init__, "
+                    f"or, if it is a constant, make it immutable or move it out of the class"
+                )
+
     def __init__(self, config: Frozen, records: MutableMapping[str, Any]) -> None:
         self.config = config
         self.records = records
+        """Records by key, over those of the dataset. They are frozen: to change one, store a changed copy of it."""
 
     @abstractmethod
     def apply(self, event: Event) -> None:
