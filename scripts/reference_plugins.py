@@ -27,6 +27,7 @@ SPEC_WORDS = {
     "routes": "required: its operations",
     "handle": "required: a class of `Handle`, for agents in Python",
     "exercise": "required: requests that touch every operation, for the conformance suite",
+    "exercise_datasets": "each a `Dataset` that the exercise starts from; required if `dataset` is given",
     "config": "what may be set in the environment's file",
     "dataset": "the type of dataset it is loaded from",
     "prepare": "what it makes of its datasets, once, for every playground to lay its changes over",
@@ -92,7 +93,9 @@ What the entry point leads to.
 ## Spec
 
 One simulator. `clerkship conformance acme.pager` checks that it does what all must; so does
-`clerkship.conformance.check_simulator(SPEC)` in a test, or each of `clerkship.conformance.CHECKS`.
+`clerkship.conformance.check_simulator(SPEC)` in a test, or each of `clerkship.conformance.CHECKS`. `check_simulator`
+raises `NotConforming` at the first check that fails. Otherwise it returns a `ConformanceReport`: `report.checks` has
+for each check how many requests were `sent` and `refused`, `report.requests` the sums, and `print(report)` shows both.
 
 {_fields(Spec, SPEC_WORDS)}
 ## What to import

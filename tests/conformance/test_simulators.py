@@ -3,16 +3,37 @@
 import pytest
 
 from clerkship.conformance import CHECKS
-from clerkship.conformance.checks import Check, NotConforming, check_simulator, every_operation_is_a_tool
+from clerkship.conformance.checks import (
+    Check,
+    NotConforming,
+    a_fork_continues_like_the_original,
+    a_replay_rebuilds_the_state,
+    check_simulator,
+    every_operation_is_a_tool,
+    playgrounds_share_nothing,
+    the_dataset_does_not_change,
+    the_exercise_is_accepted,
+)
 from clerkship.model.frozen import Frozen
+from clerkship.playground.gateway import SimulatorBroken
 from clerkship.sandbox.exchange import Reply, Request, json_reply
 from clerkship.sandbox.operation import OperationContext, operation
 from clerkship.sandbox.route import Route
+from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators import files
 from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.registry import SPECS, BrokenSimulator, load_simulators
 from clerkship.simulators.spec import Spec
+from tests.playground.tickets import (
+    ChangesBase,
+    ChangesNestedRecordInPlace,
+    ChangesPayload,
+    ChangesRecordInPlace,
+    TicketClosed,
+    TicketsState,
+    tickets,
+)
 from tests.raw_routes import RawCall, raw_route
 
 
@@ -87,3 +108,97 @@ def test_the_registry_refuses_a_kind_taken_twice_and_a_spec_that_contradicts_its
         load_simulators([_changed(kind="other")])
     with pytest.raises(BrokenSimulator, match="no exercise"):
         load_simulators([_changed(exercise=())])
+
+
+def test_a_report_says_how_many_requests_were_sent_and_refused() -> None:
+    report = check_simulator(tickets(), [the_exercise_is_accepted, every_operation_is_a_tool])
+    assert str(report) == (
+        "tickets passed 2 checks: 3 requests sent, 1 refused\n"
+        "  the_exercise_is_accepted: 3 requests sent, 1 refused\n"
+        "  every_operation_is_a_tool: 0 requests sent, 0 refused"
+    )
+    assert (report.requests.writes, report.requests.refused_writes) == (2, 1)
+
+
+def test_a_simulator_with_a_dataset_conforms() -> None:
+    assert check_simulator(tickets()).checks.keys() == {check.__name__ for check in CHECKS}
+
+
+@pytest.mark.parametrize("leaky", [ChangesRecordInPlace, ChangesNestedRecordInPlace, ChangesPayload])
+def test_the_suite_catches_a_change_in_place(leaky: type[State]) -> None:
+    with pytest.raises(SimulatorBroken, match="cannot be changed in place"):
+        check_simulator(tickets(state=leaky))
+
+
+def test_the_suite_catches_a_simulator_that_changes_the_base() -> None:
+    spec = tickets(state=ChangesBase)
+    with pytest.raises(NotConforming, match="changed because of another one's requests"):
+        playgrounds_share_nothing(spec)
+    with pytest.raises(NotConforming, match="the records that `prepare` returned were changed"):
+        the_dataset_does_not_change(spec)
+
+
+class SharesGlobal(TicketsState):
+    """Counts what was closed for all playgrounds together."""
+
+    closed: tuple[str, ...] = ()
+
+    def change(self, closed: TicketClosed) -> None:
+        """Add to what the class knows."""
+        SharesGlobal.closed += (closed.id,)
+
+    def dump(self) -> object:
+        """Return what was closed anywhere."""
+        return self.closed
+
+
+def test_the_suite_catches_state_that_is_kept_on_the_class() -> None:
+    with pytest.raises(NotConforming, match="changed because of another one's requests"):
+        playgrounds_share_nothing(tickets(state=SharesGlobal))
+
+
+class KeepsWhatIsNotInTheLog(TicketsState):
+    """Changes its state in a verb, without an event."""
+
+    def close(self, act: ActionContext, id: str) -> None:
+        """Close a ticket, and then change it once more."""
+        super().close(act, id)
+        self.records[id] = {"by": act.actor, **self.records[id]}
+
+
+def test_the_suite_catches_a_state_that_the_log_does_not_rebuild() -> None:
+    spec = tickets(state=KeepsWhatIsNotInTheLog)
+    with pytest.raises(NotConforming, match="the log, replayed, gave another state"):
+        a_replay_rebuilds_the_state(spec)
+    with pytest.raises(NotConforming, match=r"a fork after POST /tickets/1/close .* ended with another state"):
+        a_fork_continues_like_the_original(spec)
+
+
+class ReordersKeys(TicketsState):
+    """Gives the same data in another order once it is rebuilt."""
+
+    def close(self, act: ActionContext, id: str) -> None:
+        """Close a ticket, and then change the order of its keys."""
+        super().close(act, id)
+        self.records[id] = dict(reversed(self.records[id].items()))
+
+
+def test_the_suite_compares_the_order_of_keys() -> None:
+    with pytest.raises(NotConforming, match="the log, replayed, gave another state"):
+        a_replay_rebuilds_the_state(tickets(state=ReordersKeys))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"exercise": (Request("GET", "/nowhere"),)}, "all 1 requests of its exercise were refused"),
+        (
+            {"exercise": (Request("GET", "/tickets"), Request("POST", "/tickets/9/close"))},
+            "all 1 writes of its exercise were refused",
+        ),
+        ({"exercise_datasets": ()}, "datasets of type records, and its SPEC has no exercise_datasets"),
+    ],
+)
+def test_the_suite_catches_an_exercise_that_proves_nothing(changes: dict[str, object], reason: str) -> None:
+    with pytest.raises(NotConforming, match=reason):
+        the_exercise_is_accepted(tickets(**changes))

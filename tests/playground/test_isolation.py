@@ -14,6 +14,7 @@ import pytest
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
 from clerkship.assertions.contract import Assertion, Check
+from clerkship.conformance.rig import Rig
 from clerkship.engine.catalog import Registered
 from clerkship.events.event import Payload, parse_event
 from clerkship.events.evidence import Evidence
@@ -25,6 +26,7 @@ from clerkship.model.run import TaskRun
 from clerkship.playground.overlay import Overlay
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.exchange import Request
 from clerkship.sandbox.state import State
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.settings import Settings
@@ -212,6 +214,17 @@ def test_copies_of_frozen_data_are_plain_and_equal() -> None:
     assert frozen == data
     assert type(copy(frozen)) is dict
     assert type(copy(frozen["list"])) is list
+
+
+def test_a_fork_in_mid_run_and_its_original_do_not_see_each_other() -> None:
+    spec = tickets()
+    with Rig(spec, prepared=_prepared(spec)) as rig:
+        rig.send(Request("POST", "/tickets/1/close"))
+        with rig.fork() as fork:
+            assert fork.dumped() == rig.dumped()
+            fork.send(Request("POST", "/tickets/2/close"))
+            assert fork.dump()["2"]["status"] == "closed"
+        assert rig.dump()["2"]["status"] == "open"
 
 
 DESK = """

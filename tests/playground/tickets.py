@@ -6,9 +6,11 @@ from typing import Any, ClassVar
 
 from clerkship.events.event import Event, Payload
 from clerkship.model.dataset import Dataset
+from clerkship.model.frozen import Frozen
 from clerkship.sandbox.door import Handle
-from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply
-from clerkship.sandbox.route import Call, Route
+from clerkship.sandbox.exchange import Refusal, Request
+from clerkship.sandbox.operation import NoInput, OperationContext, operation
+from clerkship.sandbox.route import Route
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.spec import Spec
 
@@ -79,15 +81,23 @@ class ChangesPayload(TicketsState):
         closed.note["by"]["name"] = "nobody"
 
 
-def list_tickets(call: Call) -> Reply:
+class TicketId(Frozen):
+    """A ticket."""
+
+    id: str
+
+
+@operation()
+def list_tickets(context: OperationContext[TicketsState], _: NoInput) -> list[Any]:
     """List all tickets."""
-    return json_reply(200, list(call.state.records.values()))
+    return list(context.state.records.values())
 
 
-def close_ticket(call: Call) -> Reply:
+@operation()
+def close_ticket(context: OperationContext[TicketsState], ticket: TicketId) -> Any:
     """Close a ticket."""
-    call.state.close(call.act, call.params["id"])
-    return json_reply(200, call.state.records[call.params["id"]])
+    context.state.close(context.act, ticket.id)
+    return context.state.records[ticket.id]
 
 
 class Tickets(Handle):
@@ -114,8 +124,8 @@ RECORDS: tuple[dict[str, Any], ...] = (
 )
 DATASET = Dataset(name="tickets", type="records", records=RECORDS)
 ROUTES = (
-    Route("GET", "/tickets", "list_tickets", list_tickets),
-    Route("POST", "/tickets/{id}/close", "close_ticket", close_ticket),
+    Route("GET", "/tickets", list_tickets),
+    Route("POST", "/tickets/{id}/close", close_ticket),
 )
 EXERCISE = (Request("GET", "/tickets"), Request("POST", "/tickets/1/close"), Request("POST", "/tickets/9/close"))
 
@@ -127,10 +137,12 @@ def tickets(**changes: Any) -> Spec:
         "summary": "Tickets.",
         "state": TicketsState,
         "events": (TicketClosed,),
+        "operations": (list_tickets, close_ticket),
         "routes": ROUTES,
         "handle": Tickets,
         "exercise": EXERCISE,
         "dataset": "records",
         "prepare": by_id,
+        "exercise_datasets": (DATASET,),
     }
     return Spec(**{**fields, **changes})

@@ -75,7 +75,7 @@ REACTIONS = {"acme.pager.message.sent": forward}
 PAIR = """
 from clerkship.plugin import Plugin, ReactionPair
 
-PLUGIN = Plugin(contract=1, reactions=(ReactionPair(source="acme.pager", target="acme.pager", module="{module}"),))
+PLUGIN = Plugin(contract=2, reactions=(ReactionPair(source="acme.pager", target="acme.pager", module="{module}"),))
 """
 TASK = """
 environment:
@@ -361,7 +361,7 @@ def test_the_conformance_suite_as_a_command(tmp_path: Path) -> None:
     lay_down_simulator(site)
     done = clerkship(site, "conformance", "acme.pager", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    assert "11 of 11 hold" in done.stdout
+    assert "14 of 14 hold" in done.stdout
     state = site / "acme_pager" / "pager" / "state.py"
     text = state.read_text(encoding="utf-8")
     broken = text.replace(

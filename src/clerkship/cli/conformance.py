@@ -28,7 +28,8 @@ def conformance(
         found.append(outcome)
         if not json:
             mark = "[fail]✗[/]" if outcome.reason else "[pass]✓[/]"
-            console.print(f"{mark} {outcome.check}: {escape(outcome.sentence)}", soft_wrap=True)
+            requests = f" [quiet]({outcome.sent} requests, {outcome.refused} refused)[/]" if outcome.sent else ""
+            console.print(f"{mark} {outcome.check}: {escape(outcome.sentence)}{requests}", soft_wrap=True)
             if outcome.reason:
                 console.print(f"    {escape(outcome.reason)}", soft_wrap=True)
     failed = [outcome for outcome in found if outcome.reason]

@@ -3,12 +3,13 @@
 import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import wraps
 
 import orjson
 
-from clerkship.conformance.rig import Rig, exercise, garbage
-from clerkship.events.event import parse_event
+from clerkship.conformance.rig import WRITES, RequestCounts, Rig, exercise, garbage, to_bytes
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.faults.contract import Fault
 from clerkship.faults.drip import Drip
@@ -18,13 +19,14 @@ from clerkship.faults.error import Error
 from clerkship.faults.expired import Expired
 from clerkship.faults.latency import Latency
 from clerkship.faults.truncated import Truncated
-from clerkship.playground.playground import replay
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import Refusal, Reply, Request
 from clerkship.sandbox.route import Route, find_route
 from clerkship.sandbox.tools import BASE64, Tool, table, tools_of
 from clerkship.simulators.spec import Spec
 
-Check = Callable[[Spec], None]
+Check = Callable[[Spec], RequestCounts | None]
+"""Raises NotConforming, or any error of the simulator; may return how many requests it sent."""
 FAULTS: tuple[Fault, ...] = (
     Latency(by=timedelta(seconds=5), jitter=timedelta(seconds=5), times=2),
     Error(times=1, retry_after=timedelta(seconds=5)),
@@ -35,6 +37,8 @@ FAULTS: tuple[Fault, ...] = (
     Truncated(times=1),
     Drip(over=timedelta(seconds=5), times=1),
 )
+MAX_FORKS = 4
+"""Places of the exercise, evenly spread, at which a fork is tried."""
 
 
 class NotConforming(AssertionError):
@@ -46,18 +50,60 @@ def _must(holds: bool, otherwise: str) -> None:
         raise NotConforming(otherwise)
 
 
-def same_seed_gives_the_same_log(spec: Spec) -> None:
+class CheckContext:
+    """One check of one simulator: opens playgrounds over the same datasets, and counts the requests to them."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.counts = RequestCounts()
+        self.prepared = PreparedSimulator(spec, spec.config(), spec.prepare(spec.exercise_datasets))
+
+    def rig(self) -> Rig:
+        """Open a playground."""
+        return Rig(self.spec, prepared=self.prepared, counts=self.counts)
+
+
+def _check(body: Callable[[CheckContext], None]) -> Check:
+    """Make a check of a SPEC out of one of a CheckContext."""
+
+    @wraps(body)
+    def run(spec: Spec) -> RequestCounts:
+        context = CheckContext(spec)
+        body(context)
+        return context.counts
+
+    return run
+
+
+@_check
+def the_exercise_is_accepted(context: CheckContext) -> None:
+    """The exercise starts from a dataset, if one can be loaded, and not all its requests or writes are refused."""
+    spec, counts = context.spec, context.counts
+    has_datasets = spec.dataset is None or bool(spec.exercise_datasets)
+    _must(has_datasets, f"it is loaded from datasets of type {spec.dataset}, and its SPEC has no exercise_datasets")
+    with context.rig() as rig:
+        exercise(rig)
+    _must(counts.refused < counts.sent, f"all {counts.sent} requests of its exercise were refused")
+    _must(
+        not counts.writes or counts.refused_writes < counts.writes,
+        f"all {counts.writes} writes of its exercise were refused",
+    )
+
+
+@_check
+def same_seed_gives_the_same_log(context: CheckContext) -> None:
     """Two runs of the same requests differ in nothing."""
-    with Rig(spec) as one, Rig(spec) as other:
+    with context.rig() as one, context.rig() as other:
         exercise(one)
         exercise(other)
         _must(one.lines == other.lines, "the same seed and the same requests gave two different logs")
 
 
-def both_doors_lead_to_the_same_log(spec: Spec) -> None:
+@_check
+def both_doors_lead_to_the_same_log(context: CheckContext) -> None:
     """HTTP and in-process differ in nothing, replies included, where they are said to be at the same address."""
-    with Rig(spec) as inside, Rig(spec) as outside:
-        for request in spec.exercise:
+    with context.rig() as inside, context.rig() as outside:
+        for request in context.spec.exercise:
             near, far = inside.send(request, base=outside.url()), outside.send_http(request)
             _must(
                 (near.status, near.body) == (far.status, far.body),
@@ -66,13 +112,14 @@ def both_doors_lead_to_the_same_log(spec: Spec) -> None:
         _must(inside.lines == outside.lines, "the two doors gave two different logs")
 
 
-def faults_strike_both_doors_alike(spec: Spec) -> None:
+@_check
+def faults_strike_both_doors_alike(context: CheckContext) -> None:
     """Whatever is in the way, both doors show it, the log is the same, and the state is what the log says."""
-    with Rig(spec) as inside, Rig(spec) as outside:
+    with context.rig() as inside, context.rig() as outside:
         for fault in FAULTS:
             for rig in (inside, outside):
                 rig.playground.inject(fault)
-            for request in spec.exercise:
+            for request in context.spec.exercise:
                 near, far = inside.send(request, base=outside.url()), outside.send_http(request)
                 _must(
                     (near.status, near.body) == (far.status, far.body),
@@ -80,30 +127,66 @@ def faults_strike_both_doors_alike(spec: Spec) -> None:
                 )
         _must(inside.playground.broken is None, f"it broke: {inside.playground.broken}")
         _must(inside.lines == outside.lines, "under faults the two doors gave two different logs")
-        rebuilt = replay(inside.rooms, inside.playground.log.events)[inside.name].dump()
-        _must(rebuilt == inside.dump(), "under faults the log, replayed, gave another state")
+        _must(inside.rebuilt() == inside.dumped(), "under faults the log, replayed, gave another state")
 
 
-def playgrounds_share_nothing(spec: Spec) -> None:
-    """What happens in one playground is not seen in another."""
-    with Rig(spec) as busy, Rig(spec) as idle:
-        before = idle.dump()
+@_check
+def playgrounds_share_nothing(context: CheckContext) -> None:
+    """What happens in one playground is not seen in another, open at the same time or later."""
+    with context.rig() as busy, context.rig() as idle:
+        before = idle.dumped()
         exercise(busy)
-        _must(idle.dump() == before, "a playground changed because of another one's requests")
+        _must(idle.dumped() == before, "a playground changed because of another one's requests")
+    with context.rig() as later:
+        _must(later.dumped() == before, "a playground began with what had happened in an earlier one")
 
 
-def a_replay_rebuilds_the_state(spec: Spec) -> None:
-    """Dataset and events give the state, exactly."""
-    with Rig(spec) as rig:
+@_check
+def the_dataset_does_not_change(context: CheckContext) -> None:
+    """Requests change a playground's own records, never the datasets that all playgrounds share."""
+    base, datasets = context.prepared.base, context.spec.exercise_datasets
+    before = to_bytes(base), [dataset.data for dataset in datasets]
+    with context.rig() as rig:
         exercise(rig)
-        rebuilt = replay(rig.rooms, rig.playground.log.events)[rig.name].dump()
-        _must(rebuilt == rig.dump(), "the log, replayed, gave another state")
+    _must(to_bytes(base) == before[0], "the records that `prepare` returned were changed by requests")
+    _must([dataset.data for dataset in datasets] == before[1], "a dataset was changed by requests")
 
 
-def garbage_is_refused_in_order(spec: Spec) -> None:
+@_check
+def a_replay_rebuilds_the_state(context: CheckContext) -> None:
+    """The dataset and the bytes of the log give the state, byte for byte."""
+    with context.rig() as rig:
+        exercise(rig)
+        _must(rig.rebuilt() == rig.dumped(), "the log, replayed, gave another state")
+
+
+@_check
+def a_fork_continues_like_the_original(context: CheckContext) -> None:
+    """A playground that is rebuilt from a log in mid-exercise, and given the rest, ends with the same log and state."""
+    requests = context.spec.exercise
+    with context.rig() as straight:
+        exercise(straight)
+    with context.rig() as rig:
+        for place, request in enumerate(requests, 1):
+            rig.send(request)
+            if place % max(len(requests) // MAX_FORKS, 1) == 0:
+                where = f"after {request.method} {request.path[:60]} (request {place} of the exercise)"
+                _ends_alike(rig, requests[place:], straight, where)
+
+
+def _ends_alike(rig: Rig, rest: Sequence[Request], straight: Rig, where: str) -> None:
+    with rig.fork() as fork:
+        for request in rest:
+            fork.send(request)
+        _must(fork.lines == straight.lines, f"a fork {where} ended with another log")
+        _must(fork.dumped() == straight.dumped(), f"a fork {where} ended with another state")
+
+
+@_check
+def garbage_is_refused_in_order(context: CheckContext) -> None:
     """Nonsense gets a refusal of the protocol, through either door; nothing breaks and nothing is half done."""
-    with Rig(spec) as rig:
-        for request in garbage(spec):
+    with context.rig() as rig:
+        for request in garbage(context.spec):
             before, events = rig.dump(), len(rig.own_events())
             for reply in (rig.send(request), rig.send_http(request)):
                 _refused_cleanly(request, reply)
@@ -119,41 +202,45 @@ def _refused_cleanly(request: Request, reply: Reply) -> None:
     _must(b"Traceback" not in reply.body, f"{request.method} {request.path[:60]} showed a traceback")
 
 
-def every_event_validates(spec: Spec) -> None:
+@_check
+def every_event_validates(context: CheckContext) -> None:
     """Each line of the log reads back as the event it was, of a kind the simulator declares."""
-    kinds = {event.kind: event for event in (*LIFECYCLE, *spec.events)}
-    with Rig(spec) as rig:
+    kinds = {event.kind for event in (*LIFECYCLE, *context.spec.events)}
+    with context.rig() as rig:
         exercise(rig)
-        log = rig.playground.log
-        for event, line in zip(log.events, log.lines, strict=True):
+        for event in rig.playground.log.events:
             _must(event.kind in kinds, f"it emits {event.kind}, which its SPEC does not declare")
-            again = parse_event(line, kinds, log.blobs.__getitem__)
+        for event, again in zip(rig.playground.log.events, rig.logged_events(), strict=True):
             _must(again == event, f"#{event.seq} {event.kind} does not survive its own bytes")
 
 
-def every_operation_is_exercised(spec: Spec) -> None:
+@_check
+def every_operation_is_exercised(context: CheckContext) -> None:
     """The exercise touches every route."""
-    with Rig(spec) as rig:
+    with context.rig() as rig:
         exercise(rig)
         touched = {touch[2] for touch in rig.playground.sidecar.touches}
-        missing = {operation.name for operation in spec.operations} - touched
+        missing = {operation.name for operation in context.spec.operations} - touched
         _must(not missing, f"its exercise leaves out {', '.join(sorted(missing))}")
 
 
-def an_acknowledged_write_has_an_effect(spec: Spec) -> None:
+@_check
+def an_acknowledged_write_has_an_effect(context: CheckContext) -> None:
     """No simulator says yes to a write it does not apply."""
-    with Rig(spec) as rig:
-        for request in spec.exercise:
+    with context.rig() as rig:
+        for request in context.spec.exercise:
             events = len(rig.own_events())
             reply = rig.send(request)
-            if reply.ok and request.method in ("POST", "PUT", "PATCH", "DELETE"):
+            if reply.ok and request.method in WRITES:
                 left = len(rig.own_events()) > events
                 _must(left, f"{request.method} {request.path} was acknowledged and left no event")
 
 
-def strangers_stay_outside(spec: Spec) -> None:
+@_check
+def strangers_stay_outside(context: CheckContext) -> None:
     """A wrong token, or another playground's, opens nothing and writes nothing; nor does any after the end."""
-    with Rig(spec) as rig, Rig(spec) as other:
+    spec = context.spec
+    with context.rig() as rig, context.rig() as other:
         request, events = spec.exercise[0], len(rig.playground.log.events)
         for token in ("", "wrong", other.token):
             for reply in (rig.send(request, token=token), rig.send_http(request, token=token)):
@@ -244,11 +331,14 @@ def _fields(route: Route) -> Mapping[str, object]:
 
 
 CHECKS: tuple[Check, ...] = (
+    the_exercise_is_accepted,
     same_seed_gives_the_same_log,
     both_doors_lead_to_the_same_log,
     faults_strike_both_doors_alike,
     playgrounds_share_nothing,
+    the_dataset_does_not_change,
     a_replay_rebuilds_the_state,
+    a_fork_continues_like_the_original,
     garbage_is_refused_in_order,
     every_event_validates,
     every_operation_is_exercised,
@@ -258,7 +348,23 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def check_simulator(spec: Spec, checks: Sequence[Check] = CHECKS) -> None:
-    """Run them all; raises NotConforming at the first that is not true."""
-    for check in checks:
-        check(spec)
+@dataclass(frozen=True)
+class ConformanceReport:
+    """What the checks of a simulator that conforms did: by name, how many requests each sent."""
+
+    kind: str
+    checks: Mapping[str, RequestCounts]
+
+    @property
+    def requests(self) -> RequestCounts:
+        """The requests of all checks together."""
+        return sum(self.checks.values(), RequestCounts())
+
+    def __str__(self) -> str:
+        lines = [f"  {name}: {counts}" for name, counts in self.checks.items()]
+        return "\n".join([f"{self.kind} passed {len(self.checks)} checks: {self.requests}", *lines])
+
+
+def check_simulator(spec: Spec, checks: Sequence[Check] = CHECKS) -> ConformanceReport:
+    """Run all checks and report what they did; raises NotConforming at the first that fails."""
+    return ConformanceReport(spec.kind, {check.__name__: check(spec) or RequestCounts() for check in checks})

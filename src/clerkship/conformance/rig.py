@@ -1,34 +1,82 @@
 """One simulator alone in a playground, with both doors open, for checking it."""
 
 import http.client
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote, urlencode, urlsplit
 
+import orjson
+
 from clerkship.actors.person_scripted import ScriptedPerson
-from clerkship.events.event import Event
+from clerkship.events.event import Event, parse_event
+from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.scenario import Person
 from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.http import open_http
-from clerkship.playground.playground import Playground
+from clerkship.playground.playground import Before, Playground, replay
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Reply, Request
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.spec import Spec
 
+WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
+"""The methods of requests that may change something."""
+
+
+@dataclass
+class RequestCounts:
+    """How many requests were sent and refused; of these, how many with the method of a write."""
+
+    sent: int = 0
+    refused: int = 0
+    writes: int = 0
+    refused_writes: int = 0
+
+    def add(self, request: Request, reply: Reply) -> None:
+        """Count one request."""
+        is_write = request.method in WRITES
+        self.sent += 1
+        self.refused += not reply.ok
+        self.writes += is_write
+        self.refused_writes += is_write and not reply.ok
+
+    def __add__(self, other: "RequestCounts") -> "RequestCounts":
+        return RequestCounts(
+            self.sent + other.sent,
+            self.refused + other.refused,
+            self.writes + other.writes,
+            self.refused_writes + other.refused_writes,
+        )
+
+    def __str__(self) -> str:
+        return f"{self.sent} request{'s' * (self.sent != 1)} sent, {self.refused} refused"
+
 
 class Rig:
-    """A playground with one sandbox. A person who says little sits on it, where one can."""
+    """A playground with one sandbox, empty unless it is given a prepared simulator.
 
-    def __init__(self, spec: Spec, seed: str = "conformance") -> None:
+    On a simulator that carries a conversation, a person gives every message the same answer.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        seed: str = "conformance",
+        prepared: PreparedSimulator | None = None,
+        counts: RequestCounts | None = None,
+    ) -> None:
         self.name = "box"
-        self.rooms = {self.name: PreparedSimulator(spec, spec.config(), spec.prepare(()))}
+        self.counts = counts if counts is not None else RequestCounts()
+        self.rooms = {self.name: prepared or PreparedSimulator(spec, spec.config(), spec.prepare(()))}
         environment = Environment(name="conformance", simulators={self.name: Simulator(kind=spec.kind)})
         self.playground = Playground(environment, self.rooms, seed)
         if spec.converses:
-            self.playground.seat(ScriptedPerson(Person(fallback="I see.")), self.name)
+            self.playground.seat(_person(), self.name)
             self.playground.listen()
         self._gateway = Gateway()
         self._gateway.admit(self.playground)
@@ -62,6 +110,33 @@ class Rig:
         """The state as plain data."""
         return self.playground.sandboxes[self.name].state.dump()
 
+    def dumped(self) -> bytes:
+        """Return the bytes of the state's dump, in which the order of keys counts."""
+        return to_bytes(self.dump())
+
+    def logged_events(self) -> list[Event]:
+        """Return the events as they are read back from the log's bytes."""
+        log = self.playground.log
+        kinds = {event.kind: event for event in (*LIFECYCLE, *self.rooms[self.name].spec.events)}
+        return [parse_event(line, kinds, log.blobs.__getitem__) for line in log.lines]
+
+    def rebuilt(self) -> bytes:
+        """Return the bytes of the state that is rebuilt from the dataset and the log's bytes alone."""
+        return to_bytes(replay(self.rooms, self.logged_events())[self.name].dump())
+
+    def fork(self) -> "Rig":
+        """Open another playground that continues from the bytes of this one's log."""
+        mine, spec = self.playground, self.rooms[self.name].spec
+        other = Rig(spec, mine.seed, self.rooms[self.name], self.counts)
+        other.playground.rewind(Before(self.logged_events(), mine.log.lines, mine.log.blobs))
+        other.playground.clock.rewind(mine.now)
+        other.playground.ids.return_to(mine.ids.mark())
+        other.playground.rng = deepcopy(mine.rng)
+        if spec.converses:
+            other.playground.seat_again(_person(), self.name)
+            other.playground.listen()
+        return other
+
     def own_events(self) -> list[Event]:
         """Events of the simulator's own kinds."""
         own = {event.kind for event in self.rooms[self.name].spec.events}
@@ -72,6 +147,7 @@ class Rig:
         given = self.token if token is None else token
         context = RequestContext(self.playground.id, self.name, HttpCall(request, base), given)
         reply = self._gateway.handle(context)
+        self.counts.add(request, reply)
         return reply if reply.stream is None else reply.joined()
 
     def call(self, call: ProtocolCall) -> Reply:
@@ -80,6 +156,11 @@ class Rig:
 
     def send_http(self, request: Request, token: str | None = None) -> Reply:
         """Through the HTTP door, by a client that is not ours."""
+        reply = self._ask_over_http(request, token)
+        self.counts.add(request, reply)
+        return reply
+
+    def _ask_over_http(self, request: Request, token: str | None) -> Reply:
         address = urlsplit(self.url())
         connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
         try:
@@ -97,6 +178,29 @@ class Rig:
             return NO_REPLY
         finally:
             connection.close()
+
+
+def _person() -> ScriptedPerson:
+    return ScriptedPerson(Person(fallback="I see."))
+
+
+def to_bytes(data: Any) -> bytes:
+    """Return data as JSON in which the order of keys counts, to compare it in full."""
+    return orjson.dumps(data, default=_describe, option=orjson.OPT_NON_STR_KEYS)
+
+
+def _describe(value: Any) -> Any:
+    """Return what orjson cannot render by itself as data that it can."""
+    if isinstance(value, set | frozenset):
+        return sorted(map(repr, value))
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, tuple):
+        return list(value)
+    slots = {name: getattr(value, name, None) for name in getattr(value, "__slots__", ())}
+    return [type(value).__name__, getattr(value, "__dict__", slots or repr(value))]
 
 
 def exercise(rig: Rig) -> list[Reply]:

@@ -373,8 +373,9 @@ def _order(entry: Entry) -> tuple[Any, ...]:
 
 
 def _written(item: Frozen) -> bytes:
+    """Return the line of an entry. Nested keys keep their order, so that a replay writes the same log."""
     data = {"kind": getattr(item, "kind", ""), **item.model_dump(mode="json", exclude_defaults=True)}
-    return orjson.dumps(data, option=_WHOLE | orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(dict(sorted(data.items())), option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _replace(path: Path, data: bytes) -> None:

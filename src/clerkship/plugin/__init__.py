@@ -22,6 +22,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.faults.contract import Fault, Spoiled
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
+from clerkship.model.dataset import Dataset
 from clerkship.model.domain import Abilities, Domain
 from clerkship.model.duration import Duration, parse_duration
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
@@ -55,6 +56,7 @@ __all__ = [
     "Assertion",
     "Check",
     "Conversation",
+    "Dataset",
     "Described",
     "Domain",
     "Dropped",

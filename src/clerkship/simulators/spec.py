@@ -51,6 +51,8 @@ class Spec:
     handle: type[Handle]
     exercise: tuple[Request, ...]
     """Requests that touch every operation: what the conformance suite sends through both doors."""
+    exercise_datasets: tuple[Dataset, ...] = ()
+    """Datasets that the exercise starts from, and whose records it reads, changes and deletes."""
     config: type[Frozen] = NoConfig
     dataset: str | None = None
     """The type of dataset it is loaded from, if any."""

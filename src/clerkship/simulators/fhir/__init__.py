@@ -9,7 +9,7 @@ from clerkship.simulators.fhir.assertions.fhir_was_searched_for import FhirWasSe
 from clerkship.simulators.fhir.attack import FhirAttack
 from clerkship.simulators.fhir.config import FhirConfig, located
 from clerkship.simulators.fhir.events import EVENTS
-from clerkship.simulators.fhir.exercise import EXERCISE
+from clerkship.simulators.fhir.exercise import DATASET, EXERCISE
 from clerkship.simulators.fhir.handle import Fhir
 from clerkship.simulators.fhir.outcome import refuse
 from clerkship.simulators.fhir.routes import OPERATIONS, ROUTES
@@ -28,6 +28,7 @@ SPEC = Spec(
     routes=ROUTES,
     handle=Fhir,
     exercise=EXERCISE,
+    exercise_datasets=(DATASET,),
     example="/Patient?_count=1",
     config=FhirConfig,
     dataset="fhir",

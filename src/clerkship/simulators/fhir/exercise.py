@@ -2,6 +2,8 @@
 
 import orjson
 
+from clerkship.fhir.resource import render
+from clerkship.model.dataset import Dataset
 from clerkship.sandbox.exchange import Query, Request
 from clerkship.simulators.fhir.outcome import FHIR_JSON, FORM, JSON_PATCH
 
@@ -21,6 +23,14 @@ _WEIGHT = {
     "effectiveDateTime": "2026-03-02T09:00:00Z",
     "valueQuantity": {"value": 72.5, "unit": "kg", "system": "http://unitsofmeasure.org", "code": "kg"},
 }
+_KNOWN = {
+    **_PATIENT,
+    "id": "known",
+    "meta": {"versionId": "3", "lastUpdated": "2026-02-27T17:30:00.000+00:00"},
+    "identifier": [{"system": "http://example.org/mrn", "value": "1234"}],
+}
+_EARLIER = {**_WEIGHT, "id": "earlier", "subject": {"reference": "Patient/known"}}
+DATASET = Dataset(name="a small chart", type="fhir", lines=(render(_EARLIER), render(_KNOWN)))
 _TRANSACTION = {
     "resourceType": "Bundle",
     "type": "transaction",
@@ -81,4 +91,12 @@ EXERCISE = (
     Request("DELETE", "/Patient/p1"),
     Request("GET", "/Patient/p1"),
     Request("GET", "/Patient/p1/_history/1"),
+    Request("GET", "/Patient/known/_history/3"),
+    Request("GET", "/Observation", {"subject": "Patient/known"}),
+    _sent("PATCH", "/Patient/known", [{"op": "replace", "path": "/name/0/family", "value": "Obi"}], JSON_PATCH),
+    _sent("PUT", "/Observation/earlier", {**_EARLIER, "status": "amended"}),
+    Request("GET", "/Patient/known/$everything"),
+    Request("DELETE", "/Observation/earlier"),
+    Request("DELETE", "/Patient/known"),
+    _sent("PUT", "/Patient/known", _KNOWN),
 )

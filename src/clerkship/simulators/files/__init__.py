@@ -15,7 +15,7 @@ from clerkship.simulators.files.events import (
     FolderRemoved,
     FolderRenamed,
 )
-from clerkship.simulators.files.exercise import EXERCISE
+from clerkship.simulators.files.exercise import DATASET, EXERCISE
 from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.files.operations import OPERATIONS
@@ -46,6 +46,7 @@ SPEC = Spec(
     routes=ROUTES,
     handle=Files,
     exercise=EXERCISE,
+    exercise_datasets=(DATASET,),
     config=FilesConfig,
     configure=dated,
     dataset="files",

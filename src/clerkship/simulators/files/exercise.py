@@ -1,7 +1,18 @@
 """Requests that touch every operation of a file drop."""
 
+from clerkship.model.dataset import Dataset
 from clerkship.sandbox.exchange import Request
 
+DATASET = Dataset(
+    name="a partner's drop",
+    type="files",
+    files={
+        "inbox/order 17.csv": b"patient,test\n123456,HbA1c\n",
+        "inbox/scans/page.bin": bytes(range(256)),
+        "inbox/scans/page 2.bin": b"",
+        "readme.txt": b"Results go to outbox.\n",
+    },
+)
 EXERCISE = (
     Request("GET", "/files"),
     Request("PUT", "/files/outbox/letter.txt", body=b"Dear colleague,"),
@@ -30,4 +41,12 @@ EXERCISE = (
     Request("GET", "/files/posted/scan.bin"),
     Request("PUT", "/folders/empty"),
     Request("DELETE", "/folders/empty"),
+    Request("GET", "/files/inbox/order 17.csv"),
+    Request("PUT", "/files/inbox/order 17.csv", body=b"patient,test\n123456,TSH\n"),
+    Request("PATCH", "/files/readme.txt", body=b'{"modified": "2026-02-27T17:30:00+01:00"}'),
+    Request("POST", "/rename", body=b'{"from": "readme.txt", "to": "inbox/readme.txt"}'),
+    Request("POST", "/rename", body=b'{"from": "inbox", "to": "done"}'),
+    Request("DELETE", "/files/done/scans/page.bin"),
+    Request("PUT", "/files/done/scans/page.bin", body=b"anew"),
+    Request("GET", "/files"),
 )
