@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.assertions.contract import Check
-from clerkship.events.evidence import NoSuchSandbox
+from clerkship.events.states import NoSuchState
 from clerkship.simulators.files.assertions.file_present import FilePresent
 from clerkship.simulators.files.events import FileWritten
 from clerkship.simulators.files.state import FilesState
@@ -106,7 +106,7 @@ def test_an_empty_drop_says_so() -> None:
 )
 def test_a_drop_that_is_not_there_is_an_error_not_a_verdict(sandbox: str | None, message: str) -> None:
     story = Story().holds("drop", FILES).holds("other", {})
-    with pytest.raises(NoSuchSandbox, match=message):
+    with pytest.raises(NoSuchState, match=message):
         FilePresent(path="x", sandbox=sandbox).check(story.evidence())
 
 

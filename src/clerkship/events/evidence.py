@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, JsonValue
 
 from clerkship.events.event import Event, Utterance
+from clerkship.events.states import find_state
 from clerkship.llm.contract import Answer, Model, NoModel, Question, is_instant
 from clerkship.llm.prompts import BUILT_IN, Prompts
 from clerkship.model.run import Ending
@@ -20,10 +21,6 @@ from clerkship.model.task import Task
 R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T", bound=BaseModel)
-
-
-class NoSuchSandbox(Exception):
-    """A check asks for a sandbox that is not there, or that is of another kind."""
 
 
 @dataclass(frozen=True)
@@ -158,12 +155,5 @@ class Evidence:
         return self.model
 
     def state(self, kind: type[S], sandbox: str | None = None) -> S:
-        """The final state of a sandbox; without a name, of the only one of this sort."""
-        found = {name: state for name, state in self.states.items() if isinstance(state, kind)}
-        if sandbox is None and len(found) == 1:
-            return next(iter(found.values()))
-        if sandbox is None:
-            raise NoSuchSandbox(f"name the sandbox: there are {len(found)} of this kind ({', '.join(found) or 'none'})")
-        if sandbox not in found:
-            raise NoSuchSandbox(f"no sandbox `{sandbox}` of this kind; there is {', '.join(found) or 'none'}")
-        return found[sandbox]
+        """Return the final state of a sandbox or domain; without a name, of the only one with this type of state."""
+        return find_state(self.states, kind, sandbox)[1]

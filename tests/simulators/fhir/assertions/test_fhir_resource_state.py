@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.assertions.contract import Check
-from clerkship.events.evidence import NoSuchSandbox
+from clerkship.events.states import NoSuchState
 from clerkship.model.problem import InputError
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
 from tests.simulators.fhir.assertions.clinic import ANA, Clinic, appointment
@@ -216,7 +216,7 @@ def test_an_entity_that_nothing_of_the_type_can_refer_to_is_an_error_not_a_verdi
 
 
 def test_a_chart_that_is_not_there_is_an_error_not_a_verdict() -> None:
-    with pytest.raises(NoSuchSandbox):
+    with pytest.raises(NoSuchState):
         check({"resource_type": "Patient", "sandbox": "other"})
 
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from clerkship.assertions.contract import Check
 from clerkship.engine.catalog import Registered
-from clerkship.events.evidence import NoSuchSandbox
+from clerkship.events.states import NoSuchState
 from clerkship.model.problem import InputError
 from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
 from tests.simulators.hl7.assertions.ledger import evidence
@@ -131,7 +131,7 @@ def test_a_criterion_about_a_patient_looks_at_their_messages_alone() -> None:
 
 
 def test_a_sandbox_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(NoSuchSandbox):
+    with pytest.raises(NoSuchState):
         check({"type": "ORU", "sandbox": "other"})
 
 
