@@ -33,7 +33,7 @@ from clerkship.model.conftest import Evaluation, Llm, Simulation
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import DatasetFile
 from clerkship.model.e2e import E2eCase, E2eFile, E2eStep, Stub
-from clerkship.model.environment import Environment, Simulator
+from clerkship.model.environment import Environment, SharedDomain, Simulator
 from clerkship.model.labelled import Label, Labelled, LabelledFile, LabelledTurn
 from clerkship.model.matcher import MATCHERS
 from clerkship.model.persona import Persona
@@ -57,6 +57,7 @@ from clerkship.simulators.spec import Spec
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # it is run as a script, and imported by a test
 from scripts.reference_assertions import differences, which_are_whose
+from scripts.reference_domains import domains_page
 from scripts.reference_e2e import E2E, RESULTS
 from scripts.reference_fhir import fhir_page
 from scripts.reference_hl7 import hl7_page
@@ -198,8 +199,8 @@ replies with anything else, is the agent's error. The part of the address after 
 `--agent openai:model[@address]`: `POST address/chat/completions`. The address is `CLERKSHIP_OPENAI_BASE_URL` or
 `OPENAI_BASE_URL` if none is given, the key `CLERKSHIP_OPENAI_API_KEY` or `OPENAI_API_KEY`. The task's `instruction`
 comes first, then whatever else is in `task_item`; and the simulated time. Tools are the operations of the sandboxes,
-as `<sandbox>__<operation>`, or `<operation>` where there is one sandbox (in a conversation its own is not counted), with
-the fields of the operation's input as arguments; at work also `finish(answer)` and
+as `<sandbox>__<operation>`, or `<operation>` where there is one sandbox (in a conversation its own is not counted),
+with the fields of the operation's input as arguments; at work also `finish(answer)` and
 `wait(duration)`. Each call is an `agent.action.executed`. What cannot be called, and what a sandbox refuses, is told
 to the model. After 50 rounds without a word it is the agent's error. In a conversation that it goes on with
 ([`fork`](commands.md)), what was said before stands in its messages; what its tools gave then does not.
@@ -278,6 +279,7 @@ def pages() -> dict[str, str]:
         "steps.md": _steps(catalog),
         "events.md": _events(catalog),
         "simulators.md": _simulators(catalog),
+        "domains.md": domains_page(HEAD, catalog, _fields),
         "fhir.md": fhir_page(HEAD),
         "hl7.md": hl7_page(HEAD),
         "agents.md": _agents(),
@@ -303,6 +305,7 @@ def _index() -> str:
 | [steps](steps.md) | what a scenario can do, faults included |
 | [events](events.md) | what can be in a log |
 | [simulators](simulators.md) | what can be simulated, and how it is reached |
+| [domains](domains.md) | state that several simulators share |
 | [FHIR](fhir.md) | what of FHIR R4 is simulated, and what is refused |
 | [HL7 v2](hl7.md) | which messages are taken, how they are acknowledged, and what is refused |
 | [agents](agents.md) | the sorts of agent there are, what each gets, and what it may return |
@@ -336,6 +339,7 @@ def _files() -> str:
         ("scenario.goals.metrics[], task.metrics[]", Metric),
         ("environment", Environment),
         ("environment.simulators.*", Simulator),
+        ("environment.domains.*", SharedDomain),
         ("dataset", DatasetFile),
         ("benchmark", Benchmark),
         ("persona", Persona),

@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import clerkship.plugin
+from clerkship.domains.contract import DomainSpec
 from clerkship.plugin.contract import CONTRACT, Plugin
 from clerkship.plugin.load import GROUP
 from clerkship.simulators.spec import Spec
@@ -13,6 +14,7 @@ from clerkship.simulators.spec import Spec
 FIELD_WORDS = {
     "contract": f"required: the version of this contract that it was written for, {CONTRACT}",
     "simulators": "each a `Spec`, with its own assertions and steps; its kind is `prefix.name`",
+    "domains": "each a `DomainSpec`, with its own assertions and steps; its kind is `prefix.name`",
     "assertions": "classes of assertions that belong to no simulator: `prefix.name`",
     "steps": "likewise",
     "faults": "classes of faults: `prefix.name` is the step `fault.prefix.name`",
@@ -32,6 +34,7 @@ SPEC_WORDS = {
     "dataset": "the type of dataset it is loaded from",
     "prepare": "what it makes of its datasets, once, for every playground to lay its changes over",
     "configure": "fills in what its config leaves to the environment: `configure(config, environment)`",
+    "domains": "the `DomainSpec` of each domain that its operations call; an environment must have one of each",
     "refuse": "how a `Refusal` is said in its protocol; JSON if not given",
     "assertions": "checks on its state: `prefix.name`",
     "steps": "what a scenario may do to it, `prefix.kind.verb`",
@@ -44,12 +47,19 @@ SPEC_WORDS = {
     "attack": "a `SandboxAttack`: what `clerkship suite attack` does in such a sandbox; nothing if not given",
     "converses": "whether a person can sit on it: its state is a `Conversation`",
 }
+DOMAIN_WORDS = SPEC_WORDS | {
+    "exercise": "required: calls (functions of its state and an `ActionContext`) that lead to every event it declares, "
+    "for the conformance suite",
+    "reactions": "kinds of events of sandboxes and other domains that it reacts to, and how",
+    "samples": "datasets that the conformance suite loads it from",
+}
 CONSTANTS = {
     "CONTRACT": "the version of this contract",
     "JSON": "`application/json`",
     "MISSING": "what `lookup` gives where there is nothing",
     "NOTHING": "what an agent that holds nothing returns when it is closed",
     "NO_REPLY": "a reply that never arrives: the connection breaks",
+    "DomainCall": "one call of a domain: a function of its state and the context to change it in",
     "Duration": "a field's type: `10m`, `+2h`, seconds",
     "Entry": "`on_turn` or `on_task`",
     "Expected": "a field's type: a literal or a matcher",
@@ -67,8 +77,8 @@ def plugins_page(head: str) -> str:
     return f"""{head}
 # Plug-ins
 
-A package brings simulators, assertions, steps, faults, reactions and sorts of agent by an entry point in the group
-`{GROUP}`:
+A package brings simulators, domains, assertions, steps, faults, reactions and sorts of agent by an entry point in the
+group `{GROUP}`:
 
 ```toml
 [project.entry-points."{GROUP}"]
@@ -98,6 +108,12 @@ raises `NotConforming` at the first check that fails. Otherwise it returns a `Co
 for each check how many requests were `sent` and `refused`, `report.requests` the sums, and `print(report)` shows both.
 
 {_fields(Spec, SPEC_WORDS)}
+## DomainSpec
+
+One [domain](domains.md). `clerkship conformance acme.book` checks it; so does
+`clerkship.conformance.check_domain(SPEC)` in a test, or each of `clerkship.conformance.DOMAIN_CHECKS`.
+
+{_fields(DomainSpec, DOMAIN_WORDS)}
 ## What to import
 
 All of it is in `clerkship.plugin`. What is not there may change without notice.
@@ -128,12 +144,14 @@ def _about(module: str) -> str:
     room = module.split(".")[1]
     return {
         "actors": "agents",
+        "domains": "simulators and domains",
         "events": "events and evidence",
         "kit": "time, ids, chance",
         "model": "fields and values",
         "plugin": "the plug-in",
         "sandbox": "sandboxes",
         "settings": "settings",
+        "simulators": "simulators and domains",
     }.get(room, room)
 
 

@@ -24,6 +24,7 @@ LAYERS: list[set[str]] = [
     {"transports"},
     {"assertions", "faults"},
     {"steps"},
+    {"domains"},
     {"simulators", "actors"},
     {"reactions"},
     {"plugin", "attacks"},

@@ -37,7 +37,7 @@ def test_the_reference_is_current() -> None:
 
 def test_every_name_has_its_place_in_the_reference() -> None:
     catalog, text = only_ours(), "\n".join(pages().values())
-    names = [*catalog.assertions, *catalog.steps, *catalog.simulators, *catalog.events]
+    names = [*catalog.assertions, *catalog.steps, *catalog.simulators, *catalog.domains, *catalog.events]
     assert [name for name in names if f"`{name}`" not in text and f"## {name}\n" not in text] == []
     assert [sort for sort in catalog.agents if not re.search(rf"`(--agent )?\"?{sort}[`:]", text)] == []
 

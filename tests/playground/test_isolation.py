@@ -15,6 +15,7 @@ from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.conformance.rig import Rig
+from clerkship.domains.component import NoConfig
 from clerkship.engine.catalog import Registered
 from clerkship.events.event import Payload, parse_event
 from clerkship.events.evidence import Evidence
@@ -31,7 +32,7 @@ from clerkship.sandbox.state import State
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.settings import Settings
 from clerkship.simulators.registry import load_simulators
-from clerkship.simulators.spec import NoConfig, Spec
+from clerkship.simulators.spec import Spec
 from tests.playground.tickets import (
     DATASET,
     RECORDS,

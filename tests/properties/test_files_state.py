@@ -62,7 +62,7 @@ class FileDrop(RuleBasedStateMachine):
         base = SPEC.prepare([Dataset(name="base", type="files", files=BASE)])
         config = FilesConfig(quota=QUOTA, max_file=18, folders=("a/A", "0/not", "b"))  # `0` is a file already
         self.rig.rooms = {"box": PreparedSimulator(SPEC, config, base)}
-        self.rig.playground.sandboxes = Playground(self.rig.playground.environment, self.rig.rooms, "x").sandboxes
+        self.rig.playground.sandboxes.update(Playground(self.rig.playground.environment, self.rig.rooms, "x").sandboxes)
         self.files = dict(BASE)
         self.folders = {"a", "a/A", "b", "ä", "ä/A"}
         self.written: dict[str, int] = {}

@@ -33,7 +33,7 @@ def rig_of(files: dict[str, bytes] | None = None, **config: Any) -> Rig:
     rig = Rig(SPEC)
     base = SPEC.prepare([Dataset(name="base", type="files", files=files or {})])
     rig.rooms = {"box": PreparedSimulator(SPEC, FilesConfig(**config), base)}
-    rig.playground.sandboxes = Playground(rig.playground.environment, rig.rooms, "x").sandboxes
+    rig.playground.sandboxes.update(Playground(rig.playground.environment, rig.rooms, "x").sandboxes)
     return rig
 
 

@@ -70,7 +70,7 @@ class Assertion(Frozen):
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     simulator: ClassVar[str | None] = None
-    """The kind of sandbox whose final state it reads; `sandbox` names which, unless there is only one."""
+    """The kind of simulator or domain whose final state it reads; `sandbox` names which, unless there is only one."""
     scoped: ClassVar[bool] = False
     """Whether a criterion's `input_entity_id` narrows what it looks at; where it does not, it is a label alone."""
     entity_fields: ClassVar[tuple[str, ...]] = ()

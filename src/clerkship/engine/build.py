@@ -13,20 +13,23 @@ from clerkship.actors.contract import SimulatedPerson, Solver
 from clerkship.actors.person_played import played
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.assertions.contract import Assertion
+from clerkship.domains.component import ComponentSpec
 from clerkship.engine.catalog import Registered
 from clerkship.engine.prefix import Prefix
 from clerkship.llm.asker import Asker
 from clerkship.llm.prompts import Prompts
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
-from clerkship.model.environment import Environment
+from clerkship.model.environment import ComponentChoice, Environment
 from clerkship.model.freeze import freeze_fields
+from clerkship.model.frozen import Frozen
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
 from clerkship.model.scenario import Person, Scenario
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.model.variables import UnknownVariable, Used, expand_task
+from clerkship.playground.component import PreparedComponent
 from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.reactions.contract import pair_name
@@ -46,6 +49,7 @@ class BuiltTask:
     task: Task
     """As it is run: with environment variables put in, which the snapshot never has."""
     rooms: Mapping[str, PreparedSimulator]
+    domains: Mapping[str, PreparedComponent]
     scenario: Scenario
     steps: tuple[tuple[timedelta | None, Step], ...]
     checks: tuple[tuple[Criterion, Assertion], ...]
@@ -73,8 +77,13 @@ class BuiltTask:
 
     @cached_property
     def observers(self) -> frozenset[str]:
-        """The sandboxes that record what is done to them, and do not only carry a conversation."""
-        return frozenset(name for name, room in self.rooms.items() if not room.spec.converses)
+        """The sandboxes and domains that record what is done to them, and do not only carry a conversation."""
+        return frozenset(name for name, room in self.rooms.items() if not room.spec.converses).union(self.domains)
+
+    @property
+    def components(self) -> Mapping[str, PreparedComponent]:
+        """Everything whose state is rebuilt from a log: simulators and domains."""
+        return {**self.rooms, **self.domains}
 
     @cached_property
     def is_played(self) -> bool:
@@ -83,32 +92,39 @@ class BuiltTask:
 
 
 def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], catalog: Registered) -> list[BuiltTask]:
-    """Resolve everything snapshots name; those of one environment share its rooms."""
-    rooms: dict[str, dict[str, PreparedSimulator]] = {}
+    """Resolve everything snapshots name; those of one environment share its prepared simulators and domains."""
+    prepared: dict[str, tuple[Mapping[str, PreparedSimulator], Mapping[str, PreparedComponent]]] = {}
     written: dict[int, str] = {}
     """Tasks that were loaded together share one environment; those that were read back have one each, alike."""
     built = []
     for snapshot in snapshots:
         place = snapshot.environment
         key = written.get(id(place)) or written.setdefault(id(place), place.model_dump_json())
-        if key not in rooms:
-            rooms[key] = build_rooms(place, datasets, catalog)
-        built.append(_build(snapshot, rooms[key], catalog))
+        if key not in prepared:
+            prepared[key] = build_rooms(place, datasets, catalog), build_domains(place, datasets, catalog)
+        built.append(_build(snapshot, *prepared[key], catalog))
     return built
 
 
 def build_task(snapshot: Snapshot, datasets: Mapping[str, Dataset], catalog: Registered) -> BuiltTask:
     """Resolve everything a snapshot names."""
-    return _build(snapshot, build_rooms(snapshot.environment, datasets, catalog), catalog)
+    [built] = build_tasks([snapshot], datasets, catalog)
+    return built
 
 
-def _build(snapshot: Snapshot, rooms: Mapping[str, PreparedSimulator], catalog: Registered) -> BuiltTask:
+def _build(
+    snapshot: Snapshot,
+    rooms: Mapping[str, PreparedSimulator],
+    domains: Mapping[str, PreparedComponent],
+    catalog: Registered,
+) -> BuiltTask:
     task, used = expanded(snapshot)
     scenario = task.scenario or NOTHING
     return BuiltTask(
         snapshot=snapshot,
         task=task,
         rooms=rooms,
+        domains=domains,
         scenario=scenario,
         steps=tuple((call.at, _fitting(catalog.step(call.name), call.args or {}, task)) for call in scenario.steps),
         checks=tuple(
@@ -156,14 +172,31 @@ def build_rooms(
     environment: Environment, datasets: Mapping[str, Dataset], catalog: Registered
 ) -> dict[str, PreparedSimulator]:
     """Each simulator with its config read and its part of the datasets."""
-    rooms: dict[str, PreparedSimulator] = {}
-    for name, simulator in environment.simulators.items():
-        spec = catalog.simulator(simulator.kind)
-        named = environment.datasets if simulator.datasets is None else simulator.datasets
-        fitting = [datasets[wanted] for wanted in named if datasets[wanted].type == spec.dataset]
-        config = spec.configure(spec.config.model_validate(simulator.config), environment)
-        rooms[name] = PreparedSimulator(spec, config, spec.prepare(fitting))
-    return rooms
+    chosen = {name: (catalog.simulator(choice.kind), choice) for name, choice in environment.simulators.items()}
+    return {
+        name: PreparedSimulator(spec, *_prepare(spec, choice, environment, datasets))
+        for name, (spec, choice) in chosen.items()
+    }
+
+
+def build_domains(
+    environment: Environment, datasets: Mapping[str, Dataset], catalog: Registered
+) -> dict[str, PreparedComponent]:
+    """Each domain with its config read and its part of the datasets."""
+    chosen = {name: (catalog.domain(choice.kind), choice) for name, choice in environment.domains.items()}
+    return {
+        name: PreparedComponent(spec, *_prepare(spec, choice, environment, datasets))
+        for name, (spec, choice) in chosen.items()
+    }
+
+
+def _prepare(
+    spec: ComponentSpec, choice: ComponentChoice, environment: Environment, datasets: Mapping[str, Dataset]
+) -> tuple[Frozen, Mapping[str, Any]]:
+    """Read the config of a simulator or domain, and build its base from the datasets that fit."""
+    named = environment.datasets if choice.datasets is None else choice.datasets
+    fitting = [datasets[wanted] for wanted in named if datasets[wanted].type == spec.dataset]
+    return spec.configure(spec.config.model_validate(choice.config), environment), spec.prepare(fitting)
 
 
 def _place(person: Person, rooms: Mapping[str, PreparedSimulator]) -> str:
@@ -186,9 +219,11 @@ def plugins_used(snapshots: Iterable[Snapshot], solver: str, catalog: Registered
     owners = [catalog.owner("agent", solver.partition(":")[0])]
     for snapshot in snapshots:
         scenario = snapshot.task.scenario or Scenario()
-        kinds = {name: simulator.kind for name, simulator in snapshot.environment.simulators.items()}
+        simulators, domains = snapshot.environment.simulators, snapshot.environment.domains
+        kinds = {name: component.kind for name, component in (*simulators.items(), *domains.items())}
         pairs = [pair_name(kinds[each.source], kinds[each.target]) for each in snapshot.environment.reactions]
-        owners += [catalog.owner("simulator", kind) for kind in kinds.values()]
+        owners += [catalog.owner("simulator", simulator.kind) for simulator in simulators.values()]
+        owners += [catalog.owner("domain", domain.kind) for domain in domains.values()]
         owners += [catalog.owner("reaction", pair) for pair in pairs]
         owners += [catalog.owner("step", call.name) for call in scenario.steps]
         owners += [catalog.owner("assertion", criterion.assertion.name) for criterion in snapshot.task.criteria]

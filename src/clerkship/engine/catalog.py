@@ -7,10 +7,13 @@ from typing import Any
 from clerkship.actors.registry import AGENTS, Load
 from clerkship.assertions.contract import Assertion
 from clerkship.assertions.registry import ASSERTIONS
+from clerkship.domains.component import ComponentSpec
+from clerkship.domains.contract import DomainSpec
+from clerkship.domains.registry import load_domains
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
 from clerkship.events.lifecycle import LIFECYCLE
-from clerkship.kit.registry import Registry
+from clerkship.kit.registry import NameTaken, Registry
 from clerkship.model.names import canonical, nearest
 from clerkship.playground.playground import ON_TURN
 from clerkship.plugin.contract import Claim, Sort
@@ -23,13 +26,23 @@ from clerkship.steps.contract import Step
 from clerkship.steps.registry import STEPS
 
 OFF = Installed(off=True)
+_OTHER_KINDS: Mapping[Sort, Sort] = {"simulator": "domain", "domain": "simulator"}
+"""Sorts whose names are kinds of one table: files name the kind of a simulator or domain without saying which."""
 
 
 class Registered:
     """The catalog of what this process knows: ours, and what plug-ins bring. Made once, then only read."""
 
-    def __init__(self, simulators: Registry[Spec] | None = None, plugins: Installed | None = None) -> None:
+    def __init__(
+        self,
+        simulators: Registry[Spec] | None = None,
+        plugins: Installed | None = None,
+        domains: Registry[DomainSpec] | None = None,
+    ) -> None:
         self.simulators = simulators or load_simulators()
+        self.domains = domains or load_domains()
+        for kind in {*self.simulators} & {*self.domains}:
+            raise NameTaken(f"`{kind}` is the kind of a simulator and of a domain")
         self.assertions: Registry[type[Assertion]] = Registry("assertion")
         self.steps: Registry[type[Step]] = Registry("step")
         self.agents: Registry[Load] = Registry("agent")
@@ -43,7 +56,7 @@ class Registered:
             self.assertions.add(assertion.name, assertion, assertion.aliases)
         for step in STEPS:
             self.steps.add(step.name, step, step.aliases)
-        for _, spec in self.simulators.items():
+        for spec in self.components():
             for assertion in spec.assertions:
                 self.assertions.add(assertion.name, assertion, assertion.aliases)
             for step in spec.steps:
@@ -67,13 +80,14 @@ class Registered:
 
     def _first_words(self) -> set[str]:
         """What names start with: of ours, what no plug-in may have as its prefix."""
-        tables: list[Iterable[str]] = [self.simulators, self.steps, self.agents, self.events]
+        tables: list[Iterable[str]] = [self.simulators, self.domains, self.steps, self.agents, self.events]
         return {name.partition(".")[0] for table in tables for name in table} | {"clerkship"}
 
     @property
     def _tables(self) -> Mapping[Sort, Registry[Any]]:
         return {
             "simulator": self.simulators,
+            "domain": self.domains,
             "assertion": self.assertions,
             "step": self.steps,
             "agent": self.agents,
@@ -89,6 +103,8 @@ class Registered:
             owner = self._owners.get((sort, name))
             if (sort, name) in seen or name in self._tables[sort]:
                 return f"the {sort} `{name}` is there already" + (f", from {owner}" if owner else "")
+            if (other := _OTHER_KINDS.get(sort)) and ((other, name) in seen or name in self._tables[other]):
+                return f"the {sort} `{name}` has the kind of a {other}"
             seen.add((sort, name))
         return ""
 
@@ -123,6 +139,19 @@ class Registered:
         """A kind of simulator."""
         return self.simulators.get(kind)
 
+    def domain(self, kind: str) -> DomainSpec:
+        """A kind of domain."""
+        return self.domains.get(kind)
+
+    def component(self, kind: str) -> ComponentSpec:
+        """A kind of simulator or domain."""
+        return self.domains.get(kind) if kind in self.domains else self.simulators.get(kind)
+
+    def components(self) -> Iterator[ComponentSpec]:
+        """Every kind of simulator and domain."""
+        yield from (spec for _, spec in self.simulators.items())
+        yield from (spec for _, spec in self.domains.items())
+
     def assertion(self, name: str) -> type[Assertion]:
         """An assertion."""
         return self.assertions.get(name)
@@ -132,7 +161,7 @@ class Registered:
         return self.steps.get(name)
 
     def acts_on(self, sort: str, name: str) -> str | None:
-        """The kind of sandbox a step acts on, or an assertion reads; it must be named, or be the only one."""
+        """The kind of sandbox or domain that a step or an assertion needs; it must be named, or be the only one."""
         return self.steps.get(name).simulator if sort == "step" else self.assertions.get(name).simulator
 
     def is_scoped(self, name: str) -> bool:
@@ -148,8 +177,8 @@ class Registered:
         return self.assertions.get(name).reads() if name in self.assertions else frozenset()
 
     def event_kinds(self, kind: str) -> Collection[str]:
-        """What a kind of simulator may emit."""
-        return [event.kind for event in self.simulators.get(kind).events]
+        """The events that a kind of simulator or domain may emit."""
+        return [event.kind for event in self.component(kind).events]
 
     def operations(self, kind: str) -> Collection[str]:
         """What a kind of simulator can be asked to do, and a fault can strike."""
@@ -167,7 +196,7 @@ class Registered:
     @cached_property
     def events(self) -> dict[str, type[Payload]]:
         """Every kind of event there is, with its payload."""
-        own = [event for _, spec in self.simulators.items() for event in spec.events]
+        own = [event for spec in self.components() for event in spec.events]
         return {event.kind: event for event in (*LIFECYCLE, *AGENT, *own)}
 
     def variables(self) -> Mapping[str, str]:

@@ -52,7 +52,7 @@ def grade(
     evidence = Evidence(
         task=built.task,
         events=sorted(events, key=lambda event: (event.at, event.seq)),
-        states=replay(built.rooms, events),
+        states=replay(built.components, events),
         ending=ending,
         answer=answered[-1].answer if answered else None,
         answered=bool(answered),

@@ -144,8 +144,8 @@ class Trial:
         self._began = perf_counter()
         prefix = job.built.prefix
         seed = derive(job.seed, snapshot.task.name, job.trial) if prefix is None else prefix.seed
-        names, bound = VariableNames(job.built.variables), job.built.reactions
-        self.playground = Playground(snapshot.environment, job.built.rooms, seed, names, bound)
+        names, built = VariableNames(job.built.variables), job.built
+        self.playground = Playground(snapshot.environment, built.rooms, seed, names, built.reactions, built.domains)
         self._began_at = self.time()
         self._subscribe()
         self._tally = Tally()
@@ -473,7 +473,7 @@ class Trial:
         return Evidence(
             task=self.job.built.task,
             events=self.playground.log.ordered(),
-            states={name: sandbox.state for name, sandbox in self.playground.sandboxes.items()},
+            states={name: component.state for name, component in self.playground.components.items()},
             ending=ending,
             answer=self._answer,
             answered=self._answered,

@@ -1,13 +1,13 @@
 """What names may be used in files. Who has registered what is not this room's business: it is handed in."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from clerkship.model.frozen import Frozen
 
 
-class SimulatorEntry(Protocol):
-    """A kind of simulator, as far as a file can name it."""
+class ComponentEntry(Protocol):
+    """A kind of simulator or domain, as far as a file can name it."""
 
     @property
     def kind(self) -> str:
@@ -24,6 +24,15 @@ class SimulatorEntry(Protocol):
         """The type of dataset it is loaded from."""
         ...
 
+
+class SimulatorEntry(ComponentEntry, Protocol):
+    """A kind of simulator, as far as a file can name it."""
+
+    @property
+    def domains(self) -> Sequence[ComponentEntry]:
+        """The kinds of domain that its operations call."""
+        ...
+
     @property
     def converses(self) -> bool:
         """Whether a person can sit on it."""
@@ -37,6 +46,10 @@ class Catalog(Protocol):
         """A kind of simulator."""
         ...
 
+    def domain(self, kind: str) -> ComponentEntry:
+        """A kind of domain."""
+        ...
+
     def assertion(self, name: str) -> type[Frozen]:
         """An assertion; its fields are its YAML."""
         ...
@@ -46,7 +59,7 @@ class Catalog(Protocol):
         ...
 
     def acts_on(self, sort: str, name: str) -> str | None:
-        """The kind of sandbox a step acts on, or an assertion reads; it must be named, or be the only one."""
+        """The kind of sandbox or domain that a step or an assertion needs; it must be named, or be the only one."""
         ...
 
     def is_scoped(self, name: str) -> bool:
@@ -62,7 +75,7 @@ class Catalog(Protocol):
         ...
 
     def event_kinds(self, kind: str) -> Collection[str]:
-        """What a kind of simulator may emit."""
+        """The events that a kind of simulator or domain may emit."""
         ...
 
     def operations(self, kind: str) -> Collection[str]:

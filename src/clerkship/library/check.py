@@ -18,7 +18,7 @@ from clerkship.library.known import Known
 from clerkship.library.note import Note, NoteAll, Path
 from clerkship.library.sequence import Shelf, Timed, missing
 from clerkship.model.call import AssertionCall, StepCall
-from clerkship.model.environment import RESERVED, Reaction, Simulator
+from clerkship.model.environment import RESERVED, SOURCES, ComponentChoice, Reaction, SharedDomain, Simulator
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import split
 from clerkship.model.problem import PlatformError
@@ -28,25 +28,38 @@ M = TypeVar("M", bound=BaseModel)
 _CLOSED = ("where", "fields", "expected", "text", "value", "arguments", "buttons")
 """Keys under which an author writes data, not names."""
 
+_COMPONENTS: Mapping[str, type[ComponentChoice]] = {"simulators": Simulator, "domains": SharedDomain}
+"""Keys of an environment under which sandboxes and domains stand."""
+
 _OF_CONVERSATIONS = ("initial_slots", "stubs", "max_turns", "turn_timeout")
 """Keys of a scenario that hold for conversations that the person begins."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """An environment as far as a task can name it: its sandboxes and their kinds, a kind empty where it is mistaken."""
+    """An environment as far as a task can name it: sandboxes and domains with their kinds, empty where mistaken."""
 
     name: str
     sandboxes: Mapping[str, str]
+    domains: Mapping[str, str]
     shelves: Mapping[str, Shelf]
     """The records that its charts begin with, as far as they could be read."""
+
+    @property
+    def components(self) -> Mapping[str, str]:
+        """Sandboxes and domains: what `sandbox` can name, but in a fault."""
+        return {**self.sandboxes, **self.domains} if self.domains else self.sandboxes
 
 
 def surroundings(data: Mapping[str, Any], shelves: Mapping[str, Shelf] | None = None) -> Surroundings:
     """What an environment's file says is there, well written or badly."""
-    kinds = {name: _read(Simulator, written) for name, written in as_map(data.get("simulators")).items()}
-    sandboxes = {name: s.kind if s is not None else "" for name, s in kinds.items()}
-    return Surroundings(str(data.get("name")), sandboxes, shelves or {})
+    sandboxes, domains = (_kinds(as_map(data.get(key)), model) for key, model in _COMPONENTS.items())
+    return Surroundings(str(data.get("name")), sandboxes, domains, shelves or {})
+
+
+def _kinds(written: Mapping[str, Any], model: type[ComponentChoice]) -> dict[str, str]:
+    choices = {name: _read(model, choice) for name, choice in written.items()}
+    return {name: choice.kind if choice is not None else "" for name, choice in choices.items()}
 
 
 @dataclass(frozen=True)
@@ -65,41 +78,60 @@ class Checker:
         for number, name in named:
             if name not in datasets:
                 self.note(["datasets", number], f"unknown dataset `{name}`", did_you_mean(name, datasets))
-        for name, written in as_map(data.get("simulators")).items():
-            simulator = _read(Simulator, written)
-            if name in RESERVED:
-                message = f"`{name}` is the name of {RESERVED[name]}"
-                self.note(["simulators", name], message, "call the sandbox something else", key=True)
-            if simulator is not None:
-                self._check_simulator(simulator, ["simulators", name], [name for _, name in named])
-        sandboxes = surroundings(data).sandboxes
+        place = surroundings(data)
+        self._check_component_names(place)
+        for key, model in _COMPONENTS.items():
+            for name, written in as_map(data.get(key)).items():
+                choice = _read(model, written)
+                if choice is not None:
+                    self._check_component(choice, [key, name], [name for _, name in named])
+        for name, kind in place.sandboxes.items():
+            self._check_called_domains(kind, ["simulators", name], place)
         for number, written in enumerate(as_list(data.get("reactions"))):
             reaction = _read(Reaction, written)
             if reaction is not None:
-                self._check_reaction(reaction, ["reactions", number], sandboxes)
+                self._check_reaction(reaction, ["reactions", number], place.components)
 
-    def _check_simulator(self, simulator: Simulator, path: Path, datasets: Collection[str]) -> None:
+    def _check_component_names(self, place: Surroundings) -> None:
+        """No sandbox or domain has the name of something else that a request or an event could mean."""
+        for name in place.sandboxes.keys() & RESERVED.keys():
+            message = f"`{name}` is the name of {RESERVED[name]}"
+            self.note(["simulators", name], message, "call the sandbox something else", key=True)
+        taken = RESERVED | SOURCES | dict.fromkeys(place.sandboxes, "a sandbox")
+        for name in place.domains.keys() & taken.keys():
+            message = f"`{name}` is the name of {taken[name]}"
+            self.note(["domains", name], message, "call the domain something else", key=True)
+
+    def _check_component(self, choice: ComponentChoice, path: Path, datasets: Collection[str]) -> None:
+        is_domain = isinstance(choice, SharedDomain)
         try:
-            entry = self.catalog.simulator(simulator.kind)
+            entry = self.catalog.domain(choice.kind) if is_domain else self.catalog.simulator(choice.kind)
         except UnknownName as unknown:
-            self.note([*path, "kind"], f"unknown simulator `{simulator.kind}`", unknown.hint)
+            self.note([*path, "kind"], f"unknown {unknown.what} `{choice.kind}`", unknown.hint)
         else:
-            self._check_args(entry.config, simulator.config, [*path, "config"])
-        for number, wanted in enumerate(simulator.datasets or ()):
+            self._check_args(entry.config, choice.config, [*path, "config"])
+        for number, wanted in enumerate(choice.datasets or ()):
             if wanted not in datasets:
                 hint = did_you_mean(wanted, datasets) or "it names none under `datasets`"
                 self.note([*path, "datasets", number], f"`{wanted}` is not a dataset of this environment", hint)
 
-    def _check_reaction(self, reaction: Reaction, path: Path, simulators: Mapping[str, str]) -> None:
+    def _check_called_domains(self, kind: str, path: Path, place: Surroundings) -> None:
+        """The domains that a simulator's operations call are there."""
+        for domain in self.catalog.simulator(kind).domains if self._is_simulator(kind) else ():
+            if domain.kind not in place.domains.values():
+                example = f"`{domain.kind.rpartition('.')[2]}: {{kind: {domain.kind}}}`"
+                self.note(path, f"{kind} needs a domain of kind {domain.kind}", f"add {example} under `domains`")
+
+    def _check_reaction(self, reaction: Reaction, path: Path, components: Mapping[str, str]) -> None:
         known = True
         for name in dict.fromkeys((reaction.source, reaction.target)):
-            if name not in simulators:
-                self.note(path, f"unknown sandbox `{name}`", did_you_mean(name, simulators))
-            known = known and name in simulators and self._is_simulator(simulators[name])
+            if name not in components:
+                self.note(path, f"unknown sandbox `{name}`", did_you_mean(name, components))
+            known = known and name in components and self._is_component(components[name])
         if not known:
             return
         try:
-            self._check_pair(reaction, path, simulators[reaction.source], simulators[reaction.target])
+            self._check_pair(reaction, path, components[reaction.source], components[reaction.target])
         except PlatformError as broken:
             self.note(path, str(broken))
 
@@ -117,6 +149,13 @@ class Checker:
     def _is_simulator(self, kind: str) -> bool:
         try:
             self.catalog.simulator(kind)
+        except UnknownName:
+            return False
+        return True
+
+    def _is_component(self, kind: str) -> bool:
+        try:
+            self.catalog.event_kinds(kind)
         except UnknownName:
             return False
         return True
@@ -267,11 +306,11 @@ class Checker:
             return None
 
     def _check_names(self, data: Any, path: Path, place: Surroundings | None) -> None:
-        """Wherever arguments name a sandbox or an event kind, it must exist."""
+        """Wherever arguments name a sandbox, a domain or an event kind, it must exist."""
         for here, part in _maps(data, path):
             sandbox, event = part.get("sandbox"), part.get("event")
-            if isinstance(sandbox, str) and place is not None and sandbox not in place.sandboxes:
-                hint = did_you_mean(sandbox, place.sandboxes) or "it has no sandboxes"
+            if isinstance(sandbox, str) and place is not None and sandbox not in place.components:
+                hint = did_you_mean(sandbox, place.components) or "it has no sandboxes"
                 self.note([*here, "sandbox"], f"no sandbox `{sandbox}` in {place.name}", hint)
             if isinstance(event, str):
                 self._check_event(event, as_map(part.get("where")), here)
@@ -296,8 +335,12 @@ class Checker:
                 self.note([*path, "where", key], message, did_you_mean(first, fields), key=True)
 
     def _check_operation(self, fault: Mapping[str, Any], path: Path, place: Surroundings) -> None:
-        """A fault on an operation that nothing has would never strike."""
+        """A fault on a domain, or on an operation that nothing has, would never strike."""
         operation, named = fault.get("operation"), fault.get("sandbox")
+        if named in place.domains:
+            message = f"`{named}` is a domain: it gets no requests that a fault could strike"
+            self.note([*path, "sandbox"], message, did_you_mean(str(named), place.sandboxes))
+            return
         kinds = [kind for name, kind in place.sandboxes.items() if named in (None, name)]
         if operation is None or not all(map(self._is_simulator, kinds)) or not kinds:
             return
@@ -312,14 +355,15 @@ class Checker:
     def _check_place(
         self, fits: Callable[[str], bool], named: str | None, kind: str, path: Path, place: Surroundings
     ) -> None:
-        """The sandbox named is of the right kind, or only one is. A kind that is mistaken may be the right one."""
-        known = [name for name, other in place.sandboxes.items() if fits(other)]
-        mistaken = [name for name, other in place.sandboxes.items() if not self._is_simulator(other)]
+        """The sandbox or domain named is of the right kind, or only one is. A mistaken kind may be the right one."""
+        known = [name for name, other in place.components.items() if fits(other)]
+        mistaken = [name for name, other in place.components.items() if not self._is_component(other)]
         if named is None and len(known) != 1 and not mistaken:
             there = f"there are {', '.join(known)}" if known else "the environment has none"
             self.note(path, f"name a `sandbox` of kind {kind}", there)
-        elif named is not None and named in place.sandboxes and named not in known and named not in mistaken:
-            self.note([*path, "sandbox"], f"`{named}` is not a sandbox of kind {kind}", did_you_mean(named, known))
+        elif named is not None and named in place.components and named not in known and named not in mistaken:
+            what = "domain" if named in place.domains else "sandbox"
+            self.note([*path, "sandbox"], f"`{named}` is not a {what} of kind {kind}", did_you_mean(named, known))
 
 
 def _maps(data: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:

@@ -25,7 +25,13 @@ RESERVED = {
     "clock": "the playground's own clock",
     "control": "the playground's own door for whoever watches it",
 }
-"""Paths beside the sandboxes: no sandbox may have such a name."""
+"""Paths beside the sandboxes: no sandbox or domain may have such a name."""
+SOURCES = {
+    "agent": "the agent's own events",
+    "run": "the events of the run",
+    "scenario": "the events of the scenario",
+}
+"""Sources of events beside sandboxes and domains: no domain may have such a name."""
 LAST_YEAR = 9000
 LONGEST_TICK = timedelta(days=1)
 GATE_AXES = ("safety", "privacy")
@@ -33,12 +39,24 @@ GATE_AXES = ("safety", "privacy")
 _ARROW = re.compile(r"^\s*([a-z][a-z0-9_-]*)\.([a-z0-9_.*]+)\s*->\s*([a-z][a-z0-9_-]*)\s*$")
 
 
-class Simulator(Frozen):
+class ComponentChoice(Frozen):
+    """A kind of simulator or domain, with its config and datasets."""
+
+    kind: Annotated[str, AfterValidator(canonical), Field(description="which kind")]
+    config: Annotated[dict[str, JsonValue], Field(description="the config of that kind, as its reference says")] = {}
+    datasets: Annotated[tuple[str, ...] | None, Field(description="which of the datasets; all that fit")] = None
+
+
+class Simulator(ComponentChoice):
     """The definition of one simulated interface."""
 
     kind: Annotated[str, AfterValidator(canonical), Field(description="which simulator, such as chat or files")]
-    config: Annotated[dict[str, JsonValue], Field(description="as that simulator's page says")] = {}
-    datasets: Annotated[tuple[str, ...] | None, Field(description="which of the datasets; all that fit")] = None
+
+
+class SharedDomain(ComponentChoice):
+    """The definition of one domain: state that several simulators share, which agents cannot reach directly."""
+
+    kind: Annotated[str, AfterValidator(canonical), Field(description="which domain")]
 
 
 def _as_text(schema: dict[str, Any]) -> None:
@@ -118,6 +136,9 @@ class Environment(Frozen):
     ] = timedelta(seconds=1)
     datasets: tuple[str, ...] = ()
     simulators: Annotated[dict[SandboxName, Simulator], Field(description="name of the sandbox -> its simulator")] = {}
+    domains: Annotated[
+        dict[SandboxName, SharedDomain], Field(description="name of the domain -> its kind and config")
+    ] = {}
     gate_axes: Annotated[
         tuple[str, ...], Field(description="axes whose criteria gate unless they say `gate: false`")
     ] = GATE_AXES

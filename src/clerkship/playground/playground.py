@@ -22,6 +22,7 @@ from clerkship.events.log import Subscriber, open_log, reopen_log
 from clerkship.events.named import NO_NAMES, VariableNames
 from clerkship.events.request import AgentRequest
 from clerkship.events.sidecar import Sidecar
+from clerkship.events.states import find_state
 from clerkship.faults.contract import Fault
 from clerkship.kit.clock import Clock, Paced, Stepped
 from clerkship.kit.ids import Ids
@@ -32,7 +33,8 @@ from clerkship.model.environment import Environment
 from clerkship.model.problem import InputError
 from clerkship.model.run import Ending
 from clerkship.playground.clock_hold import ClockHold
-from clerkship.playground.overlay import Overlay
+from clerkship.playground.component import PreparedComponent, RunningComponent
+from clerkship.playground.domains import NO_DOMAINS, with_domains
 from clerkship.playground.reactions import ReactionRunner, bind_reactions
 from clerkship.playground.redaction import CredentialRedactor, ports_of, secrets_of
 from clerkship.playground.rehearsal import AGENT, Rehearsal
@@ -91,6 +93,7 @@ class Playground:
         seed: str,
         names: VariableNames = NO_NAMES,
         reactions: BoundReactions | None = None,
+        domains: Mapping[str, PreparedComponent] = NO_DOMAINS,
     ) -> None:
         self.environment = environment
         self._names = names
@@ -111,6 +114,10 @@ class Playground:
         self.sidecar = Sidecar()
         self._redactor, self._redacts = CredentialRedactor({}, {}), list[object]()
         self.sandboxes = {name: Sandbox(name, room) for name, room in rooms.items()}
+        self.domains = {name: RunningComponent(name, room) for name, room in domains.items()} if domains else {}
+        self.components: Mapping[str, RunningComponent] = self.sandboxes
+        if domains:
+            self.components = {**self.sandboxes, **self.domains}
         self.faults: list[ActiveFault] = []
         self.step_errors: list[str] = []
         self.people: dict[str, SimulatedPerson] = {}
@@ -127,7 +134,7 @@ class Playground:
         """Lines that were said before the one before them was answered."""
         self._unheard: list[Say] = []
         bound = bind_reactions(environment) if reactions is None else reactions
-        self._reactions = ReactionRunner(bound, self.sandboxes) if bound else None
+        self._reactions = ReactionRunner(bound, self.components) if bound else None
         self._held: list[Event] | None = None
         self._watched = False
         self._listening = False
@@ -142,11 +149,11 @@ class Playground:
     def emit(
         self, source: str, payload: Payload, actor: str, cause: int | None = None, at: datetime | None = None
     ) -> Event:
-        """Append an event to the log, apply it to its sandbox, run the reactions to it, and notify people."""
+        """Append an event to the log, apply it to its sandbox or domain, run the reactions, and notify people."""
         event = self._writer.append(source, payload, actor=actor, at=at or self.clock.now, cause=cause)
-        sandbox = self.sandboxes.get(source)
-        if sandbox is not None:
-            sandbox.state.apply(event)
+        component = self.components.get(source)
+        if component is not None:
+            component.state.apply(event)
             if self._reactions is not None:
                 self._reactions.run(event, self.act)
         if self.people:
@@ -172,9 +179,10 @@ class Playground:
             self.log.subscribe(follower)
 
     def act(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
-        """Return the context in which an actor changes a sandbox."""
+        """Build the context in which an actor changes a sandbox or domain."""
         record = partial(self.emit, sandbox, actor=actor, cause=cause)
-        return ActionContext(actor, self.clock.now, self.ids, self.rng, record, self.reactions_to)
+        context = ActionContext(actor, self.clock.now, self.ids, self.rng, record, self.reactions_to)
+        return with_domains(context, self, self.domains, sandbox, cause) if self.domains else context
 
     def reactions_to(self, event: Event) -> Sequence[ReactionResult]:
         """Return what came of the reactions to an event."""
@@ -398,23 +406,21 @@ class Playground:
         events = self.log.events
         if any(isinstance(event.payload, StepFailed) and event.payload.by_agent for event in events):
             return True
-        if not any(event.actor == AGENT and event.source in self.sandboxes for event in events):
+        if not any(event.actor == AGENT and event.source in self.components for event in events):
             return False
-        states = {name: sandbox.fresh() for name, sandbox in self.sandboxes.items()}
-        return Rehearsal(states, events, self.now, self.seed).goes_well(step)
+        states = {name: component.room.new_state() for name, component in self.components.items()}
+        return Rehearsal(states, self.domains, events, self.now, self.seed).goes_well(step)
 
     def schedule(self, after: timedelta, step: Step) -> None:
         """Have a step run at a time."""
         self.clock.schedule(self.started_at + after, partial(self.run_step, step))
 
     def state(self, kind: type[S], sandbox: str | None) -> tuple[S, ActionContext]:
-        """A sandbox's state of this sort, and the scenario's hand on it."""
-        found = {name: box.state for name, box in self.sandboxes.items() if isinstance(box.state, kind)}
-        name = sandbox if sandbox is not None or len(found) != 1 else next(iter(found))
-        if name is None or name not in found:
-            raise InputError.of(f"name one of these sandboxes: {', '.join(found) or 'there is none of this kind'}")
-        actor = "person" if self.sandboxes[name].spec.converses else "scenario"
-        return found[name], self.act(name, actor)
+        """Return the state of a sandbox or domain, and the context in which the scenario changes it."""
+        states = {name: component.state for name, component in self.components.items()}
+        name, state = find_state(states, kind, sandbox)
+        converses = name in self.sandboxes and self.sandboxes[name].spec.converses
+        return state, self.act(name, "person" if converses else "scenario")
 
     # Faults.
 
@@ -449,11 +455,11 @@ class Playground:
             for follower in self._followers:
                 self.log.subscribe(follower)
             self.sidecar = Sidecar(self.sidecar.facts, unauthenticated=self.sidecar.unauthenticated)
-            for sandbox in self.sandboxes.values():
-                sandbox.empty()
+            for component in self.components.values():
+                component.empty()
             for event in before.events:
-                if event.source in self.sandboxes:
-                    self.sandboxes[event.source].state.apply(event)
+                if event.source in self.components:
+                    self.components[event.source].state.apply(event)
             latest = max((event.at for event in before.events), default=self.started_at)
             self.clock.rewind(latest.astimezone(self.started_at.tzinfo))
             self.ids, self.rng = Ids(self.seed), Rng(self.seed)
@@ -554,9 +560,9 @@ def _last_of(conversation: Conversation, *, agents: bool) -> Event | None:
     return next((event for event in reversed(conversation.messages) if (event.actor == "agent") == agents), None)
 
 
-def replay(rooms: Mapping[str, PreparedSimulator], events: Iterable[Event]) -> dict[str, State]:
-    """The states a log leads to, rebuilt from the dataset and the events alone."""
-    states = {name: room.spec.state(room.config, Overlay(room.base)) for name, room in rooms.items()}
+def replay(rooms: Mapping[str, PreparedComponent], events: Iterable[Event]) -> dict[str, State]:
+    """Rebuild the states of sandboxes and domains from their datasets and the events of a log."""
+    states = {name: room.new_state() for name, room in rooms.items()}
     for event in events:
         if event.source in states:
             states[event.source].apply(event)

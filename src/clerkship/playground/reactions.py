@@ -6,7 +6,7 @@ from clerkship.events.event import Event
 from clerkship.events.lifecycle import RequestRefused
 from clerkship.model.environment import Environment
 from clerkship.model.problem import PlatformError
-from clerkship.playground.sandbox import Sandbox
+from clerkship.playground.component import RunningComponent
 from clerkship.reactions.registry import SHIPPED, BoundReaction, BoundReactions, ReactionRegistry
 from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.state import ActionContext, ReactionResult
@@ -24,16 +24,17 @@ def bind_reactions(environment: Environment, registry: ReactionRegistry = SHIPPE
     """Resolve the reactions that an environment declares."""
     if not environment.reactions:
         return {}
-    kinds = {name: simulator.kind for name, simulator in environment.simulators.items()}
+    components = (*environment.simulators.items(), *environment.domains.items())
+    kinds = {name: component.kind for name, component in components}
     return registry.bind(environment.reactions, kinds)
 
 
 class ReactionRunner:
     """Run the reactions to each event at once, in the order in which the environment lists them."""
 
-    def __init__(self, bound: BoundReactions, sandboxes: Mapping[str, Sandbox]) -> None:
+    def __init__(self, bound: BoundReactions, components: Mapping[str, RunningComponent]) -> None:
         self._bound = bound
-        self._sandboxes = sandboxes
+        self._components = components
         self._depth = 0
         self._results: dict[int, list[ReactionResult]] = {}
 
@@ -51,7 +52,7 @@ class ReactionRunner:
 
     def _run_one(self, reaction: BoundReaction, event: Event, act: ActionContext) -> ReactionResult:
         try:
-            result = reaction.react(self._sandboxes[reaction.target].state, act, event)
+            result = reaction.react(self._components[reaction.target].state, act, event)
         except Refusal as refusal:
             operation = f"react to {event.kind}"
             status, code, reason = refusal.status, refusal.code, refusal.reason

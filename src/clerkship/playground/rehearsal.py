@@ -1,16 +1,17 @@
 """A step once more, as if the agent had done nothing: whose doing it is that it could not be done."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TypeVar
 
 from clerkship.events.event import Event, Payload
 from clerkship.events.log import open_log
+from clerkship.events.states import find_state
 from clerkship.faults.contract import Fault
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
 from clerkship.model.problem import InputError
+from clerkship.playground.domains import DomainCaller
 from clerkship.sandbox.exchange import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.steps.contract import Step
@@ -20,11 +21,14 @@ S = TypeVar("S", bound=State)
 
 
 class Rehearsal:
-    """Sandboxes as they would be without the agent, for a step to be tried on. Nothing that happens here happens."""
+    """A dry run of a step, on states as they would be without the agent."""
 
-    def __init__(self, states: Mapping[str, State], events: Iterable[Event], now: datetime, seed: str) -> None:
+    def __init__(
+        self, states: Mapping[str, State], domains: Collection[str], events: Iterable[Event], now: datetime, seed: str
+    ) -> None:
         self.now = now
         self._states = states
+        self._domains = {name: states[name] for name in domains}
         self._ids, self._rng = Ids(seed), Rng(seed)
         _, self._writer = open_log()
         for event in without_agent(events):
@@ -32,16 +36,19 @@ class Rehearsal:
                 states[event.source].apply(event)
 
     def state(self, kind: type[S], sandbox: str | None) -> tuple[S, ActionContext]:
-        """A sandbox's state, and a hand on it that leaves no trace."""
-        found = {name: state for name, state in self._states.items() if isinstance(state, kind)}
-        name = sandbox if sandbox is not None or len(found) != 1 else next(iter(found))
-        if name is None or name not in found:
-            raise InputError.of("there is no such sandbox")
-        return found[name], ActionContext("scenario", self.now, self._ids, self._rng, partial(self._take_down, name))
+        """Return a state, and the context in which the step changes it here."""
+        name, state = find_state(self._states, kind, sandbox)
+        return state, self.act(name, "scenario")
 
-    def _take_down(self, name: str, payload: Payload) -> Event:
-        event = self._writer.append(name, payload, actor="scenario", at=self.now)
-        self._states[name].apply(event)
+    def act(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
+        """Build the context in which an actor changes a component here."""
+        caller = DomainCaller(self, self._domains, sandbox, actor, cause)
+        return ActionContext(actor, self.now, self._ids, self._rng, caller.record, find_domain=caller.find_domain)
+
+    def emit(self, source: str, payload: Payload, actor: str, cause: int | None = None) -> Event:
+        """Apply an event here; the log of the run does not get it."""
+        event = self._writer.append(source, payload, actor=actor, at=self.now, cause=cause)
+        self._states[source].apply(event)
         return event
 
     def advance(self, by: timedelta) -> None:

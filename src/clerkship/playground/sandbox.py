@@ -2,48 +2,36 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
 
 from clerkship.kit.secrets import new_token
-from clerkship.model.freeze import freeze_fields
-from clerkship.model.frozen import Frozen
-from clerkship.playground.overlay import Overlay
+from clerkship.playground.component import PreparedComponent, RunningComponent
 from clerkship.playground.pace import Pace
 from clerkship.sandbox.listener import ConnectionInfo
-from clerkship.sandbox.state import State
 from clerkship.simulators.spec import Spec
 
 
 @dataclass(frozen=True)
-class PreparedSimulator:
+class PreparedSimulator(PreparedComponent):
     """A simulator made ready once, for every playground that will be forked from it."""
 
     spec: Spec
-    config: Frozen
-    base: Mapping[str, Any] = field(default_factory=dict)
     pace: Pace = field(default_factory=Pace)
     """How long requests of each shape have taken."""
 
-    def __post_init__(self) -> None:
-        freeze_fields(self.config)  # every playground has the same config
 
-
-class Sandbox:
+class Sandbox(RunningComponent):
     """One running simulator."""
 
-    __slots__ = ("_links", "_token", "address", "name", "room", "spec", "state", "told")
-
-    def __init__(self, name: str, room: PreparedSimulator) -> None:
-        self.name = name
-        self.spec = room.spec
-        self.state = room.spec.state(room.config, Overlay(room.base))
-        self.room = room
-        self._token: str | None = None
-        self._links: dict[str, str] | None = None
-        self.address = ""
-        """Its address in every protocol but HTTP; empty until it is first used."""
-        self.told: Mapping[str, ConnectionInfo] = {}
-        """What its agent was told of each line: all of it opens something."""
+    room: PreparedSimulator
+    spec: Spec
+    # Class attributes are the initial values: a fork sets none of them.
+    _token: str | None = None
+    _links: dict[str, str] | None = None
+    address = ""
+    """Its address in every protocol but HTTP; empty until it is first used."""
+    told: Mapping[str, ConnectionInfo] = MappingProxyType({})
+    """What its agent was told of each line: all of it opens something."""
 
     @property
     def links(self) -> dict[str, str]:
@@ -51,14 +39,6 @@ class Sandbox:
         if self._links is None:
             self._links = {}
         return self._links
-
-    def empty(self) -> None:
-        """Be as it was before anything happened in it."""
-        self.state = self.fresh()
-
-    def fresh(self) -> State:
-        """What it held before anything happened in it."""
-        return self.spec.state(self.room.config, Overlay(self.room.base))
 
     @property
     def opened(self) -> bool:

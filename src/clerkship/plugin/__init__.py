@@ -17,6 +17,8 @@ from clerkship.actors.contract import (
 )
 from clerkship.actors.registry import Load
 from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
+from clerkship.domains.component import NoConfig
+from clerkship.domains.contract import DomainCall, DomainSpec
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.faults.contract import Fault, Spoiled
@@ -40,7 +42,7 @@ from clerkship.sandbox.operation import NoInput, Operation, OperationContext, op
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.sandbox.state import ActionContext, Conversation, ReactionResult, State
 from clerkship.settings import Settings
-from clerkship.simulators.spec import NoConfig, Spec
+from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Stage, Step
 
 __all__ = [
@@ -59,6 +61,8 @@ __all__ = [
     "Dataset",
     "Described",
     "Domain",
+    "DomainCall",
+    "DomainSpec",
     "Dropped",
     "Duration",
     "Entry",

@@ -7,6 +7,9 @@ from typing import Any, Literal, NamedTuple
 
 from clerkship.actors.registry import Load
 from clerkship.assertions.contract import Assertion
+from clerkship.domains.component import ComponentSpec
+from clerkship.domains.contract import DomainSpec
+from clerkship.domains.registry import check_domain_spec
 from clerkship.faults.contract import Fault
 from clerkship.reactions.contract import ReactionPair
 from clerkship.simulators.registry import check_spec
@@ -16,7 +19,7 @@ from clerkship.steps.fault_step import fault_step
 
 CONTRACT = 2
 """Raised whenever a plug-in written for the one before could break."""
-Sort = Literal["simulator", "assertion", "step", "agent", "reaction"]
+Sort = Literal["simulator", "domain", "assertion", "step", "agent", "reaction"]
 _PREFIX = re.compile(r"[a-z][a-z0-9_]*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
 _KINDS: Mapping[str, type] = {"assertion": Assertion, "step": Step, "fault": Fault}
@@ -34,6 +37,8 @@ class Plugin:
     """The version of the contract it was written for: 1."""
     simulators: tuple[Spec, ...] = ()
     """Each with its own assertions and steps. A kind is `prefix.name`."""
+    domains: tuple[DomainSpec, ...] = ()
+    """Likewise."""
     assertions: tuple[type[Assertion], ...] = ()
     """Those that belong to no simulator."""
     steps: tuple[type[Step], ...] = ()
@@ -71,14 +76,11 @@ def claims(plugin: object, prefix: str) -> tuple[Claim, ...]:
 
 def _claims(plugin: Plugin, prefix: str) -> Iterator[Claim]:
     for spec in plugin.simulators:
-        if not isinstance(spec, Spec):
-            raise BadPlugin(f"one of its simulators is {_what(spec)}, not a Spec")
-        if spec.kind.count(".") != 1:
-            raise BadPlugin(f"simulator `{spec.kind}` is not called `{prefix}.` and one word more")
+        yield from _component_claims("simulator", spec, Spec, prefix)
         check_spec(spec)
-        yield Claim("simulator", spec.kind, spec)
-        yield from _models("assertion", spec.assertions)
-        yield from _models("step", spec.steps)
+    for domain in plugin.domains:
+        yield from _component_claims("domain", domain, DomainSpec, prefix)
+        check_domain_spec(domain)
     yield from _models("assertion", plugin.assertions)
     yield from _models("step", plugin.steps)
     for fault in plugin.faults:
@@ -92,6 +94,18 @@ def _claims(plugin: Plugin, prefix: str) -> Iterator[Claim]:
     for pair in plugin.reactions:
         _check_pair(pair, prefix)
         yield Claim("reaction", pair.name, pair)
+
+
+def _component_claims(
+    sort: Literal["simulator", "domain"], spec: ComponentSpec, wanted: type[ComponentSpec], prefix: str
+) -> Iterator[Claim]:
+    if not isinstance(spec, wanted):
+        raise BadPlugin(f"one of its {sort}s is {_what(spec)}, not a {wanted.__name__}")
+    if spec.kind.count(".") != 1:
+        raise BadPlugin(f"{sort} `{spec.kind}` is not called `{prefix}.` and one word more")
+    yield Claim(sort, spec.kind, spec)
+    yield from _models("assertion", spec.assertions)
+    yield from _models("step", spec.steps)
 
 
 def _models(sort: Literal["assertion", "step"], models: Iterable[Any]) -> Iterator[Claim]:

@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, MutableMapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from clerkship.events.event import Event, Payload
+from clerkship.events.states import NoSuchState
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Frozen
@@ -28,6 +29,11 @@ def _no_reactions(event: Event) -> Sequence[ReactionResult]:
     return ()
 
 
+def _find_no_domain(kind: "type[State]", name: str | None) -> "tuple[State, ActionContext]":
+    """Raise NoSuchState: the environment has no domains."""
+    raise NoSuchState.of(f"the environment has no domain with a {kind.__name__}")
+
+
 class ActionContext(NamedTuple):
     """The context in which an actor changes a sandbox: who, when, and how to emit events."""
 
@@ -39,6 +45,7 @@ class ActionContext(NamedTuple):
     """Append an event to the log and apply it to the state; other sandboxes react to it before this returns."""
     reactions_to: Callable[[Event], Sequence[ReactionResult]] = _no_reactions
     """Return what came of the reactions of other sandboxes to an event that was emitted, in order."""
+    find_domain: "Callable[[type[State], str | None], tuple[State, ActionContext]]" = _find_no_domain
 
     def objections(self, event: Event) -> list[Refusal]:
         """Return the refusals of the sandboxes that should have followed an event."""
@@ -48,9 +55,19 @@ class ActionContext(NamedTuple):
         """Return the results of one type that the reactions to an event gave."""
         return [each.result for each in self.reactions_to(event) if isinstance(each.result, kind)]
 
+    def domain(self, kind: "type[S]", name: str | None = None) -> "tuple[S, ActionContext]":
+        """Return the state of a domain, and the context in which this action changes it.
+
+        Without a name, it is the only domain with this type of state. The domain's events have the actor of this
+        action; their cause is the last event that this action emitted, or else the cause of the action itself. Raises
+        NoSuchState, the author's mistake, where the environment has no such domain.
+        """
+        state, context = self.find_domain(kind, name)
+        return cast(S, state), context
+
 
 class State(ABC):
-    """What a sandbox holds. Its verbs decide and emit; only `apply` changes anything."""
+    """What a sandbox or a domain holds. Its verbs decide and emit; only `apply` changes anything."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -69,11 +86,14 @@ class State(ABC):
 
     @abstractmethod
     def apply(self, event: Event) -> None:
-        """Take in one event of this sandbox. It has happened: this may not refuse it."""
+        """Take in one event of this sandbox or domain. It has happened: this may not refuse it."""
 
     @abstractmethod
     def dump(self) -> Any:
         """All of it as plain data, for comparison and for reports."""
+
+
+S = TypeVar("S", bound=State)
 
 
 class Conversation(Protocol):

@@ -166,6 +166,7 @@ def _conversation(item: LabelledItem, source: str, catalog: Registered, store: S
     ordered = sorted(events, key=lambda event: (event.at, event.seq))
     simulators = view.snapshot.environment.simulators
     observers = frozenset(name for name, one in simulators.items() if not catalog.simulator(one.kind).converses)
+    observers = observers.union(view.snapshot.environment.domains)
     return Conversation(view.snapshot, ordered, view.task_run.ending, view.task_run.trial, observers)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.engine.build import BuiltTask, build_rooms, build_task
+from clerkship.engine.build import BuiltTask, build_domains, build_rooms, build_task
 from clerkship.engine.catalog import Registered
 from clerkship.engine.models import ALONE, Models
 from clerkship.engine.scene import open_conversation, set_scene
@@ -122,12 +122,13 @@ def open_play(
     models = _people(snapshot, library, settings, catalog)
     built = build_task(snapshot, library.datasets, catalog) if snapshot else None
     rooms = built.rooms if built is not None else build_rooms(environment, library.datasets, catalog)
+    domains = built.domains if built is not None else build_domains(environment, library.datasets, catalog)
     check_lines(request.line_ports, rooms.values())
     # As the first trial of a run has it: the same seed, the same ids.
     seeded = derive(seed, loaded.task.name, 1) if loaded else derive(seed, environment.name)
     used = built.variables if built is not None else {}
     bound = bind_reactions(environment, catalog.reaction_pairs)
-    playground = Playground(environment, rooms, seeded, VariableNames(used), bound)
+    playground = Playground(environment, rooms, seeded, VariableNames(used), bound, domains)
     if subscriber is not None:
         playground.log.subscribe(subscriber)
     gateway = Gateway(request.outbound)

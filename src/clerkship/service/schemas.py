@@ -1,12 +1,14 @@
 """JSON Schemas of the files, from the same classes that read them, with every registered name spelled out."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from clerkship.assertions.contract import Assertion
+from clerkship.domains.component import ComponentSpec
 from clerkship.engine.catalog import Registered
+from clerkship.kit.registry import Registry
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import DatasetFile
 from clerkship.model.environment import Environment
@@ -16,6 +18,7 @@ from clerkship.model.problem import InputError
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import Task
 
+C = TypeVar("C", bound=ComponentSpec)
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FILES: Mapping[str, type[BaseModel]] = {
@@ -39,7 +42,9 @@ def schema(sort: str, catalog: Registered) -> Schema:
     if "StepCall" in definitions:
         definitions["StepCall"] = _steps(catalog, definitions)
     if "Simulator" in definitions:
-        definitions["Simulator"] = _simulators(catalog, definitions)
+        definitions["Simulator"] = _components(catalog.simulators, definitions)
+    if "SharedDomain" in definitions and list(catalog.domains):
+        definitions["SharedDomain"] = _components(catalog.domains, definitions)
     return {
         "$schema": DIALECT,
         "title": f"Clerkship {sort} file",
@@ -84,7 +89,7 @@ def _steps(catalog: Registered, definitions: Schema) -> Schema:
     return {"description": "A map with one key, the step's name, and optionally `at`.", "anyOf": forms}
 
 
-def _simulators(catalog: Registered, definitions: Schema) -> Schema:
+def _components(registry: Registry[C], definitions: Schema) -> Schema:
     datasets = {"type": "array", "items": {"type": "string"}, "description": "which of the datasets; all that fit"}
     forms: list[Schema] = [
         {
@@ -94,7 +99,7 @@ def _simulators(catalog: Registered, definitions: Schema) -> Schema:
             "required": ["kind"],
             "additionalProperties": False,
         }
-        for kind, spec in catalog.simulators.items()
+        for kind, spec in registry.items()
     ]
     return {"anyOf": forms}
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 
+from clerkship.domains.component import BrokenComponent, contradictions
 from clerkship.kit.registry import Registry
-from clerkship.model.problem import PlatformError
 from clerkship.simulators import chat, fhir, files, hl7
 from clerkship.simulators.spec import Spec
 
 SPECS: tuple[Spec, ...] = (chat.SPEC, fhir.SPEC, files.SPEC, hl7.SPEC)
 
 
-class BrokenSimulator(PlatformError):
+class BrokenSimulator(BrokenComponent):
     """A simulator whose SPEC contradicts itself."""
 
 
@@ -32,18 +32,9 @@ def check_spec(spec: Spec) -> None:
         *(f"operation `{name}` is routed twice" for name in sorted(set(routed)) if routed.count(name) > 1),
         *(f"operation `{name}` is routed and not declared" for name in sorted(set(routed) - set(names))),
         *(f"operation `{each.name}` has no docstring" for each in spec.operations if not each.description),
-        *(
-            f"event `{event.kind}` does not start with `{spec.kind}.`"
-            for event in spec.events
-            if not event.kind.startswith(f"{spec.kind}.")
-        ),
-        *(f"step `{step.name}` does not start with `{spec.kind}.`" for step in spec.steps if not _own(spec, step.name)),
+        *contradictions(spec),
     ]
     if not spec.exercise:
         complaints.append("it has no exercise for the conformance suite")
     if complaints:
         raise BrokenSimulator(f"simulator `{spec.kind}`: {'; '.join(complaints)}")
-
-
-def _own(spec: Spec, name: str) -> bool:
-    return name.startswith(f"{spec.kind}.")

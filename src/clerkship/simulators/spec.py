@@ -1,49 +1,26 @@
 """What a simulator says of itself. Everything else about it stays in its folder."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from clerkship.assertions.contract import Assertion
-from clerkship.events.event import Payload
+from clerkship.domains.component import ComponentSpec
+from clerkship.domains.contract import DomainSpec
 from clerkship.model.dataset import Dataset
-from clerkship.model.environment import Environment
-from clerkship.model.frozen import Frozen
 from clerkship.sandbox.attack import NO_ATTACK, SandboxAttack
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.listener import ProtocolListener
 from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.route import Route
-from clerkship.sandbox.state import State
-from clerkship.steps.contract import Step
 from clerkship.transports.assets import AssetFolder
 from clerkship.transports.outbound.delivery import OutboundDelivery
 
 
-def merge_files(datasets: Sequence[Dataset]) -> Mapping[str, bytes]:
-    """All their files; of two at one path, the later dataset's."""
-    return {path: data for dataset in datasets for path, data in dataset.files.items()}
-
-
-def as_written(config: Any, environment: Environment) -> Frozen:
-    """A config that leaves nothing to the environment."""
-    written: Frozen = config
-    return written
-
-
-class NoConfig(Frozen):
-    """A simulator with nothing to configure."""
-
-
 @dataclass(frozen=True, kw_only=True)
-class Spec:
+class Spec(ComponentSpec):
     """The contract between a simulator and the playground it runs in."""
 
-    kind: str
-    summary: str
-    state: type[State]
-    events: tuple[type[Payload], ...]
     operations: tuple[Operation[Any, Any], ...]
     """What it can be asked to do, in any protocol."""
     routes: tuple[Route, ...]
@@ -53,16 +30,9 @@ class Spec:
     """Requests that touch every operation: what the conformance suite sends through both doors."""
     exercise_datasets: tuple[Dataset, ...] = ()
     """Datasets that the exercise starts from, and whose records it reads, changes and deletes."""
-    config: type[Frozen] = NoConfig
-    dataset: str | None = None
-    """The type of dataset it is loaded from, if any."""
-    prepare: Callable[[Sequence[Dataset]], Mapping[str, Any]] = merge_files
-    """Makes of its datasets, once, what every playground lays its changes over."""
-    configure: Callable[[Any, Environment], Frozen] = as_written
-    """Fills in what a config leaves to the environment it is in."""
+    domains: tuple[DomainSpec, ...] = ()
+    """Domains that its operations call. An environment with this simulator must have one of each."""
     refuse: Callable[[Refusal], Reply] = refuse_as_json
-    assertions: tuple[type[Assertion], ...] = ()
-    steps: tuple[type[Step], ...] = ()
     example: str = ""
     """Path and query of a GET to try first; where it says none, its first route that takes nothing."""
     lines: tuple[type[ProtocolListener], ...] = ()

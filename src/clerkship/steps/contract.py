@@ -21,7 +21,7 @@ class Stage(Protocol):
         ...
 
     def state(self, kind: type[S], sandbox: str | None) -> tuple[S, ActionContext]:
-        """A sandbox's state, and the scenario's hand on it."""
+        """Return the state of a sandbox or domain, and the context in which the scenario changes it."""
         ...
 
     def advance(self, by: timedelta) -> None:
@@ -39,7 +39,7 @@ class Step(Frozen):
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     simulator: ClassVar[str | None] = None
-    """The kind of sandbox it acts on, if it acts on one."""
+    """The kind of simulator or domain that it acts on, if any; `sandbox` names which, unless there is only one."""
     beside: ClassVar[Mapping[str, str]] = {}
     """Fields that name a text file beside the task's own, and the field that gets what it says, templates filled in."""
 

@@ -1,0 +1,1 @@
+"""Domains: state that several simulators share, without a transport of its own."""

@@ -1,0 +1,62 @@
+"""What simulators and domains have in common: state, events, config, datasets, steps and assertions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clerkship.assertions.contract import Assertion
+from clerkship.events.event import Payload
+from clerkship.model.dataset import Dataset
+from clerkship.model.environment import Environment
+from clerkship.model.frozen import Frozen
+from clerkship.model.problem import PlatformError
+from clerkship.sandbox.state import State
+from clerkship.steps.contract import Step
+
+
+class BrokenComponent(PlatformError):
+    """A spec that contradicts itself."""
+
+
+class NoConfig(Frozen):
+    """The config of a simulator or domain with nothing to configure."""
+
+
+def merge_files(datasets: Sequence[Dataset]) -> Mapping[str, bytes]:
+    """Return the files of all datasets; of two files at one path, the one of the later dataset."""
+    return {path: data for dataset in datasets for path, data in dataset.files.items()}
+
+
+def as_written(config: Any, environment: Environment) -> Frozen:
+    """Return the config unchanged."""
+    written: Frozen = config
+    return written
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComponentSpec:
+    """What a playground must know of a simulator or a domain to run it."""
+
+    kind: str
+    summary: str
+    state: type[State]
+    events: tuple[type[Payload], ...]
+    config: type[Frozen] = NoConfig
+    dataset: str | None = None
+    """The type of dataset it is loaded from, if any."""
+    prepare: Callable[[Sequence[Dataset]], Mapping[str, Any]] = merge_files
+    """Builds the base that all playgrounds share from its datasets, once."""
+    configure: Callable[[Any, Environment], Frozen] = as_written
+    """Fills in what a config leaves to its environment."""
+    assertions: tuple[type[Assertion], ...] = ()
+    steps: tuple[type[Step], ...] = ()
+
+
+def contradictions(spec: ComponentSpec) -> list[str]:
+    """List the names in a spec that do not start with its kind."""
+    named = [("event", event.kind) for event in spec.events] + [("step", step.name) for step in spec.steps]
+    return [
+        f"{sort} `{name}` does not start with `{spec.kind}.`"
+        for sort, name in named
+        if not name.startswith(f"{spec.kind}.")
+    ]

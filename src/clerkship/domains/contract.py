@@ -1,0 +1,22 @@
+"""What a domain states about itself: a component without a transport, which the operations of simulators call."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from clerkship.domains.component import ComponentSpec
+from clerkship.model.dataset import Dataset
+from clerkship.sandbox.state import ActionContext
+
+DomainCall = Callable[[Any, ActionContext], object]
+"""One call of a domain: a function of its state and the context to change it in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DomainSpec(ComponentSpec):
+    """The contract between a domain and the playground it runs in."""
+
+    exercise: tuple[DomainCall, ...]
+    """Calls that lead to every event it declares, for the conformance suite. A call may be refused."""
+    samples: tuple[Dataset, ...] = ()
+    """Datasets that the conformance suite loads it from."""

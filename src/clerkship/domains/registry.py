@@ -1,0 +1,27 @@
+"""The domains that ship. A spec that contradicts itself is an error at start."""
+
+from collections.abc import Iterable
+
+from clerkship.domains.component import BrokenComponent, contradictions
+from clerkship.domains.contract import DomainSpec
+from clerkship.kit.registry import Registry
+
+DOMAINS: tuple[DomainSpec, ...] = ()
+
+
+def load_domains(specs: Iterable[DomainSpec] = DOMAINS) -> Registry[DomainSpec]:
+    """Check each spec and register it by its kind."""
+    registry: Registry[DomainSpec] = Registry("domain")
+    for spec in specs:
+        check_domain_spec(spec)
+        registry.add(spec.kind, spec)
+    return registry
+
+
+def check_domain_spec(spec: DomainSpec) -> None:
+    """Check that a spec agrees with itself; raises BrokenComponent with everything that does not."""
+    complaints = contradictions(spec)
+    if not spec.exercise:
+        complaints.append("it has no exercise for the conformance suite")
+    if complaints:
+        raise BrokenComponent(f"domain `{spec.kind}`: {'; '.join(complaints)}")

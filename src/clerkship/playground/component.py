@@ -1,0 +1,43 @@
+"""A running simulator or domain, and what it is built from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from clerkship.domains.component import ComponentSpec
+from clerkship.model.freeze import freeze_fields
+from clerkship.model.frozen import Frozen
+from clerkship.playground.overlay import Overlay
+from clerkship.sandbox.state import State
+
+
+@dataclass(frozen=True)
+class PreparedComponent:
+    """A simulator or domain with its config read and its datasets loaded, once for all playgrounds."""
+
+    spec: ComponentSpec
+    config: Frozen
+    base: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        freeze_fields(self.config)  # every playground has the same config
+
+    def new_state(self) -> State:
+        """Build the state before any event."""
+        return self.spec.state(self.config, Overlay(self.base))
+
+
+class RunningComponent:
+    """A simulator or domain in one playground."""
+
+    __slots__ = ("name", "room", "spec", "state")
+
+    def __init__(self, name: str, room: PreparedComponent) -> None:
+        self.name = name
+        self.room = room
+        self.spec = room.spec
+        self.state = room.new_state()
+
+    def empty(self) -> None:
+        """Go back to the state before any event."""
+        self.state = self.room.new_state()

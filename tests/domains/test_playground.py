@@ -1,0 +1,72 @@
+"""A domain in a playground: applied, rebuilt and forked like a sandbox."""
+
+import pytest
+
+from clerkship.events.states import NoSuchState
+from clerkship.model.environment import Environment
+from clerkship.playground.component import PreparedComponent
+from clerkship.playground.playground import Before, Playground, replay
+from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.simulators import files
+from tests.domains import book
+from tests.domains.book import BookConfig, BookState
+from tests.domains.fronts import DESK, DeskState
+
+ROOMS = {"desk": PreparedSimulator(DESK, DESK.config()), "drop": PreparedSimulator(files.SPEC, files.SPEC.config())}
+BOOK = PreparedComponent(book.SPEC, BookConfig(), book.SPEC.prepare(book.SPEC.samples))
+
+
+def open_playground(**domains: PreparedComponent) -> Playground:
+    return Playground(Environment(name="clinic"), ROOMS, "seed", domains=domains)
+
+
+def book_at_desk(playground: Playground) -> None:
+    desk, _ = playground.state(DeskState, None)
+    desk.book(playground.act("desk", "agent"), "09:00", "p1")
+
+
+def test_a_log_rebuilds_the_domain() -> None:
+    playground = open_playground(book=BOOK)
+    book_at_desk(playground)
+    rebuilt = replay({**ROOMS, "book": BOOK}, playground.log.events)
+    assert rebuilt["book"].dump() == playground.components["book"].state.dump() == {"09:00": "p1", "09:30": "p9"}
+
+
+def test_a_rewound_playground_has_the_domain_of_that_time() -> None:
+    playground = open_playground(book=BOOK)
+    book_at_desk(playground)
+    taken = list(playground.log.events)
+    playground.rewind(Before(taken[:1], playground.log.lines[:1]))
+    assert playground.components["book"].state.dump() == {"09:00": "", "09:30": "p9"}
+    playground.rewind(Before(taken, []))
+    assert playground.components["book"].state.dump()["09:00"] == "p1"
+
+
+def test_playgrounds_share_the_base_of_a_domain_and_nothing_else() -> None:
+    one, other = open_playground(book=BOOK), open_playground(book=BOOK)
+    book_at_desk(one)
+    assert other.components["book"].state.dump() == {"09:00": "", "09:30": "p9"}
+    assert BOOK.base == {"09:00": "", "09:30": "p9"}
+
+
+def test_a_domain_is_chosen_by_name_where_there_are_two_of_its_kind() -> None:
+    playground = open_playground(book=BOOK, annex=BOOK)
+    act = playground.act("desk", "agent")
+    with pytest.raises(NoSuchState, match=r"name the sandbox: there are 2 of this kind \(book, annex\)"):
+        act.domain(BookState)
+    state, context = act.domain(BookState, "annex")
+    state.take(context, "09:00", "p1")
+    assert playground.log.events[-1].source == "annex"
+    assert playground.components["book"].state.dump()["09:00"] == ""
+
+
+def test_a_domain_that_is_not_there_is_the_authors_mistake() -> None:
+    with pytest.raises(NoSuchState, match="no domain with a BookState"):
+        open_playground().act("desk", "agent").domain(BookState)
+    with pytest.raises(NoSuchState, match="no sandbox or domain with a DeskState"):
+        open_playground(book=BOOK).act("desk", "agent").domain(DeskState)
+
+
+def test_a_playground_without_domains_keeps_one_table_of_components() -> None:
+    playground = open_playground()
+    assert playground.components is playground.sandboxes
