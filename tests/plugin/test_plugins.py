@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from clerkship.cli.demo import SUITE
+from clerkship.conformance import DOMAIN_CHECKS
 from clerkship.engine.catalog import Registered
 from clerkship.kit.registry import UnknownName
 from clerkship.model.problem import InputError
 from clerkship.plugin.load import Installed
+from clerkship.service.conforming import conform
 from clerkship.service.running import RunRequest, execute, plan_run
 from clerkship.service.second_looks import plan_rerun, plan_resume, rescore
 from clerkship.settings import Settings
@@ -66,6 +68,30 @@ PLUGIN = Plugin(contract=2, simulators=(SPEC,), faults=(Static,), steps=(Wait,),
                 agents={"acme": lambda rest, settings: Solver(f"acme:{rest}")},
                 reactions=(ReactionPair(source="acme.pager", target="acme.pager", module="acme_pager.forward"),))
 '''
+DOMAIN = """
+from typing import ClassVar
+from clerkship.plugin import ActionContext, DomainSpec, Event, Payload, Plugin, State
+
+class Noted(Payload):
+    "A note was taken."
+    kind: ClassVar[str] = "acme.notes.noted"
+    text: str
+
+class Notes(State):
+    "Every note."
+    def note(self, act: ActionContext, text: str) -> None:
+        act.emit(Noted(text=text))
+
+    def apply(self, event: Event) -> None:
+        self.records[event.payload.text] = event.seq
+
+    def dump(self):
+        return dict(self.records)
+
+NOTES = DomainSpec(kind="acme.notes", summary="Notes.", state=Notes, events=(Noted,),
+                   exercise=(lambda notes, act: notes.note(act, "one"),))
+PLUGIN = Plugin(contract=2, domains=(NOTES,))
+"""
 FORWARD = """
 def forward(state, act, event):
     state.receive(act, event.source, event.payload.text)
@@ -130,6 +156,43 @@ def test_a_plugins_things_work_wherever_a_name_can_stand(site: Path, tmp_path: P
     with pytest.raises(InputError, match=r"begun with acme-pager 0\.1\.0, and here is acme-pager 0\.2\.0"):
         plan_resume(store, plan.run.id, newer, Settings())
     store.close()
+
+
+def test_a_plugins_domain_is_known_conforms_and_is_named_in_a_run(site: Path, tmp_path: Path) -> None:
+    lay_down(site, "acme_notes", DOMAIN)
+    catalog = Registered()
+    assert catalog.broken == []
+    assert [outcome.reason for outcome in conform("acme.notes", catalog)] == [""] * len(DOMAIN_CHECKS)
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "a.yml").write_text(
+        "environment:\n  name: e\n  simulators: {drop: {kind: files}}\n  domains: {notes: {kind: acme.notes}}\n"
+        "task: {name: T, criteria: [{label: l, assertion: {never: {event: acme.notes.noted, sandbox: notes}}}]}\n",
+        encoding="utf-8",
+    )
+    plan = plan_run(RunRequest(path=tmp_path / "suite", agent="nop"), Settings(), catalog)
+    assert plan.run.plugins == {"acme-notes": "0.1.0"}
+
+
+DOMAIN_CHANGES = [
+    ("domains=(NOTES,)", "domains=(Notes,)", "one of its domains is the class Notes, not a DomainSpec"),
+    ("domains=(NOTES,)", "domains=(NOTES, NOTES)", "the domain `acme.notes` is there already"),
+    ('kind="acme.notes"', 'kind="acme.ledger"', "event `acme.notes.noted` does not start with `acme.ledger.`"),
+    ('kind="acme.notes"', 'kind="acme.notes.more"', "domain `acme.notes.more` is not called `acme.` and one word more"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "reason"), DOMAIN_CHANGES)
+def test_a_domain_that_contradicts_itself_is_a_broken_plugin(site: Path, right: str, wrong: str, reason: str) -> None:
+    lay_down(site, "acme_notes", DOMAIN.replace(right, wrong))
+    [broken] = Registered().broken
+    assert reason in broken.reason
+
+
+def test_a_domain_cannot_have_the_kind_of_a_simulator(site: Path) -> None:
+    lay_down_simulator(site)
+    lay_down(site, "acme_zone", DOMAIN.replace("acme.notes", "acme.pager"))
+    [broken] = Registered().broken
+    assert broken.reason == "the domain `acme.pager` has the kind of a simulator"
 
 
 def test_a_run_without_plugins_names_none(site: Path, tmp_path: Path) -> None:

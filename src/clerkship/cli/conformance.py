@@ -1,4 +1,4 @@
-"""`clerkship conformance`: does a simulator do what every simulator must?"""
+"""`clerkship conformance`: check that a simulator or domain does what every one must."""
 
 from typing import Annotated
 
@@ -12,10 +12,10 @@ from clerkship.service.conforming import conform
 
 
 def conformance(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="A kind of simulator, such as files or acme.pager.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="A kind of simulator or domain, such as files.")],
     json: Json = False,
 ) -> None:
-    """Run the conformance suite on a simulator, ours or a plug-in's.
+    """Run the conformance suite on a simulator or a domain, ours or a plug-in's.
 
     Each check is a sentence about it that must be true. Exit code: 0 all are · 1 one is not · 2 there is no such kind.
 
@@ -24,7 +24,7 @@ def conformance(
         clerkship conformance files
     """
     console, found = out(), []
-    for outcome in conform(registered().simulator(kind)):
+    for outcome in conform(kind, registered()):
         found.append(outcome)
         if not json:
             mark = "[fail]✗[/]" if outcome.reason else "[pass]✓[/]"

@@ -1,5 +1,6 @@
-"""What every simulator must do, ours and anybody's: run it on your SPEC with `check_simulator`."""
+"""What every simulator and domain must do: run it on your spec with `check_simulator` or `check_domain`."""
 
 from clerkship.conformance.checks import CHECKS, ConformanceReport, check_simulator
+from clerkship.conformance.domain_checks import DOMAIN_CHECKS, check_domain
 
-__all__ = ["CHECKS", "ConformanceReport", "check_simulator"]
+__all__ = ["CHECKS", "DOMAIN_CHECKS", "ConformanceReport", "check_domain", "check_simulator"]

@@ -9,7 +9,7 @@ from functools import wraps
 
 import orjson
 
-from clerkship.conformance.rig import WRITES, RequestCounts, Rig, exercise, garbage, to_bytes
+from clerkship.conformance.rig import WRITES, RequestCounts, Rig, declared_events, exercise, garbage, to_bytes
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.faults.contract import Fault
 from clerkship.faults.drip import Drip
@@ -205,7 +205,7 @@ def _refused_cleanly(request: Request, reply: Reply) -> None:
 @_check
 def every_event_validates(context: CheckContext) -> None:
     """Each line of the log reads back as the event it was, of a kind the simulator declares."""
-    kinds = {event.kind for event in (*LIFECYCLE, *context.spec.events)}
+    kinds = {event.kind for event in (*LIFECYCLE, *declared_events(context.spec))}
     with context.rig() as rig:
         exercise(rig)
         for event in rig.playground.log.events:

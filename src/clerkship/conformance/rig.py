@@ -11,10 +11,11 @@ from urllib.parse import quote, urlencode, urlsplit
 import orjson
 
 from clerkship.actors.person_scripted import ScriptedPerson
-from clerkship.events.event import Event, parse_event
+from clerkship.events.event import Event, Payload, parse_event
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.scenario import Person
+from clerkship.playground.component import PreparedComponent
 from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Before, Playground, replay
@@ -74,7 +75,7 @@ class Rig:
         self.counts = counts if counts is not None else RequestCounts()
         self.rooms = {self.name: prepared or PreparedSimulator(spec, spec.config(), spec.prepare(()))}
         environment = Environment(name="conformance", simulators={self.name: Simulator(kind=spec.kind)})
-        self.playground = Playground(environment, self.rooms, seed)
+        self.playground = Playground(environment, self.rooms, seed, domains=_domains(spec))
         if spec.converses:
             self.playground.seat(_person(), self.name)
             self.playground.listen()
@@ -117,7 +118,7 @@ class Rig:
     def logged_events(self) -> list[Event]:
         """Return the events as they are read back from the log's bytes."""
         log = self.playground.log
-        kinds = {event.kind: event for event in (*LIFECYCLE, *self.rooms[self.name].spec.events)}
+        kinds = {event.kind: event for event in (*LIFECYCLE, *declared_events(self.rooms[self.name].spec))}
         return [parse_event(line, kinds, log.blobs.__getitem__) for line in log.lines]
 
     def rebuilt(self) -> bytes:
@@ -138,8 +139,8 @@ class Rig:
         return other
 
     def own_events(self) -> list[Event]:
-        """Events of the simulator's own kinds."""
-        own = {event.kind for event in self.rooms[self.name].spec.events}
+        """Return the events of the kinds that the simulator and the domains it calls declare."""
+        own = {event.kind for event in declared_events(self.rooms[self.name].spec)}
         return [event for event in self.playground.log.events if event.kind in own]
 
     def send(self, request: Request, token: str | None = None, base: str = "http://box.invalid") -> Reply:
@@ -201,6 +202,19 @@ def _describe(value: Any) -> Any:
         return list(value)
     slots = {name: getattr(value, name, None) for name in getattr(value, "__slots__", ())}
     return [type(value).__name__, getattr(value, "__dict__", slots or repr(value))]
+
+
+def declared_events(spec: Spec) -> list[type[Payload]]:
+    """Return the events of a simulator and of the domains that it calls."""
+    return [event for component in (spec, *spec.domains) for event in component.events]
+
+
+def _domains(spec: Spec) -> dict[str, PreparedComponent]:
+    """Prepare the domains that a simulator calls from their samples, named by the last word of their kind."""
+    return {
+        domain.kind.rpartition(".")[2]: PreparedComponent(domain, domain.config(), domain.prepare(domain.samples))
+        for domain in spec.domains
+    }
 
 
 def exercise(rig: Rig) -> list[Reply]:

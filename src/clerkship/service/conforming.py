@@ -1,12 +1,15 @@
-"""The conformance suite, check by check, on somebody's simulator."""
+"""Run the conformance suite on a simulator or a domain, check by check."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
-from clerkship.conformance import CHECKS
+from clerkship.conformance import CHECKS, DOMAIN_CHECKS
 from clerkship.conformance.checks import NotConforming
 from clerkship.conformance.rig import RequestCounts
-from clerkship.simulators.spec import Spec
+from clerkship.domains.component import ComponentSpec
+from clerkship.engine.catalog import Registered
+
+C = TypeVar("C", bound=ComponentSpec)
 
 
 class Outcome(NamedTuple):
@@ -19,17 +22,21 @@ class Outcome(NamedTuple):
     refused: int = 0
 
 
-def conform(spec: Spec) -> Iterator[Outcome]:
-    """Every check, whatever came of those before."""
-    for check in CHECKS:
+def conform(kind: str, catalog: Registered) -> Iterator[Outcome]:
+    """Run every check on a kind of simulator or domain, whatever came of those before; raises UnknownName."""
+    if kind in catalog.domains:
+        return _outcomes(DOMAIN_CHECKS, catalog.domain(kind))
+    return _outcomes(CHECKS, catalog.simulator(kind))
+
+
+def _outcomes(checks: Iterable[Callable[[C], RequestCounts | None]], spec: C) -> Iterator[Outcome]:
+    for check in checks:
         name, sentence = check.__name__, (check.__doc__ or "").strip()
         try:
             counts = check(spec) or RequestCounts()
         except NotConforming as broken:
             yield Outcome(name, sentence, str(broken))
-        except (
-            Exception
-        ) as error:  # a simulator's own bug: what it does in a run is the platform's, here it is the answer
+        except Exception as error:  # a bug of the simulator or domain: here it is the answer
             yield Outcome(name, sentence, f"it raised {type(error).__name__}: {error}")
         else:
             yield Outcome(name, sentence, "", counts.sent, counts.refused)

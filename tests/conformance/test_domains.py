@@ -1,0 +1,108 @@
+"""The conformance suite for domains: a good one passes, and each check finds what it is for."""
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import pytest
+
+from clerkship.conformance import CHECKS, DOMAIN_CHECKS, check_domain
+from clerkship.conformance import domain_checks as checks
+from clerkship.conformance.checks import Check, NotConforming
+from clerkship.conformance.domain_checks import DomainCheck
+from clerkship.domains.contract import DomainCall, DomainSpec
+from clerkship.domains.registry import DOMAINS
+from clerkship.events.event import Payload
+from clerkship.sandbox.exchange import Refusal
+from clerkship.sandbox.state import ActionContext
+from clerkship.simulators.spec import Spec
+from tests.domains import book
+from tests.domains.book import Booking, BookState, SlotOpened
+from tests.domains.fronts import DESK, KIOSK
+
+
+@pytest.mark.parametrize("check", DOMAIN_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("spec", [*DOMAINS, book.SPEC], ids=lambda spec: spec.kind)
+def test_a_domain_conforms(spec: DomainSpec, check: DomainCheck) -> None:
+    check(spec)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("spec", [DESK, KIOSK], ids=lambda spec: spec.kind)
+def test_a_simulator_that_calls_a_domain_conforms(spec: Spec, check: Check) -> None:
+    check(spec)
+
+
+class Noted(Payload):
+    """An event that the spec of the book does not declare."""
+
+    kind: ClassVar[str] = "clinic.book.noted"
+    text: str
+
+
+class Changed(BookState):
+    """A book that keeps what it is given outside its events."""
+
+    shared: ClassVar[dict[str, str]] = {}
+    counted: ClassVar[list[int]] = []
+
+    def change_unseen(self, act: ActionContext) -> None:
+        """Change the state without an event."""
+        self.records["12:00"] = "p1"
+
+    def share(self, act: ActionContext) -> None:
+        """Write to something that all playgrounds have."""
+        self.shared["12:00"] = "p1"
+
+    def count(self, act: ActionContext) -> None:
+        """Emit something else in every playground."""
+        self.counted.append(1)
+        act.emit(SlotOpened(slot=str(len(self.counted))))
+
+    def refuse_late(self, act: ActionContext) -> None:
+        """Emit, then refuse."""
+        act.emit(SlotOpened(slot="12:00"))
+        raise Refusal(409, "too_late", "it is too late")
+
+    def change_base(self, act: ActionContext) -> None:
+        """Write to the dataset under the overlay."""
+        self.records.base["09:00"] = "p1"  # type: ignore[attr-defined]
+
+    def dump(self) -> Any:
+        """Every slot, those that are shared too."""
+        return {**self.records, **self.shared}
+
+
+WRONG: list[tuple[DomainCheck, DomainCall, str]] = [
+    (checks.a_replay_rebuilds_the_domain, lambda state, act: state.change_unseen(act), "gave another state"),
+    (checks.domains_share_nothing, lambda state, act: state.share(act), "because of calls in another playground"),
+    (checks.same_calls_give_the_same_log, lambda state, act: state.count(act), "gave two different logs"),
+    (
+        checks.a_refused_call_changes_nothing,
+        lambda state, act: state.refuse_late(act),
+        r"refused \(too_late\)",
+    ),
+    (checks.the_base_stays_as_it_was, lambda state, act: state.change_base(act), "changed the dataset"),
+    (checks.every_domain_event_validates, lambda state, act: act.emit(Noted(text="x")), r"clinic\.book\.noted, which"),
+]
+
+
+@pytest.mark.parametrize(("check", "call", "reason"), WRONG, ids=[check.__name__ for check, _, _ in WRONG])
+def test_the_suite_finds_a_domain_that_does_not_conform(check: DomainCheck, call: DomainCall, reason: str) -> None:
+    Changed.shared.clear()
+    wrong = replace(book.SPEC, state=Changed, exercise=(call, *book.SPEC.exercise))
+    with pytest.raises(NotConforming, match=reason):
+        check_domain(wrong, [check])
+
+
+def test_the_suite_finds_an_exercise_that_leaves_out_an_event() -> None:
+    with pytest.raises(NotConforming, match=r"never leads to clinic\.book\.slot\.taken"):
+        check_domain(replace(book.SPEC, exercise=book.SPEC.exercise[:1]))
+
+
+def test_a_call_of_a_domain_returns_a_typed_result() -> None:
+    def check_result(state: BookState, act: ActionContext) -> None:
+        booking: Booking = state.take(act, "09:00", "p1")
+        assert booking.slot == "09:00"
+        assert booking.reference.startswith("BK_")
+
+    check_domain(replace(book.SPEC, exercise=(*book.SPEC.exercise[:1], check_result)))
