@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
 from clerkship.domains.component import BrokenComponent
 from clerkship.domains.registry import load_domains
@@ -18,6 +19,8 @@ from clerkship.model.problem import InputError
 from clerkship.model.run import TaskRun
 from clerkship.reactions.contract import ReactionPair
 from clerkship.sandbox.door import Refused, Sandboxes
+from clerkship.service.forking import ForkRequest, plan_fork
+from clerkship.service.playing import PlayRequest, open_play
 from clerkship.service.running import RunRequest, RunResult, execute, plan_run
 from clerkship.service.schemas import schema
 from clerkship.service.second_looks import plan_rerun, rescore
@@ -160,6 +163,63 @@ def test_a_run_with_a_domain_is_rescored_and_rerun_from_the_store_alone(clinic: 
     assert execute(again, clinic.store, CATALOG).exit_code() == 0
     [repeated] = clinic.store.task_runs(again.run.id)
     assert (repeated.snapshot, repeated.head) == (task_run.snapshot, task_run.head)
+
+
+CONVERSATION = """
+task:
+  name: Book by chat
+  environment: clinic
+  scenario:
+    starts: person
+    person: {lines: ["09:00", "10:00", bye], end: {when: goodbye}}
+    steps: [{clinic.book.open_slot: {slot: "10:00"}}]
+  criteria:
+    - {label: first, assertion: {clinic.book_slot_held: {slot: "09:00", patient: p1}}}
+    - {label: second, assertion: {clinic.book_slot_held: {slot: "10:00", patient: p2}}}
+"""
+
+
+class Booker:
+    """Books the first slot that the person names, and no other."""
+
+    books = (1,)
+
+    def on_turn(self, message: Message, sandboxes: Any) -> str:
+        """Book, and say so."""
+        if message.turn in self.books:
+            sandboxes["desk"].book(message.text, f"p{message.turn}")
+        return "goodbye" if message.turn == 3 else "booked"
+
+
+class SecondBooker(Booker):
+    """Books the second."""
+
+    books = (2,)
+
+
+def test_a_forked_conversation_begins_with_the_domain_of_that_time(clinic: Clinic) -> None:
+    environment = ENVIRONMENT.replace("{desk:", "{chat: {kind: chat}, desk:")
+    first = clinic.run(Booker, CONVERSATION, environment)
+    assert first.verdict == "partial"
+    request = ForkRequest(run=first.run, task="Book by chat", turn=2, agent=PythonSolver("agent", SecondBooker))
+    plan = plan_fork(clinic.store, request, CATALOG, Settings(timeout=20))
+    execute(plan, clinic.store, CATALOG)
+    [forked] = clinic.store.task_runs(plan.run.id)
+    assert forked.verdict == "pass", forked.criteria
+
+
+def test_a_playground_that_is_up_has_its_domains_and_does_not_list_them(clinic: Clinic, tmp_path: Path) -> None:
+    environment = ENVIRONMENT.replace(", drop: {kind: files}", "").replace("[drop.file.written -> book]", "[]")
+    (clinic.folder / "clinic.yml").write_text(environment, encoding="utf-8")
+    settings = Settings(store=tmp_path / "up.db")
+    with open_play(PlayRequest(path=clinic.folder), settings, CATALOG) as play:
+        assert list(play.sandboxes) == ["desk", "kiosk"]
+        kiosk = play.sandboxes["kiosk"]
+        request = urllib.request.Request(f"{kiosk.url}/slots/09:00", method="PUT")
+        request.add_header("Authorization", f"Bearer {kiosk.token}")
+        with urllib.request.urlopen(request) as reply:
+            assert reply.status == 201
+        assert play.playground.components["book"].state.dump() == {"09:00": "walk-in", "09:30": "p9"}
 
 
 def test_the_same_seed_gives_the_same_log(clinic: Clinic) -> None:

@@ -1,15 +1,22 @@
 """A domain in a playground: applied, rebuilt and forked like a sandbox."""
 
+from dataclasses import replace
+from typing import ClassVar, cast
+
 import pytest
 
+from clerkship.events.event import Event
+from clerkship.events.lifecycle import StepFailed
 from clerkship.events.states import NoSuchState
 from clerkship.model.environment import Environment
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.playground import Before, Playground, replay
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.state import ActionContext
 from clerkship.simulators import files
+from clerkship.steps.contract import Stage, Step
 from tests.domains import book
-from tests.domains.book import BookConfig, BookState
+from tests.domains.book import BookConfig, BookState, SlotOpened
 from tests.domains.fronts import DESK, DeskState
 
 ROOMS = {"desk": PreparedSimulator(DESK, DESK.config()), "drop": PreparedSimulator(files.SPEC, files.SPEC.config())}
@@ -70,3 +77,39 @@ def test_a_domain_that_is_not_there_is_the_authors_mistake() -> None:
 def test_a_playground_without_domains_keeps_one_table_of_components() -> None:
     playground = open_playground()
     assert playground.components is playground.sandboxes
+
+
+class AskAtDesk(Step):
+    """Book a slot at the desk."""
+
+    name: ClassVar[str] = "clinic.desk.ask"
+    slot: str
+
+    def run(self, stage: Stage) -> None:
+        """Do it."""
+        desk, act = stage.state(DeskState, None)
+        desk.book(act, self.slot, "p2")
+
+
+@pytest.mark.parametrize(("slot", "by_agent"), [("09:00", True), ("09:30", False)])
+def test_a_step_that_calls_a_domain_is_tried_again_without_what_the_agent_did(slot: str, by_agent: bool) -> None:
+    playground = open_playground(book=BOOK)
+    book_at_desk(playground)
+    playground.run_step(AskAtDesk(slot=slot))
+    [failed] = [event.payload for event in playground.log.events if isinstance(event.payload, StepFailed)]
+    assert (failed.reason, failed.by_agent) == (f"{slot} is taken", by_agent)
+
+
+def test_a_sandbox_reacts_to_a_domain_and_calls_it_as_the_reaction() -> None:
+    def ask_for_new_slot(desk: DeskState, act: ActionContext, event: Event) -> None:
+        book_state, book_act = act.domain(BookState)
+        book_state.take(book_act, cast(SlotOpened, event.payload).slot, "p1")
+
+    desk = PreparedSimulator(replace(DESK, reactions={SlotOpened.kind: ask_for_new_slot}), DESK.config())
+    environment = Environment.model_validate({"name": "clinic", "reactions": ["book.slot.opened -> desk"]})
+    playground = Playground(environment, {"desk": desk}, "seed", domains={"book": BOOK})
+    book_state, act = playground.state(BookState, None)
+    book_state.open(act, "10:00")
+    opened, taken = playground.log.events
+    assert (opened.source, opened.actor, opened.cause) == ("book", "scenario", None)
+    assert (taken.source, taken.actor, taken.cause) == ("book", "reaction", opened.seq)
