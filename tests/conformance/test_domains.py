@@ -39,11 +39,12 @@ class Noted(Payload):
     text: str
 
 
+SHARED: dict[str, str] = {}
+COUNTED: list[int] = []
+
+
 class Changed(BookState):
     """A book that keeps what it is given outside its events."""
-
-    shared: ClassVar[dict[str, str]] = {}
-    counted: ClassVar[list[int]] = []
 
     def change_unseen(self, act: ActionContext) -> None:
         """Change the state without an event."""
@@ -51,12 +52,12 @@ class Changed(BookState):
 
     def share(self, act: ActionContext) -> None:
         """Write to something that all playgrounds have."""
-        self.shared["12:00"] = "p1"
+        SHARED["12:00"] = "p1"
 
     def count(self, act: ActionContext) -> None:
         """Emit something else in every playground."""
-        self.counted.append(1)
-        act.emit(SlotOpened(slot=str(len(self.counted))))
+        COUNTED.append(1)
+        act.emit(SlotOpened(slot=str(len(COUNTED))))
 
     def refuse_late(self, act: ActionContext) -> None:
         """Emit, then refuse."""
@@ -69,7 +70,7 @@ class Changed(BookState):
 
     def dump(self) -> Any:
         """Every slot, those that are shared too."""
-        return {**self.records, **self.shared}
+        return {**self.records, **SHARED}
 
 
 WRONG: list[tuple[DomainCheck, DomainCall, str]] = [
@@ -88,7 +89,7 @@ WRONG: list[tuple[DomainCheck, DomainCall, str]] = [
 
 @pytest.mark.parametrize(("check", "call", "reason"), WRONG, ids=[check.__name__ for check, _, _ in WRONG])
 def test_the_suite_finds_a_domain_that_does_not_conform(check: DomainCheck, call: DomainCall, reason: str) -> None:
-    Changed.shared.clear()
+    SHARED.clear()
     wrong = replace(book.SPEC, state=Changed, exercise=(call, *book.SPEC.exercise))
     with pytest.raises(NotConforming, match=reason):
         check_domain(wrong, [check])

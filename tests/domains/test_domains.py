@@ -301,6 +301,11 @@ def test_a_task_names_a_domain_as_it_names_a_sandbox(clinic: Clinic, right: str,
     assert any(problem in each for each in problems), problems
 
 
+def test_a_domain_with_a_mistaken_kind_is_not_also_missing(clinic: Clinic) -> None:
+    problems = clinic.problems(ENVIRONMENT.replace("kind: clinic.book,", "kind: clinic.boook,"))
+    assert [each for each in problems if "needs a domain" in each] == []
+
+
 def test_the_schema_of_an_environment_has_the_domains() -> None:
     definition = schema("environment", CATALOG)["$defs"]["SharedDomain"]
     [form] = definition["anyOf"]

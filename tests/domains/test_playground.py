@@ -1,6 +1,5 @@
 """A domain in a playground: applied, rebuilt and forked like a sandbox."""
 
-from dataclasses import replace
 from typing import ClassVar, cast
 
 import pytest
@@ -12,6 +11,7 @@ from clerkship.model.environment import Environment
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.playground import Before, Playground, replay
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.reactions.registry import BoundReaction
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators import files
 from clerkship.steps.contract import Stage, Step
@@ -105,9 +105,9 @@ def test_a_sandbox_reacts_to_a_domain_and_calls_it_as_the_reaction() -> None:
         book_state, book_act = act.domain(BookState)
         book_state.take(book_act, cast(SlotOpened, event.payload).slot, "p1")
 
-    desk = PreparedSimulator(replace(DESK, reactions={SlotOpened.kind: ask_for_new_slot}), DESK.config())
-    environment = Environment.model_validate({"name": "clinic", "reactions": ["book.slot.opened -> desk"]})
-    playground = Playground(environment, {"desk": desk}, "seed", domains={"book": BOOK})
+    desk, environment = PreparedSimulator(DESK, DESK.config()), Environment(name="clinic")
+    bound = {("book", SlotOpened.kind): [BoundReaction("desk", ask_for_new_slot)]}
+    playground = Playground(environment, {"desk": desk}, "seed", reactions=bound, domains={"book": BOOK})
     book_state, act = playground.state(BookState, None)
     book_state.open(act, "10:00")
     opened, taken = playground.log.events

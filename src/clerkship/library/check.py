@@ -116,9 +116,10 @@ class Checker:
                 self.note([*path, "datasets", number], f"`{wanted}` is not a dataset of this environment", hint)
 
     def _check_called_domains(self, kind: str, path: Path, place: Surroundings) -> None:
-        """The domains that a simulator's operations call are there."""
+        """The domains that a simulator's operations call are there. A mistaken kind may be the right one."""
+        kinds = place.domains.values()
         for domain in self.catalog.simulator(kind).domains if self._is_simulator(kind) else ():
-            if domain.kind not in place.domains.values():
+            if domain.kind not in kinds and all(map(self._is_component, kinds)):
                 example = f"`{domain.kind.rpartition('.')[2]}: {{kind: {domain.kind}}}`"
                 self.note(path, f"{kind} needs a domain of kind {domain.kind}", f"add {example} under `domains`")
 
