@@ -701,7 +701,8 @@ def _commands() -> str:
 
 def _flat(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
     """Every command by its whole name, those of a group of commands too."""
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         yield from (
             _flat(command, f"{before}{name} ") if hasattr(command, "commands") else [(f"{before}{name}", command)]
         )
