@@ -14,12 +14,11 @@ import clerkship.plugin
 from clerkship.model.problem import InputError
 from clerkship.service.scaffold import render, write
 from clerkship.service.scaffold_plugin import simulator_values
-from clerkship.simulators.registry import SPECS
+from clerkship.simulators.registry import KINDS
 
 HOUSE = Path(clerkship.__file__).parent / "simulators"
 _FACE = re.compile(r"^from clerkship\.plugin import (.+)$", re.MULTILINE)
-_IMPORTED = re.compile(r"^from clerkship\.simulators import (?:\(([^)]*?),?\s*\)|([^\n(]+))$", re.MULTILINE)
-_LISTED = re.compile(r"^SPECS: tuple\[Spec, \.\.\.\] = \((.*?),?\s*\)$", re.MULTILINE | re.DOTALL)
+_LISTED = re.compile(r"^KINDS: tuple\[KindEntry, \.\.\.\] = \(\n(.*?)^\)$", re.MULTILINE | re.DOTALL)
 
 
 def rooms() -> dict[str, str]:
@@ -40,12 +39,11 @@ def at_home(text: str) -> str:
 
 
 def register(text: str, name: str) -> str:
-    """The registry's text with one more line in each of its two lists."""
-    text, once = _IMPORTED.subn(
-        lambda found: f"from clerkship.simulators import ({found[1] or found[2]}, {name})", text
-    )
-    text, twice = _LISTED.subn(lambda found: f"SPECS: tuple[Spec, ...] = ({found[1]}, {name}.SPEC)", text)
-    if (once, twice) != (1, 1):
+    """Return the registry's text with an entry for what the templates of a simulator bring."""
+    names = f'assertions={{"{name}_message_sent": ()}}, steps={{"{name}.receive": ()}}'
+    entry = f'    KindEntry(kind="{name}", {names}),\n'
+    text, count = _LISTED.subn(lambda found: found[0].removesuffix(")") + entry + ")", text)
+    if count != 1:
         raise InputError.of("simulators/registry.py is not as this script knows it", hint="register it by hand")
     return text
 
@@ -59,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     values = simulator_values(name, kind=name, folder=f"clerkship.simulators.{name}", assertion=f"{name}_message_sent")
     registry = HOUSE / "registry.py"
     try:
-        if name in [spec.kind for spec in SPECS] or (HOUSE / f"{name}.py").exists():
+        if name in [kind.kind for kind in KINDS] or (HOUSE / f"{name}.py").exists():
             raise InputError.of(f"there is a `{name}` already")
         registered = register(registry.read_text(encoding="utf-8"), name)
         files = render("simulator", HOUSE / name, values)

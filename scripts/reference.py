@@ -24,14 +24,11 @@ from clerkship.events.event import Payload
 from clerkship.events.request import MAX_BODIES, MAX_BODY, MAX_INLINE_BODY
 from clerkship.events.sidecar import MAX_UNAUTHENTICATED
 from clerkship.faults.chaos import PROFILES
-from clerkship.library.pid import Messaged
-from clerkship.library.template import FILTERS
 from clerkship.llm.scripted import ScriptedAnswer
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.calibration import Agreement, Calibration, CalibrationFile, JudgeIdentity
 from clerkship.model.conftest import Evaluation, Llm, Simulation
 from clerkship.model.criterion import Criterion
-from clerkship.model.dataset import DatasetFile
 from clerkship.model.e2e import E2eCase, E2eFile, E2eStep, Stub
 from clerkship.model.environment import Environment, SharedDomain, Simulator
 from clerkship.model.labelled import Label, Labelled, LabelledFile, LabelledTurn
@@ -53,6 +50,7 @@ from clerkship.sandbox.route import Route
 from clerkship.service.attacking import AttackReport
 from clerkship.service.testing import Result
 from clerkship.settings import Settings
+from clerkship.simulators.fhir.datasets.pid import Messaged
 from clerkship.simulators.spec import Spec
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # it is run as a script, and imported by a test
@@ -272,10 +270,10 @@ def pages() -> dict[str, str]:
     catalog = only_ours()
     return {
         "README.md": _index(),
-        "files.md": _files(),
+        "files.md": _files(catalog),
         "assertions.md": _assertions(catalog),
         "matchers.md": _matchers(),
-        "templates.md": _templates(),
+        "templates.md": _templates(catalog),
         "steps.md": _steps(catalog),
         "events.md": _events(catalog),
         "simulators.md": _simulators(catalog),
@@ -318,7 +316,7 @@ def _index() -> str:
 """
 
 
-def _files() -> str:
+def _files(catalog: Registered) -> str:
     parts: list[tuple[str, type[BaseModel]]] = [
         ("task", Task),
         ("task.entities[]", Entity),
@@ -340,7 +338,7 @@ def _files() -> str:
         ("environment", Environment),
         ("environment.simulators.*", Simulator),
         ("environment.domains.*", SharedDomain),
-        ("dataset", DatasetFile),
+        *((f"dataset, of type {name}", type.model) for name, type in catalog.dataset_types.items()),
         ("benchmark", Benchmark),
         ("persona", Persona),
         ("E2E test files", E2eFile),
@@ -446,8 +444,9 @@ what it denies holds for none; `exists` asks whether there are any. A list is co
 """
 
 
-def _templates() -> str:
-    rows = "\n".join(f"| `{name}` | {FILTER_WORDS[name]} |" for name in FILTERS)
+def _templates(catalog: Registered) -> str:
+    assert FILTER_WORDS.keys() == set(catalog.filters)
+    rows = "\n".join(f"| `{name}` | {words} |" for name, words in FILTER_WORDS.items())
     derived = "\n".join(f"| `{name}` | {told} |" for name, (told, _) in Messaged.derived.items())
     return f"""{HEAD}
 # Templates

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import clerkship.plugin
 from clerkship.domains.contract import DomainSpec
+from clerkship.library.dataset_type import DatasetType
 from clerkship.plugin.contract import CONTRACT, Plugin
 from clerkship.plugin.load import GROUP
 from clerkship.simulators.spec import Spec
@@ -18,6 +19,8 @@ FIELD_WORDS = {
     "assertions": "classes of assertions that belong to no simulator: `prefix.name`",
     "steps": "likewise",
     "faults": "classes of faults: `prefix.name` is the step `fault.prefix.name`",
+    "dataset_types": "each a `DatasetType` that belongs to no simulator: `prefix.name`",
+    "filters": "filters for templates that belong to no simulator: `prefix.name`, and a function",
     "agents": "a sort, `prefix` or `prefix.name`, and a function of the rest of `--agent` and the settings: a `Solver`",
     "reactions": "each a `ReactionPair` of two kinds of simulators, one of which at least is `prefix.name`",
 }
@@ -46,6 +49,18 @@ SPEC_WORDS = {
     ),
     "attack": "a `SandboxAttack`: what `clerkship suite attack` does in such a sandbox; nothing if not given",
     "converses": "whether a person can sit on it: its state is a `Conversation`",
+    "dataset_types": "the types of dataset that it brings, each a `DatasetType`: `prefix.name`",
+    "filters": "the filters for templates that it brings: `prefix.name`, and a function (see `Filter`)",
+    "scaffold": "a `TaskScaffold`: what `clerkship new task` writes for an environment with such a sandbox",
+}
+TYPE_WORDS = {
+    "name": "required: what `type` of a dataset calls it, `prefix.name`",
+    "summary": "required: what is in such a dataset, in a line",
+    "model": "required: a subclass of `DatasetFile`; its fields are the keys, and a part of `clerkship schema dataset`",
+    "load": "required: a function of an instance of `model` and a `DatasetSource`; it returns a `Dataset`, or None",
+    "finder": "makes an `EntityFinder` of a dataset, for `entities` and `for_each`; `RecordFinder` if not given",
+    "has_files": "whether its datasets hold files that steps can name",
+    "built_in": "datasets that need no file: `prefix.name.dataset`, and an instance of `model`",
 }
 DOMAIN_WORDS = SPEC_WORDS | {
     "exercise": "required: calls (functions of its state and an `ActionContext`) that lead to every event it declares, "
@@ -63,10 +78,12 @@ CONSTANTS = {
     "Duration": "a field's type: `10m`, `+2h`, seconds",
     "Entry": "`on_turn` or `on_task`",
     "Expected": "a field's type: a literal or a matcher",
+    "Filter": "a function of a value, the filter's argument (empty if it has none) and a function that writes as text",
     "Flag": "a field's type: true or false, and nothing that looks like it",
     "Harm": "a kind of harm that a write can carry: `instruction`, `amount` or `note`",
     "Load": "what makes a solver: takes what follows the sort and its colon, and the settings",
     "Number": "a field's type: a number",
+    "Record": "a map of names to JSON values",
     "React": "the function of a reaction: `react(state, act, event)` changes the state of the target",
     "Whole": "a field's type: a whole number",
 }
@@ -77,8 +94,8 @@ def plugins_page(head: str) -> str:
     return f"""{head}
 # Plug-ins
 
-A package brings simulators, domains, assertions, steps, faults, reactions and sorts of agent by an entry point in the
-group `{GROUP}`:
+A package brings simulators, domains, assertions, steps, faults, reactions, sorts of agent, types of dataset and filters
+for templates by an entry point in the group `{GROUP}`:
 
 ```toml
 [project.entry-points."{GROUP}"]
@@ -87,7 +104,8 @@ acme = "acme_pager:PLUGIN"
 
 The entry point's name is the prefix. Every name that the plug-in brings starts with it: the kind `acme.pager`, its
 events `acme.pager.message.sent`, its steps `acme.pager.receive`, assertions `acme.paged`, faults `acme.static` (the
-step `fault.acme.static`), agents `--agent acme:…` or `acme.bot:…`. Small letters, digits and `_`. Several packages may
+step `fault.acme.static`), agents `--agent acme:…` or `acme.bot:…`, types of dataset `acme.roster`, filters
+`{{{{ ward.number | acme.digits }}}}`. Small letters, digits and `_`. Several packages may
 share a prefix, as long as no name is there twice; the first word of any name of ours is no prefix.
 
 A plug-in that cannot be imported, breaks a rule or wants a name that is taken is broken: all of it is left out, it is
@@ -114,6 +132,13 @@ One [domain](domains.md). `clerkship conformance acme.book` checks it; so does
 `clerkship.conformance.check_domain(SPEC)` in a test, or each of `clerkship.conformance.DOMAIN_CHECKS`.
 
 {_fields(DomainSpec, DOMAIN_WORDS)}
+## DatasetType
+
+A type of dataset. A loader reports a mistake with `source.note(key, message, hint)` and returns None; `source.read(key,
+path, reader)` and `source.documents(file, folder, forms)` read files and folders beside the one that names them, and
+report what cannot be read. A finder raises `BadBinding` for a `type` or `where` that no record can fit.
+
+{_fields(DatasetType, TYPE_WORDS)}
 ## What to import
 
 All of it is in `clerkship.plugin`. What is not there may change without notice.
@@ -147,6 +172,7 @@ def _about(module: str) -> str:
         "domains": "simulators and domains",
         "events": "events and evidence",
         "kit": "time, ids, chance",
+        "library": "datasets and templates",
         "model": "fields and values",
         "plugin": "the plug-in",
         "sandbox": "sandboxes",

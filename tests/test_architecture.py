@@ -161,6 +161,63 @@ def test_the_reactions_of_a_pair_are_imported_by_the_registry_alone() -> None:
     assert early == []
 
 
+KINDS = sorted(path.name for path in (ROOT / "simulators").iterdir() if (path / "__init__.py").exists())
+WORDS = {"chat", "files"}
+"""Kinds that are common words: a text may contain one, but not be one, nor start with one and a dot."""
+NAMED = {
+    # The environment of a project that has none is a conversation, so the model has to say which kind that is.
+    ("model/environment.py", "chat"),
+    # A key of a dataset's byte form, which any type of dataset may use.
+    ("model/dataset.py", "files"),
+}
+
+
+def _names_kind(text: str, kind: str) -> bool:
+    if kind in WORDS:
+        return text == kind or text.startswith(f"{kind}.")
+    return kind in text.lower()
+
+
+def _texts(tree: ast.Module) -> Iterator[str]:
+    """Yield the texts of a module, documentation included, and the modules that it imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("package", ["library", "model"])
+def test_no_module_of_the_library_or_the_model_names_a_kind_of_simulator(package: str) -> None:
+    named = {
+        (path.relative_to(ROOT).as_posix(), kind)
+        for path in MODULES
+        if path.relative_to(ROOT).parts[0] == package
+        for text in _texts(parse(path))
+        for kind in KINDS
+        if _names_kind(text, kind)
+    }
+    assert named - NAMED == set()
+
+
+def test_validating_scenario_files_imports_no_kind_but_chat(tmp_path: Path) -> None:
+    """A kind is imported when a file names it, or something that it brings."""
+    scenario = (
+        "scenario:\n  name: One\n  simulation_context: A customer.\n  goals: {assertions: [{flow_completed: x}]}\n"
+    )
+    (tmp_path / "one.yml").write_text(scenario, encoding="utf-8")
+    code = (
+        "import sys\n"
+        "from clerkship.cli.app import run\n"
+        "assert run(['validate', sys.argv[1]]) == 0\n"
+        "packages = ('clerkship.fhir', 'clerkship.hl7', 'clerkship.synthetic', 'clerkship.simulators.')\n"
+        "light = ('clerkship.simulators.registry', 'clerkship.simulators.spec', 'clerkship.simulators.chat')\n"
+        "heavy = [name for name in sys.modules if name.startswith(packages) and not name.startswith(light)]\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60)
+
+
 def test_every_module_says_its_job_and_stays_small() -> None:
     for path in MODULES:
         text, tree = path.read_text(encoding="utf-8"), parse(path)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from clerkship.model.problem import InputError
 from scripts.new_simulator import register
 
 ROOT = Path(__file__).parent.parent
@@ -67,24 +68,27 @@ def test_a_name_that_cannot_be_is_refused(name: str) -> None:
     assert sorted((ROOT / "src/clerkship/simulators").iterdir()) == before
 
 
-ONE_LINE = "from clerkship.simulators import chat, files\n\nSPECS: tuple[Spec, ...] = (chat.SPEC, files.SPEC)\n"
-SEVERAL = """from clerkship.simulators import (
-    chat,
-    files,
-)
-
-SPECS: tuple[Spec, ...] = (
-    chat.SPEC,
-    files.SPEC,
+REGISTRY = """KINDS: tuple[KindEntry, ...] = (
+    KindEntry(kind="chat", steps={"chat.say": ()}),
+    KindEntry(
+        kind="files",
+        filters=("x",),
+    ),
 )
 """
 
 
-@pytest.mark.parametrize("text", [ONE_LINE, SEVERAL])
-def test_the_registry_is_read_on_one_line_and_on_several(text: str) -> None:
-    [imported, listed] = ast.parse(register(text, "bell")).body
-    assert isinstance(imported, ast.ImportFrom)
-    assert [alias.name for alias in imported.names] == ["chat", "files", "bell"]
+def test_a_new_simulator_is_entered_in_the_registry_with_the_names_of_what_it_brings() -> None:
+    [listed] = ast.parse(register(REGISTRY, "bell")).body
     assert isinstance(listed, ast.AnnAssign)
-    assert listed.value is not None
-    assert ast.unparse(listed.value) == "(chat.SPEC, files.SPEC, bell.SPEC)"
+    assert isinstance(listed.value, ast.Tuple)
+    assert [ast.unparse(entry) for entry in listed.value.elts] == [
+        "KindEntry(kind='chat', steps={'chat.say': ()})",
+        "KindEntry(kind='files', filters=('x',))",
+        "KindEntry(kind='bell', assertions={'bell_message_sent': ()}, steps={'bell.receive': ()})",
+    ]
+
+
+def test_a_registry_of_another_form_is_refused() -> None:
+    with pytest.raises(InputError, match="is not as this script knows it"):
+        register("KINDS = ()\n", "bell")

@@ -23,7 +23,7 @@ from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators import files
 from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.files.state import FilesState
-from clerkship.simulators.registry import SPECS, BrokenSimulator, load_simulators
+from clerkship.simulators.registry import KINDS, BrokenSimulator, KindEntry, load_simulators
 from clerkship.simulators.spec import Spec
 from tests.playground.tickets import (
     ChangesBase,
@@ -38,9 +38,14 @@ from tests.raw_routes import RawCall, raw_route
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.kind)
+@pytest.mark.parametrize("spec", [kind.spec for kind in KINDS], ids=lambda spec: spec.kind)
 def test_a_simulator_conforms(spec: Spec, check: Check) -> None:
     check(spec)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_the_names_of_a_kind_are_those_of_its_spec(kind: KindEntry) -> None:
+    assert kind == KindEntry.of(kind.spec)
 
 
 def _changed(**changes: object) -> Spec:

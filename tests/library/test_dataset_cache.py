@@ -9,12 +9,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-from clerkship.library import datasets
+from clerkship.library import dataset_cache as caching
+from clerkship.library.dataset_cache import Cache, Kept
 from clerkship.library.library import Library
 from clerkship.library.load import load
-from clerkship.library.resources import cache as caching
-from clerkship.library.resources.cache import Cache, Kept
 from clerkship.model.dataset import Dataset
+from clerkship.simulators.fhir.datasets import load as fhir_load
 from tests.library.shelf import CATALOG, Shelf
 
 PATIENTS = b"".join(b'{"resourceType":"Patient","id":"p%d","x":1}\n' % number for number in range(20))
@@ -46,7 +46,7 @@ def no_work(*_: object) -> None:
 
 def test_the_second_time_nothing_is_made(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = loaded(shelf, tmp_path)
-    monkeypatch.setattr(datasets, "compile_all", no_work)
+    monkeypatch.setattr(fhir_load, "compile_all", no_work)
     second = loaded(shelf, tmp_path)
     assert second.datasets["d"] == first.datasets["d"]
     assert second.datasets["d"].hash == first.datasets["d"].hash
@@ -59,7 +59,7 @@ def test_the_second_time_nothing_is_made(shelf: Shelf, tmp_path: Path, monkeypat
 def test_anything_that_differs_is_made_anew(shelf: Shelf, tmp_path: Path) -> None:
     loaded(shelf, tmp_path)
     (shelf.root / "x.ndjson").write_bytes(PATIENTS + b'{"resourceType":"Patient","id":"new"}\n')
-    assert len(loaded(shelf, tmp_path).datasets["d"].lines) == 21
+    assert len(loaded(shelf, tmp_path).datasets["d"].lines or ()) == 21
     text = (shelf.root / "d.yml").read_text()
     shelf.write("d.yml", text.replace("lenient}", "lenient, as_of: 2026-01-01T00:00:00Z}"))
     loaded(shelf, tmp_path)
@@ -99,13 +99,13 @@ def test_a_folder_that_cannot_be_written_is_no_mistake(
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "write_bytes", refuse)  # to the superuser nothing is read-only
-    assert len(loaded(shelf, tmp_path / "sealed").datasets["d"].lines) == 20
+    assert len(loaded(shelf, tmp_path / "sealed").datasets["d"].lines or ()) == 20
     assert entries(tmp_path / "sealed") == []
 
 
 def test_a_folder_that_is_none_is_no_mistake(shelf: Shelf, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    assert len(loaded(shelf, tmp_path / "file").datasets["d"].lines) == 20
+    assert len(loaded(shelf, tmp_path / "file").datasets["d"].lines or ()) == 20
     assert (tmp_path / "file").read_text() == "in the way"
 
 
@@ -136,13 +136,13 @@ def test_the_oldest_entries_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_what_is_made_up_is_kept_too(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.write("d.yml", "dataset: {name: d, type: fhir, generate: {patients: 1, seed: 3}}\ntask: {name: T}\n")
     first = loaded(shelf, tmp_path).datasets["d"]
-    monkeypatch.setattr(datasets, "lines", no_work)
+    monkeypatch.setattr(fhir_load, "lines", no_work)
     assert loaded(shelf, tmp_path).datasets["d"].hash == first.hash
-    assert orjson.loads(first.lines[0])["id"]
+    assert orjson.loads((first.lines or ())[0])["id"]
 
 
 def test_an_empty_dataset_is_read_back(tmp_path: Path) -> None:
-    empty = Dataset(name="d", type="fhir")
+    empty = Dataset(name="d", type="fhir", lines=())
     Cache(tmp_path).save("k", Kept(empty, ()))
     kept = Cache(tmp_path).load("k", "d")
     assert kept is not None

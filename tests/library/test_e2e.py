@@ -210,7 +210,7 @@ def test_an_order_is_one_criterion_more_for_what_happened() -> None:
     }
     assert len(checks) == 7 + 1 + 2
     for step in order["steps"]:
-        fields = CATALOG.payloads()[step["event"]]
+        fields = CATALOG.payloads(step["event"])[step["event"]]
         assert all(path.split(".")[0] in fields for path in step["where"])
 
 

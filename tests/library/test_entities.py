@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.library import finding
 from clerkship.library.library import LoadedTask
+from clerkship.simulators.fhir.datasets import finder
 from tests.library.shelf import Shelf
 
 CHART = """
@@ -253,8 +253,8 @@ def test_the_same_path_is_gone_through_once(chart: Shelf, monkeypatch: pytest.Mo
         parsed.append(line)
         return orjson.loads(line)
 
-    monkeypatch.setattr(finding, "parse", parse)
-    monkeypatch.setattr(finding, "_FEW", 0)
+    monkeypatch.setattr(finder, "parse", parse)
+    monkeypatch.setattr(finder, "_FEW", 0)
     tasks = "".join(
         f"  - {{name: T{n}, entities: [{{id: p, dataset: chart, type: Patient, where: {{name.0.given.0: Mario}}}}]}}\n"
         for n in range(50)

@@ -52,7 +52,7 @@ def write(shelf: Shelf, text: str, **files: Any) -> None:
 
 def resources(dataset: Dataset) -> dict[str, Any]:
     """By key."""
-    found = [parse(line) for line in dataset.lines]
+    found = [parse(line) for line in dataset.lines or ()]
     return {f"{resource['resourceType']}/{resource['id']}": resource for resource in found}
 
 
@@ -123,7 +123,7 @@ def test_syntheas_bundles_load_unchanged(shelf: Shelf) -> None:
     assert encounter["serviceProvider"]["reference"].startswith("Organization/0a1b7c2e")
     document = found["DocumentReference/c0ffee00-1111-4222-8333-000000000013"]
     assert document["masterIdentifier"]["value"] == "urn:uuid:c0ffee00-1111-4222-8333-000000000013"  # no reference
-    assert b'"value":71.50' in b"".join(shelf.load().datasets["d"].lines)
+    assert b'"value":71.50' in b"".join(shelf.load().datasets["d"].lines or ())
     assert shelf.load().warnings == ()
 
 
@@ -207,7 +207,7 @@ def test_who_has_no_id_gets_one_from_the_bundle_or_from_what_it_says(shelf: Shel
 
 def test_two_that_are_the_same_are_one_and_two_that_differ_are_a_mistake(shelf: Shelf) -> None:
     same = bundle("collection", {"resource": patient("a")}, {"resource": patient("a")})
-    assert len(dataset(shelf, "file: b.json", b__json=same).lines) == 1
+    assert len(dataset(shelf, "file: b.json", b__json=same).lines or ()) == 1
     other = b'{"resourceType":"Bundle","type":"collection","entry":[\n'
     other += b'{"resource":{"resourceType":"Patient","id":"a"}},\n'
     other += b'{"resource":{"resourceType":"Patient","id":"a","active":true}}\n]}'
@@ -286,7 +286,7 @@ def test_what_is_wrong_inline_is_said_where_it_is_written(shelf: Shelf) -> None:
         ("file: bad.json.gz", "dataset.file: bad.json.gz: it cannot be read: not a whole gzip file"),
         ("file: cut.json.gz", "dataset.file: cut.json.gz: it cannot be read: not a whole gzip file"),
         ("description: x", "dataset: a dataset of type fhir needs `records`, `file`, `folder` or `generate`"),
-        ("files: {a: b}, file: x.json", "dataset: a dataset of type fhir has `records`, `file`, `folder` or"),
+        ("files: {a: b}, file: x.json", "dataset.files: unknown key `files`; did you mean `file`?"),
         ("file: x.json, as_of: 2026-01-01", "dataset.as_of: expected a time with its zone"),
         ("file: x.json, validation: loose", "dataset.validation: expected strict or lenient"),
         ("generate: {patients: 0}", "dataset.generate.patients: expected at least 1"),
@@ -341,13 +341,13 @@ def test_environments_that_do_not_agree_when_it_is_cannot_share_moved_dates(shel
         "ward at 2026-04-01T09:00:00+00:00, clinic at 2026-03-02T09:00:00-05:00; "
         "give them the same `now`, or each a dataset of its own"
     ]
-    assert len(dataset(shelf, "file: x.json", x__json=patient("a")).lines) == 1
+    assert len(dataset(shelf, "file: x.json", x__json=patient("a")).lines or ()) == 1
 
 
 def test_the_datasets_that_ship_are_known_without_a_file(shelf: Shelf) -> None:
     shelf.write("place.yml", PLACE.replace("[d]", "[clinic-100]"))
     found = shelf.load().datasets["clinic-100"]
-    assert sum(line.startswith(b'{"resourceType":"Patient"') for line in found.lines) >= 100
+    assert sum(line.startswith(b'{"resourceType":"Patient"') for line in found.lines or ()) >= 100
     assert shelf.load().datasets["clinic-100"].hash == found.hash
     shelf.write("other.yml", "environment: {name: ward, now: 2026-04-01T09:00:00Z, datasets: [clinic-100]}\n")
     shelf.write("place.yml", PLACE.replace("[d]", "[clinic-100]").replace("name: T", "name: T, environment: clinic"))

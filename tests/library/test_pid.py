@@ -9,8 +9,8 @@ import pytest
 from clerkship.hl7.message import parse
 from clerkship.hl7.tables import VERSIONS
 from clerkship.hl7.validation import validate
-from clerkship.library.pid import Messaged
 from clerkship.library.template import render
+from clerkship.simulators.fhir.datasets.pid import Messaged
 from clerkship.synthetic.generator import generate
 
 NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)

@@ -7,6 +7,7 @@ import pytest
 
 from clerkship.library.bind import Filler
 from clerkship.library.template import MOST_EXPRESSIONS, OUTPUT_LIMIT, BadTemplate, render
+from tests.library.shelf import CATALOG
 
 VALUES: dict[str, Any] = {
     "patient": {
@@ -91,7 +92,7 @@ def test_a_text_that_is_one_expression_takes_the_type_of_its_value(template: str
     ],
 )
 def test_a_filter_changes_the_value(expression: str, value: object) -> None:
-    assert render("{{ " + expression + " }}", VALUES) == value
+    assert render("{{ " + expression + " }}", VALUES, CATALOG.filter) == value
 
 
 def test_templates_are_filled_in_everywhere_but_in_keys() -> None:

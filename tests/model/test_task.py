@@ -156,11 +156,3 @@ def test_a_dataset_is_known_by_its_content_alone() -> None:
     one = Dataset(name="a", type="files", files={"x": b"\xff", "y": b"1"})
     assert one.hash == Dataset(name="b", type="files", files={"y": b"1", "x": b"\xff"}).hash
     assert one.hash != Dataset(name="a", type="files", files={"x": b"\xfe", "y": b"1"}).hash
-
-
-@pytest.mark.parametrize(
-    "written", [{"type": "records", "files": {"a": "b"}}, {"type": "files", "records": [{}]}, {"type": "other"}]
-)
-def test_a_dataset_fits_its_type(written: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        DatasetFile.model_validate({"name": "d", **written})

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -118,18 +117,6 @@ task:
     - {label: sent, assertion: {acme.pager-message-sent: {sandbox: ward, to: ward 3, text: {contains: call}}}}
     - {label: passed on, assertion: {event_occurred: {event: acme.pager.message.received, sandbox: desk}}}
 """
-
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder to install into, on the path of this process; what is imported from it is forgotten afterwards."""
-    folder, before = tmp_path / "site", set(sys.modules)
-    folder.mkdir()
-    monkeypatch.syspath_prepend(str(folder))
-    yield folder
-    for name in set(sys.modules) - before:
-        if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder)):
-            del sys.modules[name]
 
 
 def _lay_down_all_sorts(site: Path) -> None:

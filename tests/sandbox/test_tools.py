@@ -12,7 +12,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import NoInput, Operation, operation
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.tools import BadArguments, Tool, table, tool_name, tools_of
-from clerkship.simulators.registry import SPECS
+from clerkship.simulators.registry import KINDS
 from clerkship.simulators.spec import Spec
 
 
@@ -84,7 +84,7 @@ ROUTES = (
 TOOLS = {tool.route.operation.name: tool for tool in tools_of("shop", ROUTES)}
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.kind)
+@pytest.mark.parametrize("spec", [kind.spec for kind in KINDS], ids=lambda spec: spec.kind)
 def test_every_simulators_tools_are_schemas_that_a_validator_takes(spec: Spec) -> None:
     for tool in tools_of("box", spec.routes):
         jsonschema.Draft202012Validator.check_schema(tool.parameters)
@@ -209,7 +209,7 @@ def test_what_a_path_takes_is_described_and_a_route_may_be_no_tool() -> None:
 
 
 def test_a_health_records_tools_are_few_and_each_stands_alone() -> None:
-    [spec] = [spec for spec in SPECS if spec.kind == "fhir"]
+    [spec] = [kind.spec for kind in KINDS if kind.kind == "fhir"]
     tools = {tool.route.operation.name: tool for tool in tools_of("ehr", spec.routes)}
     assert tools.keys() == {
         *("read", "vread", "search_type", "everything", "history_instance"),

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from clerkship.cli.catalog import registered
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.service.scaffold_plugin import new_assertion, new_simulator
@@ -43,7 +44,7 @@ def task(
 
         clerkship new task "Refill a prescription" --in practice
     """
-    written = new_task(name, folder, environment)
+    written = new_task(name, folder, registered(), environment)
     _say(written, [f"{program()} run {quote(str(folder))} --task {quote(name)} --agent oracle"], json=json)
 
 
@@ -62,7 +63,7 @@ def scenario(
 
         clerkship new scenario "Where is my order"
     """
-    written = new_scenario(name, folder, environment)
+    written = new_scenario(name, folder, registered(), environment)
     file = quote(str(written[0]))
     _say(written, [f"{program()} validate {file}", f"{program()} run {file} --agent WHO"], json=json)
 

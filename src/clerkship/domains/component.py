@@ -1,11 +1,13 @@
 """What simulators and domains have in common: state, events, config, datasets, steps and assertions."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from clerkship.assertions.contract import Assertion
 from clerkship.events.event import Payload
+from clerkship.library.dataset_type import DatasetType
+from clerkship.library.template import Filter
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.model.frozen import Frozen
@@ -50,6 +52,10 @@ class ComponentSpec:
     """Fills in what a config leaves to its environment."""
     assertions: tuple[type[Assertion], ...] = ()
     steps: tuple[type[Step], ...] = ()
+    dataset_types: tuple[DatasetType, ...] = ()
+    """Types of dataset that it brings; it may be loaded from another's."""
+    filters: Mapping[str, Filter] = field(default_factory=dict)
+    """Filters for templates that it brings, by name."""
 
 
 def contradictions(spec: ComponentSpec) -> list[str]:

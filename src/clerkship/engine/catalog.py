@@ -1,7 +1,8 @@
 """Everything that is registered, in one place: what files may name and what build turns into objects."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from fnmatch import fnmatchcase
+from functools import cached_property, partial
 from typing import Any
 
 from clerkship.actors.registry import AGENTS, Load
@@ -13,14 +14,17 @@ from clerkship.domains.registry import load_domains
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
 from clerkship.events.lifecycle import LIFECYCLE
-from clerkship.kit.registry import NameTaken, Registry
+from clerkship.kit.registry import Deferred, NameTaken, Registry
+from clerkship.library.dataset_type import DatasetType
+from clerkship.library.records import RECORDS_DATASET
+from clerkship.library.template import Filter, filter_table
 from clerkship.model.names import canonical, nearest
 from clerkship.playground.playground import ON_TURN
 from clerkship.plugin.contract import Claim, Sort
 from clerkship.plugin.load import NONE, Broken, Installed, Loaded, discover
 from clerkship.reactions.registry import ReactionRegistry
 from clerkship.settings import load_settings, variables
-from clerkship.simulators.registry import load_simulators
+from clerkship.simulators.registry import KindEntry, load_simulators, spec_table
 from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
 from clerkship.steps.registry import STEPS
@@ -35,11 +39,12 @@ class Registered:
 
     def __init__(
         self,
-        simulators: Registry[Spec] | None = None,
+        kinds: Iterable[KindEntry] | None = None,
         plugins: Installed | None = None,
         domains: Registry[DomainSpec] | None = None,
     ) -> None:
-        self.simulators = simulators or load_simulators()
+        kinds = tuple(kinds) if kinds is not None else load_simulators()
+        self.simulators = spec_table(kinds)
         self.domains = domains or load_domains()
         for kind in {*self.simulators} & {*self.domains}:
             raise NameTaken(f"`{kind}` is the kind of a simulator and of a domain")
@@ -47,21 +52,49 @@ class Registered:
         self.steps: Registry[type[Step]] = Registry("step")
         self.agents: Registry[Load] = Registry("agent")
         self.reaction_pairs = ReactionRegistry()
+        self.dataset_types: Registry[DatasetType] = Registry("type of dataset")
+        self.filters = filter_table()
         self.plugins: list[Loaded] = []
         self.broken: list[Broken] = []
         self._owners: dict[tuple[Sort, str], Loaded] = {}
+        self._built_in: dict[str, str] = {}
+        self._payloads: dict[str, Mapping[str, Collection[str]]] = {}
+        self._add_own()
+        for kind in kinds:
+            self._add_kind(kind)
+        self._take_in(plugins if plugins is not None else _installed())
+
+    def _add_own(self) -> None:
+        """Add what belongs to no kind of simulator."""
         for sort, load in AGENTS.items():
             self.agents.add(sort, load)
         for assertion in ASSERTIONS:
             self.assertions.add(assertion.name, assertion, assertion.aliases)
         for step in STEPS:
             self.steps.add(step.name, step, step.aliases)
-        for spec in self.components():
-            for assertion in spec.assertions:
+        self.dataset_types.add(RECORDS_DATASET.name, RECORDS_DATASET)
+        for _, domain in self.domains.items():
+            for assertion in domain.assertions:
                 self.assertions.add(assertion.name, assertion, assertion.aliases)
-            for step in spec.steps:
+            for step in domain.steps:
                 self.steps.add(step.name, step, step.aliases)
-        self._take_in(plugins if plugins is not None else _installed())
+            for type in domain.dataset_types:
+                self.dataset_types.add(type.name, type)
+                self._built_in |= dict.fromkeys(type.built_in, type.name)
+            for name, apply in domain.filters.items():
+                self.filters.add(name, apply)
+
+    def _add_kind(self, kind: KindEntry) -> None:
+        """Add the names of what a kind brings; it is imported when one of them is used."""
+        for name, aliases in kind.assertions.items():
+            self.assertions.add(name, Deferred(partial(_named, kind, "assertions", name)), aliases)
+        for name, aliases in kind.steps.items():
+            self.steps.add(name, Deferred(partial(_named, kind, "steps", name)), aliases)
+        for name, built_in in kind.dataset_types.items():
+            self.dataset_types.add(name, Deferred(partial(_named, kind, "dataset_types", name)))
+            self._built_in |= dict.fromkeys(built_in, name)
+        for name in kind.filters:
+            self.filters.add(name, Deferred(partial(_filter, kind, name)))
 
     # Plug-ins.
 
@@ -74,13 +107,20 @@ class Registered:
                 self.broken.append(Broken(found.prefix, found.package, found.version, reason))
             elif isinstance(found, Loaded):
                 self._add(found)
-        self.__dict__.pop("events", None)  # there are more of them now
         for table in self._tables.values():
             table.missing = self.missing
 
     def _first_words(self) -> set[str]:
-        """What names start with: of ours, what no plug-in may have as its prefix."""
-        tables: list[Iterable[str]] = [self.simulators, self.domains, self.steps, self.agents, self.events]
+        """What names start with: of ours, what no plug-in may have as its prefix. Events start with their kind."""
+        events = [event.kind for event in (*LIFECYCLE, *AGENT)]
+        tables: list[Iterable[str]] = [
+            self.simulators,
+            self.domains,
+            self.steps,
+            self.agents,
+            self.dataset_types,
+            events,
+        ]
         return {name.partition(".")[0] for table in tables for name in table} | {"clerkship"}
 
     @property
@@ -92,6 +132,8 @@ class Registered:
             "step": self.steps,
             "agent": self.agents,
             "reaction": self.reaction_pairs,
+            "dataset type": self.dataset_types,
+            "filter": self.filters,
         }
 
     def _refusal(self, loaded: Loaded, ours: Collection[str]) -> str:
@@ -111,6 +153,8 @@ class Registered:
     def _add(self, loaded: Loaded) -> None:
         for claim in loaded.claims:
             self._tables[claim.sort].add(claim.name, claim.thing, claim.aliases)
+            if isinstance(claim.thing, DatasetType):
+                self._built_in |= dict.fromkeys(claim.thing.built_in, claim.name)
         self._owners |= dict.fromkeys(_names(loaded.claims), loaded)
         self.plugins.append(loaded)
 
@@ -203,13 +247,49 @@ class Registered:
         """What `${NAME}` in a file may stand for."""
         return variables()
 
-    def payloads(self) -> Mapping[str, Collection[str]]:
-        """Every kind of event there is, with the fields of its payload."""
-        return self._payloads
+    def payloads(self, name: str) -> Mapping[str, Collection[str]]:
+        """The kinds of event that a name means, or a pattern with `*`, with the fields of their payloads."""
+        if name not in self._payloads:
+            kinds = [kind for kind in (*self.simulators, *self.domains) if _may_mean(name, kind)]
+            own = [event for kind in kinds for event in self.component(kind).events]
+            meant = [event for event in (*LIFECYCLE, *AGENT, *own) if _means(name, event.kind)]
+            self._payloads[name] = {event.kind: event.model_fields.keys() for event in meant}
+        return self._payloads[name]
 
-    @cached_property
-    def _payloads(self) -> dict[str, Collection[str]]:
-        return {kind: model.model_fields.keys() for kind, model in self.events.items()}
+    def event_names(self) -> Collection[str]:
+        """Every kind of event there is; all simulators are imported for that."""
+        return self.events.keys()
+
+    def dataset_type(self, name: str) -> DatasetType:
+        """A type of dataset."""
+        return self.dataset_types.get(name)
+
+    def built_in_datasets(self) -> Mapping[str, str]:
+        """The datasets that need no file, each with its type."""
+        return self._built_in
+
+    def filter(self, name: str) -> Filter:
+        """A filter of templates."""
+        return self.filters.get(name)
+
+
+def _named(kind: KindEntry, table: str, name: str) -> Any:
+    """Return what a kind brings under a name, importing the kind."""
+    return next(thing for thing in getattr(kind.spec, table) if thing.name == name)
+
+
+def _filter(kind: KindEntry, name: str) -> Filter:
+    return kind.spec.filters[name]
+
+
+def _means(name: str, event: str) -> bool:
+    return event == name or ("*" in name and fnmatchcase(event, name))
+
+
+def _may_mean(name: str, kind: str) -> bool:
+    """Whether a name, or a pattern, can mean an event of a kind: their names start with the kind's."""
+    head, start = name.partition("*")[0], f"{kind}."
+    return head.startswith(start) or ("*" in name and start.startswith(head))
 
 
 def _installed() -> Installed:

@@ -20,7 +20,7 @@ def chart_of(datasets: Sequence[Dataset]) -> Chart:
         if key in _KNOWN:
             _KNOWN.move_to_end(key)
             return _KNOWN[key]
-        chart = Chart(line for dataset in datasets for line in dataset.lines)
+        chart = Chart(line for dataset in datasets for line in dataset.lines or ())
         _KNOWN[key] = chart
         while len(_KNOWN) > MOST:
             _KNOWN.popitem(last=False)

@@ -5,13 +5,17 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Any, ClassVar
 
+import orjson
+
+from clerkship.fhir import exact
 from clerkship.fhir.resource import Resource, key_of
 from clerkship.fhir.wording import choice, preferred, title, words
+from clerkship.model.record_view import RecordView
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-class Charted(Resource):
+class Charted(RecordView):
     """A resource whose `get` also knows derived fields; as data it is the resource and nothing more."""
 
     derived: ClassVar[Mapping[str, "Derived"]]
@@ -33,6 +37,14 @@ class Charted(Resource):
     def names(self) -> list[str]:
         """What can be asked of it."""
         return [*self, *(name for name, (_, find) in self.derived.items() if find(self) is not None)]
+
+    def text(self, value: Any, name: str) -> str:
+        """Write a value in words: `Maria Lopez`, not a list of HumanNames."""
+        return words(value, name)
+
+    def plain(self, value: Any) -> Any:
+        """Return plain JSON data, its numbers as any reader of JSON has them."""
+        return orjson.loads(exact.dumps(value)) if isinstance(value, Charted) or exact.is_exact(value) else value
 
 
 def _mrn(resource: Charted) -> str | None:

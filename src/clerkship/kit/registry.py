@@ -1,6 +1,7 @@
 """A table of names that fails loudly: taken twice, or not there, with the nearest name."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from clerkship.model.names import canonical, did_you_mean
@@ -22,18 +23,25 @@ class UnknownName(ClerkshipError):
         super().__init__(f"unknown {what} `{name}`" + (f"; {self.hint}" if self.hint else ""))
 
 
+@dataclass(frozen=True)
+class Deferred(Generic[T]):
+    """A thing that is loaded when it is first used."""
+
+    load: Callable[[], T]
+
+
 class Registry(Generic[T]):
     """Names to things of one sort; `-` and `_` are the same in names."""
 
     def __init__(self, what: str) -> None:
         self.what = what
-        self._things: dict[str, T] = {}
+        self._things: dict[str, T | Deferred[T]] = {}
         self._aliases: dict[str, str] = {}
         self.missing: Callable[[str], str] = lambda name: ""
         """Why something of this name is not here, where somebody knows; else the nearest name is said."""
 
-    def add(self, name: str, thing: T, aliases: Iterable[str] = ()) -> None:
-        """Take a name, and other names for the same thing."""
+    def add(self, name: str, thing: T | Deferred[T], aliases: Iterable[str] = ()) -> None:
+        """Take a name, and other names for the same thing; one that is deferred is loaded when it is first used."""
         for taken in (canonical(name), *map(canonical, aliases)):
             if taken in self._things or taken in self._aliases:
                 raise NameTaken(f"two {self.what}s are called `{taken}`")
@@ -46,7 +54,10 @@ class Registry(Generic[T]):
         key = self._aliases.get(key, key)
         if key not in self._things:
             raise UnknownName(self.what, name, self._things, self.missing(name))
-        return self._things[key]
+        thing = self._things[key]
+        if isinstance(thing, Deferred):
+            thing = self._things[key] = thing.load()
+        return thing
 
     def __contains__(self, name: str) -> bool:
         """Whether something has this name."""
@@ -58,4 +69,4 @@ class Registry(Generic[T]):
 
     def items(self) -> list[tuple[str, T]]:
         """Names and things, sorted by name."""
-        return sorted(self._things.items())
+        return [(name, self.get(name)) for name in self]

@@ -106,7 +106,7 @@ class Beside:
         self.folder.included |= {file, self.folder.resolve(file)}
 
         def complain(offset: int, message: str, hint: str) -> None:
-            lines = re.split(r"\r\n|\r|\n", text[:offset])  # those of HL7 end in a carriage return
+            lines = re.split(r"\r\n|\r|\n", text[:offset])  # of some messages the lines end in a carriage return
             place = {"line": len(lines), "column": len(lines[-1]) + 1}
             problem = Problem(file=str(file), **place, message=message, hint=hint)
             self.folder.report.add(str(file), lambda: problem)
@@ -126,8 +126,8 @@ class Beside:
                 self.tell(piece.tree, [*here, named], f"unknown dataset `{name[:100]}`", hint)
             return args
         data = dataset.files.get(args[field])
-        if dataset.type != "files":
-            hint = "name one of type files"
+        if not self.catalog.dataset_type(dataset.type).has_files:
+            hint = "name a dataset that holds files"
             self.tell(piece.tree, [*here, named], f"`{name}` is a dataset of type {dataset.type}, of no files", hint)
         elif data is None:
             hint = did_you_mean(args[field], dataset.files)

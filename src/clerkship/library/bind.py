@@ -6,9 +6,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.fhir import exact
-from clerkship.fhir.record import Charted
-from clerkship.library.template import Alone, BadTemplate, render_parts
+from clerkship.library.template import Alone, BadTemplate, FindFilter, find_own, render_parts
 from clerkship.model.names import did_you_mean
 from clerkship.model.variables import escape, escape_text, join_escaped
 
@@ -30,6 +28,8 @@ class Filler:
     """Whether something could not be filled in."""
     escapes: bool = True
     """Whether `${NAME}` in values is escaped. Not in queries: they are not expanded."""
+    find: FindFilter = find_own
+    """Where filters are looked up."""
 
     def fill(self, data: Any, path: Path) -> Any:
         """The same data with every template filled in."""
@@ -66,7 +66,7 @@ class Filler:
             self.pass_over(path)
             return text
         try:
-            rendered = render_parts(text, self.values, alone=alone)
+            rendered = render_parts(text, self.values, self.find, alone=alone)
         except BadTemplate as bad:
             self.failed = True
             if bad.unknown and bad.unknown in self.unbound:
@@ -75,19 +75,11 @@ class Filler:
                 hint = did_you_mean(bad.unknown, [*self.values, *self.unbound]) if bad.unknown else ""
                 complain(bad, hint or bad.hint)
             return text
-        value = self._whole(rendered.value) if isinstance(rendered, Alone) else join(rendered)
+        value = self._escaped(rendered.value) if isinstance(rendered, Alone) else join(rendered)
         self.room -= len(orjson.dumps(value))
         if self.room < 0:
             self.complain(path, f"the task's templates write more than {MOST_WRITTEN:,} characters in all", "")
         return value
 
-    def _whole(self, value: Any) -> Any:
-        value = _plain(value)
+    def _escaped(self, value: Any) -> Any:
         return escape(value) if self.escapes else value
-
-
-def _plain(value: Any) -> Any:
-    """As JSON has it: a resource without what it knows besides, and numbers as any reader has them."""
-    if isinstance(value, Charted) or exact.is_exact(value):
-        return orjson.loads(exact.dumps(value))
-    return value

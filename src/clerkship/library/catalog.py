@@ -1,8 +1,11 @@
-"""What names may be used in files. Who has registered what is not this room's business: it is handed in."""
+"""What names may be used in files. The engine hands in what is registered."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol
 
+from clerkship.library.dataset_type import DatasetType
+from clerkship.library.template import Filter
+from clerkship.model.dataset import Dataset
 from clerkship.model.frozen import Frozen
 
 
@@ -31,6 +34,11 @@ class SimulatorEntry(ComponentEntry, Protocol):
     @property
     def domains(self) -> Sequence[ComponentEntry]:
         """The kinds of domain that its operations call."""
+        ...
+
+    @property
+    def prepare(self) -> Callable[[Sequence[Dataset]], Mapping[str, Any]]:
+        """What its sandboxes start with, by key, from its datasets."""
         ...
 
     @property
@@ -90,8 +98,24 @@ class Catalog(Protocol):
         """Return all events, of whatever kind of simulator, that one kind reacts to."""
         ...
 
-    def payloads(self) -> Mapping[str, Collection[str]]:
-        """Every kind of event there is, with the fields of its payload."""
+    def payloads(self, name: str) -> Mapping[str, Collection[str]]:
+        """The kinds of event that a name means, or a pattern with `*`, with the fields of their payloads."""
+        ...
+
+    def event_names(self) -> Collection[str]:
+        """Every kind of event there is; all simulators are imported for that."""
+        ...
+
+    def dataset_type(self, name: str) -> DatasetType:
+        """A type of dataset."""
+        ...
+
+    def built_in_datasets(self) -> Mapping[str, str]:
+        """The datasets that need no file, each with its type."""
+        ...
+
+    def filter(self, name: str) -> Filter:
+        """A filter of templates."""
         ...
 
     def variables(self) -> Mapping[str, str]:

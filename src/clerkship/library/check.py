@@ -7,7 +7,6 @@ that is not of the right shape is passed over: the model it belongs to has compl
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -18,7 +17,15 @@ from clerkship.library.known import Known
 from clerkship.library.note import Note, NoteAll, Path
 from clerkship.library.sequence import Shelf, Timed, missing
 from clerkship.model.call import AssertionCall, StepCall
-from clerkship.model.environment import RESERVED, SOURCES, ComponentChoice, Reaction, SharedDomain, Simulator
+from clerkship.model.environment import (
+    CONVERSATION_KIND,
+    RESERVED,
+    SOURCES,
+    ComponentChoice,
+    Reaction,
+    SharedDomain,
+    Simulator,
+)
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import split
 from clerkship.model.problem import PlatformError
@@ -216,27 +223,23 @@ class Checker:
             self._check_call("assertion", call.name, call.args, path, place)
 
     def _check_steps(self, steps: Any, path: Path, place: Surroundings | None) -> None:
-        calls = [(number, _read(StepCall, written)) for number, written in enumerate(as_list(steps))]
-        for number, step in calls:
-            if step is not None:
-                self._check_call("step", step.name, step.args, [*path, number], place)
+        timed: list[Timed] = []
+        for number, written in enumerate(as_list(steps)):
+            call = _read(StepCall, written)
+            here: Path = [*path, number]
+            if call is None:
+                timed.append((None, here, None))
+                continue
+            step = self._check_call("step", call.name, call.args, here, place)
+            timed.append((call.at, [*here, call.name], step))
         if place is not None and place.shelves:
-            timed = [self._timed(step, [*path, number]) for number, step in calls]
             for where, message in missing(timed, place.shelves):
                 self.note(where, message)
-
-    def _timed(self, call: StepCall | None, path: Path) -> Timed:
-        """A step as it will be done; None for one that something is wrong with, which has been said."""
-        try:
-            step = _read(self.catalog.step(call.name), call.args if call.args is not None else {}) if call else None
-        except UnknownName:
-            step = None
-        return call.at if call else None, [*path, call.name] if call else path, step
 
     def _check_person(self, written: Any, path: Path, place: Surroundings | None) -> None:
         person = _read(Person, written)
         if person is not None and place is not None:
-            self._check_place(self._converses, person.sandbox, "chat", path, place)
+            self._check_place(self._converses, person.sandbox, CONVERSATION_KIND, path, place)
         if person is not None:
             self._check_names(person.model_dump(exclude={"persona"}), path, place)
 
@@ -283,12 +286,15 @@ class Checker:
                 hint = f"put the record in by template, {{{{ {entity}.… }}}}"
                 self.warn(["criteria", number, "input_entity_id"], message, hint)
 
-    def _check_call(self, sort: str, name: str, args: JsonValue, path: Path, place: Surroundings | None) -> None:
+    def _check_call(
+        self, sort: str, name: str, args: JsonValue, path: Path, place: Surroundings | None
+    ) -> BaseModel | None:
+        """Return the step or the assertion; None where a mistake in it was reported."""
         try:
             model = self.catalog.assertion(name) if sort == "assertion" else self.catalog.step(name)
         except UnknownName as unknown:
             self.note([*path, name], f"unknown {sort} `{name[:60]}`", unknown.hint, key=True)
-            return
+            return None
         parsed = self._check_args(model, args, [*path, name])
         if sort == "assertion":
             self.known.check_assertion(name, args, [*path, name], self.note, self.warn)
@@ -298,6 +304,7 @@ class Checker:
         kind = self.catalog.acts_on(sort, name)
         if parsed is not None and kind is not None and place is not None:
             self._check_place(kind.__eq__, getattr(parsed, "sandbox", None), kind, [*path, name], place)
+        return parsed
 
     def _check_args(self, model: type[BaseModel], args: Any, path: Path) -> BaseModel | None:
         try:
@@ -319,16 +326,15 @@ class Checker:
     def _check_event(self, name: str, where: Mapping[str, Any], path: Path) -> None:
         """The kind exists, and the paths start at a field of its payload: one that does not would match nothing, and
         a `never` on it would always pass."""
-        payloads = self.catalog.payloads()
-        meant = [kind for kind in payloads if kind == name or ("*" in name and fnmatchcase(kind, name))]
+        meant = self.catalog.payloads(name)
         if not meant and "*" in name:
-            known = {f"{kind.split('.')[0]}.*" for kind in payloads}
+            known = {f"{kind.split('.')[0]}.*" for kind in self.catalog.event_names()}
             hint = self.catalog.missing(name) or did_you_mean(name, known)
             self.note([*path, "event"], f"no event is like `{name}`", hint)
         elif not meant:
-            hint = self.catalog.missing(name) or did_you_mean(name, payloads)
+            hint = self.catalog.missing(name) or did_you_mean(name, self.catalog.event_names())
             self.note([*path, "event"], f"unknown event `{name}`", hint)
-        fields = {field for kind in meant for field in payloads[kind]}
+        fields = {field for names in meant.values() for field in names}
         for key in where if meant else ():
             first = next(iter(split(key)), "")
             if first not in fields:

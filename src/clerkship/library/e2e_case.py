@@ -14,6 +14,7 @@ from pydantic import BaseModel, JsonValue
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.e2e import E2eCase, E2eStep
+from clerkship.model.environment import CONVERSATION_KIND
 from clerkship.model.matcher import is_matcher
 from clerkship.model.scenario import MAX_TURNS, Line, Person, Scenario
 from clerkship.model.scenario_file import label
@@ -40,7 +41,7 @@ _KINDS = {
     "pattern_clarification_contains": "agent.clarification.offered",
     "action_executed": "agent.action.executed",
     "slot_was_set": "agent.slot.set",
-    "bot_uttered": "chat.message.sent",
+    "bot_uttered": f"{CONVERSATION_KIND}.message.sent",
 }
 """What has a place in an order, and as which event."""
 

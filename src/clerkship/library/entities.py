@@ -7,15 +7,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from clerkship.fhir.record import Charted
-from clerkship.fhir.resource import plain
 from clerkship.library.bind import Filler, Path
 from clerkship.library.finding import BadBinding, Finder, name_of
-from clerkship.library.pid import Messaged
 from clerkship.library.piece import Piece
 from clerkship.model.dataset import Dataset, Record
-from clerkship.model.environment import minutes_ahead
 from clerkship.model.names import did_you_mean
+from clerkship.model.record_view import RecordView
 from clerkship.model.task import Entity, ForEach
 
 E = TypeVar("E", bound=Entity)
@@ -51,7 +48,10 @@ class Bound:
 
     def kept(self) -> dict[str, Record]:
         """The records as a snapshot keeps them."""
-        return {id: plain(record) if isinstance(record, Charted) else record for id, record in self.records.items()}
+        return {
+            id: record.plain(record) if isinstance(record, RecordView) else record
+            for id, record in self.records.items()
+        }
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Binder:
     note: Callable[..., None]
     """What is wrong: piece, path, message, hint."""
     filler: Callable[[Piece, Mapping[str, Any], set[str]], Filler]
-    finder: Finder = field(default_factory=Finder)
+    finder: Finder
 
     def bound(self, piece: Piece, now: datetime) -> Iterator[Bound]:
         """What each task that a piece makes is about, one after another: one task, or as many as `for_each` finds."""
@@ -90,17 +90,11 @@ class Binder:
         if dataset is None:
             return []
         try:
-            found = self.finder.find(query, dataset, minutes_ahead(now))
-            if not found:
-                self.finder.find_one(query, dataset, minutes_ahead(now))  # says what there is instead
+            found = self.finder.find_all(query, dataset, now)
         except BadBinding as bad:
             self.note(piece, [FOR_EACH], str(bad))
             return []
-        is_fhir = dataset.type == "fhir"
-        return [
-            Subject(name_of(record, number), Messaged(record, now) if is_fhir else record)
-            for number, record in enumerate(found[: query.limit])
-        ]
+        return [Subject(name_of(record, number), record) for number, record in enumerate(found)]
 
     def _bind(self, piece: Piece, bound: Bound) -> Bound:
         """With the records of the task's own entities, each of which may name those before it."""
@@ -137,11 +131,10 @@ class Binder:
         if dataset is None:
             return None
         try:
-            record = self.finder.find_one(entity, dataset, minutes_ahead(bound.now))
+            return self.finder.find_one(entity, dataset, bound.now)
         except BadBinding as bad:
             self.note(piece, path, f"for {bound.name}, {bad}" if bound.name else str(bad))
             return None
-        return Messaged(record, bound.now) if dataset.type == "fhir" else record
 
     def _dataset(self, piece: Piece, query: Entity, path: Path) -> Dataset | None:
         if self.is_unknown(query.dataset):

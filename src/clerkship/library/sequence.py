@@ -4,29 +4,29 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from clerkship.fhir.charts import chart_of
+from clerkship.kit.registry import UnknownName
+from clerkship.library.catalog import Catalog
 from clerkship.library.note import Path
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.model.misplaced import Place
-
-_KIND = "fhir"
 
 
 @runtime_checkable
 class OnRecords(Protocol):
     """A step that acts on records with keys, such as `Patient/42`."""
 
+    simulator: ClassVar[str | None]
     sandbox: str | None
 
     def needs(self) -> Iterable[tuple[Place, str]]:
         """Those that it changes, and where in its arguments they are named."""
         ...
 
-    def refers(self) -> Iterable[tuple[Place, str]]:
-        """Those that it refers to."""
+    def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        """Those that it refers to, and that a sandbox with this config requires."""
         ...
 
     def leaves(self) -> tuple[Collection[str], Collection[str]]:
@@ -38,19 +38,24 @@ class OnRecords(Protocol):
 class Shelf:
     """The records that a sandbox begins with."""
 
+    kind: str
+    config: Mapping[str, Any]
     read: Callable[[], Collection[str]]
     """Their keys; read when they are wanted, for most tasks have no such steps."""
-    checks_references: bool
 
 
-def shelves(environment: Environment | None, datasets: Mapping[str, Dataset]) -> Mapping[str, Shelf]:
+def shelves(environment: Environment | None, datasets: Mapping[str, Dataset], catalog: Catalog) -> Mapping[str, Shelf]:
     """By sandbox; without those of which a dataset could not be read."""
     found: dict[str, Shelf] = {}
     for name, simulator in environment.simulators.items() if environment is not None else ():
         named = simulator.datasets if simulator.datasets is not None else environment.datasets if environment else ()
-        if simulator.kind == _KIND and all(each in datasets for each in named):
-            charts = [datasets[each] for each in named if datasets[each].type == _KIND]
-            found[name] = Shelf(partial(chart_of, charts), simulator.config.get("references") != "unchecked")
+        try:
+            entry = catalog.simulator(simulator.kind)
+        except UnknownName:
+            continue
+        if entry.dataset is not None and all(each in datasets for each in named):
+            fitting = [datasets[each] for each in named if datasets[each].type == entry.dataset]
+            found[name] = Shelf(simulator.kind, simulator.config, partial(entry.prepare, fitting))
     return found
 
 
@@ -62,16 +67,21 @@ def missing(steps: Iterable[Timed], shelves: Mapping[str, Shelf]) -> Iterator[tu
     """What a step acts on and there is not, when it comes to it: those at once, then the others by their times."""
     there: dict[str, set[str]] = {name: set() for name in shelves}
     gone: dict[str, set[str]] = {name: set() for name in shelves}
-    only = next(iter(shelves)) if len(shelves) == 1 else ""
     for _, path, step in sorted(steps, key=lambda timed: (timed[0] is not None, timed[0] or timedelta())):
         if step is None:
             return  # it may have put there what the others need
-        name = (step.sandbox or only) if isinstance(step, OnRecords) else ""
+        name = (step.sandbox or _only(step.simulator, shelves)) if isinstance(step, OnRecords) else ""
         if not isinstance(step, OnRecords) or name not in shelves:
             continue
         shelf = shelves[name]
-        for place, key in (*step.needs(), *(step.refers() if shelf.checks_references else ())):
+        for place, key in (*step.needs(), *step.refers(shelf.config)):
             if key not in there[name] and (key in gone[name] or key not in shelf.read()):
                 yield [*path, *place], f"there is no {key} here: neither in the dataset nor by a step before this one"
         made, removed = step.leaves()
         there[name], gone[name] = (there[name] | {*made}) - {*removed}, (gone[name] | {*removed}) - {*made}
+
+
+def _only(kind: str | None, shelves: Mapping[str, Shelf]) -> str:
+    """The sandbox that a step acts on that names none: the only one of its kind."""
+    names = [name for name, shelf in shelves.items() if shelf.kind == kind]
+    return names[0] if len(names) == 1 else ""

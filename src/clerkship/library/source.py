@@ -117,6 +117,10 @@ class Folder:
             found += [Path(folder, name) for name in names if not name.startswith(".") and name.endswith(SUFFIXES)]
         return sorted(found)
 
+    def outside(self, folder: Path) -> "Folder":
+        """Return another folder, whose mistakes and files count with those of this one."""
+        return Folder(folder, self.report, used=self.used)
+
     def _cannot_enter(self, error: OSError) -> None:
         self._note(Path(str(error.filename)), f"it cannot be read: {error.strerror}")
 

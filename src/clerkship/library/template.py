@@ -1,26 +1,21 @@
 """Templates: `{{ patient.name }}`, with a few filters. A language too small to run away.
 
 No loops, no calls, no arithmetic: an expression is a path into the values at hand and some filters, so it
-ends, and its output is capped. What is not such an expression is refused when the file is read. A FHIR resource is
-written in words: `{{ patient.name }}` in the middle of a text is `Maria Lopez`, not a list of HumanNames.
+ends, and its output is capped. What is not such an expression is refused when the file is read. A record may have its
+own way to be written in the middle of a text: see RecordView. Simulators add filters of their own: see Spec.
 """
 
 import re
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any, NamedTuple
 
-import orjson
-
-from clerkship.fhir.record import Charted
-from clerkship.fhir.wording import words
-from clerkship.hl7.escape import escape
-from clerkship.hl7.stamp import stamp
+from clerkship.kit.registry import Registry, UnknownName
 from clerkship.model.duration import parse_duration
 from clerkship.model.matcher import as_instant
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import MISSING, lookup, split
+from clerkship.model.record_view import RecordView, as_text
 from clerkship.model.variables import escape_text
 
 OUTPUT_LIMIT = 1_000_000
@@ -36,7 +31,7 @@ _LITERAL = re.compile(rf"\s*+({_QUOTED})\s*+")
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*+"
 _PATH = re.compile(rf"{_NAME}(?:\.(?:{_NAME}|[0-9]++)|\[[0-9]++\])*+")
 _FILTER = re.compile(
-    rf"\s*+\|\s*+({_NAME})(?:\(\s*+(?:\"([^\"]*+)\"|'([^']*+)'|(-?[0-9]{{1,15}}))?+\s*+\))?+\s*+(?=\||$)"
+    rf"\s*+\|\s*+({_NAME}(?:\.{_NAME})*+)(?:\(\s*+(?:\"([^\"]*+)\"|'([^']*+)'|(-?[0-9]{{1,15}}))?+\s*+\))?+\s*+(?=\||$)"
 )
 
 
@@ -106,9 +101,20 @@ FILTERS: dict[str, Filter] = {
     "date": _date,
     "plus": _shift(1),
     "minus": _shift(-1),
-    "hl7": lambda value, _, text: escape(text(value)),
-    "hl7date": lambda value, _, __: stamp(str(value)),
 }
+FindFilter = Callable[[str], Filter]
+"""Return the filter of a name; raises UnknownName."""
+
+
+def filter_table() -> Registry[Filter]:
+    """Return a table with the filters that are always there."""
+    table: Registry[Filter] = Registry("filter")
+    for name, apply in FILTERS.items():
+        table.add(name, apply)
+    return table
+
+
+find_own = filter_table().get
 
 
 class Alone(NamedTuple):
@@ -117,14 +123,16 @@ class Alone(NamedTuple):
     value: Any
 
 
-def render(text: str, values: Mapping[str, Any], *, alone: bool = True) -> Any:
+def render(text: str, values: Mapping[str, Any], find: FindFilter = find_own, *, alone: bool = True) -> Any:
     """A text with every expression replaced; one that is nothing but an expression takes its value's type, unless a
     text is wanted whatever it is."""
-    rendered = render_parts(text, values, alone=alone)
+    rendered = render_parts(text, values, find, alone=alone)
     return rendered.value if isinstance(rendered, Alone) else "".join(rendered)
 
 
-def render_parts(text: str, values: Mapping[str, Any], *, alone: bool = True) -> Alone | list[str]:
+def render_parts(
+    text: str, values: Mapping[str, Any], find: FindFilter = find_own, *, alone: bool = True
+) -> Alone | list[str]:
     """Evaluate every expression. Return what the author wrote (at even places) and the values (at odd places)."""
     parts: list[str] = []
     size = end = start = 0
@@ -138,10 +146,10 @@ def render_parts(text: str, values: Mapping[str, Any], *, alone: bool = True) ->
                 raise BadTemplate("statements ({% … %}) are not templates here", "only {{ name.path | filter }}")
             expression, after = _expression(text, start + 2)
             literal = _LITERAL.fullmatch(expression)
-            value, as_text = (literal[1][1:-1], _as_text) if literal else _evaluate(expression, values)
+            found_value = Evaluated(literal[1][1:-1]) if literal else _evaluate(expression, values, find)
             if alone and count == 0 and not literal and not text[:start].strip() and not text[after:].strip():
-                return Alone(value)
-            parts += [text[end:start], as_text(value)]
+                return Alone(found_value.plain())
+            parts += [text[end:start], found_value.text()]
             size += len(parts[-1]) + len(parts[-2])
             if size > OUTPUT_LIMIT:
                 raise BadTemplate(f"writes more than {OUTPUT_LIMIT:,} characters")
@@ -163,14 +171,27 @@ def _expression(text: str, start: int) -> tuple[str, int]:
     return text[start:close], close + 2
 
 
-def _as_text(value: Any) -> str:
-    """A value in the middle of a text: what is not text is written as JSON has it, and null as nothing."""
-    if isinstance(value, bool | dict | list):
-        return orjson.dumps(value).decode()
-    return "" if value is None else str(value)
+class Evaluated(NamedTuple):
+    """The value of an expression, and the record it comes from if that has its own way to be read."""
+
+    value: Any
+    record: RecordView | None = None
+    field: str = ""
+
+    def text(self) -> str:
+        """Write it into a text."""
+        return self.as_text(self.value)
+
+    def as_text(self, value: Any) -> str:
+        """Write it, or a part of it, into a text."""
+        return as_text(value) if self.record is None else self.record.text(value, self.field)
+
+    def plain(self) -> Any:
+        """Return it as JSON data."""
+        return self.value if self.record is None else self.record.plain(self.value)
 
 
-def _evaluate(expression: str, values: Mapping[str, Any]) -> tuple[Any, Text]:
+def _evaluate(expression: str, values: Mapping[str, Any], find: FindFilter) -> Evaluated:
     text = expression.strip()
     path = _PATH.match(text)
     if path is None or not re.match(r"\s*+(\||$)", text[path.end() :]):
@@ -178,26 +199,27 @@ def _evaluate(expression: str, values: Mapping[str, Any]) -> tuple[Any, Text]:
             f"`{_short(text)}` is not an expression" if text else "nothing stands between `{{` and `}}`",
             "write a name with dots and filters, such as {{ patient.name | upper }}",
         )
-    value, as_text = _find(path[0], values), _text_of(path[0], values)
+    evaluated = Evaluated(_find(path[0], values), *_record_at(path[0], values))
     end = path.end()
     for _ in range(MOST_FILTERS):
         if end == len(text):
-            return value, as_text
+            return evaluated
         found = _FILTER.match(text, end)
         if found is None:
             bad = text[end:].lstrip(" \n\t|")
             raise BadTemplate(f"`{_short(bad)}` is not a filter", 'write a name, or a name with one "text" or number')
-        value = _apply(found, value, as_text)
+        evaluated = evaluated._replace(value=_apply(found, evaluated, find))
         end = found.end()
     raise BadTemplate(f"more than {MOST_FILTERS} filters in one expression")
 
 
-def _text_of(path: str, values: Mapping[str, Any]) -> Text:
-    """How what a path leads to is written: of a resource in words."""
+def _record_at(path: str, values: Mapping[str, Any]) -> tuple[RecordView | None, str]:
+    """Return the record that a path starts at, if it has its own way to be read, and the field it ends at."""
     first, *rest = split(path)
-    if not isinstance(values.get(first), Charted):
-        return _as_text
-    return partial(words, name=next((part for part in reversed(rest) if not part.isdigit()), ""))
+    record = values.get(first)
+    if not isinstance(record, RecordView):
+        return None, ""
+    return record, next((part for part in reversed(rest) if not part.isdigit()), "")
 
 
 def _find(path: str, values: Mapping[str, Any]) -> Any:
@@ -208,7 +230,7 @@ def _find(path: str, values: Mapping[str, Any]) -> Any:
     for number, part in enumerate(split(path)):
         inner = lookup(here, part)
         if inner is MISSING:
-            known = here.names() if isinstance(here, Charted) else here.keys() if isinstance(here, Mapping) else ()
+            known = here.names() if isinstance(here, RecordView) else here.keys() if isinstance(here, Mapping) else ()
             within = f" in `{_short(path)}`" if part != path else ""
             unknown = part if number == 0 else ""
             hint = did_you_mean(part, known) or _there(known)
@@ -223,17 +245,19 @@ def _there(names: Collection[str]) -> str:
     return f"known: {', '.join(found[:MOST_NAMED])}{more}" if found else ""
 
 
-def _apply(found: "re.Match[str]", value: Any, text: Text) -> Any:
+def _apply(found: "re.Match[str]", evaluated: Evaluated, find: FindFilter) -> Any:
     name, double, single, number = found.groups()
-    if name not in FILTERS:
-        raise BadTemplate(f"unknown filter `{_short(name)}`", did_you_mean(name, FILTERS))
+    try:
+        apply = find(name)
+    except UnknownName as unknown:
+        raise BadTemplate(f"unknown filter `{_short(name)}`", unknown.hint) from None
     argument = int(number) if number is not None else double or single or ""
     if isinstance(argument, str) and escape_text(argument) != argument:
         raise BadTemplate("`${NAME}` is not replaced in the argument of a filter", "write it outside of {{ }}")
     try:
-        return FILTERS[name](value, argument, text)
+        return apply(evaluated.value, argument, evaluated.as_text)
     except (TypeError, ValueError, KeyError, OverflowError) as error:
-        raise BadTemplate(f"`{name}` does not fit {_short(repr(value))}: {error}") from None
+        raise BadTemplate(f"`{name}` does not fit {_short(repr(evaluated.value))}: {error}") from None
 
 
 def _short(text: str) -> str:

@@ -148,5 +148,6 @@ class Environment(Frozen):
     ] = ()
 
 
-CONVERSATION = Environment(name="conversation", simulators={"chat": Simulator(kind="chat")})
+CONVERSATION_KIND = "chat"
+CONVERSATION = Environment(name="conversation", simulators={CONVERSATION_KIND: Simulator(kind=CONVERSATION_KIND)})
 """Where a task takes place whose folder has no environment: a chat and nothing else."""

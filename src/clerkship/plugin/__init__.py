@@ -24,15 +24,22 @@ from clerkship.events.evidence import Evidence
 from clerkship.faults.contract import Fault, Spoiled
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
-from clerkship.model.dataset import Dataset
+from clerkship.library.dataset_type import DatasetSource, DatasetType
+from clerkship.library.documents.document import FileDocument, Forms
+from clerkship.library.finding import BadBinding, EntityFinder, RecordFinder
+from clerkship.library.source import Unreadable
+from clerkship.library.template import Filter
+from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.domain import Abilities, Domain
 from clerkship.model.duration import Duration, parse_duration
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.matcher import describe, holds
 from clerkship.model.path import MISSING, lookup
-from clerkship.model.problem import InputError, PlatformError
+from clerkship.model.problem import InputError, PlatformError, Problem
+from clerkship.model.record_view import RecordView
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
+from clerkship.model.task import Entity
 from clerkship.plugin.contract import CONTRACT, Plugin
 from clerkship.reactions.contract import React, ReactionPair
 from clerkship.sandbox.attack import Harm, SandboxAttack
@@ -42,7 +49,7 @@ from clerkship.sandbox.operation import NoInput, Operation, OperationContext, op
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.sandbox.state import ActionContext, Conversation, ReactionResult, State
 from clerkship.settings import Settings
-from clerkship.simulators.spec import Spec
+from clerkship.simulators.spec import Spec, TaskScaffold
 from clerkship.steps.contract import Stage, Step
 
 __all__ = [
@@ -56,15 +63,21 @@ __all__ = [
     "Agent",
     "AgentError",
     "Assertion",
+    "BadBinding",
     "Check",
     "Conversation",
     "Dataset",
+    "DatasetFile",
+    "DatasetSource",
+    "DatasetType",
     "Described",
     "Domain",
     "DomainCall",
     "DomainSpec",
     "Dropped",
     "Duration",
+    "Entity",
+    "EntityFinder",
     "Entry",
     "Event",
     "EventMatch",
@@ -73,7 +86,10 @@ __all__ = [
     "Fault",
     "FieldCheck",
     "FieldMatch",
+    "FileDocument",
+    "Filter",
     "Flag",
+    "Forms",
     "Frozen",
     "Handle",
     "Harm",
@@ -92,9 +108,13 @@ __all__ = [
     "PlatformError",
     "Plugin",
     "Preflighted",
+    "Problem",
     "React",
     "ReactionPair",
     "ReactionResult",
+    "Record",
+    "RecordFinder",
+    "RecordView",
     "Refusal",
     "Refused",
     "Reply",
@@ -113,7 +133,9 @@ __all__ = [
     "Start",
     "State",
     "Step",
+    "TaskScaffold",
     "Turn",
+    "Unreadable",
     "Utterance",
     "Whole",
     "compared",

@@ -11,6 +11,9 @@ from clerkship.domains.component import ComponentSpec
 from clerkship.domains.contract import DomainSpec
 from clerkship.domains.registry import check_domain_spec
 from clerkship.faults.contract import Fault
+from clerkship.library.dataset_type import DatasetType
+from clerkship.library.template import Filter
+from clerkship.model.dataset import DatasetFile
 from clerkship.reactions.contract import ReactionPair
 from clerkship.simulators.registry import check_spec
 from clerkship.simulators.spec import Spec
@@ -19,7 +22,7 @@ from clerkship.steps.fault_step import fault_step
 
 CONTRACT = 2
 """Raised whenever a plug-in written for the one before could break."""
-Sort = Literal["simulator", "domain", "assertion", "step", "agent", "reaction"]
+Sort = Literal["simulator", "domain", "assertion", "step", "agent", "reaction", "dataset type", "filter"]
 _PREFIX = re.compile(r"[a-z][a-z0-9_]*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
 _KINDS: Mapping[str, type] = {"assertion": Assertion, "step": Step, "fault": Fault}
@@ -49,6 +52,10 @@ class Plugin:
     """A sort of agent, `prefix` or `prefix.name`, and what makes a solver of the rest of `--agent`."""
     reactions: tuple[ReactionPair, ...] = ()
     """Pairs of kinds of simulators, of which one or both are `prefix.name`."""
+    dataset_types: tuple[DatasetType, ...] = ()
+    """Types of dataset that belong to no simulator: `prefix.name`. A built-in dataset is `prefix.name.dataset`."""
+    filters: Mapping[str, Filter] = field(default_factory=dict)
+    """Filters for templates that belong to no simulator: `prefix.name`, and a function."""
 
 
 class Claim(NamedTuple):
@@ -81,6 +88,7 @@ def _claims(plugin: Plugin, prefix: str) -> Iterator[Claim]:
     for domain in plugin.domains:
         yield from _component_claims("domain", domain, DomainSpec, prefix)
         check_domain_spec(domain)
+    yield from _data(plugin.dataset_types, plugin.filters)
     yield from _models("assertion", plugin.assertions)
     yield from _models("step", plugin.steps)
     for fault in plugin.faults:
@@ -106,6 +114,23 @@ def _component_claims(
     yield Claim(sort, spec.kind, spec)
     yield from _models("assertion", spec.assertions)
     yield from _models("step", spec.steps)
+    yield from _data(spec.dataset_types, spec.filters)
+
+
+def _data(dataset_types: Iterable[Any], filters: Mapping[str, Any]) -> Iterator[Claim]:
+    for type in dataset_types:
+        if not isinstance(type, DatasetType):
+            raise BadPlugin(f"one of its types of dataset is {_what(type)}, not a DatasetType")
+        if not issubclass(type.model, DatasetFile):
+            raise BadPlugin(f"the model of the dataset type `{type.name}` is not a subclass of DatasetFile")
+        wrong = [name for name in type.built_in if not name.startswith(f"{type.name}.")]
+        if wrong:
+            raise BadPlugin(f"the built-in dataset `{wrong[0]}` does not start with its type, `{type.name}.`")
+        yield Claim("dataset type", type.name, type)
+    for name, apply in filters.items():
+        if not callable(apply):
+            raise BadPlugin(f"the filter `{name}` is {_what(apply)}, not a function")
+        yield Claim("filter", name, apply)
 
 
 def _models(sort: Literal["assertion", "step"], models: Iterable[Any]) -> Iterator[Claim]:

@@ -15,16 +15,15 @@ from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import Resource, parse
 from clerkship.fhir.search import find_keys
 from clerkship.fhir.wording import title
-from clerkship.library.datasets import BUILT_IN, made_up, read_path
+from clerkship.library.dataset_cache import Cache
 from clerkship.library.load import load
-from clerkship.library.resources.cache import Cache
-from clerkship.library.resources.document import SUFFIXES
 from clerkship.library.source import SUFFIXES as YAML
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError, Problem
 from clerkship.settings import Settings
+from clerkship.simulators.fhir.datasets.load import BUILT_IN, FORMS, load_built_in, read_path
 
 
 @dataclass(frozen=True)
@@ -35,12 +34,10 @@ class DatasetView:
     warnings: tuple[Problem, ...] = ()
 
     def counts(self) -> Mapping[str, int]:
-        """How many there are of each sort of thing."""
-        if self.dataset.type == "files":
-            return {"file": len(self.dataset.files)}
-        if self.dataset.type == "records":
-            return dict(Counter(str(record.get("type") or "record") for record in self.dataset.records))
-        return {type: len(self.chart.of_type(type)) for type in self.chart.types}
+        """Count what is in it: resources and records by type, and files."""
+        counts = {type: len(self.chart.of_type(type)) for type in self.chart.types}
+        counts |= Counter(str(record.get("type") or "record") for record in self.dataset.records)
+        return counts | ({"file": len(self.dataset.files)} if self.dataset.files else {})
 
     @property
     def chart(self) -> Chart:
@@ -88,7 +85,7 @@ def find_dataset(reference: str, settings: Settings, catalog: Registered, now: d
     file, _, name = reference.partition("::")
     path = Path(file)
     if reference in BUILT_IN and not path.exists():
-        return DatasetView(made_up(reference, now or CONVERSATION.now, cache))
+        return DatasetView(load_built_in(reference, now or CONVERSATION.now, cache))
     if not path.exists():
         raise InputError.of(
             f"there is no dataset, file or folder `{reference}`", hint=did_you_mean(reference, BUILT_IN)
@@ -102,7 +99,7 @@ def find_dataset(reference: str, settings: Settings, catalog: Registered, now: d
 def _defines(folder: Path) -> bool:
     """Whether there is YAML in it, rather than FHIR alone."""
     return any(path.suffix in YAML for path in folder.iterdir()) or not any(
-        path.name.removesuffix(".gz").endswith(SUFFIXES) for path in folder.rglob("*")
+        FORMS.fits(path.name) for path in folder.rglob("*")
     )
 
 

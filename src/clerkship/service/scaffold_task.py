@@ -3,24 +3,40 @@
 import re
 import shlex
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import orjson
 
+from clerkship.engine.catalog import Registered
 from clerkship.library.check import surroundings
 from clerkship.library.source import Folder
 from clerkship.library.yaml import parse
+from clerkship.model.environment import CONVERSATION
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
-from clerkship.service.scaffold import TEMPLATES, Files, render, write
+from clerkship.service.scaffold import TEMPLATES, Files, fill, render, write
+from clerkship.simulators.spec import TaskScaffold
 
 LONGEST_NAME = 200
+WITHOUT_SANDBOX = TaskScaffold(
+    task_item="instruction: Answer with the word in capitals.\nword: aspirin\n",
+    criteria="""\
+- label: The right answer
+  # A gate that fails fails the task, whatever the rest.
+  gate: true
+  assertion:
+    answer_matches: ASPIRIN
+""",
+    solution='return task_item["word"].upper()\n',
+)
+"""A task where no simulator of the environment has a scaffold."""
 
 
-def new_task(name: str, folder: Path, environment: str | None = None) -> list[Path]:
-    """Write a task that validates, that its solution passes and that nobody passes by doing nothing."""
+def new_task(name: str, folder: Path, catalog: Registered, environment: str | None = None) -> list[Path]:
+    """Write a task that validates, that its solution passes and that fails an agent that does nothing."""
     stem = _stem(name)
     found = {str(data.get("name")): data for data in _pieces(folder, "environment")}
     if name in [data.get("name") for data in _pieces(folder, "task")]:
@@ -33,29 +49,53 @@ def new_task(name: str, folder: Path, environment: str | None = None) -> list[Pa
         found = {own["name"]: own}
     place = _choose(found, environment, folder)
     sandboxes = surroundings(found[place]).sandboxes
-    drops = [sandbox for sandbox, kind in sandboxes.items() if kind == "files"]
+    sandbox, scaffold = _scaffold(sandboxes, catalog)
     values = {
         "name": _quoted(name),
         "shell_name": shlex.quote(name),
         "folder": shlex.quote(str(folder)),
         "environment": _quoted(place),
         "sandboxes": ", ".join(f"{sandbox} ({kind})" for sandbox, kind in sandboxes.items()) or "none",
-        "sandbox": _quoted(drops[0]) if drops else "",
         "solution": f"../solutions/{stem}.py",
+        **_parts(scaffold, _quoted(sandbox)),
     }
-    made = render("task", folder, values, ["files" if drops else "no files"])
+    made = render("task", folder, values, ["steps"] if scaffold.steps else [])
     files[folder / "tasks" / f"{stem}.yml"] = made[folder / "task.yml"]
     files[folder / "solutions" / f"{stem}.py"] = made[folder / "solution.py"]
     return write(files)
 
 
-def new_scenario(name: str, folder: Path, environment: str | None = None) -> list[Path]:
+def _scaffold(sandboxes: Mapping[str, str], catalog: Registered) -> tuple[str, TaskScaffold]:
+    """Return the first sandbox whose simulator has a scaffold, with it."""
+    for sandbox, kind in sandboxes.items():
+        scaffold = catalog.simulator(kind).scaffold if kind in catalog.simulators else None
+        if scaffold is not None:
+            return sandbox, scaffold
+    return "", WITHOUT_SANDBOX
+
+
+def _parts(scaffold: TaskScaffold, sandbox: str) -> dict[str, str]:
+    """Return the parts of a scaffold as the templates take them in: filled, and indented to their places."""
+    parts = {
+        "task_item": (scaffold.task_item, 4),
+        "steps": (scaffold.steps, 6),
+        "criteria": (scaffold.criteria, 4),
+        "body": (scaffold.solution, 4),
+    }
+    return {
+        name: indent(fill(text, {"sandbox": sandbox}), " " * width).removesuffix("\n")
+        for name, (text, width) in parts.items()
+    }
+
+
+def new_scenario(name: str, folder: Path, catalog: Registered, environment: str | None = None) -> list[Path]:
     """Write a scenario file that validates, with a person who needs no model and an assertion that silence fails."""
     stem = _stem(name, "scenario")
     found = {str(data.get("name")): data for data in _pieces(folder, "environment")}
     place = _choose(found, environment, folder) if found or environment is not None else None
-    rooms = surroundings(found[place]).sandboxes if place is not None else {"chat": "chat"}
-    talks = [sandbox for sandbox, kind in rooms.items() if kind == "chat"]
+    data = found[place] if place is not None else CONVERSATION.model_dump()
+    kinds = surroundings(data).sandboxes
+    talks = [s for s, kind in kinds.items() if kind in catalog.simulators and catalog.simulator(kind).converses]
     if not talks:
         raise InputError.of(f"`{place}` has no chat, and so nobody can talk there", hint="give it one, or name another")
     path = folder / f"{stem}.yml"

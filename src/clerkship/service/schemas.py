@@ -35,8 +35,8 @@ def schema(sort: str, catalog: Registered) -> Schema:
     """The schema of a file of this sort: a map with that one key."""
     if sort not in FILES:
         raise InputError.of(f"no schema `{sort}`", hint=did_you_mean(sort, FILES))
-    body = FILES[sort].model_json_schema()
-    definitions = body.pop("$defs", {})
+    definitions: Schema = {}
+    body = _datasets(catalog, definitions) if sort == "dataset" else _hoisted(FILES[sort], definitions)
     if "AssertionCall" in definitions:
         definitions["AssertionCall"] = _assertions(catalog, definitions)
     if "StepCall" in definitions:
@@ -102,6 +102,12 @@ def _components(registry: Registry[C], definitions: Schema) -> Schema:
         for kind, spec in registry.items()
     ]
     return {"anyOf": forms}
+
+
+def _datasets(catalog: Registered, definitions: Schema) -> Schema:
+    """One form for each type of dataset."""
+    forms = [_hoisted(type.model, definitions) for _, type in catalog.dataset_types.items()]
+    return {"description": "Synthetic records or files; `type` says which keys it has.", "anyOf": forms}
 
 
 def _named(name: str, arguments: Schema, **beside: Schema) -> Schema:

@@ -1,25 +1,106 @@
-"""The simulators there are. A broken one is an error at start, by name, not a gap found at run."""
+"""The simulators there are, by the names of what they bring. A kind is imported when something of it is first used."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
 
 from clerkship.domains.component import BrokenComponent, contradictions
-from clerkship.kit.registry import Registry
-from clerkship.simulators import chat, fhir, files, hl7
+from clerkship.kit.registry import Deferred, Registry
 from clerkship.simulators.spec import Spec
 
-SPECS: tuple[Spec, ...] = (chat.SPEC, fhir.SPEC, files.SPEC, hl7.SPEC)
+Names = Mapping[str, tuple[str, ...]]
 
 
 class BrokenSimulator(BrokenComponent):
     """A simulator whose SPEC contradicts itself."""
 
 
-def load_simulators(specs: Iterable[Spec] = SPECS) -> Registry[Spec]:
-    """Check each SPEC and table them by kind."""
-    registry: Registry[Spec] = Registry("simulator")
-    for spec in specs:
+@dataclass(frozen=True, kw_only=True)
+class KindEntry:
+    """The names that files use for what a kind brings. A test compares them with its SPEC."""
+
+    kind: str
+    assertions: Names = field(default_factory=dict)
+    """Name -> aliases."""
+    steps: Names = field(default_factory=dict)
+    """Name -> aliases."""
+    dataset_types: Names = field(default_factory=dict)
+    """Name -> datasets that need no file."""
+    filters: tuple[str, ...] = ()
+
+    @cached_property
+    def spec(self) -> Spec:
+        """Import the kind; raises BrokenSimulator."""
+        spec: Spec = import_module(f"{__package__}.{self.kind}").SPEC
         check_spec(spec)
-        registry.add(spec.kind, spec)
+        return spec
+
+    def load(self) -> Spec:
+        """Return the SPEC; the kind is imported the first time."""
+        return self.spec
+
+    @classmethod
+    def of(cls, spec: Spec) -> "KindEntry":
+        """Return the entry of a kind that is imported already; raises BrokenSimulator."""
+        check_spec(spec)
+        entry = cls(
+            kind=spec.kind,
+            assertions={assertion.name: assertion.aliases for assertion in spec.assertions},
+            steps={step.name: step.aliases for step in spec.steps},
+            dataset_types={type.name: tuple(type.built_in) for type in spec.dataset_types},
+            filters=tuple(spec.filters),
+        )
+        entry.__dict__["spec"] = spec
+        return entry
+
+
+KINDS: tuple[KindEntry, ...] = (
+    KindEntry(kind="chat", steps={"chat.say": ()}),
+    KindEntry(
+        kind="fhir",
+        assertions={
+            "fhir_resource_state": (),
+            "fhir_no_other_changes": (),
+            "fhir_was_read": (),
+            "fhir_was_not_read": (),
+            "fhir_was_searched_for": (),
+        },
+        steps={"fhir.put": (), "fhir.patch": (), "fhir.delete": ()},
+        dataset_types={"fhir": ("clinic-100",)},
+    ),
+    KindEntry(
+        kind="files",
+        assertions={"file_present": ("sftp_file_present",), "file_was_read": ()},
+        steps={
+            "files.drop": (),
+            "files.drop_inbox": ("drop_file_inbox",),
+            "files.rename": (),
+            "files.delete": (),
+        },
+        dataset_types={"files": ()},
+    ),
+    KindEntry(
+        kind="hl7",
+        assertions={"hl7_structural": (), "hl7_acknowledged": ()},
+        steps={"hl7.send": ()},
+        filters=("hl7", "hl7date"),
+    ),
+)
+
+
+def load_simulators(specs: Iterable[Spec] | None = None) -> tuple[KindEntry, ...]:
+    """Return the kinds of these SPECs, or the kinds there are; raises BrokenSimulator, or NameTaken."""
+    kinds = KINDS if specs is None else tuple(map(KindEntry.of, specs))
+    spec_table(kinds)
+    return kinds
+
+
+def spec_table(kinds: Iterable[KindEntry]) -> Registry[Spec]:
+    """Table the SPECs of kinds, each imported when it is first used."""
+    registry: Registry[Spec] = Registry("simulator")
+    for kind in kinds:
+        registry.add(kind.kind, Deferred(kind.load))
     return registry
 
 

@@ -18,6 +18,20 @@ from clerkship.transports.outbound.delivery import OutboundDelivery
 
 
 @dataclass(frozen=True, kw_only=True)
+class TaskScaffold:
+    """The parts of a new task, as YAML without indentation. `«sandbox»` stands for the sandbox's name in quotes."""
+
+    task_item: str
+    """The keys of what the agent is given."""
+    criteria: str
+    """A list of criteria, each with comments."""
+    solution: str
+    """The body of a Python function `on_task(task_item, sandboxes)` that passes the task."""
+    steps: str = ""
+    """A list of steps before the agent starts, if there are any."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Spec(ComponentSpec):
     """The contract between a simulator and the playground it runs in."""
 
@@ -45,3 +59,5 @@ class Spec(ComponentSpec):
     """Whether a person can sit on it: its state is a Conversation."""
     attack: SandboxAttack = NO_ATTACK
     """What the strategies of `clerkship suite attack` do here."""
+    scaffold: TaskScaffold | None = None
+    """What `clerkship new task` writes for an environment that has such a sandbox."""

@@ -8,6 +8,7 @@ from clerkship.simulators.fhir.assertions.fhir_was_read import FhirWasRead
 from clerkship.simulators.fhir.assertions.fhir_was_searched_for import FhirWasSearchedFor
 from clerkship.simulators.fhir.attack import FhirAttack
 from clerkship.simulators.fhir.config import FhirConfig, located
+from clerkship.simulators.fhir.datasets.load import FHIR_DATASET
 from clerkship.simulators.fhir.events import EVENTS
 from clerkship.simulators.fhir.exercise import DATASET, EXERCISE
 from clerkship.simulators.fhir.handle import Fhir
@@ -38,4 +39,5 @@ SPEC = Spec(
     assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead, FhirWasSearchedFor),
     steps=(Put, Patch, Delete),
     attack=FhirAttack(),
+    dataset_types=(FHIR_DATASET,),
 )

@@ -79,7 +79,7 @@ class FhirAttack(SandboxAttack):
 
     def people(self, dataset: Dataset) -> Iterator[str]:
         """Yield the patients with a full name."""
-        for line in dataset.lines:
+        for line in dataset.lines or ():
             if b'"Patient"' in line and (resource := parse(line)).get("resourceType") == "Patient":
                 yield from _called(resource)
 

@@ -4,6 +4,7 @@ from clerkship.simulators.files.assertions.file_present import FilePresent
 from clerkship.simulators.files.assertions.file_was_read import FileWasRead
 from clerkship.simulators.files.attack import FilesAttack
 from clerkship.simulators.files.config import FilesConfig, dated
+from clerkship.simulators.files.datasets import FILES_DATASET
 from clerkship.simulators.files.events import (
     FileDeleted,
     FileRead,
@@ -19,6 +20,7 @@ from clerkship.simulators.files.exercise import DATASET, EXERCISE
 from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.files.operations import OPERATIONS
+from clerkship.simulators.files.scaffold import SCAFFOLD
 from clerkship.simulators.files.sftp.line import Sftp
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.steps.delete import Delete
@@ -55,4 +57,6 @@ SPEC = Spec(
     steps=(Drop, DropInbox, Rename, Delete),
     lines=(Sftp,),
     attack=FilesAttack(),
+    dataset_types=(FILES_DATASET,),
+    scaffold=SCAFFOLD,
 )

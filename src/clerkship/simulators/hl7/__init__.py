@@ -6,6 +6,7 @@ from clerkship.simulators.hl7.attack import Hl7Attack
 from clerkship.simulators.hl7.config import Hl7Config, located
 from clerkship.simulators.hl7.events import EVENTS
 from clerkship.simulators.hl7.exercise import EXERCISE
+from clerkship.simulators.hl7.filters import FILTERS
 from clerkship.simulators.hl7.handle import Hl7
 from clerkship.simulators.hl7.http import ROUTES
 from clerkship.simulators.hl7.mllp import Mllp
@@ -32,4 +33,5 @@ SPEC = Spec(
     lines=(Mllp,),
     outbound=(MllpDelivery,),
     attack=Hl7Attack(),
+    filters=FILTERS,
 )

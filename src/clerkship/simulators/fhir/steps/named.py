@@ -1,7 +1,7 @@
 """A resource that a step acts on: `Patient/42`, or its type and its id."""
 
-from collections.abc import Collection, Iterable
-from typing import Annotated, Self
+from collections.abc import Collection, Iterable, Mapping
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -29,8 +29,8 @@ class OnResource(Step):
         """The one that it acts on."""
         return [(("resource",) if self.resource is not None else ("id",), self.key)]
 
-    def refers(self) -> Iterable[tuple[Place, str]]:
-        """Nobody else."""
+    def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        """No other resource."""
         return ()
 
     def leaves(self) -> tuple[Collection[str], Collection[str]]:

@@ -1,7 +1,7 @@
 """`fhir.put`: a resource is there, or is another from now on."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
@@ -52,8 +52,10 @@ class Put(Step):
         """It makes what is not there."""
         return ()
 
-    def refers(self) -> Iterable[tuple[Place, str]]:
-        """What the resource refers to, of what a server could have; not itself."""
+    def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        """What the resource refers to, of what a server could have; not itself. Nothing where that is not checked."""
+        if config.get("references") == "unchecked":
+            return
         for path, holder in references(self.resource):
             target = parse_reference(holder["reference"])
             if target is not None and target.type in RESOURCE_TYPES and (target.key,) != self.leaves()[0]:

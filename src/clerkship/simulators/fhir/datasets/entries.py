@@ -11,7 +11,7 @@ import orjson
 from clerkship.fhir import exact
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.resource import ID, Resource
-from clerkship.library.resources.document import Document, Steps
+from clerkship.library.documents.document import Document, Steps
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import Problem
 

@@ -12,10 +12,10 @@ from clerkship.fhir.issue import Invalid, Issue
 from clerkship.fhir.resource import Resource, key_in, render
 from clerkship.fhir.shift import moved
 from clerkship.fhir.validation import lenient, validate
-from clerkship.library.resources.document import Document, Steps
-from clerkship.library.resources.entries import Entry, Reader
-from clerkship.library.resources.links import Links
+from clerkship.library.documents.document import Document, Steps
 from clerkship.model.problem import Problem
+from clerkship.simulators.fhir.datasets.entries import Entry, Reader
+from clerkship.simulators.fhir.datasets.links import Links
 
 LONG_AGO = "2000-01-01T00:00:00.000Z"
 """When a resource was last written that does not say so, in a dataset that does not say when it was current."""

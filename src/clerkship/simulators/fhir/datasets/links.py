@@ -14,7 +14,7 @@ from clerkship.fhir.chart import Chart, Untouched
 from clerkship.fhir.issue import Invalid
 from clerkship.fhir.resource import Resource, parse, render
 from clerkship.fhir.search import find_keys
-from clerkship.library.resources.entries import Entry
+from clerkship.simulators.fhir.datasets.entries import Entry
 
 _LINK = re.compile(
     rb'"reference":"((?:urn:|https?://|[A-Z][A-Za-z]+\?)[^"\\]*)"'

@@ -1,20 +1,21 @@
-"""Texts that resources are read from: a file of JSON, of NDJSON, or what a YAML file says inline."""
+"""Texts that records are read from: a file of JSON, of NDJSON, or what a YAML file says inline."""
 
 import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 import orjson
 
-from clerkship.library.piece import Piece
-from clerkship.library.resources.position import Positions
+from clerkship.library.documents.position import Positions
 from clerkship.library.source import Unreadable
+from clerkship.library.yaml import Spot
 from clerkship.model.problem import Problem
 
 MOST_BYTES = 2_000_000_000
@@ -32,7 +33,7 @@ Steps = tuple[int | str, ...]
 
 
 class Document(Protocol):
-    """Something to read resources from."""
+    """Something to read records from."""
 
     @property
     def name(self) -> str:
@@ -118,7 +119,7 @@ class _Longest:
         self._length = self._length + len(chunk) if end < 0 else len(chunk) - 1 - end
         if self._length > MAX_TEXT:
             what = "it is one JSON text of" if self._whole else "one of its lines has"
-            hint = "write one resource per line, to an .ndjson file"
+            hint = "write one record per line, to an .ndjson file"
             raise Unreadable(f"{what} more than {MAX_TEXT // 1_000_000} MB", hint)
 
 
@@ -135,8 +136,8 @@ def _readable() -> Iterator[None]:
 class InlineDocument:
     """The `records` of a dataset's own file."""
 
-    def __init__(self, piece: Piece, number: int, record: object) -> None:
-        self._piece, self._number = piece, number
+    def __init__(self, spot: Callable[..., Spot], number: int, record: object) -> None:
+        self._spot, self._number = spot, number
         self.name = f"records[{number}]"
         self.is_lines = self.is_blank = False
         self._data = orjson.dumps(record)
@@ -148,7 +149,7 @@ class InlineDocument:
 
     def problem(self, line: int, path: Steps, message: str, hint: str = "") -> Problem:
         """Something wrong at a path in the record."""
-        spot = self._piece.spot("records", self._number, *path)
+        spot = self._spot("records", self._number, *path)
         key = dotted(("records", self._number, *path))
         return Problem(file=spot.file, line=spot.line, column=spot.column, key=key, message=message, hint=hint)
 
@@ -158,19 +159,34 @@ def dotted(path: Steps) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 
-def read_file(file: Path) -> FileDocument:
-    """One file that is named as what it holds."""
+@dataclass(frozen=True)
+class Forms:
+    """The files that a type of dataset can read, by how their names end; each may be compressed (`.gz`)."""
+
+    what: str
+    """What is in them, for messages."""
+    suffixes: tuple[str, ...] = SUFFIXES
+
+    def fits(self, name: str) -> bool:
+        """Whether a file of this name can be read."""
+        return name.removesuffix(".gz").endswith(self.suffixes)
+
+
+def read_file(file: Path, forms: Forms) -> FileDocument:
+    """Open the one file that a dataset names; raises Unreadable."""
     if not file.is_file():
         raise Unreadable("it is not a file", "a folder is named by `folder`" if file.is_dir() else "")
-    if not file.name.removesuffix(".gz").endswith(SUFFIXES):
-        raise Unreadable(
-            "it is not known what is in it", f"its name should end in {_listed(SUFFIXES)}, or that and .gz"
-        )
+    if not forms.fits(file.name):
+        hint = f"its name should end in {_listed(forms.suffixes)}, or that and .gz"
+        raise Unreadable("it is not known what is in it", hint)
     return FileDocument(file, file.name)
 
 
-def read_tree(folder: Path) -> list[FileDocument]:
-    """Every such file in a folder and those below it, in order of name; others are left alone."""
+def read_tree(folder: Path, forms: Forms, warn: Callable[[Problem], None]) -> list[FileDocument]:
+    """Open every file of these forms in a folder and those below it, in order of name; raises Unreadable.
+
+    Warn about other files, which may have been meant too.
+    """
     if not folder.is_dir():
         raise Unreadable("it is not a folder", "a file is named by `file`")
     root, found = folder.resolve(), list[FileDocument]()
@@ -178,35 +194,38 @@ def read_tree(folder: Path) -> list[FileDocument]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(place, name)
-            if name.startswith(".") or not name.removesuffix(".gz").endswith(SUFFIXES):
+            if name.startswith(".") or not forms.fits(name):
                 continue
             if not path.resolve().is_relative_to(root):
                 raise Unreadable(f"{name} is a link that leads outside the folder")
             found.append(FileDocument(path, path.relative_to(folder).as_posix()))
     if not found:
-        raise Unreadable(
-            "no FHIR is in it", f"files whose names end in {_listed(SUFFIXES)} are read, packed with .gz or not"
-        )
+        hint = f"files whose names end in {_listed(forms.suffixes)} are read, packed with .gz or not"
+        raise Unreadable(f"no {forms.what} is in it", hint)
     if sum(document.size for document in found) > MOST_BYTES:
         raise Unreadable(f"it has more than {MOST_BYTES // 1_000_000:,} MB")
+    unread = _left_alone(folder, forms)
+    if unread is not None:
+        warn(unread)
     return found
 
 
-def left_alone(folder: Path) -> Problem | None:
-    """A warning that names what in a folder may have been meant to be read, and was not."""
+def _left_alone(folder: Path, forms: Forms) -> Problem | None:
+    """Return a warning that names the files of a folder that `read_tree` passes over, if there are any."""
     names = sorted(
         Path(place, name).relative_to(folder).as_posix()
         for place, folders, files in os.walk(folder)
         for name in files
         if not name.startswith(".")
-        and not name.removesuffix(".gz").endswith((*SUFFIXES, *_NO_DATA))
+        and not forms.fits(name)
+        and not name.removesuffix(".gz").endswith(_NO_DATA)
         and not any(part.startswith(".") for part in Path(place).relative_to(folder).parts)
     )
     if not names:
         return None
     told = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
     message = f"{len(names):,} file{'s are' if len(names) > 1 else ' is'} not read: {told}"
-    return Problem(file=str(folder), message=message, hint=f"names that end in {_listed(SUFFIXES)} are")
+    return Problem(file=str(folder), message=message, hint=f"names that end in {_listed(forms.suffixes)} are")
 
 
 def _refuse(error: OSError) -> None:

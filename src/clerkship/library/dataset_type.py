@@ -1,0 +1,87 @@
+"""A type of dataset: its keys, how it is read, how its records are found. Simulators and plug-ins bring types."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from clerkship.library.complaint import dotted
+from clerkship.library.dataset_cache import Cache
+from clerkship.library.documents.document import FileDocument, Forms, read_file, read_tree
+from clerkship.library.finding import EntityFinder, RecordFinder
+from clerkship.library.source import Folder, Unreadable
+from clerkship.library.yaml import Spot
+from clerkship.model.dataset import Dataset, DatasetFile
+from clerkship.model.problem import Problem
+
+T = TypeVar("T")
+
+
+class Disagreement(Exception):
+    """Environments that use one dataset at different times."""
+
+
+@dataclass(frozen=True)
+class DatasetSource:
+    """Where a dataset is defined, and what its type needs to read it."""
+
+    folder: Folder
+    """Files are read from here and nowhere else."""
+    spot: Callable[..., Spot]
+    """Return the place of a key in the file that defines the dataset."""
+    problem: Callable[[Problem], None]
+    """Report a mistake; the dataset cannot be used then."""
+    warn: Callable[[Problem], None]
+    """Report something that may be a mistake."""
+    now: Callable[[], datetime]
+    """Return the time in the environments that use the dataset; raises Disagreement where it differs."""
+    cache: Cache = field(default_factory=lambda: Cache(None))
+
+    def read(self, key: str, target: str, reader: Callable[[Path], T]) -> T | None:
+        """Read the file or folder that a key names, beside the file that names it.
+
+        Return what `reader` makes of its path. Where it raises Unreadable, or the path is outside of the folder,
+        report that at the key and return None.
+        """
+        try:
+            return reader(self.folder.beside(Path(self.spot(key).file), target))
+        except Unreadable as unreadable:
+            self.note(key, f"{target}: {unreadable.message}", unreadable.hint)
+            return None
+
+    def documents(self, file: str | None, folder: str | None, forms: Forms) -> list[FileDocument] | None:
+        """Open the files that the keys `file` and `folder` name; return None after a mistake was reported."""
+        found: list[FileDocument] = []
+        if file is not None:
+            document = self.read("file", file, lambda path: read_file(path, forms))
+            if document is None:
+                return None
+            found.append(document)
+        tree = self.read("folder", folder, lambda path: read_tree(path, forms, self.warn)) if folder is not None else []
+        return [*found, *tree] if tree is not None else None
+
+    def note(self, key: str, message: str, hint: str = "") -> None:
+        """Report a mistake at a key."""
+        spot = self.spot(key)
+        place = {"file": spot.file, "line": spot.line, "column": spot.column}
+        self.problem(Problem(**place, key=dotted(spot.keys), message=message, hint=hint))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetType:
+    """A type of dataset, as `type` in a file names it."""
+
+    name: str
+    summary: str
+    """What is in such a dataset, in a line."""
+    model: type[DatasetFile]
+    """The keys of such a dataset in a file; its JSON Schema is a part of the schema of datasets."""
+    load: Callable[[Any, DatasetSource], Dataset | None]
+    """Make a dataset of what a file says, an instance of `model`; return None after a mistake was reported."""
+    finder: Callable[[Dataset], EntityFinder] = RecordFinder
+    """Make what finds the records of a dataset for `entities` and `for_each`."""
+    has_files: bool = False
+    """Whether its datasets hold files that steps can name."""
+    built_in: Mapping[str, DatasetFile] = field(default_factory=dict)
+    """Datasets that can be named without a file that defines them."""

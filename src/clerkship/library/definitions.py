@@ -1,0 +1,128 @@
+"""What the files of a folder define: the pieces of each file, and the names they have."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clerkship.library.conftest import is_conftest
+from clerkship.library.e2e import KEYS, is_e2e
+from clerkship.library.labelled import KEY, is_labelled
+from clerkship.library.piece import Piece
+from clerkship.library.rasa import is_of_a_project
+from clerkship.library.reporting import Reporter
+from clerkship.library.source import Folder
+from clerkship.library.yaml import Tree
+from clerkship.model.names import did_you_mean
+
+_SINGLE = ("scenario",)
+"""What a file has one of, and which goes by the file's name."""
+_OF_SCENARIOS = ("simulation_context", "setup", "goals")
+_SORTS = ("task", "environment", "dataset", "benchmark", "persona")
+_PLURALS = {f"{sort}s": sort for sort in _SORTS}
+_BY_FILE = ("scenario", "e2e", "conftest", KEY)
+"""Pieces that are told apart by the names of their files."""
+
+
+@dataclass
+class Definitions:
+    """The pieces of a folder by sort and name, whether they are valid or not."""
+
+    folder: Folder
+    reporter: Reporter
+    built_in: Collection[str]
+    """Datasets that need no file."""
+    passed_over: list[str] = field(default_factory=list)
+    """Files of a Rasa project, which define nothing here."""
+    scenarios: set[str] = field(default_factory=set)
+    """Names of scenarios and of their files."""
+    labels: Counter[str] = field(default_factory=Counter)
+    """How many scenarios have a name."""
+    _defined: dict[str, dict[str, Piece]] = field(default_factory=dict)
+
+    def read(self) -> list[Piece]:
+        """Read every file, and return the pieces that they define."""
+        pieces = [piece for tree in self._trees() for piece in self._of_file(tree)]
+        for piece in pieces:
+            self.define(piece)
+        return pieces
+
+    def _trees(self) -> Iterator[Tree]:
+        files = self.folder.files()
+        self.passed_over += [str(path) for path in files if is_of_a_project(path)]
+        others = set(self.passed_over)
+        trees = [(path, self.folder.read(path)) for path in files if str(path) not in others]
+        for path, tree in trees:  # after all were read: then it is known which are included
+            if tree is not None and self.folder.resolve(path) not in self.folder.included:
+                yield tree
+
+    def _of_file(self, tree: Tree) -> list[Piece]:
+        if not isinstance(tree.data, dict) or not tree.data:
+            message = "expected a map with `task`, `scenario`, `test_cases`, `environment` or `dataset`"
+            self.reporter.problem(tree, [], message, "text and lists are for other files to !include")
+            return []
+        sort = _sort_of_file(tree)
+        return [Piece(sort, tree, [], tree.data)] if sort is not None else self.pieces_of(tree)
+
+    def pieces_of(self, tree: Tree) -> list[Piece]:
+        """Split a file that is a map of pieces; report the keys that are none."""
+        whole = tree.data.items() if isinstance(tree.data, dict) else ()
+        return [piece for key, value in whole for piece in self._split(tree, key, value)]
+
+    def _split(self, tree: Tree, key: str, value: Any) -> list[Piece]:
+        if key in _SORTS or key in _SINGLE:
+            return [Piece(key, tree, [key], value)]
+        if key in _PLURALS and isinstance(value, list):
+            return [Piece(_PLURALS[key], tree, [key, number], item) for number, item in enumerate(value)]
+        if key in _PLURALS:
+            hint = f"write `{_PLURALS[key]}` for a single one"
+            self.reporter.problem(tree, [key], f"expected a list under `{key}`", hint)
+        else:
+            hint = did_you_mean(key, [*_PLURALS, *_SORTS, *_SINGLE, *KEYS])
+            if key in _OF_SCENARIOS:
+                hint = "put what a scenario says under `scenario:`, indented"
+            self.reporter.problem(tree, [key], f"unknown key `{key[:60]}`", hint, key=True)
+        return []
+
+    def define(self, piece: Piece) -> None:
+        """Enter a piece under its name; report a second one of the same sort and name."""
+        if piece.sort == "scenario":
+            self.scenarios |= {piece.name, piece.slug}
+            self.labels[piece.name] += 1
+        if piece.sort in _BY_FILE:
+            return
+        first = self._defined.setdefault(piece.sort, {}).setdefault(piece.name, piece)
+        if piece.name and first is not piece:
+            other = first.spot(first.name_key)
+            message = f"two {piece.sort}s are called {piece.name[:100]!r}"
+            hint = f"the other is at {other.file}:{other.line}:{other.column}"
+            self.reporter.problem(piece.tree, [*piece.path, piece.name_key], message, hint)
+
+    def get(self, sort: str, name: str) -> Piece | None:
+        """Return the piece of a name."""
+        return self._defined.get(sort, {}).get(name)
+
+    def has_any(self, sort: str) -> bool:
+        """Whether a piece of this sort is defined, named or not."""
+        return bool(self._defined.get(sort))
+
+    def files_of(self, *sorts: str) -> set[str]:
+        """Return the files that define pieces of some sorts."""
+        return {piece.tree.file for sort in sorts for piece in self._defined.get(sort, {}).values()}
+
+    def names(self, sort: str) -> list[str]:
+        """Return all names of a sort, of valid pieces or not."""
+        built_in = self.built_in if sort == "dataset" else ()
+        return [name for name in dict.fromkeys((*self._defined.get(sort, {}), *built_in)) if name]
+
+    def is_unknown(self, sort: str, name: str) -> bool:
+        """Whether nothing of this name is defined, nor stands in a file that could not be read."""
+        return name not in self.names(sort) and not any(name in text for text in self.folder.unread)
+
+
+def _sort_of_file(tree: Tree) -> str | None:
+    """Return what a file is as a whole; None for one that is a map of pieces."""
+    if is_conftest(Path(tree.file), tree.data):
+        return "conftest"
+    return "e2e" if is_e2e(tree) else KEY if is_labelled(tree.data) else None

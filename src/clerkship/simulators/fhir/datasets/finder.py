@@ -1,0 +1,137 @@
+"""Find resources of a FHIR dataset: by search parameter, by FHIRPath with literals and matchers."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from clerkship.fhir.chart import Chart, Untouched
+from clerkship.fhir.charts import chart_of
+from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.evaluation.collection import PathError
+from clerkship.fhir.expectation import fits
+from clerkship.fhir.expression import BadPath
+from clerkship.fhir.fhirpath import values_at
+from clerkship.fhir.issue import Invalid
+from clerkship.fhir.parameters import parameters_of
+from clerkship.fhir.resource import parse
+from clerkship.fhir.search import Meaning, find, parse_query
+from clerkship.fhir.wording import title
+from clerkship.library.finding import BadBinding, PathIndex
+from clerkship.model.dataset import Dataset, Record
+from clerkship.model.environment import minutes_ahead
+from clerkship.model.names import did_you_mean
+from clerkship.model.task import Entity
+from clerkship.simulators.fhir.datasets.pid import Messaged
+
+_FEW = 50
+_SORT, _COUNT = "_sort", "_count"
+"""The parameters for the form of a result that have a meaning here: which come first, and how many are meant."""
+
+
+class FhirFinder:
+    """Finds in one dataset."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+
+    @property
+    def _chart(self) -> Chart:
+        return chart_of([self._dataset])  # kept there for all who use the same datasets
+
+    def find(self, query: Entity, now: datetime) -> Sequence[Record]:
+        """Return all resources that fit."""
+        chart, zone = self._chart, minutes_ahead(now)
+        if query.type is not None and query.type not in RESOURCE_TYPES:
+            hint = did_you_mean(query.type, RESOURCE_TYPES)
+            raise BadBinding(f"`{query.id}`: R4 has no resource `{query.type[:60]}`; {hint}")
+        searched = {key: str(text) for key, text in query.where.items() if is_searched(query.type, key, text)}
+        keys: Sequence[str] = chart.of_type(query.type) if query.type is not None else list(chart)
+        count = None
+        if searched and query.type is not None:
+            try:
+                asking = parse_query(query.type, list(searched.items()), meaning=Meaning(zone=zone))
+                keys, count = find(Untouched(chart, zone), asking).keys, asking.count
+            except Invalid as invalid:
+                raise BadBinding(f"`{query.id}`: {invalid}") from None
+            keys = keys if asking.sort else sorted(keys, key=lambda key: key.split("/"))
+        for path, expected in query.where.items():
+            if path not in searched:
+                keys = _fitting(query, chart, keys, path, expected)
+        return [parse(chart[key]) for key in keys[:count]]
+
+    def summary(self, query: Entity) -> str:
+        """Say what there is, and which part of the query no resource could fit."""
+        chart = self._chart
+        keys: Sequence[str] = chart.of_type(query.type) if query.type is not None else list(chart)
+        if not keys:
+            types = ", ".join(f"{len(chart.of_type(type)):,} {type}" for type in chart.types[:8])
+            return f"it has {types or 'nothing'}"
+        count = f"it has {len(keys):,} {query.type or 'resource'}{'s' * (len(keys) != 1)}"
+        for path, expected in query.where.items():
+            if is_searched(query.type, path, expected) or path == "id":
+                continue
+            if path_index(chart, query.type, path).is_empty:
+                return f"{count}{_misfit(query, chart, keys, path)}"
+        return count
+
+    def title(self, record: Record) -> str:
+        """Return what the resource is, on one line."""
+        return title(record)
+
+    def view(self, record: Record, now: datetime) -> Record:
+        """Return the resource with its derived fields."""
+        return Messaged(record, now)
+
+
+def _fitting(query: Entity, chart: Chart, keys: Sequence[str], path: str, expected: Any) -> list[str]:
+    """Those that have what is expected at a path: a few are looked at, of many there is an index."""
+    if path == "id" and isinstance(expected, str) and query.type is not None:
+        return [key for key in (f"{query.type}/{expected}",) if key in chart and key in keys]
+    try:
+        if len(keys) <= _FEW:
+            return [key for key in keys if fits(expected, values_at(parse(chart[key]), path))]
+        fitting = set(path_index(chart, query.type, path).fitting(expected))
+    except (BadPath, PathError) as bad:
+        raise BadBinding(f"`{query.id}`: {bad}") from None
+    return [key for key in keys if key in fitting]
+
+
+def _misfit(query: Entity, chart: Chart, keys: Sequence[str], path: str) -> str:
+    """Say why no resource has anything at a path: it is a parameter with a value that is no text, or is misspelt."""
+    known = parameters_of(query.type) if query.type is not None else {}
+    if path in known:
+        return f"; `{path}` is a search parameter, and takes text such as {_example(known[path].type)}"
+    there = [*known, *dict.fromkeys(name for key in keys[:50] for name in parse(chart[key]))]
+    return f", and none has `{path}`; {did_you_mean(path, there)}"
+
+
+def path_index(chart: Chart, type: str | None, path: str) -> PathIndex[str]:
+    """What stands at a path of the resources of a type; built when first asked for."""
+
+    def build() -> PathIndex[str]:
+        keys = chart.of_type(type) if type is not None else list(chart)
+        return PathIndex(((key, values_at(parse(chart[key]), path)) for key in keys), fits)
+
+    return chart.once(("path", type, path), build)
+
+
+def is_searched(type: str | None, key: str, value: Any) -> bool:
+    """Whether a key is a search parameter, with a modifier or a chain perhaps, and no path into the resource."""
+    if type is None or not isinstance(value, str):
+        return type is not None and key == _COUNT and isinstance(value, int)
+    if key.startswith("_has:") or key in (_SORT, _COUNT):
+        return True
+    known = parameters_of(type)
+    name, _, chain = key.partition(".")
+    name, _, modifier = name.partition(":")
+    if name not in known:
+        return False
+    if not chain:
+        return True
+    targets = [modifier] if modifier else known[name].targets
+    following = chain.partition(".")[0].partition(":")[0]
+    return known[name].type == "reference" and any(following in parameters_of(target) for target in targets)
+
+
+def _example(type: str) -> str:
+    return {"date": "`ge2020-01-01`", "quantity": "`gt5`", "number": "`gt5`"}.get(type, "`active`")

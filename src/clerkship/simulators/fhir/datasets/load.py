@@ -1,0 +1,160 @@
+"""Load a FHIR dataset: read it or make it up, compile it, and keep the result in the cache."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+import orjson
+
+from clerkship import __version__
+from clerkship.library.dataset_cache import Cache, Kept, key_of
+from clerkship.library.dataset_type import DatasetSource, DatasetType, Disagreement
+from clerkship.library.documents.document import Document, Forms, InlineDocument, read_file, read_tree
+from clerkship.library.source import Folder, Unreadable
+from clerkship.library.yaml import Spot
+from clerkship.model.dataset import Dataset
+from clerkship.model.environment import CONVERSATION
+from clerkship.model.problem import InputError, Problem
+from clerkship.simulators.fhir.datasets.compile import Options, compile_all, when
+from clerkship.simulators.fhir.datasets.file import FhirDatasetFile, Generate
+from clerkship.simulators.fhir.datasets.finder import FhirFinder
+from clerkship.synthetic import GENERATOR, lines
+
+FORMS = Forms("FHIR")
+BUILT_IN = {
+    "clinic-100": FhirDatasetFile(name="clinic-100", type="fhir", generate=Generate(patients=100, seed=7)),
+}
+_MAKERS = (
+    *("fhir/*.py", "fhir/tables/structures*", "library/documents/*.py", "simulators/fhir/datasets/*.py"),
+    *("synthetic/**/*.py", "model/dataset.py"),
+)
+
+
+def load_fhir(written: FhirDatasetFile, source: DatasetSource) -> Dataset | None:
+    """Load what a file defines; return None after a mistake was reported."""
+    try:
+        moves = written.as_of is not None or written.generate is not None
+        now = source.now() if moves else CONVERSATION.now
+    except Disagreement as disagreement:
+        key = "as_of" if written.as_of is not None else "generate"
+        source.note(key, str(disagreement), _instead_of(written))
+        return None
+    files = source.documents(written.file, written.folder, FORMS)
+    if files is None:
+        return None
+    inline = [InlineDocument(source.spot, number, item) for number, item in enumerate(written.records)]
+    options = replace(when(written.as_of, now), validation=written.validation)
+    return _made(written.name, [*inline, *files], options, source, (written.generate, now))
+
+
+def _instead_of(written: FhirDatasetFile) -> str:
+    hint = "give them the same `now`, or each a dataset of its own"
+    if written.name not in BUILT_IN or written.generate is None:
+        return hint
+    made = written.generate
+    return f"{hint} with `generate: {{patients: {made.patients}, seed: {made.seed}}}`"
+
+
+def _made(
+    name: str,
+    documents: Sequence[Document],
+    options: Options,
+    source: DatasetSource,
+    generated: tuple[Generate | None, datetime] = (None, CONVERSATION.now),
+) -> Dataset | None:
+    """Compile documents, and resources that are made up around some time."""
+    generate, now = generated
+    key = _key(documents, options, generate, now)
+    kept = source.cache.load(key, name) if key else None
+    if kept is not None:
+        for number, warning in kept.warnings:
+            source.warn(_moved(warning, documents, number))
+        return kept.dataset
+    beside = list(lines(generate.patients, generate.seed, now)) if generate is not None else []
+    made = compile_all(documents, options, beside)
+    for problem in made.problems:
+        source.problem(problem)
+    for warning in made.warnings:
+        source.warn(warning)
+    if made.problems:
+        return None
+    dataset = Dataset(name=name, type="fhir", lines=made.lines)
+    if key:
+        source.cache.save(key, Kept(dataset, tuple((_number(w, documents), w) for w in made.warnings)))
+    return dataset
+
+
+def _key(documents: Sequence[Document], options: Options, generate: Generate | None, now: datetime) -> str:
+    """Return the address of the result in the cache; empty for what is all written in one file, and quickly made."""
+    if generate is None and all(isinstance(document, InlineDocument) for document in documents):
+        return ""
+    parts = [orjson.dumps([options.validation, options.days, options.updated, __version__]), _makers()]
+    parts += [part for document in documents for part in (document.name.encode(), document.digest)]
+    if generate is not None:
+        moment = now.astimezone(UTC).isoformat()
+        parts.append(orjson.dumps([GENERATOR, generate.patients, generate.seed, moment]))
+    return key_of(parts)
+
+
+def read_path(path: Path, cache: Cache, warn: Callable[[Problem], None]) -> Dataset:
+    """Load a file of FHIR, or a folder of such files; raises InputError with all that is wrong."""
+    problems: list[Problem] = []
+    source = _outside(path, cache, problems.append, warn)
+    try:
+        documents = read_tree(path, FORMS, warn) if path.is_dir() else [read_file(path, FORMS)]
+    except Unreadable as unreadable:
+        raise InputError.of(unreadable.message, file=str(path), hint=unreadable.hint) from None
+    made = _made(path.name, documents, Options(), source)
+    if made is None:
+        raise InputError(problems)
+    return made
+
+
+def load_built_in(name: str, now: datetime, cache: Cache) -> Dataset:
+    """Make one of the datasets that need no file, around some time."""
+    made = load_fhir(BUILT_IN[name], replace(_outside(Path(), cache, _never, _never), now=lambda: now))
+    assert made is not None  # it is valid
+    return made
+
+
+def _outside(
+    path: Path, cache: Cache, problem: Callable[[Problem], None], warn: Callable[[Problem], None]
+) -> DatasetSource:
+    """Return the source of a dataset that no file defines."""
+    spot = Spot(str(path), 0, 0, [])
+    return DatasetSource(Folder(path), lambda *keys: spot, problem, warn, lambda: CONVERSATION.now, cache)
+
+
+def _never(problem: Problem) -> None:
+    raise AssertionError(problem)
+
+
+def _number(warning: Problem, documents: Sequence[Document]) -> int:
+    files = [getattr(document, "file", "") for document in documents]
+    return files.index(warning.file) if warning.file in files else -1
+
+
+def _moved(warning: Problem, documents: Sequence[Document], number: int) -> Problem:
+    """A warning about a file, wherever that is now."""
+    return warning.model_copy(update={"file": getattr(documents[number], "file", "")}) if number >= 0 else warning
+
+
+@cache
+def _makers() -> bytes:
+    """Hash the code that makes datasets: the version is raised for a release only."""
+    ours = Path(__file__).parents[3]
+    files = [path for part in _MAKERS for path in sorted(ours.glob(part))]
+    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).digest()
+
+
+FHIR_DATASET = DatasetType(
+    name="fhir",
+    summary="FHIR R4 resources",
+    model=FhirDatasetFile,
+    load=load_fhir,
+    finder=FhirFinder,
+    built_in=BUILT_IN,
+)

@@ -1,0 +1,35 @@
+"""Datasets of files: written in a file, or a folder taken whole."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from clerkship.library.dataset_type import DatasetSource, DatasetType
+from clerkship.library.finding import NoRecords
+from clerkship.library.source import read_folder
+from clerkship.model.dataset import Dataset, DatasetFile
+
+
+class FilesDatasetFile(DatasetFile):
+    """Files that are there when a run starts."""
+
+    type: Literal["files"]
+    files: Annotated[dict[str, str], Field(description="path -> text")] = {}
+    folder: Annotated[str | None, Field(description="a folder beside this file, taken whole")] = None
+
+
+def load_files(written: FilesDatasetFile, source: DatasetSource) -> Dataset:
+    """Read the folder; a file that is written out replaces the one at its path."""
+    stored = source.read("folder", written.folder, read_folder) if written.folder is not None else None
+    files = (stored or {}) | {path: text.encode() for path, text in written.files.items()}
+    return Dataset(name=written.name, type=written.type, files=files)
+
+
+FILES_DATASET = DatasetType(
+    name="files",
+    summary="files by path",
+    model=FilesDatasetFile,
+    load=load_files,
+    finder=NoRecords,
+    has_files=True,
+)

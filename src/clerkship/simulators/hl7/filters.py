@@ -1,0 +1,12 @@
+"""Filters for templates of HL7 messages."""
+
+from collections.abc import Mapping
+
+from clerkship.hl7.escape import escape
+from clerkship.hl7.stamp import stamp
+from clerkship.library.template import Filter
+
+FILTERS: Mapping[str, Filter] = {
+    "hl7": lambda value, _, text: escape(text(value)),
+    "hl7date": lambda value, _, __: stamp(str(value)),
+}

@@ -1,0 +1,20 @@
+"""A dataset has the keys of its type, and a type that something brings."""
+
+import pytest
+
+from tests.library.shelf import Shelf
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        ("{name: d, type: recrds}", "dataset.type: unknown type of dataset `recrds`; did you mean `records`?"),
+        ("{name: d, type: files, records: [{}]}", "dataset.records: unknown key `records`"),
+        ("{name: d, type: 5}", "dataset.type: expected text, not 5"),
+        ("{name: d}", "dataset: `type` is missing"),
+        ("{name: d, type: acme.roster}", "no plug-in `acme` is installed"),
+    ],
+)
+def test_a_dataset_fits_its_type(folder: Shelf, dataset: str, message: str) -> None:
+    folder.write("d.yml", f"dataset: {dataset}\ntask: {{name: T}}\n")
+    assert message in folder.lines()[0]
