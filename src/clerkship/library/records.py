@@ -1,11 +1,24 @@
-"""Datasets of plain records."""
+"""Datasets of plain records: written out, or read from JSON, NDJSON and CSV files."""
 
-from typing import Annotated, Literal
+import csv
+import io
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
+import orjson
 from pydantic import Field
 
 from clerkship.library.dataset_type import DatasetSource, DatasetType
+from clerkship.library.documents.document import SUFFIXES, FileDocument, Forms
+from clerkship.library.source import MOST_DATASET_BYTES
 from clerkship.model.dataset import Dataset, DatasetFile, Record
+from clerkship.model.problem import Problem
+
+CSV = ".csv"
+FORMS = Forms("data", (*SUFFIXES, CSV))
+MAX_PROBLEMS = 100
+"""Mistakes reported of one file; a table of another form has one in every row."""
+_UTF8 = "save it as UTF-8"
 
 
 class RecordsDatasetFile(DatasetFile):
@@ -13,11 +26,108 @@ class RecordsDatasetFile(DatasetFile):
 
     type: Literal["records"]
     records: Annotated[tuple[Record, ...], Field(description="the records themselves")] = ()
+    file: Annotated[str | None, Field(description="a file beside this one: JSON, NDJSON, or CSV with a header row")] = (
+        None
+    )
+    folder: Annotated[str | None, Field(description="a folder of such files beside this one, in order of name")] = None
 
 
-def load_records(written: RecordsDatasetFile, source: DatasetSource) -> Dataset:
-    """Return the records that are written out."""
-    return Dataset(name=written.name, type=written.type, records=written.records)
+def load_records(written: RecordsDatasetFile, source: DatasetSource) -> Dataset | None:
+    """Load the records that are written out, then those of the file, then those of the folder."""
+    documents = _documents(written, source)
+    readers = [_DocumentReader(document) for document in documents or ()]
+    records = [*written.records, *(record for reader in readers for record in reader.records())]
+    problems = [problem for reader in readers for problem in reader.problems]
+    for problem in problems:
+        source.problem(problem)
+    if documents is None or problems:
+        return None
+    return Dataset(name=written.name, type=written.type, records=tuple(records))
+
+
+def _documents(written: RecordsDatasetFile, source: DatasetSource) -> list[FileDocument] | None:
+    """Open the files that a dataset names; return None after a mistake was reported."""
+    found = source.documents(written.file, written.folder, FORMS)
+    if sum(document.size for document in found or ()) > MOST_DATASET_BYTES:
+        key = "folder" if written.folder is not None else "file"
+        source.note(key, f"it has more than {MOST_DATASET_BYTES // 1_000_000} MB", "split it into several datasets")
+        return None
+    return found
+
+
+class _DocumentReader:
+    """Reads the records of one file, and collects what is wrong in it."""
+
+    def __init__(self, document: FileDocument) -> None:
+        self._document = document
+        self.problems: list[Problem] = []
+
+    def records(self) -> Iterator[Record]:
+        """Yield the records in the order of the file."""
+        if self._document.name.removesuffix(".gz").endswith(CSV):
+            yield from self._rows()
+            return
+        for line, text in self._document.texts():
+            yield from self._json(line, text)
+
+    def _json(self, line: int, text: bytes) -> Iterator[Record]:
+        try:
+            data = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            message = f"it is not JSON: {error.msg.partition(':')[0].strip() or 'it ends too early'}"
+            problem = self._document.problem(line or error.lineno, (), message)
+            self._add(problem.model_copy(update={"column": error.colno}))
+            return
+        is_list = isinstance(data, list) and not line
+        for number, item in enumerate(data if is_list else [data]):
+            if isinstance(item, dict):
+                yield item
+            else:
+                what = "expected a map" if line or is_list else "expected a list of maps, or one map"
+                self._note(line, (number,) if is_list else (), f"{what}, not {_kind(item)}")
+
+    def _rows(self) -> Iterator[Record]:
+        """Yield the rows after the header; all values are text."""
+        try:
+            text = "".join(text.decode("utf-8") for _, text in self._document.texts())
+        except UnicodeDecodeError:
+            self._note(1, (), "it is not UTF-8 text", _UTF8)
+            return
+        rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+        try:
+            header = next(rows, [])
+            if self._is_header(header):
+                yield from self._mapped(header, rows)
+        except csv.Error as error:
+            self._note(rows.line_num, (), f"it is not CSV: {error}")
+
+    def _is_header(self, header: list[str]) -> bool:
+        repeated = sorted({name for name in header if header.count(name) > 1})
+        if not header or not all(header):
+            self._note(1, (), "the header row must name every column", "write the names of the fields in the first row")
+        elif repeated:
+            self._note(1, (), f"two columns are called `{repeated[0][:60]}`", "give each column its own name")
+        return bool(header) and all(header) and not repeated
+
+    def _mapped(self, header: list[str], rows: Any) -> Iterator[Record]:
+        for row in rows:
+            if len(row) == len(header):
+                yield dict(zip(header, row, strict=True))
+            elif row:
+                self._note(rows.line_num, (), f"expected {len(header)} values as in the header row, not {len(row)}")
+
+    def _note(self, line: int, path: tuple[int | str, ...], message: str, hint: str = "") -> None:
+        problem = self._document.problem(line, path, message, hint)
+        self._add(problem.model_copy(update={"column": problem.column or 1}))
+
+    def _add(self, problem: Problem) -> None:
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(problem)
+
+
+def _kind(value: object) -> str:
+    names = {list: "a list", str: "text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
 
 
 RECORDS_DATASET = DatasetType(name="records", summary="plain records", model=RecordsDatasetFile, load=load_records)
