@@ -25,12 +25,12 @@ from clerkship.service.running import RunRequest, RunResult, execute, plan_run
 from clerkship.service.schemas import schema
 from clerkship.service.second_looks import plan_rerun, rescore
 from clerkship.settings import Settings
-from clerkship.simulators.registry import SPECS, load_simulators
+from clerkship.simulators.registry import KINDS, load_simulators
 from clerkship.store.sqlite import SqliteStore
 from tests.domains import book
 from tests.domains.fronts import DESK, KIOSK
 
-CATALOG = Registered(load_simulators([*SPECS, DESK, KIOSK]), domains=load_domains([book.SPEC]))
+CATALOG = Registered(load_simulators([*(kind.spec for kind in KINDS), DESK, KIOSK]), domains=load_domains([book.SPEC]))
 PAIR = ReactionPair(source="files", target="clinic.book", module="tests.domains.book")
 CATALOG.reaction_pairs.add(PAIR.name, PAIR)
 ENVIRONMENT = """

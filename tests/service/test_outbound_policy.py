@@ -40,9 +40,8 @@ class Listens:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Workbench:
+def bench(bench: Workbench) -> Workbench:
     """One task."""
-    bench = Workbench(tmp_path)
     bench.write("task.yml", TASK)
     return bench
 

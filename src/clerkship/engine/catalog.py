@@ -113,14 +113,8 @@ class Registered:
     def _first_words(self) -> set[str]:
         """What names start with: of ours, what no plug-in may have as its prefix. Events start with their kind."""
         events = [event.kind for event in (*LIFECYCLE, *AGENT)]
-        tables: list[Iterable[str]] = [
-            self.simulators,
-            self.domains,
-            self.steps,
-            self.agents,
-            self.dataset_types,
-            events,
-        ]
+        tables: list[Iterable[str]] = [self.simulators, self.domains, self.steps, self.agents]
+        tables += [self.dataset_types, events]
         return {name.partition(".")[0] for table in tables for name in table} | {"clerkship"}
 
     @property

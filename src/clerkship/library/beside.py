@@ -1,6 +1,7 @@
 """What a task keeps outside its own file, taken in when that is read: its solution, and what its steps name."""
 
 import base64
+import dataclasses
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ class Beside:
     """Of every dataset there is, well written or badly."""
     is_unknown: Callable[[str], bool]
     tell: Tell
+    taken: set[str] = dataclasses.field(default_factory=set)
+    """Datasets that steps take files from."""
 
     def solution(self, piece: Piece) -> str | None:
         """What `oracle` runs."""
@@ -120,6 +123,7 @@ class Beside:
         field, named, target = fields
         name, here = args[named], [*piece.path, *path]
         dataset = self.datasets.get(name)
+        self.taken.add(name)
         if dataset is None:
             if self.is_unknown(name):
                 hint = did_you_mean(name, self.names()) or "there is no dataset here"

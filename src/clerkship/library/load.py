@@ -32,6 +32,7 @@ from clerkship.library.piece import Piece
 from clerkship.library.reporting import Reporter
 from clerkship.library.sequence import shelves
 from clerkship.library.source import SUFFIXES, Folder
+from clerkship.library.unused import HINT, unused_datasets
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import Dataset
 from clerkship.model.domain import Abilities
@@ -110,6 +111,7 @@ class Loader:
         e2e = E2eFiles(self.folder, self.catalog, self.known, self.problem, self._reporter.warning)
         for loaded in e2e.load([piece.tree for piece in pieces if piece.sort == "e2e"], self.tasks):
             self.tasks[loaded.task.name] = loaded
+        self._warn_of_unused(pieces)
         problems = self._own(self.folder.report.sorted())
         passed = self._definitions.passed_over
         if self.needs_task and not self.tasks and not problems:
@@ -185,6 +187,15 @@ class Loader:
         named = [str(name) for name in piece.fields.get("datasets") or ()]
         unread = [name for name in named if not self._definitions.is_unknown("dataset", name)]
         self._checker(piece).check_environment(piece.fields, {*self._definitions.names("dataset"), *unread})
+
+    def _warn_of_unused(self, pieces: list[Piece]) -> None:
+        tasks = [piece for piece in pieces if piece.sort == "task"]
+        taken = {name for _, _, name in named_in(tasks)} | self._beside.taken
+        for name, environment in self.environments.items():
+            piece = self._definitions.get("environment", name)
+            assert piece is not None  # every environment was read from one
+            for path, message in unused_datasets(environment, self.datasets, taken, self.catalog):
+                self._reporter.warning(piece.tree, [*piece.path, *path], message, HINT)
 
     def _benchmark(self, piece: Piece) -> None:
         benchmark = self._reporter.model(piece, Benchmark, piece.data)

@@ -1,0 +1,59 @@
+"""A dataset that an environment names and nothing there uses is a warning."""
+
+import pytest
+
+from clerkship.service.checking import ValidationRequest, validate
+from clerkship.settings import Settings
+from tests.library.shelf import CATALOG, Shelf
+
+DATASETS = """
+datasets:
+  - {name: people, type: records, records: [{id: p1}]}
+  - {name: drop, type: files, files: {a.txt: x}}
+"""
+UNUSED = "`people` is not used: no simulator of `desk` is loaded from a dataset of type records, and no task binds"
+
+
+def _write(folder: Shelf, simulators: str, task: str = "{name: T}") -> None:
+    folder.write("d.yml", DATASETS)
+    folder.write("t.yml", f"environment: {{name: desk, datasets: [people, drop], simulators: {simulators}}}\n")
+    folder.write("u.yml", f"task: {task}\n")
+
+
+def test_a_dataset_of_a_type_that_no_simulator_is_loaded_from_is_a_warning(folder: Shelf) -> None:
+    _write(folder, "{partner: {kind: files}}")
+    [warning] = folder.warnings()
+    assert warning.startswith(f"t.yml:1:38: environment.datasets.0: {UNUSED}")
+    assert warning.endswith("; leave it out, or add a simulator that is loaded from it")
+
+
+def test_the_warning_is_part_of_a_validation_and_leaves_its_exit_code(folder: Shelf) -> None:
+    _write(folder, "{partner: {kind: files}}")
+    validation = validate(ValidationRequest(path=folder.root), Settings(), CATALOG)
+    assert validation.exit_code() == 0
+    assert any(UNUSED in warning.message for warning in validation.warnings)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        "{name: T, entities: [{id: p, dataset: people}]}",
+        "{name: T, for_each: {id: p, dataset: people}}",
+    ],
+)
+def test_a_dataset_that_a_task_binds_records_of_is_used(folder: Shelf, task: str) -> None:
+    _write(folder, "{partner: {kind: files}}", task)
+    assert folder.warnings() == []
+
+
+def test_a_dataset_that_a_step_takes_a_file_of_is_used(folder: Shelf) -> None:
+    steps = "{files.drop: {path: b.txt, dataset: drop, file: a.txt}}"
+    folder.write("d.yml", DATASETS)
+    folder.write("t.yml", "environment: {name: desk, datasets: [drop], simulators: {partner: {kind: files}}}\n")
+    folder.write("u.yml", f"task: {{name: T, scenario: [{steps}]}}\n")
+    assert folder.warnings() == []
+
+
+def test_without_simulators_no_dataset_is_used(folder: Shelf) -> None:
+    _write(folder, "{}")
+    assert len(folder.warnings()) == 2
