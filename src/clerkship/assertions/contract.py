@@ -1,7 +1,7 @@
 """What a check is: a model whose fields are its YAML, and one pure function of the evidence."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import model_validator
@@ -9,6 +9,7 @@ from pydantic import model_validator
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import shown
+from clerkship.model.call import AssertionCall
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import holds, is_matcher
 from clerkship.model.path import lookup
@@ -104,6 +105,15 @@ class Assertion(Frozen):
         """The kinds of the agent's own events without which it fails: one of each set must be reported."""
         kinds = self.reads()
         return (kinds,) if kinds else ()
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model is asked, by this assertion or by one nested in it."""
+        return self.judged
+
+    def resolve(self, build: Callable[[AssertionCall], "Assertion"]) -> Self:
+        """Return a copy whose nested assertions are built; the assertion itself if it has none."""
+        return self
 
     @abstractmethod
     def check(self, evidence: Evidence) -> Check:

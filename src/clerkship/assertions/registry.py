@@ -4,6 +4,7 @@ from clerkship.assertions.action_executed import ActionExecuted
 from clerkship.assertions.action_not_executed import ActionNotExecuted
 from clerkship.assertions.agent_acted import AgentActed
 from clerkship.assertions.answer_matches import AnswerMatches
+from clerkship.assertions.any_of import AnyOf
 from clerkship.assertions.bot_did_not_utter import BotDidNotUtter
 from clerkship.assertions.bot_uttered import BotUttered
 from clerkship.assertions.contract import Assertion
@@ -18,6 +19,7 @@ from clerkship.assertions.flow_started import FlowStarted
 from clerkship.assertions.generative_response_is_grounded import GenerativeResponseIsGrounded
 from clerkship.assertions.generative_response_is_relevant import GenerativeResponseIsRelevant
 from clerkship.assertions.judged import Judged
+from clerkship.assertions.max_agent_actions import MaxAgentActions
 from clerkship.assertions.memory_was_cleared import MemoryWasCleared
 from clerkship.assertions.memory_was_not_set import MemoryWasNotSet
 from clerkship.assertions.memory_was_set import MemoryWasSet
@@ -46,6 +48,7 @@ ASSERTIONS: tuple[type[Assertion], ...] = (
     ActionNotExecuted,
     AgentActed,
     AnswerMatches,
+    AnyOf,
     BotDidNotUtter,
     BotUttered,
     EventCount,
@@ -59,6 +62,7 @@ ASSERTIONS: tuple[type[Assertion], ...] = (
     FlowNotCompleted,
     FlowNotStarted,
     FlowStarted,
+    MaxAgentActions,
     MemoryWasCleared,
     MemoryWasNotSet,
     MemoryWasSet,

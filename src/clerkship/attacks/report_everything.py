@@ -31,7 +31,7 @@ class ReportEverything(Strategy):
 
 
 def _assertions(snapshot: Snapshot, knowledge: Knowledge) -> list[Assertion]:
-    calls = [criterion.assertion for criterion in snapshot.task.criteria]
+    calls = snapshot.task.assertions()
     return [knowledge.assertion(call.name).model_validate(call.args) for call in calls]
 
 

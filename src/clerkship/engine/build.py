@@ -18,6 +18,7 @@ from clerkship.engine.catalog import Registered
 from clerkship.engine.prefix import Prefix
 from clerkship.llm.asker import Asker
 from clerkship.llm.prompts import Prompts
+from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import ComponentChoice, Environment
@@ -128,7 +129,7 @@ def _build(
         scenario=scenario,
         steps=tuple((call.at, _fitting(catalog.step(call.name), call.args or {}, task)) for call in scenario.steps),
         checks=tuple(
-            (written, _fitting(catalog.assertion(criterion.assertion.name), criterion.assertion.args, task))
+            (written, _assertion(criterion.assertion, task, catalog))
             for written, criterion in zip(snapshot.task.criteria, task.criteria, strict=True)
         ),
         person_at=_place(scenario.person, rooms) if scenario.person is not None else None,
@@ -138,6 +139,11 @@ def _build(
         reactions=bind_reactions(snapshot.environment, catalog.reaction_pairs),
         variables=used,
     )
+
+
+def _assertion(call: AssertionCall, task: Task, catalog: Registered) -> Assertion:
+    assertion = _fitting(catalog.assertion(call.name), call.args, task)
+    return assertion.resolve(lambda nested: _assertion(nested, task, catalog))
 
 
 def _fitting(model: type[M], args: Any, task: Task) -> M:
@@ -226,5 +232,5 @@ def plugins_used(snapshots: Iterable[Snapshot], solver: str, catalog: Registered
         owners += [catalog.owner("domain", domain.kind) for domain in domains.values()]
         owners += [catalog.owner("reaction", pair) for pair in pairs]
         owners += [catalog.owner("step", call.name) for call in scenario.steps]
-        owners += [catalog.owner("assertion", criterion.assertion.name) for criterion in snapshot.task.criteria]
+        owners += [catalog.owner("assertion", call.name) for call in snapshot.task.assertions()]
     return dict(sorted({(owner.package, owner.version) for owner in owners if owner is not None}))

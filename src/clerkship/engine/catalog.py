@@ -5,20 +5,26 @@ from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from typing import Any
 
+from pydantic import ValidationError
+
 from clerkship.actors.registry import AGENTS, Load
 from clerkship.assertions.contract import Assertion
+from clerkship.assertions.evaluation import evaluate
 from clerkship.assertions.registry import ASSERTIONS
 from clerkship.domains.component import ComponentSpec
 from clerkship.domains.contract import DomainSpec
 from clerkship.domains.registry import load_domains
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Payload
+from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import LIFECYCLE
-from clerkship.kit.registry import Deferred, NameTaken, Registry
+from clerkship.kit.registry import Deferred, NameTaken, Registry, UnknownName
 from clerkship.library.dataset_type import DatasetType
 from clerkship.library.records import RECORDS_DATASET
 from clerkship.library.template import Filter, filter_table
+from clerkship.model.call import AssertionCall
 from clerkship.model.names import canonical, nearest
+from clerkship.model.task import Task
 from clerkship.playground.playground import ON_TURN
 from clerkship.plugin.contract import Claim, Sort
 from clerkship.plugin.load import NONE, Broken, Installed, Loaded, discover
@@ -32,6 +38,7 @@ from clerkship.steps.registry import STEPS
 OFF = Installed(off=True)
 _OTHER_KINDS: Mapping[Sort, Sort] = {"simulator": "domain", "domain": "simulator"}
 """Sorts whose names are kinds of one table: files name the kind of a simulator or domain without saying which."""
+_NOTHING_HAPPENED = Evidence(Task(name="inaction"), (), {}, "agent_done")
 
 
 class Registered:
@@ -209,6 +216,15 @@ class Registered:
     def entity_fields(self, name: str) -> Collection[str]:
         """The fields of an assertion that name entities of the task."""
         return self.assertions.get(name).entity_fields
+
+    def passes_on_inaction(self, call: AssertionCall) -> bool:
+        """Whether an assertion passes on a run in which nothing happened; False where that cannot be told, because it
+        is not valid, reads the state of a sandbox or asks a model."""
+        try:
+            assertion = self.assertions.get(call.name).model_validate(call.args)
+        except (UnknownName, ValidationError):
+            return False
+        return not assertion.asks_model and evaluate(assertion, _NOTHING_HAPPENED).check.passed
 
     def reads(self, name: str) -> frozenset[str]:
         """The agent's own events that an assertion of this name looks for; none if there is no such assertion."""

@@ -6,22 +6,17 @@ from dataclasses import dataclass
 
 from clerkship.assertions.agent_acted import AgentActed, had_a_turn
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.assertions.unreported import explain_unreported
+from clerkship.assertions.evaluation import Evaluated, evaluate
 from clerkship.events.evidence import Evidence
 from clerkship.kit.depth import cut_at_depth
-from clerkship.kit.traceback_text import describe_with_place, render_traceback
-from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.llm.together import together
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
-from clerkship.model.pattern import PatternTooSlow
-from clerkship.model.problem import ClerkshipError
 from clerkship.model.redaction import redact_criterion, redactor
 from clerkship.model.run import (
     DEFAULT_AXIS,
     AxisScore,
     CriterionRun,
-    CriterionStatus,
     Ending,
     FieldCheck,
     Status,
@@ -62,8 +57,8 @@ def judge(
     author wrote as `${NAME}` is shown so, and not what it stands for."""
     skip = "no model was to be asked" if skip_judged else _needless(evidence.ending)
     pairs = tuple(checks)
-    if skip or not any(assertion.judged for _, assertion in pairs):
-        found = tuple(_judge_one(one, by, evidence, skip if by.judged else "") for one, by in pairs)
+    if skip or not any(assertion.asks_model for _, assertion in pairs):
+        found = tuple(_judge_one(one, by, evidence, skip if by.asks_model else "") for one, by in pairs)
     else:
         found = _judge_with_models(pairs, evidence)
     return tuple(redact_criterion(criterion, redactor(variables)) for criterion in found) if variables else found
@@ -84,8 +79,8 @@ def _judge_with_models(pairs: Sequence[tuple[Criterion, Assertion]], evidence: E
     def one(pair: tuple[Criterion, Assertion]) -> CriterionRun:
         return _judge_one(*pair, evidence, "")
 
-    answers = iter(together(one, [pair for pair in pairs if pair[1].judged], waits=evidence.waits))
-    return tuple(next(answers) if pair[1].judged else one(pair) for pair in pairs)
+    answers = iter(together(one, [pair for pair in pairs if pair[1].asks_model], waits=evidence.waits))
+    return tuple(next(answers) if pair[1].asks_model else one(pair) for pair in pairs)
 
 
 def _needless(ending: Ending) -> str:
@@ -94,23 +89,14 @@ def _needless(ending: Ending) -> str:
 
 
 def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, skip: str) -> CriterionRun:
-    status: CriterionStatus = "skipped" if skip else "judged"
-    trace = ""
     if criterion.input_entity_id is not None:
         evidence = evidence.about(criterion.input_entity_id)
-    try:
-        check = Check.of(False, skip) if skip else _checked(assertion, evidence)
-    except PatternTooSlow as slow:  # patterns are probed at load: what is slow is the agent's text
-        check = Check.of(False, f"{slow}; a text that cannot be checked in time does not pass")
-    except (NoModel, BadAnswer, ClerkshipError) as told:  # their words are meant for people
-        status, check = "error", Check.of(False, str(told))
-    except Exception as error:  # one criterion's error is data, and takes no other down
-        status, trace = "error", render_traceback(error)
-        check = Check.of(False, describe_with_place(error))
+    found = Evaluated("judged", Check.of(False, skip)) if skip else evaluate(assertion, evidence)
+    check = found.check
     return CriterionRun(
         label=unescape_text(criterion.label),
         assertion=criterion.assertion.name,
-        status=status,
+        status="skipped" if skip else found.status,
         passed=check.passed,
         score=min(max(check.score, 0.0), 1.0),
         detail=check.detail,
@@ -119,12 +105,8 @@ def _judge_one(criterion: Criterion, assertion: Assertion, evidence: Evidence, s
         axis=criterion.axis,
         input_entity_id=criterion.input_entity_id,
         gate=bool(criterion.gate),
-        traceback=trace,
+        traceback=found.traceback,
     )
-
-
-def _checked(assertion: Assertion, evidence: Evidence) -> Check:
-    return explain_unreported(assertion, assertion.check(evidence), evidence)
 
 
 def _bounded(row: FieldCheck) -> FieldCheck:

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from clerkship.library.dataset_type import DatasetType
 from clerkship.library.template import Filter
+from clerkship.model.call import AssertionCall
 from clerkship.model.dataset import Dataset
 from clerkship.model.frozen import Frozen
 
@@ -76,6 +77,10 @@ class Catalog(Protocol):
 
     def entity_fields(self, name: str) -> Collection[str]:
         """The fields of an assertion that name entities of the task."""
+        ...
+
+    def passes_on_inaction(self, call: AssertionCall) -> bool:
+        """Whether an assertion passes on a run in which nothing happened; False where that cannot be told."""
         ...
 
     def reads(self, name: str) -> frozenset[str]:

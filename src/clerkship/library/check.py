@@ -16,7 +16,7 @@ from clerkship.library.catalog import Catalog
 from clerkship.library.known import Known
 from clerkship.library.note import Note, NoteAll, Path
 from clerkship.library.sequence import Shelf, Timed, missing
-from clerkship.model.call import AssertionCall, StepCall
+from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
 from clerkship.model.environment import (
     CONVERSATION_KIND,
     RESERVED,
@@ -32,8 +32,8 @@ from clerkship.model.problem import PlatformError
 from clerkship.model.scenario import Person
 
 M = TypeVar("M", bound=BaseModel)
-_CLOSED = ("where", "fields", "expected", "text", "value", "arguments", "buttons")
-"""Keys under which an author writes data, not names."""
+_CLOSED = ("where", "fields", "expected", "text", "value", "arguments", "buttons", "assertions")
+"""Keys under which an author writes data, not names; assertions inside another are checked by themselves."""
 
 _COMPONENTS: Mapping[str, type[ComponentChoice]] = {"simulators": Simulator, "domains": SharedDomain}
 """Keys of an environment under which sandboxes and domains stand."""
@@ -249,8 +249,9 @@ class Checker:
         call = _read(AssertionCall, data.get("assertion"))
         if call is not None:
             self._check_call("assertion", call.name, call.args, [*path, "assertion"], place)
-            self._check_entity_fields(call, [*path, "assertion", call.name], entities)
-            self._check_narrowing(call, data.get("input_entity_id"), [*path, "input_entity_id"])
+            for within, leaf in call.leaves():
+                self._check_entity_fields(leaf, [*path, "assertion", *within], entities)
+                self._check_narrowing(leaf, data.get("input_entity_id"), [*path, "input_entity_id"])
         self._check_entity(data.get("input_entity_id"), [*path, "input_entity_id"], entities)
 
     def _check_entity(self, wanted: Any, path: Path, entities: list[Any]) -> None:
@@ -279,12 +280,16 @@ class Checker:
         nothing of either, is not what its author takes it for."""
         for number, criterion in enumerate(map(as_map, as_list(written.get("criteria")))):
             call, entity = _read(AssertionCall, criterion.get("assertion")), criterion.get("input_entity_id")
-            if call is None or not isinstance(entity, str) or not self._is_assertion(call.name):
+            if call is None or not isinstance(entity, str):
                 continue
-            if not self.catalog.is_scoped(call.name) and not _mentions(call.args, entity):
-                message = f"`input_entity_id` does not narrow `{call.name}`, which looks at everything"
+            for leaf in {leaf.name: leaf for _, leaf in call.leaves() if self._ignores_entity(leaf, entity)}.values():
+                message = f"`input_entity_id` does not narrow `{leaf.name}`, which looks at everything"
                 hint = f"put the record in by template, {{{{ {entity}.… }}}}"
                 self.warn(["criteria", number, "input_entity_id"], message, hint)
+
+    def _ignores_entity(self, call: AssertionCall, entity: str) -> bool:
+        known = self._is_assertion(call.name)
+        return known and not self.catalog.is_scoped(call.name) and not _mentions(call.args, entity)
 
     def _check_call(
         self, sort: str, name: str, args: JsonValue, path: Path, place: Surroundings | None
@@ -298,6 +303,8 @@ class Checker:
         parsed = self._check_args(model, args, [*path, name])
         if sort == "assertion":
             self.known.check_assertion(name, args, [*path, name], self.note, self.warn)
+            if name == ANY_OF:
+                self._check_alternatives(args, [*path, name], place)
         self._check_names(parsed.model_dump() if parsed is not None else args, [*path, name], place)
         if sort == "step" and name.startswith("fault.") and parsed is not None and place is not None:
             self._check_operation(parsed.model_dump(), [*path, name], place)
@@ -305,6 +312,15 @@ class Checker:
         if parsed is not None and kind is not None and place is not None:
             self._check_place(kind.__eq__, getattr(parsed, "sandbox", None), kind, [*path, name], place)
         return parsed
+
+    def _check_alternatives(self, args: JsonValue, path: Path, place: Surroundings | None) -> None:
+        """Check each assertion of an `any_of`. One that passes when nothing happens makes the whole pass then."""
+        for within, call in nested_calls(args):
+            here = [*path, *within]
+            self._check_call("assertion", call.name, call.args, here, place)
+            if self.catalog.passes_on_inaction(call):
+                message = f"`{call.name}` also passes when the agent does nothing, and then so does this `any_of`"
+                self.warn([*here, call.name], message, "make it a criterion of its own, or assert what must happen")
 
     def _check_args(self, model: type[BaseModel], args: Any, path: Path) -> BaseModel | None:
         try:

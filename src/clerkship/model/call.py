@@ -1,12 +1,17 @@
 """A name and its argument, as YAML writes it: a map with one key."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from pydantic import ConfigDict, JsonValue, model_serializer, model_validator
+from pydantic import ConfigDict, JsonValue, ValidationError, model_serializer, model_validator
 
 from clerkship.model.duration import Duration, render_duration
 from clerkship.model.frozen import Frozen
 from clerkship.model.names import canonical
+
+ANY_OF = "any_of"
+"""The assertion whose arguments are other assertions: a list of them, or a map with the list under `assertions`."""
+Path = tuple[int | str, ...]
 
 
 def _as_a_map(schema: dict[str, Any]) -> None:
@@ -41,6 +46,24 @@ class AssertionCall(Frozen):
     @model_serializer
     def _as_written(self) -> dict[str, JsonValue]:
         return {self.name: self.args}
+
+    def leaves(self, path: Path = ()) -> Iterator[tuple[Path, "AssertionCall"]]:
+        """Yield the assertions this one consists of, each with its path: those inside an `any_of`, else itself."""
+        if self.name != ANY_OF:
+            yield (*path, self.name), self
+            return
+        for place, nested in nested_calls(self.args):
+            yield from nested.leaves((*path, self.name, *place))
+
+
+def nested_calls(args: JsonValue) -> Iterator[tuple[Path, AssertionCall]]:
+    """Yield the assertions in the arguments of `any_of`, each with its path; skip what is not an assertion."""
+    listed, path = (args.get("assertions"), ("assertions",)) if isinstance(args, dict) else (args, ())
+    for number, written in enumerate(listed if isinstance(listed, list | tuple) else ()):
+        try:
+            yield (*path, number), AssertionCall.model_validate(written)
+        except ValidationError:
+            continue
 
 
 class StepCall(Frozen):

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
-from clerkship.model.call import AssertionCall, StepCall
+from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
 from clerkship.model.criterion import Criterion
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.persona import Persona
@@ -186,6 +186,8 @@ def plain_label(call: AssertionCall) -> str:
     args = call.args
     if call.name == "sequencing":
         return call.name
+    if call.name == ANY_OF:
+        return f"{call.name}({', '.join(plain_label(nested) for _, nested in nested_calls(args))})"
     if isinstance(args, str):
         return f"{call.name}({args})"
     if isinstance(args, list):

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.quality import Metrics
@@ -58,6 +59,10 @@ class Task(Frozen):
         Literal["rasa"] | None, Field(description="whose reading of the assertions holds, where it differs from ours")
     ] = None
     solution: Annotated[str | None, Field(description="Python file beside the task that `oracle` runs")] = None
+
+    def assertions(self) -> list[AssertionCall]:
+        """Return the assertions of all criteria; those inside an `any_of` in its place."""
+        return [call for criterion in self.criteria for _, call in criterion.assertion.leaves()]
 
     def gated_by(self, axes: Collection[str]) -> "Task":
         """Return a copy in which every criterion says whether it gates."""

@@ -51,7 +51,7 @@ class Needs(NamedTuple):
 def needs_of(snapshots: Iterable[Snapshot], catalog: Registered) -> Needs:
     """Whether a model must be asked for some criterion, and whether for some person."""
     tasks = [snapshot.task for snapshot in snapshots]
-    names = {criterion.assertion.name for task in tasks for criterion in task.criteria}
+    names = {call.name for task in tasks for call in task.assertions()}
     people = [task.scenario.person for task in tasks if task.scenario is not None and task.scenario.person is not None]
     return Needs(
         judge=any(catalog.assertion(name).judged for name in names) or any(_checked(person) for person in people),
@@ -94,7 +94,7 @@ class Cast:
         if self.judge is None or self.judge.skips:
             return None
         mark = self.models.prompts["criterion"].mark
-        calls = [one.assertion for snapshot in snapshots for one in snapshot.task.criteria]
+        calls = [call for snapshot in snapshots for call in snapshot.task.assertions()]
         usual = self.models.asking.votes
         said = [call.args.get("votes") for call in calls if call.name == _JUDGED and isinstance(call.args, dict)]
         said += [usual for call in calls if call.name == _JUDGED and not isinstance(call.args, dict)]

@@ -146,7 +146,7 @@ def _notes(loaded: LoadedTask, about: dict[str, Any], catalog: Registered, *, an
             yield f"the scenario of this task was not run: the playground was started for {about['task'] or 'no task'}"
     elif about["scene"] != scene_hash(task):
         yield "the scenario or the task item has been changed; what happened is what it was at the start"
-    if any(catalog.assertion(criterion.assertion.name).judged for criterion in task.criteria):
+    if any(catalog.assertion(call.name).judged for call in task.assertions()):
         yield "criteria that a model must judge are skipped here; `clerkship run` has them judged"
-    if not answered and any(criterion.assertion.name == "answer_matches" for criterion in task.criteria):
+    if not answered and any(call.name == "answer_matches" for call in task.assertions()):
         yield "no answer was given; say what the agent answered with --answer"

@@ -1,0 +1,95 @@
+"""`any_of`: at least one of several assertions passes."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, ClassVar, Self
+
+from pydantic import AfterValidator, Field, PrivateAttr
+
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.evaluation import Evaluated, Undecided, evaluate
+from clerkship.events.evidence import Evidence
+from clerkship.model.call import ANY_OF, AssertionCall
+from clerkship.model.run import FieldCheck
+
+MAX_NESTED_ROWS = 20
+"""Rows of evidence that are shown of one nested assertion."""
+
+
+def _at_least_two(assertions: tuple[AssertionCall, ...]) -> tuple[AssertionCall, ...]:
+    if len(assertions) < 2:
+        raise ValueError("expected at least two assertions; write a single one without `any_of`")
+    return assertions
+
+
+class AnyOf(Assertion):
+    """At least one of the assertions passes; the score is the best of theirs. One that cannot be checked does not
+    matter if another passes; otherwise the criterion is an error. Assertions that a model judges are checked last,
+    and only if no other passes. An assertion that also passes when the agent does nothing, such as `never`, makes
+    the whole pass then: `clerkship validate` warns about it."""
+
+    name: ClassVar[str] = ANY_OF
+    shorthand: ClassVar[str | None] = "assertions"
+    assertions: Annotated[
+        tuple[AssertionCall, ...],
+        AfterValidator(_at_least_two),
+        Field(description="at least two, each a map with one key", json_schema_extra={"minItems": 2}),
+    ]
+    _built: tuple[Assertion, ...] = PrivateAttr(default=())
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model is asked by one of the nested assertions."""
+        return any(assertion.asks_model for assertion in self._built)
+
+    def resolve(self, build: Callable[[AssertionCall], Assertion]) -> Self:
+        """Return a copy with its nested assertions built."""
+        copy = self.model_copy()
+        copy._built = tuple(map(build, self.assertions))
+        return copy
+
+    def check(self, evidence: Evidence) -> Check:
+        """Evaluate the nested assertions: first those that ask no model, then, if none passed, the others."""
+        if not self._built:
+            raise RuntimeError("`any_of` was not built: call resolve() before check()")
+        results: list[Evaluated | None] = [None] * len(self._built)
+        for asks_model in (False, True):
+            if not any(result is not None and result.check.passed for result in results):
+                for number, assertion in enumerate(self._built):
+                    if assertion.asks_model is asks_model:
+                        results[number] = evaluate(assertion, evidence)
+        return self._combine(results)
+
+    def _combine(self, results: Sequence[Evaluated | None]) -> Check:
+        evaluated = [result for result in results if result is not None]
+        rows = tuple(map(_summary, self._names, results))
+        passed = [name for name, result in zip(self._names, results, strict=True) if result and result.check.passed]
+        score = max(result.check.score for result in evaluated)
+        if passed:
+            return Check(passed=True, score=score, detail=f"passed: {', '.join(passed)}", evidence=rows)
+        errors = [result for result in evaluated if result.status == "error"]
+        if errors:
+            details = "; ".join(f"{row.path}: {row.actual}" for row in rows)
+            message = f"none passed, and {len(errors)} of {len(rows)} could not be checked: {details}"
+            raise Undecided(message, next((error.traceback for error in errors if error.traceback), ""))
+        nested = (row for name, result in zip(self._names, evaluated, strict=True) for row in _nested(name, result))
+        return Check(False, score, f"none of {len(rows)} assertions passed", (*rows, *nested))
+
+    @property
+    def _names(self) -> list[str]:
+        return [f"{number}. {call.name}" for number, call in enumerate(self.assertions, 1)]
+
+
+def _summary(name: str, result: Evaluated | None) -> FieldCheck:
+    """Show how one nested assertion came out."""
+    if result is None:
+        return FieldCheck(path=name, expected="passes", actual="not checked: another passed", passed=False)
+    status = "error" if result.status == "error" else "passed" if result.check.passed else "failed"
+    return FieldCheck(
+        path=name, expected="passes", actual=f"{status}: {result.check.detail}", passed=result.check.passed
+    )
+
+
+def _nested(name: str, result: Evaluated) -> Iterator[FieldCheck]:
+    """Yield the evidence of a nested assertion, each row with the assertion in its path."""
+    for row in result.check.evidence[:MAX_NESTED_ROWS]:
+        yield row.model_copy(update={"path": f"{name}: {row.path}"})

@@ -1,0 +1,41 @@
+"""One assertion on one run: passed, failed, or an error. Every exception of an assertion is caught here."""
+
+from typing import Literal, NamedTuple
+
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.unreported import explain_unreported
+from clerkship.events.evidence import Evidence
+from clerkship.kit.traceback_text import describe_with_place, render_traceback
+from clerkship.llm.contract import BadAnswer, NoModel
+from clerkship.model.pattern import PatternTooSlow
+from clerkship.model.problem import ClerkshipError
+
+
+class Undecided(Exception):
+    """None of the nested assertions passed, and at least one of them could not be checked."""
+
+    def __init__(self, message: str, traceback: str) -> None:
+        super().__init__(message)
+        self.traceback = traceback
+
+
+class Evaluated(NamedTuple):
+    """How an assertion came out; the check of an error has not passed, and its detail is the message."""
+
+    status: Literal["judged", "error"]
+    check: Check
+    traceback: str = ""
+
+
+def evaluate(assertion: Assertion, evidence: Evidence) -> Evaluated:
+    """Check an assertion, and turn whatever it raises into data."""
+    try:
+        return Evaluated("judged", explain_unreported(assertion, assertion.check(evidence), evidence))
+    except PatternTooSlow as slow:  # patterns are probed at load: what is slow is the agent's text
+        return Evaluated("judged", Check.of(False, f"{slow}; a text that cannot be checked in time does not pass"))
+    except Undecided as undecided:
+        return Evaluated("error", Check.of(False, str(undecided)), undecided.traceback)
+    except (NoModel, BadAnswer, ClerkshipError) as error:  # their messages are written for readers of reports
+        return Evaluated("error", Check.of(False, str(error)))
+    except Exception as error:  # one criterion's error is data, and takes no other down
+        return Evaluated("error", Check.of(False, describe_with_place(error)), render_traceback(error))

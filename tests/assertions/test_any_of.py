@@ -1,0 +1,179 @@
+"""`any_of`: at least one of several assertions passes, whichever they are."""
+
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from pydantic import ValidationError
+
+from clerkship.assertions.any_of import AnyOf
+from clerkship.assertions.contract import Assertion
+from clerkship.assertions.evaluation import evaluate
+from clerkship.library.load import load
+from clerkship.model.call import AssertionCall
+from clerkship.model.problem import InputError
+from clerkship.service.schemas import schema
+from tests.assertions.judge import FakeJudge
+from tests.assertions.story import Story
+from tests.workbench import CATALOG, Workbench, written
+
+ORDER = {"event_occurred": {"event": "files.file.written", "where": {"path": "order"}}}
+NOTE = {"event_occurred": {"event": "files.file.written", "where": {"path": "note"}}}
+BREAKS: dict[str, Any] = {"breaks": {}}
+JUDGED = {"judged": "The agent was polite."}
+NO = {"passed": False, "reasoning": "It was not.", "citations": []}
+
+SUITE = """\
+environment:
+  name: clinic
+  simulators:
+    drop: {kind: files}
+task:
+  name: Write
+  task_item: {instruction: Write a note.}
+  criteria:
+    - label: An order or a note
+      assertion:
+        any_of:
+          - file_present: {path: order}
+          - file_present: {path: note}
+"""
+
+
+def built(*nested: Any) -> Assertion:
+    """Build `any_of` as a run does."""
+    return _build(AssertionCall.model_validate({"any_of": list(nested)}))
+
+
+def _build(call: AssertionCall) -> Assertion:
+    return CATALOG.assertion(call.name).model_validate(call.args).resolve(_build)
+
+
+def test_it_passes_when_one_passes_and_shows_how_each_came_out() -> None:
+    story = Story()
+    story.wrote("note")
+    found = built(ORDER, NOTE).check(story.evidence())
+    assert (found.passed, found.score, found.detail) == (True, 1.0, "passed: 2. event_occurred")
+    assert [(row.path, row.passed) for row in found.evidence] == [
+        ("1. event_occurred", False),
+        ("2. event_occurred", True),
+    ]
+
+
+def test_it_fails_when_all_fail_and_shows_the_evidence_of_each() -> None:
+    story = Story()
+    story.wrote("other")
+    found = built(ORDER, NOTE).check(story.evidence())
+    assert (found.passed, found.score) == (False, 0.0)
+    assert found.detail == "none of 2 assertions passed"
+    rows = {row.path: row for row in found.evidence}
+    assert rows["1. event_occurred"].actual.startswith("failed: `files.file.written` where path is 'order' did not")
+    assert (rows["1. event_occurred: path"].expected, rows["1. event_occurred: path"].actual) == ("order", "other")
+    assert rows["2. event_occurred: path"].expected == "note"
+
+
+def test_an_error_beside_a_pass_is_a_pass() -> None:
+    story = Story()
+    story.wrote("note")
+    found = built(BREAKS, NOTE).check(story.evidence())
+    assert found.passed
+    assert found.evidence[0].actual.startswith("error: ZeroDivisionError: a bug of ours")
+
+
+def test_an_error_without_a_pass_is_an_error_with_its_traceback() -> None:
+    found = evaluate(built(BREAKS, NOTE), Story().evidence())
+    assert (found.status, found.check.passed) == ("error", False)
+    assert "none passed, and 1 of 2 could not be checked: 1. breaks: error: ZeroDivisionError" in found.check.detail
+    assert "workbench.py" in found.traceback
+
+
+def test_the_score_is_the_best_of_the_nested_ones() -> None:
+    fields = [{"path": "a", "expected": 1}, {"path": "b", "expected": 2}]
+    evidence = Story().evidence(answer={"a": 1, "b": 3}, answered=True)
+    assert built(ORDER, {"answer_matches": {"fields": fields}}).check(evidence).score == 0.5
+
+
+def test_a_model_is_asked_only_if_no_other_assertion_passes() -> None:
+    story, judge = Story(), FakeJudge(NO)
+    story.said("Hello", actor="person")
+    story.said("Good morning.")
+    story.wrote("note")
+    assert built(JUDGED, NOTE).check(story.evidence(model=judge)).passed
+    assert judge.asked == []
+    found = built(JUDGED, ORDER)
+    assert found.asks_model
+    found.check(story.evidence(model=judge))
+    assert len(judge.asked) == 1
+
+
+@pytest.mark.parametrize("nested", [[], [NOTE]])
+def test_fewer_than_two_assertions_are_refused(nested: list[Any]) -> None:
+    with pytest.raises(ValidationError, match="expected at least two assertions"):
+        AnyOf.model_validate(nested)
+
+
+def test_a_run_passes_by_either_and_fails_by_neither(tmp_path: Path) -> None:
+    def writes(task_item: Any, sandboxes: Any) -> str:
+        sandboxes["drop"].write("note", b"x")
+        return "done"
+
+    bench = Workbench(tmp_path)
+    bench.write("suite.yml", SUITE)
+    assert bench.run_one(writes).verdict == "pass"
+    [criterion] = written(bench.run_one("nop"))
+    assert (criterion.status, criterion.passed, criterion.assertion) == ("judged", False, "any_of")
+
+
+def test_a_criterion_with_a_judged_assertion_is_skipped_without_a_judge(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    bench.write("suite.yml", SUITE.replace("file_present: {path: order}", "judged: It wrote an order."))
+    [criterion] = written(bench.run_one("nop", judge="none"))
+    assert (criterion.status, criterion.passed) == ("skipped", False)
+
+
+def test_doing_nothing_fails_though_a_nested_assertion_passes_then(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    bench.write("suite.yml", SUITE.replace("file_present: {path: order}", "never: files.file.written"))
+    task_run = bench.run_one("nop")
+    assert [criterion.passed for criterion in written(task_run)] == [True]
+    assert task_run.verdict == "fail"
+
+
+def test_mistakes_inside_are_reported_at_their_place(tmp_path: Path) -> None:
+    text = SUITE.replace("file_present: {path: order}", "file_presnt: {path: order}")
+    text = text.replace("file_present: {path: note}", "event_occurred: {event: files.file.writen, sandbox: drip}")
+    (tmp_path / "suite.yml").write_text(text)
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, CATALOG)
+    problems = [str(problem) for problem in caught.value.problems]
+    assert len(problems) == 3
+    assert "suite.yml:12" in problems[0]
+    assert "criteria.0.assertion.any_of.0.file_presnt: unknown assertion `file_presnt`" in problems[0]
+    assert any("unknown event `files.file.writen`" in problem for problem in problems)
+    assert any("no sandbox `drip`" in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    "nested",
+    ["never: files.file.written", "event_count: {event: files.file.read, expected: 0}", "max_agent_actions: 3"],
+)
+def test_an_assertion_that_passes_on_inaction_is_warned_about(tmp_path: Path, nested: str) -> None:
+    (tmp_path / "suite.yml").write_text(SUITE.replace("file_present: {path: order}", nested))
+    [warning] = [str(warning) for warning in load(tmp_path, CATALOG).warnings]
+    name = nested.partition(":")[0]
+    assert f"`{name}` also passes when the agent does nothing, and then so does this `any_of`" in warning
+    assert "suite.yml:12" in warning
+
+
+def test_the_schema_of_a_task_takes_assertions_inside() -> None:
+    validator = jsonschema.Draft202012Validator(schema("task", CATALOG))
+
+    def errors(*nested: Any) -> list[Any]:
+        criteria = [{"label": "One", "assertion": {"any_of": list(nested)}}]
+        return list(validator.iter_errors({"task": {"name": "A", "criteria": criteria}}))
+
+    assert errors(ORDER, NOTE) == []
+    assert errors(ORDER, {"any_of": [ORDER, NOTE]}) == []
+    assert errors(ORDER)
+    assert errors(ORDER, {"no_such": {}})
