@@ -342,5 +342,5 @@ def test_templates_have_columns_are_folded_when_many_and_their_trials_can_be_fou
 
 def test_a_path_is_broken_behind_dots_and_slashes_alone() -> None:
     script = page_of([])
-    assert 'el("span", {}, breakable(check.path))' in script
+    assert 'el("span", {}, breakable(path))' in script
     assert "split(/(?<=[./])/)" in script

@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import shown
+from clerkship.events.query import field_check
 from clerkship.model.call import AssertionCall
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import holds, is_matcher
@@ -43,7 +43,7 @@ class Check(NamedTuple):
 
 def compared(path: str, expected: Any, actual: Any) -> FieldCheck:
     """One expectation beside what was found."""
-    return FieldCheck(path=path, expected=expected, actual=shown(actual), passed=holds(expected, actual))
+    return field_check(path, expected, actual, passed=holds(expected, actual))
 
 
 class FieldMatch(Frozen):

@@ -11,7 +11,7 @@ from clerkship.assertions.contract import Assertion, Check, Difference
 from clerkship.events.agent import AGENT
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import shown
+from clerkship.events.query import field_check, shown
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import check_expected, describe, holds, is_matcher
 from clerkship.model.names import nearest
@@ -153,16 +153,23 @@ def has(arguments: Any, wanted: Mapping[str, Any], *, rasa: bool) -> bool:
 
 def rows(wanted: Mapping[str, Any], event: Event, *, rasa: bool) -> list[FieldCheck]:
     """Each expectation beside what this event says."""
-    return [
-        FieldCheck(
-            path=name,
-            expected=expected,
-            actual=shown(getattr(event.payload, name, MISSING)),
-            passed=_fits(name, expected, event.payload, rasa=rasa),
-            seq=event.seq,
-        )
-        for name, expected in wanted.items()
-    ]
+    return [_row(name, expected, event, rasa=rasa) for name, expected in wanted.items()]
+
+
+def _row(name: str, expected: Any, event: Event, *, rasa: bool) -> FieldCheck:
+    actual, passed = getattr(event.payload, name, MISSING), _fits(name, expected, event.payload, rasa=rasa)
+    if name == "arguments":
+        return arguments_row(expected, actual, event, passed=passed, rasa=rasa)
+    return field_check(name, expected, actual, passed=passed, seq=event.seq)
+
+
+def arguments_row(wanted: Mapping[str, Any], actual: Any, event: Event, *, passed: bool, rasa: bool) -> FieldCheck:
+    """Show some expected arguments beside all of a call, and how those differ that are not as expected."""
+    row = FieldCheck(path="arguments", expected=wanted, actual=shown(actual), passed=passed, seq=event.seq)
+    if passed or not isinstance(actual, Mapping):
+        return row
+    unmet = {name: one for name, one in wanted.items() if not same(one, actual.get(name, MISSING), rasa=rasa)}
+    return row.with_differences(unmet, {name: actual.get(name, MISSING) for name in unmet})
 
 
 def did(kind: str) -> str:

@@ -3,12 +3,11 @@
 from typing import ClassVar
 
 from clerkship.assertions.contract import Assertion, Check, Difference, Engine
-from clerkship.assertions.occurrence import BY_EQUALITY, MOST_NAMES, NO_MATCHER
+from clerkship.assertions.occurrence import BY_EQUALITY, MOST_NAMES, NO_MATCHER, arguments_row
 from clerkship.assertions.tools import Called, ToolCall, call_words, calls_made
 from clerkship.events.agent import ActionExecuted, ToolExecuted
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import shown
 from clerkship.model.names import nearest
 from clerkship.model.run import FieldCheck
 
@@ -28,14 +27,15 @@ class ToolCalled(Assertion, ToolCall):
         made, rasa = calls_made(evidence, [self]), evidence.as_rasa
         hit = next((call for call in made if call.fits(self, rasa=rasa)), None)
         if hit is not None:
-            return Check.of(True, f"{self.words} was called {evidence.when(hit.event)}", *self._rows(hit, passed=True))
+            rows = self._rows(hit, passed=True, rasa=rasa)
+            return Check.of(True, f"{self.words} was called {evidence.when(hit.event)}", *rows)
         close = self._nearest(made)
         if close is None:
             row = FieldCheck(path="tool_name", expected=self.tool_name, actual="(none)", passed=False)
             return Check.of(False, f"{self.words} was never called; no tool was", row)
         near = call_words(close.name, close.arguments)
         words = f"{self.words} was never called; nearest: {near[:200]} {evidence.when(close.event)}"
-        return Check.of(False, words, *self._rows(close, passed=False))
+        return Check.of(False, words, *self._rows(close, passed=False, rasa=rasa))
 
     def _nearest(self, made: list[Called]) -> Called | None:
         same = [call for call in made if call.name == self.tool_name]
@@ -44,13 +44,11 @@ class ToolCalled(Assertion, ToolCall):
         like = nearest(self.tool_name, sorted({call.name for call in made})[:MOST_NAMES])
         return next((call for call in made if like in (None, call.name)), None)
 
-    def _rows(self, call: Called, *, passed: bool) -> list[FieldCheck]:
+    def _rows(self, call: Called, *, passed: bool, rasa: bool) -> list[FieldCheck]:
         name = call.name == self.tool_name
         found = [
             FieldCheck(path="tool_name", expected=self.tool_name, actual=call.name, passed=name, seq=call.event.seq)
         ]
         if self.arguments:
-            given = shown(call.arguments)
-            row = FieldCheck(path="arguments", expected=self.arguments, actual=given, passed=passed, seq=call.event.seq)
-            found.append(row)
+            found.append(arguments_row(self.arguments, call.arguments, call.event, passed=passed, rasa=rasa))
         return found

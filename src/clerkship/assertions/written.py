@@ -215,6 +215,7 @@ class WasWritten(Writes):
             return Found(row, f"{self.thing(entry)} was never set{entry.scope}")
         passed = self.sets(entry, last, rasa=evidence.as_rasa)
         row = FieldCheck(path=entry.name, expected=expected, actual=_actual(last), passed=passed, seq=last.seq)
+        row = row if passed else row.with_differences(expected, value_of(last))
         words = self.last_words(entry, evidence, last)
         wanted = describe(entry.value) if entry.is_valued else "a value"
         return Found(row, words if passed else f"{words}; expected {wanted} at the end")

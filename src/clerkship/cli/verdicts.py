@@ -20,7 +20,7 @@ from clerkship.report.isolation import isolation_of
 from clerkship.report.judged import NOT_IN_VERDICT, Judged, by_model, in_words
 from clerkship.report.outcome import outcome, tally, undecided
 from clerkship.report.percent import percent
-from clerkship.report.plain import blame, on_one_line, side_by_side, some_gate, unmet, wrong
+from clerkship.report.plain import blame, comparisons, left_out, on_one_line, some_gate, unmet, wrong
 from clerkship.report.reliance import reliance
 from clerkship.report.repeats import Repeats, TaskRate, beside, curves, rates, repeats
 from clerkship.service.reading import RunView
@@ -28,7 +28,7 @@ from clerkship.settings import program
 
 MOST_ROWS = 40
 MOST_FAILURES = 20
-LONGEST_VALUE = 160
+MAX_VALUE = 250
 MOST_CITES = 5
 _ADVICE = f"\n{MEND}"
 """Said once for all trials that are not recorded, and not of each."""
@@ -276,7 +276,7 @@ def print_reliance(console: Console, criterion: CriterionRun, *, whole: bool = F
             _print_field(console, field)
     for cite in parts.cites if whole else parts.cites[:MOST_CITES]:
         event = f" [quiet]#{cite.seq}[/]" if cite.seq is not None and not cite.path.startswith("#") else ""
-        words = on_one_line(str(cite.expected["contains"]), LONGEST_VALUE)
+        words = on_one_line(str(cite.expected["contains"]), MAX_VALUE)
         print_indented(console, indent, f"[place]{escape(cite.path)}[/]{event} “{escape(words)}”")
     if not whole and len(parts.cites) > MOST_CITES:
         print_indented(console, indent, f"[quiet]… and {len(parts.cites) - MOST_CITES} more[/]")
@@ -313,10 +313,15 @@ def _print_quality(console: Console, quality: Quality) -> None:
 
 def _print_field(console: Console, field: FieldCheck) -> None:
     place = f" [quiet]#{field.seq}[/]" if field.seq is not None else ""
-    expected, actual = side_by_side(field)
     print_indented(console, 6, f"[place]{escape(field.path)}[/]{place}")
-    print_indented(console, 8, f"[quiet]expected[/] {escape(on_one_line(expected, LONGEST_VALUE))}")
-    print_indented(console, 8, f"[quiet]actual  [/] {escape(on_one_line(actual, LONGEST_VALUE))}")
+    for path, expected, actual in comparisons(field):
+        indent = 10 if path else 8
+        if path:
+            print_indented(console, 8, f"[place]{escape(path)}[/]")
+        print_indented(console, indent, f"[quiet]expected[/] {escape(on_one_line(expected, MAX_VALUE))}")
+        print_indented(console, indent, f"[quiet]actual  [/] {escape(on_one_line(actual, MAX_VALUE))}")
+    if field.differences_left_out:
+        print_indented(console, 8, f"[quiet]{left_out(field)}[/]")
 
 
 def unfinished(run: BenchmarkRun, *, held: bool, elsewhere: str = "") -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from fnmatch import translate
 from functools import lru_cache
+from typing import Any
 
 import orjson
 
@@ -46,10 +47,16 @@ def select(events: Iterable[Event], match: EventMatch) -> Iterator[Event]:
 def compare(event: Event, match: EventMatch) -> tuple[FieldCheck, ...]:
     """Each expectation beside what this event says."""
     return tuple(
-        FieldCheck(path=path, expected=expected, actual=shown(found), passed=holds(expected, found), seq=event.seq)
+        field_check(path, expected, found, passed=holds(expected, found), seq=event.seq)
         for path, expected in match.where.items()
         for found in (lookup(event.payload, path),)
     )
+
+
+def field_check(path: str, expected: Any, actual: Any, *, passed: bool, seq: int | None = None) -> FieldCheck:
+    """Show an expectation beside the actual value; of two nested values that differ, also where they do."""
+    row = FieldCheck(path=path, expected=expected, actual=shown(actual), passed=passed, seq=seq)
+    return row if passed else row.with_differences(expected, actual)
 
 
 def nearest(events: Iterable[Event], match: EventMatch) -> Event | None:

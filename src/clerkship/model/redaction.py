@@ -12,13 +12,16 @@ from urllib.parse import quote, quote_plus
 
 import orjson
 
+from clerkship.model.difference import ValueDifference
 from clerkship.model.quality import Quality
-from clerkship.model.run import CriterionRun, TaskRun
+from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 
 MIN_EXACT = 4
 """Characters of a value that is looked for as it is: shorter ones occur by chance."""
 MIN_SECRET = 8
 """Characters of a value that is looked for in all its forms."""
+_SHOWN = ("path", "expected", "actual")
+"""What a row of evidence, or a difference in it, shows."""
 _BASE64 = frozenset(string.ascii_letters + string.digits + "+/-_")
 Replace = Callable[[str], str]
 
@@ -106,12 +109,17 @@ def _redactor(values: tuple[tuple[str, str], ...], shortest: int) -> Redactor:
 
 def redact_criterion(criterion: CriterionRun, by: Redactor) -> CriterionRun:
     """Redact the reasons and the evidence of a criterion."""
-    rows = tuple(
-        row.model_copy(update={field: by.data(getattr(row, field)) for field in ("path", "expected", "actual")})
-        for row in criterion.evidence
-    )
+    rows = tuple(_redact_row(row, by) for row in criterion.evidence)
     texts = {field: by.text(getattr(criterion, field)) for field in ("detail", "traceback")}
     return criterion.model_copy(update={**texts, "evidence": rows})
+
+
+def _redact_row(row: FieldCheck, by: Redactor) -> FieldCheck:
+    shown = {field: by.data(getattr(row, field)) for field in _SHOWN}
+    differences = tuple(
+        one.model_copy(update={field: by.data(getattr(one, field)) for field in _SHOWN}) for one in row.differences
+    )
+    return row.model_copy(update={**shown, "differences": differences})
 
 
 def redact_task_run(task_run: TaskRun, by: Redactor) -> TaskRun:

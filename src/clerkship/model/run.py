@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import JsonValue
 
 from clerkship.model.calibration import Calibration, JudgeIdentity
+from clerkship.model.difference import ValueDifference, find_differences
 from clerkship.model.frozen import Frozen
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.quality import Quality
@@ -37,10 +38,20 @@ class FieldCheck(Frozen):
     actual: Any
     passed: bool
     seq: int | None = None
+    differences: tuple[ValueDifference, ...] = ()
+    """Where two nested values differ, if they do and were compared."""
+    differences_left_out: int = 0
+
+    def with_differences(self, expected: Any, actual: Any) -> Self:
+        """Return a copy with the differences of two values, if there are any."""
+        found = find_differences(expected, actual)
+        kept = {"differences": found.first, "differences_left_out": found.left_out}
+        return self.model_copy(update=kept) if found.first else self
 
     def forbidden(self) -> Self:
         """The same where it was not to be so: what was found is what was not wanted."""
-        return self.model_copy(update={"expected": {"not": self.expected}, "passed": False})
+        update = {"expected": {"not": self.expected}, "passed": False, "differences": (), "differences_left_out": 0}
+        return self.model_copy(update=update)
 
 
 class CriterionRun(Frozen):

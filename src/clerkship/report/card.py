@@ -90,6 +90,7 @@ def _criterion(criterion: CriterionRun) -> dict[str, Any]:
             "actual": _votes(check.actual) if check.path == "votes" else clip(check.actual, VALUE_LIMIT),
             "passed": check.passed,
             "seq": check.seq,
+            **_differences(check),
         }
         for check in _shown(criterion.evidence)
     ]
@@ -102,6 +103,14 @@ def _criterion(criterion: CriterionRun) -> dict[str, Any]:
         "evidence": evidence,
         "evidence_left_out": len(criterion.evidence) - len(evidence),
     }
+
+
+def _differences(check: FieldCheck) -> dict[str, Any]:
+    """Where two nested values differ; nothing for most comparisons."""
+    if not check.differences:
+        return {}
+    found = [one.model_dump(mode="json") for one in check.differences]
+    return {"differences": found, "differences_left_out": check.differences_left_out}
 
 
 def _marks(criterion: CriterionRun) -> Iterator[dict[str, Any]]:

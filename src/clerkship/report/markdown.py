@@ -5,6 +5,7 @@ The headline first, then what did not pass, then why, then the rest; whole piece
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from clerkship.kit.statistics import wilson
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
@@ -17,7 +18,7 @@ from clerkship.report.judged import Judged
 from clerkship.report.markdown_page import LEAST, Page
 from clerkship.report.outcome import NO_RATE, OUTCOMES, ended, is_missed, standing, tally, urgency
 from clerkship.report.percent import percent
-from clerkship.report.plain import blame, in_words, shown_evidence, skipped, unmet, word, wrong
+from clerkship.report.plain import blame, comparisons, shown_evidence, skipped, unmet, word, wrong
 from clerkship.report.reliance import reliance
 from clerkship.report.repeats import TaskRate, curves, repeats
 from clerkship.report.templates import Templates
@@ -304,9 +305,10 @@ def _cite(cite: FieldCheck) -> str:
 
 def _check(check: FieldCheck) -> str:
     place = f" in event {check.seq}" if check.seq is not None else ""
-    return (
-        f"<br>{foreign(check.path, 200)}{place}: expected {foreign(in_words(check.expected))}, "
-        f"actual {foreign(in_words(check.actual))}"
+    return "".join(
+        f"<br>{foreign(check.path, 200)}{place}{path and ', '}{foreign(path)}: "
+        f"expected {foreign(expected)}, actual {foreign(actual)}"
+        for path, expected, actual in islice(comparisons(check), MOST_EVIDENCE)
     )
 
 

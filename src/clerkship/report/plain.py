@@ -91,9 +91,7 @@ def explain(task_run: TaskRun) -> Iterator[str]:
         for check in shown_evidence(criterion):
             place = f" (event #{check.seq})" if check.seq is not None else ""
             yield f"    {on_one_line(check.path)}{place}"
-            expected, actual = side_by_side(check)
-            yield f"      expected {expected}"
-            yield f"      actual   {actual}"
+            yield from _compared(check)
     for criterion in skipped(task_run):
         yield f"– {on_one_line(criterion.label)} (skipped: {on_one_line(criterion.detail)})"
     if is_missed(task_run):
@@ -112,6 +110,32 @@ def without_commands(text: str) -> str:
     GitHub obeys lines that begin with `::`, after any white space, and `##[…]` anywhere; Azure obeys `##vso[…]`.
     """
     return _COMMAND.sub(r"\1\\", text) if "::" in text or "##" in text else text
+
+
+def _compared(check: FieldCheck) -> Iterator[str]:
+    for path, expected, actual in comparisons(check):
+        indent = "        " if path else "      "
+        if path:
+            yield f"      {path}"
+        yield f"{indent}expected {expected}"
+        yield f"{indent}actual   {actual}"
+    if check.differences_left_out:
+        yield f"      {left_out(check)}"
+
+
+def comparisons(check: FieldCheck) -> Iterator[tuple[str, str, str]]:
+    """Yield what to show of a comparison: each path at which two nested values differ, with expected and actual in
+    words; without differences both values as a whole, with an empty path."""
+    for one in check.differences:
+        row = FieldCheck(path=one.path, expected=one.expected, actual=one.actual, passed=False)
+        yield on_one_line(one.path), *side_by_side(row)
+    if not check.differences:
+        yield "", *side_by_side(check)
+
+
+def left_out(check: FieldCheck) -> str:
+    """Say how many differences are not shown."""
+    return f"… and {check.differences_left_out:,} more difference{'s' * (check.differences_left_out != 1)}"
 
 
 def side_by_side(check: FieldCheck) -> tuple[str, str]:

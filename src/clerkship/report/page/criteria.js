@@ -97,16 +97,30 @@ function voteList(votes, trial) {
 
 function evidenceTable(criterion, evidence, trial) {
   const head = ["Field", "Expected", "Actual", "Event"].map((title) => el("th", { scope: "col" }, title));
-  const rows = evidence.map((check) => el("tr", { class: check.passed ? "is-pass" : "is-fail" },
-    el("th", { scope: "row" }, icon(check.passed ? "pass" : "fail"),
-      el("span", { class: "hidden" }, check.passed ? "as expected: " : "not as expected: "), el("span", {}, breakable(check.path))),
-    el("td", { "data-label": "Expected" }, expectedValue(check.expected)),
-    el("td", { "data-label": "Actual" }, el("div", { class: "value actual" }, plainValue(check.actual))),
-    el("td", { class: "at" }, check.seq ? eventLink(trial, check.seq) : null)));
+  const rows = evidence.flatMap((check) => [evidenceRow(check, check.path, check, trial), ...differenceRows(check, trial)]);
   return [
     el("table", { class: "evidence" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)),
     criterion.evidence_left_out ? el("p", { class: "muted" }, `${plural(criterion.evidence_left_out, "more line")} of evidence left out.`) : null,
   ];
+}
+
+function evidenceRow(check, path, values, trial) {
+  const whole = (value) => (values.differences ? el("details", {}, el("summary", {}, "whole value"), value) : value);
+  return el("tr", { class: check.passed ? "is-pass" : "is-fail" },
+    el("th", { scope: "row" }, icon(check.passed ? "pass" : "fail"),
+      el("span", { class: "hidden" }, check.passed ? "as expected: " : "not as expected: "), el("span", {}, breakable(path))),
+    el("td", { "data-label": "Expected" }, whole(expectedValue(values.expected))),
+    el("td", { "data-label": "Actual" }, whole(el("div", { class: "value actual" }, plainValue(values.actual)))),
+    el("td", { class: "at" }, check.seq ? eventLink(trial, check.seq) : null));
+}
+
+// Of two nested values that differ: a row for each path, and how many more there are.
+function differenceRows(check, trial) {
+  const rows = (check.differences || []).map((one) => evidenceRow({ passed: false, seq: null }, `${check.path}: ${one.path}`, one, trial));
+  if (check.differences_left_out) {
+    rows.push(el("tr", { class: "is-fail" }, el("td", { colspan: "4", class: "muted" }, `${plural(check.differences_left_out, "more difference")} left out.`)));
+  }
+  return rows;
 }
 
 // What the evidence of failed criteria says of an event, shown where the event stands.

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import shown
+from clerkship.events.query import field_check, shown
 from clerkship.fhir import exact
 from clerkship.fhir.chart import View
 from clerkship.model.frozen import Flag
@@ -135,8 +135,9 @@ class FhirNoOtherChanges(Assertion):
 
 def _row(change: Change, path: str, before: Any, after: Any, *, passed: bool) -> FieldCheck:
     where = f"{change.key}: {path}" if path else change.key
-    was, now = (shown(exact.plain(value)) for value in (before, after))
-    return FieldCheck(path=where, expected=was, actual=now, passed=passed, seq=change.seq)
+    was, now = (exact.plain(value) for value in (before, after))
+    row = field_check(where, was, now, passed=passed, seq=change.seq)
+    return row.model_copy(update={"expected": shown(was)})
 
 
 def _objected(change: Change, found: Objection) -> FieldCheck:

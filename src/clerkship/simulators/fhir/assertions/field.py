@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from clerkship.events.query import shown
+from clerkship.events.query import field_check
 from clerkship.fhir.expectation import fits
 from clerkship.fhir.fhirpath import TimedPathText, values_at
 from clerkship.fhir.resource import Resource
@@ -22,11 +22,9 @@ class FhirField(Frozen):
     def compare(self, resource: Resource, now: datetime | None) -> FieldCheck:
         """Compare what is there with what is expected; `now` is the time for a path that asks for it."""
         values = values_at(resource, self.path, now)
-        return FieldCheck(
-            path=self.path, expected=self.expected, actual=as_found(values), passed=fits(self.expected, values)
-        )
+        return field_check(self.path, self.expected, one_or_all(values), passed=fits(self.expected, values))
 
 
-def as_found(values: list[Any]) -> Any:
-    """One value as it is, several as a list, none as absent."""
-    return shown(values if len(values) > 1 else values[0] if values else MISSING)
+def one_or_all(values: list[Any]) -> Any:
+    """Return one value as it is, several as a list, none as absent."""
+    return values if len(values) > 1 else values[0] if values else MISSING

@@ -1,0 +1,110 @@
+"""Where two nested values differ: the paths, each with both values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import orjson
+
+from clerkship.kit.depth import MAX_DEPTH
+from clerkship.model.frozen import Frozen
+from clerkship.model.matcher import equals, is_matcher
+from clerkship.model.path import MISSING
+
+MAX_DIFFERENCES = 20
+"""Differences kept of one comparison; further ones are counted."""
+MAX_COUNTED = 1000
+MAX_VALUE = 200
+"""Characters kept of each value."""
+MAX_CONTEXT = 20
+"""Characters kept before the place where two long texts begin to differ."""
+
+
+class ValueDifference(Frozen):
+    """A path at which two values differ, such as `orders[2].dose`. Nested values are shown as JSON text."""
+
+    path: str
+    expected: Any
+    actual: Any
+
+
+class Differences(NamedTuple):
+    """The first differences of a comparison, and how many more there are."""
+
+    first: tuple[ValueDifference, ...] = ()
+    left_out: int = 0
+
+
+def find_differences(expected: Any, actual: Any) -> Differences:
+    """Compare two maps or two lists to their depth. Return no differences for anything else: values that are not
+    nested, matchers other than `equals`, or a map beside a list."""
+    if is_matcher(expected) and expected.keys() == {"equals"}:
+        expected = expected["equals"]
+    if is_matcher(expected) or not (_are_maps(expected, actual) or _are_lists(expected, actual)):
+        return Differences()
+    found = list(islice(_differences("", expected, actual, MAX_DEPTH), MAX_COUNTED))
+    first = tuple(_shortened(*difference) for difference in found[:MAX_DIFFERENCES])
+    return Differences(first, len(found) - len(first))
+
+
+def _differences(path: str, expected: Any, actual: Any, depth: int) -> Iterator[tuple[str, Any, Any]]:
+    if equals(expected, actual):
+        return
+    if depth and _are_maps(expected, actual):
+        for key in dict.fromkeys((*expected, *actual)):
+            here = f"{path}.{key}" if path else str(key)
+            yield from _differences(here, expected.get(key, MISSING), actual.get(key, MISSING), depth - 1)
+    elif depth and _are_lists(expected, actual):
+        yield from _of_lists(path, expected, actual, depth)
+    else:
+        yield path, expected, actual
+
+
+def _of_lists(path: str, expected: Sequence[Any], actual: Sequence[Any], depth: int) -> Iterator[tuple[str, Any, Any]]:
+    """Compare item by item, after leaving out what is equal at both ends: an inserted item is one difference."""
+    shorter, start, end = min(len(expected), len(actual)), 0, 0
+    while start < shorter and equals(expected[start], actual[start]):
+        start += 1
+    while end < shorter - start and equals(expected[-1 - end], actual[-1 - end]):
+        end += 1
+    for number in range(start, max(len(expected), len(actual)) - end):
+        yield from _differences(
+            f"{path}[{number}]",
+            expected[number] if number < len(expected) - end else MISSING,
+            actual[number] if number < len(actual) - end else MISSING,
+            depth - 1,
+        )
+
+
+def _shortened(path: str, expected: Any, actual: Any) -> ValueDifference:
+    first, second = _plain(expected), _plain(actual)
+    start = 0
+    if isinstance(first, str) and isinstance(second, str) and max(len(first), len(second)) > MAX_VALUE:
+        shared = next((n for n, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]), 0)
+        start = max(shared - MAX_CONTEXT, 0)
+    return ValueDifference(path=path, expected=_cut(first, start), actual=_cut(second, start))
+
+
+def _plain(value: Any) -> Any:
+    """A value as it is, or as JSON text where it is nested."""
+    if isinstance(value, bool | int | float | str | None):
+        return value
+    try:
+        return orjson.dumps(value).decode()
+    except (orjson.JSONEncodeError, RecursionError):
+        return repr(value)
+
+
+def _cut(value: Any, start: int) -> Any:
+    if not isinstance(value, str) or len(value) <= MAX_VALUE:
+        return value
+    end = start + MAX_VALUE
+    return f"{'…' if start else ''}{value[start:end]}{'…' if end < len(value) else ''} ({len(value):,} characters)"
+
+
+def _are_maps(expected: Any, actual: Any) -> bool:
+    return isinstance(expected, Mapping) and isinstance(actual, Mapping)
+
+
+def _are_lists(expected: Any, actual: Any) -> bool:
+    return isinstance(expected, list | tuple) and isinstance(actual, list | tuple)
