@@ -9,7 +9,7 @@ from clerkship.events.lifecycle import StepFailed
 from clerkship.events.states import NoSuchState
 from clerkship.model.environment import Environment
 from clerkship.playground.component import PreparedComponent
-from clerkship.playground.playground import Before, Playground, replay
+from clerkship.playground.playground import Before, Playground, PlaygroundOptions, replay
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.reactions.registry import BoundReaction
 from clerkship.sandbox.state import ActionContext
@@ -24,7 +24,7 @@ BOOK = PreparedComponent(book.SPEC, BookConfig(), book.SPEC.prepare(book.SPEC.sa
 
 
 def open_playground(**domains: PreparedComponent) -> Playground:
-    return Playground(Environment(name="clinic"), ROOMS, "seed", domains=domains)
+    return Playground(Environment(name="clinic"), ROOMS, "seed", PlaygroundOptions(domains=domains))
 
 
 def book_at_desk(playground: Playground) -> None:
@@ -107,7 +107,9 @@ def test_a_sandbox_reacts_to_a_domain_and_calls_it_as_the_reaction() -> None:
 
     desk, environment = PreparedSimulator(DESK, DESK.config()), Environment(name="clinic")
     bound = {("book", SlotOpened.kind): [BoundReaction("desk", ask_for_new_slot)]}
-    playground = Playground(environment, {"desk": desk}, "seed", reactions=bound, domains={"book": BOOK})
+    playground = Playground(
+        environment, {"desk": desk}, "seed", PlaygroundOptions(reactions=bound, domains={"book": BOOK})
+    )
     book_state, act = playground.state(BookState, None)
     book_state.open(act, "10:00")
     opened, taken = playground.log.events

@@ -86,7 +86,7 @@ def _advance(message: dict[str, Any], sandboxes: Sandboxes) -> None:
 
 
 def _report(message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
-    event = sandboxes.report(parse_report(message["event"]))
+    event = sandboxes.report(parse_report(message["event"], sandboxes.agent_events))
     known = event._asdict()
     del known["payload"]
     return known | {"at": event.at.isoformat()}

@@ -62,7 +62,7 @@ class CommandAgent:
             while (line := await self._process.receive()) is not None:
                 reply = self._take(line, reports)
                 if reply is not None:
-                    return say_of(reply, _LINE)
+                    return say_of(reply, _LINE, sandboxes)
             code = await self._process.exit_code(EXIT_WITHIN)
             end = "closed its output" if code is None else f"ended with exit code {code}"
             raise AgentError(

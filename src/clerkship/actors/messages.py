@@ -82,10 +82,10 @@ def shown(data: bytes) -> str:
     return repr(text[:200]) + ("…" if len(text) > 200 else "")
 
 
-def say_of(reply: Mapping[str, Any], what: str) -> list[Said]:
+def say_of(reply: Mapping[str, Any], what: str, sandboxes: Sandboxes) -> list[Said]:
     """The `say` of a reply to a turn."""
     _only(reply, "say", what)
-    return parse_replies(reply["say"])
+    return parse_replies(reply["say"], sandboxes.agent_events)
 
 
 def answer_of(reply: Mapping[str, Any], what: str) -> JsonValue:
@@ -115,4 +115,4 @@ class Reports:
             self._count += 1
             if self._count > MOST_REPORTS:
                 raise AgentError(f"it reports more than {MOST_REPORTS:,} doings of its own")
-            self._sandboxes.report(parse_report(report))
+            self._sandboxes.report(parse_report(report, self._sandboxes.agent_events))

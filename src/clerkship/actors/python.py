@@ -21,7 +21,7 @@ from clerkship.actors.agent_output import AgentOutput, watch_streams
 from clerkship.actors.contract import NOTHING, Agent, AgentError, AgentStopped, Entry, History, Message, Said, Start
 from clerkship.actors.python_target import EntryPoint, NotAnAgent, agent_error, describe_error, entrances, find_target
 from clerkship.actors.reply import parse_answer, parse_replies
-from clerkship.events.agent import AGENT
+from clerkship.events.agent import BUILT_IN_EVENTS
 from clerkship.model.domain import Abilities
 from clerkship.model.names import did_you_mean
 from clerkship.model.problem import InputError
@@ -41,7 +41,7 @@ class PythonAgent:
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[Said]:
         """Tell it that a conversation begins."""
-        return await self._call("on_start", (start, sandboxes), parse_replies)
+        return await self._call("on_start", (start, sandboxes), _replies_for(sandboxes))
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
         """Tell it of the conversation it goes on with."""
@@ -49,7 +49,7 @@ class PythonAgent:
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """Hand the message over."""
-        return await self._call("on_turn", (message, sandboxes), parse_replies)
+        return await self._call("on_turn", (message, sandboxes), _replies_for(sandboxes))
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Hand the work over."""
@@ -139,6 +139,10 @@ class PythonSolver:
         return PythonAgent(bound, output)
 
 
+def _replies_for(sandboxes: Sandboxes) -> Callable[[Any], list[Said]]:
+    return lambda value: parse_replies(value, sandboxes.agent_events)
+
+
 def reported_events(declared: Any, name: str) -> frozenset[str] | None:
     """Check what an agent declares as `reported_events`; raises InputError for unknown kinds."""
     if declared is None:
@@ -147,10 +151,10 @@ def reported_events(declared: Any, name: str) -> frozenset[str] | None:
         raise InputError.of(
             f"agent {name}: `reported_events` is not a list", hint='write ["agent.flow.started"], or []'
         )
-    known = {event.kind for event in AGENT}
     for kind in declared:
-        if kind not in known:
-            hint = did_you_mean(str(kind), known)
+        # Which plug-ins are installed is not known here: of other kinds only the form is checked.
+        if kind not in BUILT_IN_EVENTS and (str(kind).startswith("agent.") or "." not in str(kind)):
+            hint = did_you_mean(str(kind), BUILT_IN_EVENTS)
             raise InputError.of(f"agent {name}: unknown event kind `{kind}` in `reported_events`", hint=hint)
     return frozenset(declared)
 

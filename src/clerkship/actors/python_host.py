@@ -140,7 +140,7 @@ def _encode(entry: Entry, value: Any) -> Any:
     items = [_fields(item) for item in value] if type(value) is list else _fields(value)
     if _is_plain(items):
         return items
-    parts = importlib.import_module("clerkship.actors.reply").parse_replies(value)
+    parts = importlib.import_module("clerkship.actors.reply").parse_replies(value, None)
     return [_part(part) for part in parts]
 
 

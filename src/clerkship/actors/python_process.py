@@ -70,7 +70,7 @@ class PythonProcessAgent:
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[Said]:
         """Call `on_start`."""
         argument = {"slots": start.slots, "task_item": start.task_item, "stubs": start.stubs}
-        return parse_replies(await self._enter("on_start", argument, sandboxes))
+        return parse_replies(await self._enter("on_start", argument, sandboxes), sandboxes.agent_events)
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
         """Call `on_history`."""
@@ -79,7 +79,7 @@ class PythonProcessAgent:
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """Call `on_turn`."""
         argument = {name: getattr(message, name) for name in Message.__dataclass_fields__}
-        return parse_replies(await self._enter("on_turn", argument, sandboxes))
+        return parse_replies(await self._enter("on_turn", argument, sandboxes), sandboxes.agent_events)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Call `on_task`."""

@@ -173,7 +173,7 @@ class RecordedAgent:
         if found.failed:
             raise AgentError(story.veil.show(found.failed))
         parts = [story.veil.show(part) for part in found.parts]
-        return [_said(part) for part in parts]
+        return [_said(part, sandboxes) for part in parts]
 
 
 def _heard(message: Message) -> JsonValue:
@@ -186,8 +186,8 @@ def _part(part: Said) -> dict[str, Any]:
     return {"say": {name: value for name, value in part.fields().items() if value or name == "text"}}
 
 
-def _said(part: Mapping[str, Any]) -> Said:
-    [said] = parse_replies([part["say"] if "say" in part else part["event"]])
+def _said(part: Mapping[str, Any], sandboxes: Sandboxes) -> Said:
+    [said] = parse_replies([part["say"] if "say" in part else part["event"]], sandboxes.agent_events)
     return said
 
 
@@ -230,7 +230,7 @@ def _clock_act(request: Request) -> dict[str, Any] | None:
 def _act(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
     """Do once more what was done."""
     if "report" in act:
-        sandboxes.report(parse_report(act["report"]))
+        sandboxes.report(parse_report(act["report"], sandboxes.agent_events))
     elif "wait" in act:
         sandboxes.wait(act["wait"])
     else:
@@ -272,7 +272,7 @@ def _watched(sandboxes: Sandboxes, did: Callable[[dict[str, Any]], None]) -> San
         did({"report": _event(payload)})
         return event
 
-    return Sandboxes(dict(sandboxes), _Clock(sandboxes, did), report)
+    return Sandboxes(dict(sandboxes), _Clock(sandboxes, did), report, sandboxes.agent_events)
 
 
 def _nearest(asked: Turn, cassette: Cassette) -> str:

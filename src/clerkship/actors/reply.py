@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import orjson
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from clerkship.actors.contract import AgentError, Said, Say
-from clerkship.events.agent import AGENT
+from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.events.event import Payload
 from clerkship.events.log import MAX_BYTES, MAX_EVENTS, Log
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
@@ -20,20 +21,17 @@ ANSWER_LIMIT = 1_000_000
 MOST_REPLIES = 100
 MOST_REPORTS = 10_000
 LOG_FULL = f"the log of the trial is full: an agent may fill it up to {MAX_EVENTS:,} events or {MAX_BYTES:,} bytes"
-_KINDS: dict[str, type[Payload]] = {model.kind: model for model in AGENT}
-_REQUIRED: dict[type[Payload], frozenset[str]] = {
-    model: frozenset(name for name, info in model.model_fields.items() if info.is_required()) for model in AGENT
-}
 
 
-def parse_replies(value: Any) -> list[Said]:
-    """None, text, Say, a map with `text`, an event of the agent's own, or a list of those."""
+def parse_replies(value: Any, events: AgentEvents | None = BUILT_IN_EVENTS) -> list[Said]:
+    """None, text, Say, a map with `text`, an event of the agent's own, or a list of those. For `events` see
+    `parse_event`."""
     if isinstance(value, str):
         return [Say(_text(value))] if value.strip() else []  # most are no more than this
     items = value if isinstance(value, list | tuple) else [value]
     if len(items) > MOST_REPORTS:
         raise AgentError(f"it returned {len(items):,} replies and events; the limit is {MOST_REPORTS:,}")
-    said = [_said(item) for item in items if item is not None]
+    said = [_said(item, events) for item in items if item is not None]
     said = [part for part in said if not (isinstance(part, Say) and part.is_blank)]
     replies = sum(isinstance(item, Say) for item in said)
     if replies > MOST_REPLIES:
@@ -48,12 +46,16 @@ def check_room(log: Log) -> None:
         raise AgentError(LOG_FULL)
 
 
-def parse_event(payload: Payload) -> Payload:
-    """One of the agent's own events, a copy that can be kept."""
+def parse_event(payload: Payload, events: AgentEvents | None = BUILT_IN_EVENTS) -> Payload:
+    """Return a copy of one of the agent's own events that can be kept. Raises TypeError if it is not one of `events`;
+    None where they are checked later, in another process."""
     kind = type(payload)
-    required = _REQUIRED.get(kind)
-    if required is None:
-        raise TypeError(f"an agent may report flows, actions, slots and the like, not {kind.__name__}")
+    known = isinstance(payload, Payload) and (events is None or events.get(getattr(payload, "kind", "")) is kind)
+    if not known:
+        raise TypeError(
+            f"an agent may report flows, actions, slots and the like, and `events` of a plug-in, not {kind.__name__}"
+        )
+    required = _required(kind)
     emptied: dict[str, Any] = {}
     for name, value in payload.__dict__.items():
         if type(value) is dict and not value:
@@ -65,28 +67,33 @@ def parse_event(payload: Payload) -> Payload:
     return payload.model_copy(update=emptied) if emptied else payload  # the rest of it cannot change: most are so
 
 
-def parse_report(report: Any) -> Payload:
+@cache
+def _required(kind: type[Payload]) -> frozenset[str]:
+    return frozenset(name for name, info in kind.model_fields.items() if info.is_required())
+
+
+def parse_report(report: Any, events: AgentEvents = BUILT_IN_EVENTS) -> Payload:
     """One of the agent's own events as JSON has it: `{"kind": "agent.slot.set", "name": …, "value": …}`."""
     if not isinstance(report, Mapping) or not isinstance(report.get("kind"), str):
         raise AgentError(f"a report is a map with `kind`, not {type(report).__name__} {repr(report)[:60]}")
     kind = report["kind"]
-    if kind not in _KINDS:
-        raise AgentError(f"a report is of kind `{kind[:80]}`; {did_you_mean(kind[:80], _KINDS)}")
+    if kind not in events:
+        raise AgentError(f"a report is of kind `{kind[:80]}`; {did_you_mean(kind[:80], events)}")
     try:
-        return _KINDS[kind].model_validate({key: value for key, value in report.items() if key != "kind"})
+        return events[kind].model_validate({key: value for key, value in report.items() if key != "kind"})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise AgentError(f"its report of {kind} is wrong: {place}: {first['msg']}") from None
 
 
-def _said(item: Any) -> Said:
+def _said(item: Any, events: AgentEvents | None) -> Said:
     if not isinstance(item, Payload):
         if isinstance(item, dict) and "kind" in item:
-            return parse_event(parse_report(item))
+            return parse_event(parse_report(item, events or BUILT_IN_EVENTS), events)
         return _say(item)
     try:
-        return parse_event(item)
+        return parse_event(item, events)
     except TypeError as error:
         raise AgentError(str(error)) from None
 

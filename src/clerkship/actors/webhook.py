@@ -60,7 +60,7 @@ class WebhookAgent:
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Said]:
         """Post the message; the reply's `say` is what it says."""
-        return say_of(await self._ask(self._turn(message, sandboxes), sandboxes), _REPLY)
+        return say_of(await self._ask(self._turn(message, sandboxes), sandboxes), _REPLY, sandboxes)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Post the work; the reply's `answer` is the answer."""

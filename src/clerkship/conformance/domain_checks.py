@@ -10,7 +10,7 @@ from clerkship.events.event import Event, parse_event
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.model.environment import Environment
 from clerkship.playground.component import PreparedComponent
-from clerkship.playground.playground import Playground, replay
+from clerkship.playground.playground import Playground, PlaygroundOptions, replay
 from clerkship.sandbox.exchange import Refusal
 
 DomainCheck = Callable[[DomainSpec], None]
@@ -23,7 +23,7 @@ class DomainRig:
     def __init__(self, spec: DomainSpec, prepared: PreparedComponent | None = None) -> None:
         self.prepared = prepared or PreparedComponent(spec, spec.config(), spec.prepare(spec.samples))
         environment = Environment(name="conformance")
-        self.playground = Playground(environment, {}, "conformance", domains={NAME: self.prepared})
+        self.playground = Playground(environment, {}, "conformance", PlaygroundOptions(domains={NAME: self.prepared}))
         self._spec = spec
 
     def run(self) -> None:

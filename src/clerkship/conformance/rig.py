@@ -18,7 +18,7 @@ from clerkship.model.scenario import Person
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.http import open_http
-from clerkship.playground.playground import Before, Playground, replay
+from clerkship.playground.playground import Before, Playground, PlaygroundOptions, replay
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Reply, Request
 from clerkship.sandbox.operation import ProtocolCall
@@ -75,7 +75,7 @@ class Rig:
         self.counts = counts if counts is not None else RequestCounts()
         self.rooms = {self.name: prepared or PreparedSimulator(spec, spec.config(), spec.prepare(()))}
         environment = Environment(name="conformance", simulators={self.name: Simulator(kind=spec.kind)})
-        self.playground = Playground(environment, self.rooms, seed, domains=_domains(spec))
+        self.playground = Playground(environment, self.rooms, seed, PlaygroundOptions(domains=_domains(spec)))
         if spec.converses:
             self.playground.seat(_person(), self.name)
             self.playground.listen()

@@ -1,7 +1,7 @@
 """Names to objects, once per task: everything a trial needs that does not differ between trials."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from clerkship.assertions.contract import Assertion
 from clerkship.domains.component import ComponentSpec
 from clerkship.engine.catalog import Registered
 from clerkship.engine.prefix import Prefix
+from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.llm.asker import Asker
 from clerkship.llm.prompts import Prompts
 from clerkship.model.call import AssertionCall
@@ -63,6 +64,8 @@ class BuiltTask:
     """The reactions of its environment, resolved."""
     variables: Mapping[str, str]
     """What stands in the task for environment variables, by their names."""
+    agent_events: AgentEvents = field(default_factory=lambda: BUILT_IN_EVENTS)
+    """The events that its agent may report, by kind."""
     prefix: Prefix | None = None
     """The conversation its trials go on with, if they do."""
 
@@ -138,6 +141,7 @@ def _build(
         stubs=orjson.dumps(scenario.stubs),
         reactions=bind_reactions(snapshot.environment, catalog.reaction_pairs),
         variables=used,
+        agent_events=catalog.agent_events,
     )
 
 

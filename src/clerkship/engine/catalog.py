@@ -14,7 +14,7 @@ from clerkship.assertions.registry import ASSERTIONS
 from clerkship.domains.component import ComponentSpec
 from clerkship.domains.contract import DomainSpec
 from clerkship.domains.registry import load_domains
-from clerkship.events.agent import AGENT
+from clerkship.events.agent import AGENT, AgentEvents
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import LIFECYCLE
@@ -61,6 +61,7 @@ class Registered:
         self.reaction_pairs = ReactionRegistry()
         self.dataset_types: Registry[DatasetType] = Registry("type of dataset")
         self.filters = filter_table()
+        self.agent_event_kinds: Registry[type[Payload]] = Registry("event")
         self.plugins: list[Loaded] = []
         self.broken: list[Broken] = []
         self._owners: dict[tuple[Sort, str], Loaded] = {}
@@ -75,6 +76,8 @@ class Registered:
         """Add what belongs to no kind of simulator."""
         for sort, load in AGENTS.items():
             self.agents.add(sort, load)
+        for event in AGENT:
+            self.agent_event_kinds.add(event.kind, event)
         for assertion in ASSERTIONS:
             self.assertions.add(assertion.name, assertion, assertion.aliases)
         for step in STEPS:
@@ -135,6 +138,7 @@ class Registered:
             "reaction": self.reaction_pairs,
             "dataset type": self.dataset_types,
             "filter": self.filters,
+            "event": self.agent_event_kinds,
         }
 
     def _refusal(self, loaded: Loaded, ours: Collection[str]) -> str:
@@ -251,7 +255,12 @@ class Registered:
     def events(self) -> dict[str, type[Payload]]:
         """Every kind of event there is, with its payload."""
         own = [event for spec in self.components() for event in spec.events]
-        return {event.kind: event for event in (*LIFECYCLE, *AGENT, *own)}
+        return {event.kind: event for event in (*LIFECYCLE, *self.agent_events.values(), *own)}
+
+    @property
+    def agent_events(self) -> AgentEvents:
+        """The events that an agent may report, by kind: ours, and those of plug-ins."""
+        return dict(self.agent_event_kinds.items())
 
     def variables(self) -> Mapping[str, str]:
         """What `${NAME}` in a file may stand for."""
@@ -262,7 +271,7 @@ class Registered:
         if name not in self._payloads:
             kinds = [kind for kind in (*self.simulators, *self.domains) if _may_mean(name, kind)]
             own = [event for kind in kinds for event in self.component(kind).events]
-            meant = [event for event in (*LIFECYCLE, *AGENT, *own) if _means(name, event.kind)]
+            meant = [event for event in (*LIFECYCLE, *self.agent_events.values(), *own) if _means(name, event.kind)]
             self._payloads[name] = {event.kind: event.model_fields.keys() for event in meant}
         return self._payloads[name]
 

@@ -61,7 +61,7 @@ from clerkship.playground.failure import TRACEBACK
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.lines import ListenerPool
 from clerkship.playground.pacer import paced
-from clerkship.playground.playground import INVALID, Playground
+from clerkship.playground.playground import INVALID, Playground, PlaygroundOptions
 from clerkship.sandbox.door import Sandboxes
 from clerkship.sandbox.state import Conversation
 
@@ -144,8 +144,9 @@ class Trial:
         self._began = perf_counter()
         prefix = job.built.prefix
         seed = derive(job.seed, snapshot.task.name, job.trial) if prefix is None else prefix.seed
-        names, built = VariableNames(job.built.variables), job.built
-        self.playground = Playground(snapshot.environment, built.rooms, seed, names, built.reactions, built.domains)
+        built = job.built
+        options = PlaygroundOptions(VariableNames(built.variables), built.reactions, built.domains, built.agent_events)
+        self.playground = Playground(snapshot.environment, built.rooms, seed, options)
         self._began_at = self.time()
         self._subscribe()
         self._tally = Tally()

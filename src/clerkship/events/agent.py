@@ -1,5 +1,6 @@
 """What an agent did inside itself, told by its own tracker or code: flows, actions, slots, skills, memory, tools."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from clerkship.events.event import Payload
@@ -211,3 +212,6 @@ AGENT: tuple[type[Payload], ...] = (
     ToolExecuted,
     Noted,
 )
+AgentEvents = Mapping[str, type[Payload]]
+"""The events that agents may report, by kind."""
+BUILT_IN_EVENTS: AgentEvents = {event.kind: event for event in AGENT}

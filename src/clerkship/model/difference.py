@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from clerkship.kit.depth import MAX_DEPTH
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import equals, is_matcher
 from clerkship.model.path import MISSING
@@ -16,6 +15,8 @@ MAX_DIFFERENCES = 20
 MAX_COUNTED = 1000
 MAX_VALUE = 200
 """Characters kept of each value."""
+MAX_LEVELS = 64
+"""Levels of lists and maps that are compared; what is nested deeper is compared as a whole."""
 MAX_CONTEXT = 20
 """Characters kept before the place where two long texts begin to differ."""
 
@@ -42,7 +43,7 @@ def find_differences(expected: Any, actual: Any) -> Differences:
         expected = expected["equals"]
     if is_matcher(expected) or not (_are_maps(expected, actual) or _are_lists(expected, actual)):
         return Differences()
-    found = list(islice(_differences("", expected, actual, MAX_DEPTH), MAX_COUNTED))
+    found = list(islice(_differences("", expected, actual, MAX_LEVELS), MAX_COUNTED))
     first = tuple(_shortened(*difference) for difference in found[:MAX_DIFFERENCES])
     return Differences(first, len(found) - len(first))
 

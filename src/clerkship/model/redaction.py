@@ -12,7 +12,6 @@ from urllib.parse import quote, quote_plus
 
 import orjson
 
-from clerkship.model.difference import ValueDifference
 from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 

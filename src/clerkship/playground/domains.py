@@ -5,10 +5,8 @@ from typing import Protocol
 
 from clerkship.events.event import Event, Payload
 from clerkship.events.states import find_state
-from clerkship.playground.component import PreparedComponent, RunningComponent
+from clerkship.playground.component import RunningComponent
 from clerkship.sandbox.state import ActionContext, State
-
-NO_DOMAINS: Mapping[str, PreparedComponent] = {}
 
 
 class Acting(Protocol):

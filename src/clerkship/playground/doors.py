@@ -89,7 +89,7 @@ def open_doors(
         name: sandbox.spec.handle(InProcessDoor(gateway, playground, name, base_url, lines))
         for name, sandbox in playground.sandboxes.items()
     }
-    return Sandboxes(handles, AgentClock(playground), AgentReport(playground))
+    return Sandboxes(handles, AgentClock(playground), AgentReport(playground), playground.agent_events)
 
 
 class AgentReport:
@@ -100,7 +100,7 @@ class AgentReport:
 
     def __call__(self, payload: Payload) -> Event:
         """Append it to the log as the agent's; raise AgentError if the log is full."""
-        event = parse_event(payload)
+        event = parse_event(payload, self._playground.agent_events)
         with self._playground.lock:
             check_room(self._playground.log)
             with recording_failures(self._playground):

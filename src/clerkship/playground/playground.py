@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 from clerkship.actors.contract import Heard, OutOfRole, Said, Say, SimulatedPerson, Speech, Unplayed
 from clerkship.actors.reply import check_room
+from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.lifecycle import (
     FaultInjected,
@@ -34,7 +35,7 @@ from clerkship.model.problem import InputError
 from clerkship.model.run import Ending
 from clerkship.playground.clock_hold import ClockHold
 from clerkship.playground.component import PreparedComponent, RunningComponent
-from clerkship.playground.domains import NO_DOMAINS, with_domains
+from clerkship.playground.domains import with_domains
 from clerkship.playground.reactions import ReactionRunner, bind_reactions
 from clerkship.playground.redaction import CredentialRedactor, ports_of, secrets_of
 from clerkship.playground.rehearsal import AGENT, Rehearsal
@@ -83,6 +84,18 @@ class ActiveFault:
         return fault.probability >= 1 or rng.random() < fault.probability
 
 
+@dataclass(frozen=True)
+class PlaygroundOptions:
+    """What a playground may have beside its sandboxes."""
+
+    names: VariableNames = NO_NAMES
+    """Environment variables whose values the log replaces by their names."""
+    reactions: BoundReactions | None = None
+    """By source and kind of event; those that ship, if not given."""
+    domains: Mapping[str, PreparedComponent] = field(default_factory=dict)
+    agent_events: AgentEvents = field(default_factory=lambda: BUILT_IN_EVENTS)
+
+
 class Playground:
     """Everything one trial can touch. One thread at a time, by its lock."""
 
@@ -91,12 +104,12 @@ class Playground:
         environment: Environment,
         rooms: Mapping[str, PreparedSimulator],
         seed: str,
-        names: VariableNames = NO_NAMES,
-        reactions: BoundReactions | None = None,
-        domains: Mapping[str, PreparedComponent] = NO_DOMAINS,
+        options: PlaygroundOptions = PlaygroundOptions(),  # noqa: B008  (it is frozen)
     ) -> None:
         self.environment = environment
-        self._names = names
+        self.agent_events = options.agent_events
+        """The events that an agent may report, by kind."""
+        self._names = options.names
         self.id = ""
         """Its name at the gateway, once it is admitted."""
         self.address = ""
@@ -114,6 +127,7 @@ class Playground:
         self.sidecar = Sidecar()
         self._redactor, self._redacts = CredentialRedactor({}, {}), list[object]()
         self.sandboxes = {name: Sandbox(name, room) for name, room in rooms.items()}
+        domains = options.domains
         self.domains = {name: RunningComponent(name, room) for name, room in domains.items()} if domains else {}
         self.components: Mapping[str, RunningComponent] = self.sandboxes
         if domains:
@@ -133,7 +147,7 @@ class Playground:
         self._ahead: dict[str, int] = {}
         """Lines that were said before the one before them was answered."""
         self._unheard: list[Say] = []
-        bound = bind_reactions(environment) if reactions is None else reactions
+        bound = bind_reactions(environment) if options.reactions is None else options.reactions
         self._reactions = ReactionRunner(bound, self.components) if bound else None
         self._held: list[Event] | None = None
         self._watched = False

@@ -9,18 +9,47 @@ from clerkship.actors.contract import (
     History,
     Message,
     Preflighted,
+    Remembering,
     Said,
     Say,
     Solver,
     Start,
+    Starting,
     Turn,
 )
+from clerkship.actors.python import PythonSolver
 from clerkship.actors.registry import Load
 from clerkship.assertions.contract import Assertion, Check, FieldMatch, compared
 from clerkship.domains.component import NoConfig
 from clerkship.domains.contract import DomainCall, DomainSpec
+from clerkship.events.agent import (
+    ActionExecuted,
+    BlockCancelled,
+    BlockCompleted,
+    BlockEntered,
+    BlockInterrupted,
+    BlockResumed,
+    ClarificationOffered,
+    FlowCancelled,
+    FlowCompleted,
+    FlowInterrupted,
+    FlowResumed,
+    FlowStarted,
+    MemoryCleared,
+    MemorySet,
+    Noted,
+    SkillActivated,
+    SkillCancelled,
+    SkillCompleted,
+    SkillInterrupted,
+    SkillResumed,
+    SlotSet,
+    ToolExecuted,
+)
 from clerkship.events.event import Event, Payload, Utterance
 from clerkship.events.evidence import Evidence
+from clerkship.events.query import field_check
+from clerkship.events.states import NoSuchState
 from clerkship.faults.contract import Fault, Spoiled
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
@@ -32,6 +61,7 @@ from clerkship.library.template import Filter
 from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.domain import Abilities, Domain
 from clerkship.model.duration import Duration, parse_duration
+from clerkship.model.environment import Environment
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.matcher import describe, holds
 from clerkship.model.path import MISSING, lookup
@@ -43,7 +73,8 @@ from clerkship.model.task import Entity
 from clerkship.plugin.contract import CONTRACT, Plugin
 from clerkship.reactions.contract import React, ReactionPair
 from clerkship.sandbox.attack import Harm, SandboxAttack
-from clerkship.sandbox.door import Dropped, Handle, Refused, Sandboxes
+from clerkship.sandbox.changes import RecordChange
+from clerkship.sandbox.door import Dropped, Handle, Incomplete, Refused, Sandboxes
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.operation import NoInput, Operation, OperationContext, operation
 from clerkship.sandbox.route import HttpCall, Route
@@ -60,11 +91,18 @@ __all__ = [
     "NO_REPLY",
     "Abilities",
     "ActionContext",
+    "ActionExecuted",
     "Agent",
     "AgentError",
     "Assertion",
     "BadBinding",
+    "BlockCancelled",
+    "BlockCompleted",
+    "BlockEntered",
+    "BlockInterrupted",
+    "BlockResumed",
     "Check",
+    "ClarificationOffered",
     "Conversation",
     "Dataset",
     "DatasetFile",
@@ -79,6 +117,7 @@ __all__ = [
     "Entity",
     "EntityFinder",
     "Entry",
+    "Environment",
     "Event",
     "EventMatch",
     "Evidence",
@@ -89,6 +128,11 @@ __all__ = [
     "FileDocument",
     "Filter",
     "Flag",
+    "FlowCancelled",
+    "FlowCompleted",
+    "FlowInterrupted",
+    "FlowResumed",
+    "FlowStarted",
     "Forms",
     "Frozen",
     "Handle",
@@ -96,11 +140,16 @@ __all__ = [
     "History",
     "HttpCall",
     "Ids",
+    "Incomplete",
     "InputError",
     "Load",
+    "MemoryCleared",
+    "MemorySet",
     "Message",
     "NoConfig",
     "NoInput",
+    "NoSuchState",
+    "Noted",
     "Number",
     "Operation",
     "OperationContext",
@@ -109,14 +158,17 @@ __all__ = [
     "Plugin",
     "Preflighted",
     "Problem",
+    "PythonSolver",
     "React",
     "ReactionPair",
     "ReactionResult",
     "Record",
+    "RecordChange",
     "RecordFinder",
     "RecordView",
     "Refusal",
     "Refused",
+    "Remembering",
     "Reply",
     "Request",
     "Rng",
@@ -126,20 +178,29 @@ __all__ = [
     "Sandboxes",
     "Say",
     "Settings",
+    "SkillActivated",
+    "SkillCancelled",
+    "SkillCompleted",
+    "SkillInterrupted",
+    "SkillResumed",
+    "SlotSet",
     "Solver",
     "Spec",
     "Spoiled",
     "Stage",
     "Start",
+    "Starting",
     "State",
     "Step",
     "TaskScaffold",
+    "ToolExecuted",
     "Turn",
     "Unreadable",
     "Utterance",
     "Whole",
     "compared",
     "describe",
+    "field_check",
     "holds",
     "json_reply",
     "lookup",

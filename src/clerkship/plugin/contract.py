@@ -1,7 +1,7 @@
 """What a package from elsewhere brings, and the rules its names keep."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -10,6 +10,7 @@ from clerkship.assertions.contract import Assertion
 from clerkship.domains.component import ComponentSpec
 from clerkship.domains.contract import DomainSpec
 from clerkship.domains.registry import check_domain_spec
+from clerkship.events.event import Payload
 from clerkship.faults.contract import Fault
 from clerkship.library.dataset_type import DatasetType
 from clerkship.library.template import Filter
@@ -22,7 +23,7 @@ from clerkship.steps.fault_step import fault_step
 
 CONTRACT = 2
 """Raised whenever a plug-in written for the one before could break."""
-Sort = Literal["simulator", "domain", "assertion", "step", "agent", "reaction", "dataset type", "filter"]
+Sort = Literal["simulator", "domain", "assertion", "step", "agent", "reaction", "dataset type", "filter", "event"]
 _PREFIX = re.compile(r"[a-z][a-z0-9_]*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
 _KINDS: Mapping[str, type] = {"assertion": Assertion, "step": Step, "fault": Fault}
@@ -48,6 +49,9 @@ class Plugin:
     """Likewise."""
     faults: tuple[type[Fault], ...] = ()
     """A fault `prefix.name` is the step `fault.prefix.name`."""
+    events: tuple[type[Payload], ...] = ()
+    """Events that agents report of themselves with `sandboxes.report`. A kind is `prefix.name`, with more dots if need
+    be. Those that a simulator emits are in its Spec instead."""
     agents: Mapping[str, Load] = field(default_factory=dict)
     """A sort of agent, `prefix` or `prefix.name`, and what makes a solver of the rest of `--agent`."""
     reactions: tuple[ReactionPair, ...] = ()
@@ -95,6 +99,10 @@ def _claims(plugin: Plugin, prefix: str) -> Iterator[Claim]:
         _check_model("fault", fault)
         step = fault_step(fault)
         yield Claim("step", step.name, step)
+    emitted = {event.kind for spec in plugin.simulators for event in spec.events}
+    for event in plugin.events:
+        _check_event(event, emitted)
+        yield Claim("event", event.kind, event)
     for sort, load in plugin.agents.items():
         if not callable(load):
             raise BadPlugin(f"what makes agents of the sort `{sort}` is {_what(load)}, not a function")
@@ -158,6 +166,17 @@ def _check_pair(pair: object, prefix: str) -> None:
             raise BadPlugin(f"reaction `{pair.name}`: `{kind}` is not small letters, digits and `_` between dots")
     if not any(kind.startswith(f"{prefix}.") for kind in (pair.source, pair.target)):
         raise BadPlugin(f"reaction `{pair.name}`: neither kind starts with its prefix, `{prefix}.`")
+
+
+def _check_event(event: object, emitted: Collection[str]) -> None:
+    if not isinstance(event, type) or not issubclass(event, Payload):
+        raise BadPlugin(f"one of its events is {_what(event)}, not a subclass of Payload")
+    if not isinstance(getattr(event, "kind", None), str):
+        raise BadPlugin(f"event {event.__name__} has no `kind`")
+    if not (event.__doc__ or "").strip():
+        raise BadPlugin(f"event {event.__name__} has no docstring to say what it means")
+    if event.kind in emitted:
+        raise BadPlugin(f"event `{event.kind}` is emitted by one of its simulators, so agents may not report it")
 
 
 def _check_names(claim: Claim, prefix: str) -> None:

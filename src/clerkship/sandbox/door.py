@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
+from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.events.event import Event, Payload
 from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
@@ -210,10 +211,18 @@ class Waiting(Protocol):
 class Sandboxes(Mapping[str, Handle]):
     """All the sandboxes of a run by name, with the simulated clock, and a place to report one's own doings."""
 
-    def __init__(self, handles: Mapping[str, Handle], clock: Waiting, report: "Report") -> None:
+    def __init__(
+        self,
+        handles: Mapping[str, Handle],
+        clock: Waiting,
+        report: "Report",
+        agent_events: AgentEvents = BUILT_IN_EVENTS,
+    ) -> None:
         self._handles = handles
         self._clock = clock
         self._report = report
+        self.agent_events = agent_events
+        """The events that an agent may report here, by kind: the built-in ones, and those of plug-ins."""
 
     def __getitem__(self, name: str) -> Handle:
         """The sandbox of this name."""
@@ -249,14 +258,14 @@ class Sandboxes(Mapping[str, Handle]):
         return True
 
     def report(self, payload: Payload) -> Event:
-        """Put one of the agent's own events (an action, a slot, a flow) in the log."""
+        """Put one of the agent's own events in the log: an action, a slot, a flow, or one that a plug-in declares."""
         return self._report(payload)
 
 
 def wrap_doors(sandboxes: Sandboxes, wrap: Callable[[Door], Door]) -> Sandboxes:
     """The same sandboxes, each through a door around its own."""
     handles = {name: type(handle)(wrap(handle._door)) for name, handle in sandboxes.items()}
-    return Sandboxes(handles, sandboxes._clock, sandboxes._report)
+    return Sandboxes(handles, sandboxes._clock, sandboxes._report, sandboxes.agent_events)
 
 
 class Report(Protocol):

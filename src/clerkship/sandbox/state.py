@@ -1,7 +1,7 @@
 """State that only events change: so a log, read again, rebuilds it exactly."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
@@ -10,6 +10,7 @@ from clerkship.events.states import NoSuchState
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.changes import RecordChange, initial_records, record_changes
 from clerkship.sandbox.exchange import Refusal
 
 R = TypeVar("R")
@@ -91,6 +92,15 @@ class State(ABC):
     @abstractmethod
     def dump(self) -> Any:
         """All of it as plain data, for comparison and for reports."""
+
+    @property
+    def initial_records(self) -> Mapping[str, Any]:
+        """The records that the trial began with: what `prepare` made of the datasets."""
+        return initial_records(self.records)
+
+    def record_changes(self) -> dict[str, RecordChange]:
+        """Return the records that were created, updated or deleted since the trial began, by key."""
+        return record_changes(self.records)
 
 
 S = TypeVar("S", bound=State)

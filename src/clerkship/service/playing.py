@@ -37,7 +37,7 @@ from clerkship.playground.gateway import CLOCK, Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.lines import ListenerPool, ProtocolPortTaken, is_there
 from clerkship.playground.pacer import paced
-from clerkship.playground.playground import Playground
+from clerkship.playground.playground import Playground, PlaygroundOptions
 from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener
@@ -128,7 +128,8 @@ def open_play(
     seeded = derive(seed, loaded.task.name, 1) if loaded else derive(seed, environment.name)
     used = built.variables if built is not None else {}
     bound = bind_reactions(environment, catalog.reaction_pairs)
-    playground = Playground(environment, rooms, seeded, VariableNames(used), bound, domains)
+    options = PlaygroundOptions(VariableNames(used), bound, domains, catalog.agent_events)
+    playground = Playground(environment, rooms, seeded, options)
     if subscriber is not None:
         playground.log.subscribe(subscriber)
     gateway = Gateway(request.outbound)

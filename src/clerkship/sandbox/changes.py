@@ -1,0 +1,43 @@
+"""What a sandbox's records were at the start of a trial, and how they differ now."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+from clerkship.model.path import MISSING
+
+
+class RecordChange(NamedTuple):
+    """One record before and after a trial; MISSING where it was not there, or is not any more."""
+
+    before: Any
+    after: Any
+
+    @property
+    def sort(self) -> Literal["created", "updated", "deleted"]:
+        """What became of the record."""
+        if self.before is MISSING:
+            return "created"
+        return "deleted" if self.after is MISSING else "updated"
+
+
+@runtime_checkable
+class LayeredRecords(Protocol):
+    """Records laid over those of the datasets."""
+
+    base: Mapping[str, Any]
+
+    def changed(self) -> Mapping[str, tuple[Any, Any]]:
+        """Return every key whose value differs from the base."""
+        ...
+
+
+def initial_records(records: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the records that a trial began with; none where they are not laid over a dataset."""
+    return records.base if isinstance(records, LayeredRecords) else {}
+
+
+def record_changes(records: Mapping[str, Any]) -> dict[str, RecordChange]:
+    """Return the records that were created, updated or deleted since the trial began, by key."""
+    base = initial_records(records)
+    keys = records.changed() if isinstance(records, LayeredRecords) else records
+    return {key: RecordChange(base.get(key, MISSING), records.get(key, MISSING)) for key in keys}

@@ -1,0 +1,128 @@
+"""The example package `shop_plugin`: a benchmark from elsewhere, ported with `clerkship.plugin` alone."""
+
+import ast
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clerkship.conformance import check_simulator
+from clerkship.engine.catalog import Registered
+from clerkship.library.load import load
+from clerkship.model.problem import InputError
+from clerkship.model.run import TaskRun
+from clerkship.plugin.contract import BadPlugin, Plugin, claims
+from clerkship.service.running import RunRequest, execute, plan_run
+from clerkship.service.second_looks import rescore
+from clerkship.settings import Settings
+from clerkship.store.sqlite import SqliteStore
+from tests.plugin.outside import lay_down
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "shop_plugin"
+REPORTS = """
+import json, sys, urllib.request
+work = json.loads(sys.stdin.readline())
+print(json.dumps({"report": {"kind": "shop.policy.consulted", "rule": "cancellation"}}))
+shop = work["sandboxes"]["shop"]
+request = urllib.request.Request(shop["url"] + "/orders/W1/cancel", b'{"reason": "changed my mind"}')
+request.add_header("Authorization", "Bearer " + shop["token"])
+urllib.request.urlopen(request).read()
+print(json.dumps({"answer": "done"}))
+"""
+
+
+@pytest.fixture
+def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registered]:
+    """A catalog with the example installed; its modules are forgotten afterwards."""
+    site, before = tmp_path / "site", set(sys.modules)
+    shutil.copytree(EXAMPLE / "src" / "shop_bench", site / "shop_bench")
+    lay_down(site, "shop_bench", None, "shop")
+    monkeypatch.syspath_prepend(str(site))
+    found = Registered()
+    assert found.broken == []
+    yield found
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] == "shop_bench":
+            del sys.modules[name]
+
+
+def run(catalog: Registered, tmp_path: Path, agent: str) -> tuple[TaskRun, SqliteStore]:
+    """Run the example's task."""
+    plan = plan_run(RunRequest(path=EXAMPLE / "practice", agent=agent), Settings(timeout=20), catalog)
+    store = SqliteStore(tmp_path / "store.db")
+    execute(plan, store, catalog)
+    [task_run] = store.task_runs(plan.run.id)
+    return task_run, store
+
+
+def passed(task_run: TaskRun) -> dict[str, bool]:
+    """Return which criteria passed, by the name of the assertion."""
+    return {criterion.assertion: criterion.passed for criterion in task_run.criteria}
+
+
+def test_it_imports_nothing_of_ours_but_the_plugin_module() -> None:
+    imported = {
+        node.module or ""
+        for path in EXAMPLE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+    }
+    assert {name for name in imported if name.startswith("clerkship")} == {"clerkship.plugin"}
+
+
+@pytest.mark.parametrize("agent", ["oracle", "shop:careful"])
+def test_its_own_agent_and_the_solution_pass(catalog: Registered, tmp_path: Path, agent: str) -> None:
+    task_run, _ = run(catalog, tmp_path, agent)
+    assert task_run.verdict == "pass", task_run
+
+
+def test_the_event_of_an_agent_is_what_its_criterion_looks_for(catalog: Registered, tmp_path: Path) -> None:
+    task_run, _ = run(catalog, tmp_path, "shop:careless")
+    assert passed(task_run) == {"agent_acted": True, "shop.end_state": True, "sequencing": False}
+
+
+def test_a_program_reports_the_event_as_json(catalog: Registered, tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(REPORTS, encoding="utf-8")
+    task_run, _ = run(catalog, tmp_path, f"command:{sys.executable} {tmp_path / 'agent.py'}")
+    assert task_run.verdict == "pass", task_run
+
+
+def test_the_end_state_shows_what_differs_from_the_dataset(catalog: Registered, tmp_path: Path) -> None:
+    task_run, _ = run(catalog, tmp_path, "nop")
+    [criterion] = [one for one in task_run.criteria if one.assertion == "shop.end_state"]
+    assert [(one.path, one.expected, one.actual) for one in criterion.evidence[0].differences] == [
+        ("status", "cancelled", "pending"),
+        ("cancel_reason", "changed my mind", "(absent)"),
+    ]
+
+
+def test_a_run_is_graded_again_from_its_log(catalog: Registered, tmp_path: Path) -> None:
+    task_run, store = run(catalog, tmp_path, "shop:careful")
+    again = rescore(store, task_run.run, catalog)
+    [regraded] = store.task_runs(again.run.id)
+    assert passed(regraded) == passed(task_run)
+
+
+def test_its_simulator_conforms(catalog: Registered) -> None:
+    check_simulator(catalog.simulator("shop.orders"))
+
+
+def test_a_misspelt_field_of_its_event_is_a_mistake_in_the_task(catalog: Registered, tmp_path: Path) -> None:
+    text = (EXAMPLE / "practice" / "cancel.yml").read_text(encoding="utf-8").replace("{rule: cance", "{rul: cance")
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "cancel.yml").write_text(text.replace("  solution: solution.py\n", ""), encoding="utf-8")
+    with pytest.raises(InputError, match=r"`shop.policy.consulted` has no field `rul`; did you mean `rule`"):
+        load(tmp_path / "suite", catalog)
+
+
+def test_events_of_a_plugin_are_checked_like_its_other_names(catalog: Registered) -> None:
+    event = catalog.events["shop.policy.consulted"]
+    with pytest.raises(BadPlugin, match=r"event `shop.policy.consulted` does not start with its prefix, `acme.`"):
+        claims(Plugin(contract=1, events=(event,)), "acme")
+    with pytest.raises(BadPlugin, match=r"one of its events is the class int, not a subclass of Payload"):
+        claims(Plugin(contract=1, events=(int,)), "acme")  # type: ignore[arg-type]
+    spec = catalog.simulator("shop.orders")
+    with pytest.raises(BadPlugin, match=r"event `shop.orders.order.read` is emitted by one of its simulators"):
+        claims(Plugin(contract=1, simulators=(spec,), events=(spec.events[0],)), "shop")
