@@ -36,7 +36,7 @@ from clerkship.model.matcher import MATCHERS
 from clerkship.model.persona import Persona
 from clerkship.model.quality import Metric
 from clerkship.model.run import TaskRun, Verdict
-from clerkship.model.scenario import EndRule, EventMatch, Line, Person, Rule, Scenario
+from clerkship.model.scenario import EndRule, EventMatch, Line, Person, PersonVariant, Rule, Scenario
 from clerkship.model.scenario_file import ExpectedTool, Goals, GroupPart, ScenarioFile, Setup, ToolCalled
 from clerkship.model.task import Entity, ForEach, Task
 from clerkship.pytest_plugin import AttackLimits, Limits
@@ -324,6 +324,7 @@ def _files(catalog: Registered) -> str:
         ("task.criteria[]", Criterion),
         ("task.scenario", Scenario),
         ("task.scenario.person", Person),
+        ("task.scenario.person.by_trial[]", PersonVariant),
         ("task.scenario.person.lines[]", Line),
         ("task.scenario.person.script[]", Rule),
         ("task.scenario.person.end", EndRule),

@@ -21,7 +21,7 @@ FIELD_WORDS = {
     "faults": "classes of faults: `prefix.name` is the step `fault.prefix.name`",
     "dataset_types": "each a `DatasetType` that belongs to no simulator: `prefix.name`",
     "filters": "filters for templates that belong to no simulator: `prefix.name`, and a function",
-    "events": "classes of `Payload` that agents report of themselves with `sandboxes.report`: the kind is `prefix.name`",
+    "events": "classes of `Payload` that agents report with `sandboxes.report`; the kind is `prefix.name`",
     "agents": "a sort, `prefix` or `prefix.name`, and a function of the rest of `--agent` and the settings: a `Solver`",
     "reactions": "each a `ReactionPair` of two kinds of simulators, one of which at least is `prefix.name`",
 }

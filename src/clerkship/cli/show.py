@@ -20,6 +20,7 @@ from clerkship.cli.words import ending, verdict
 from clerkship.events.request_line import unauthenticated_lines
 from clerkship.model.criterion import Criterion
 from clerkship.model.problem import InputError
+from clerkship.report.card import variant_words
 from clerkship.report.failure import Attachment, attachments
 from clerkship.report.markdown import SUMMARY
 from clerkship.report.outcome import is_missed, undecided
@@ -153,6 +154,9 @@ def _show_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
     other = [str(t.trial) for t in view.trials if t.verdict not in ("pass", "ungraded") and t.trial != task_run.trial]
     if other:
         console.print(f"  [quiet]did not pass either: trial {', '.join(other[:20])}[/]")
+    scenario = view.snapshot.task.scenario
+    if variant := variant_words(scenario.person if scenario is not None else None, task_run.trial):
+        console.print(f"  [quiet]person: {variant}[/]")
     for actor, text in view.said:
         console.print(f"  [place]{escape(actor):>8}[/]  {escape(on_one_line(text))}", soft_wrap=True)
     for name, text in ((blame(task_run), wrong(task_run)), ("the agent failed", _without_stderr(view))):

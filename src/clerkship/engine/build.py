@@ -69,12 +69,17 @@ class BuiltTask:
     prefix: Prefix | None = None
     """The conversation its trials go on with, if they do."""
 
-    def person(self, asker: Asker | None, prompts: Prompts) -> SimulatedPerson | None:
-        """A fresh person for one trial; one who is not scripted is played by whoever is asked."""
-        script: Person | None = self.scenario.person
+    def script(self, trial: int) -> Person | None:
+        """Return the person as they are in a trial; in one that continues a conversation, as they were in that."""
+        person = self.scenario.person
+        return None if person is None else person.for_trial(trial if self.prefix is None else self.prefix.fork.trial)
+
+    def person(self, asker: Asker | None, prompts: Prompts, trial: int = 1) -> SimulatedPerson | None:
+        """Build a fresh person for one trial; one who is not scripted is played by the model that is asked."""
+        script = self.script(trial)
         if script is None:
             return None
-        if not self.is_played:
+        if not script.needs_model:
             return ScriptedPerson(script)
         given = f"{self.slots.decode()}\n{self.snapshot.environment.now:%Y-%m-%d}"
         return ScriptedPerson(script, played(script, asker, prompts, given, approached=self.scenario.starts == "agent"))
@@ -88,11 +93,6 @@ class BuiltTask:
     def components(self) -> Mapping[str, PreparedComponent]:
         """Everything whose state is rebuilt from a log: simulators and domains."""
         return {**self.rooms, **self.domains}
-
-    @cached_property
-    def is_played(self) -> bool:
-        """Whether a model must find words for its person."""
-        return self.scenario.person is not None and self.scenario.person.needs_model
 
 
 def build_tasks(snapshots: Iterable[Snapshot], datasets: Mapping[str, Dataset], catalog: Registered) -> list[BuiltTask]:

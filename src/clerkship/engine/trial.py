@@ -189,7 +189,7 @@ class Trial:
 
     async def play(self) -> Ending:
         """Set the scene and let the agent work until it is done, the person leaves, or a limit is reached."""
-        person = self.job.built.person(self._asker("person"), self._setting.models.prompts)
+        person = self.job.built.person(self._asker("person"), self._setting.models.prompts, self.job.trial)
         if self.job.built.prefix is None:
             set_scene(self.playground, self.job.built, person)
             if self.playground.step_errors:
@@ -391,13 +391,13 @@ class Trial:
 
     def _to_be_checked(self, ending: Ending) -> bool:
         """Whether a judge is to look at how the person was played; not where no verdict hangs on it."""
-        built, models = self.job.built, self._setting.models
-        if not built.is_played or models.skips_judged or status_of(ending) != "completed":
+        person, models = self.job.built.script(self.job.trial), self._setting.models
+        if person is None or not person.needs_model or models.skips_judged or status_of(ending) != "completed":
             return False
-        return models.checks(cast(Person, built.scenario.person))
+        return models.checks(person)
 
     def _check_person(self, ending: Ending) -> tuple[Ending, str]:
-        person = cast(Person, self.job.built.scenario.person)
+        person = cast(Person, self.job.built.script(self.job.trial))
         try:
             found = check_person(person, replace(self._evidence(ending), model=self._asker("person_check")))
         except Unchecked as error:

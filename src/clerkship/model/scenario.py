@@ -145,6 +145,16 @@ class EndRule(Frozen):
     after: Annotated[Whole | None, Field(ge=1, description="ends after this many lines of the person")] = None
 
 
+class PersonVariant(Frozen):
+    """What a person says otherwise in some trials. A key that is given replaces that of the person as a whole."""
+
+    opening: Annotated[str | Improvised | None, Field(description="their first line")] = None
+    lines: Annotated[tuple[Line, ...] | None, Field(description="said one after another where no rule fits")] = None
+    script: tuple[Rule, ...] | None = None
+    fallback: Annotated[str | Improvised | None, Field(description="said when no rule fits")] = None
+    end: EndRule | None = None
+
+
 class Person(Frozen):
     """A scripted person: an opening line, rules in order, a fallback, an end; or lines one after another. The same
     every time. One with a `simulation_context` and no words of their own is played by a model."""
@@ -169,6 +179,10 @@ class Person(Frozen):
         str | Improvised | None, Field(description="said when no rule fits; without it they hang up")
     ] = None
     end: EndRule = EndRule()
+    by_trial: Annotated[
+        tuple[PersonVariant, ...],
+        Field(description="what differs in each trial: trial 1 has the first, 2 the second; after the last, the first"),
+    ] = ()
     never_says: Annotated[
         tuple[Regex, ...], Field(description="regular expressions on what a model may not have them say")
     ] = ()
@@ -183,15 +197,36 @@ class Person(Frozen):
         Field(description="how it is checked that a model kept to their role: by rules, or by a judge as well"),
     ] = "rules"
 
+    def variant_number(self, trial: int) -> int | None:
+        """Return which variant a trial has, from 1; None if the person is the same in every trial."""
+        return (trial - 1) % len(self.by_trial) + 1 if self.by_trial else None
+
+    def for_trial(self, trial: int) -> "Person":
+        """Return the person as they are in a trial."""
+        number = self.variant_number(trial)
+        if number is None:
+            return self
+        given = {key: value for key, value in dict(self.by_trial[number - 1]).items() if value is not None}
+        return self.model_copy(update={"by_trial": (), **given})
+
+    @property
+    def variants(self) -> "tuple[Person, ...]":
+        """The person as they are in each trial, until the variants are repeated."""
+        return tuple(self.for_trial(trial) for trial in range(1, len(self.by_trial) + 1)) or (self,)
+
     @property
     def is_played(self) -> bool:
         """Whether every word of theirs is left to a model."""
+        if self.by_trial:
+            return all(variant.is_played for variant in self.variants)
         written = self.opening is not None or self.lines or self.script or self.fallback is not None
         return self.simulation_context is not None and not written
 
     @property
     def needs_model(self) -> bool:
-        """Whether somebody must make up what they say, all of it or a part."""
+        """Whether somebody must make up what they say, all of it or a part; with variants, in some trial."""
+        if self.by_trial:
+            return any(variant.needs_model for variant in self.variants)
         parts: tuple[Line | Rule, ...] = (*self.lines, *self.script)
         return (
             self.is_played
@@ -208,7 +243,9 @@ class Person(Frozen):
 
     @property
     def begins(self) -> bool:
-        """Whether they can say a first line of their own."""
+        """Whether they can say a first line of their own; with variants, in every trial."""
+        if self.by_trial:
+            return all(variant.begins for variant in self.variants)
         return self.opening is not None or bool(self.lines) or self.is_played
 
     @property

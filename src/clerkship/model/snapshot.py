@@ -43,6 +43,9 @@ class Snapshot(Addressed):
         told["task"].pop("for_each")  # never in one that is run
         for limit in ("max_turns", "turn_timeout"):
             (told["task"]["scenario"] or {}).pop(limit, None)
+        person = (told["task"]["scenario"] or {}).get("person") or {}
+        if not person.get("by_trial", True):
+            del person["by_trial"]  # so that a task without it has the hash that earlier versions gave it
         return hashlib.sha256(orjson.dumps(told)).hexdigest()
 
     def variables(self) -> set[str]:

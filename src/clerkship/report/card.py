@@ -7,6 +7,7 @@ from typing import Any
 from clerkship.events.request_line import unauthenticated_lines
 from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
+from clerkship.model.scenario import Person
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.costs import render_used
 from clerkship.report.detail import TaskDetail
@@ -57,7 +58,7 @@ def body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
         "answer": clip(run.answer, VALUE_LIMIT),
         "head": run.head,
         "events": run.events,
-        "brief": _brief(detail.snapshot) if detail.snapshot else None,
+        "brief": _brief(detail.snapshot, detail.task_run.trial) if detail.snapshot else None,
         "attachments": [
             {"title": attachment.title, "text": attachment.text[-VALUE_LIMIT:]}
             for attachment in attachments(detail.sidecar)
@@ -155,11 +156,12 @@ def _quality(quality: Quality) -> dict[str, Any]:
     }
 
 
-def _brief(snapshot: Snapshot) -> dict[str, Any]:
-    """What the agent was told, where, and who talked to it."""
+def _brief(snapshot: Snapshot, trial: int) -> dict[str, Any]:
+    """What the agent was told, where, and who talked to it in this trial."""
     task, environment = snapshot.task, snapshot.environment
     scenario = task.scenario
-    person = scenario.person if scenario else None
+    written = scenario.person if scenario else None
+    person = written.for_trial(trial) if written else None
     return {
         "task_item": {name: clip(value, VALUE_LIMIT) for name, value in (task.task_item or {}).items()},
         "file": snapshot.source,
@@ -167,12 +169,19 @@ def _brief(snapshot: Snapshot) -> dict[str, Any]:
         "description": clip(environment.description, 400),
         "sandboxes": {name: simulator.kind for name, simulator in environment.simulators.items()},
         "person": person.name if person else None,
+        "variant": variant_words(written, trial),
         "opening": clip(person.first_line, VALUE_LIMIT) if person else None,
         "context": clip(person.simulation_context, VALUE_LIMIT) if person else None,
         "slots": {name: clip(value, 400) for name, value in (scenario.initial_slots if scenario else {}).items()},
         "compat": task.compat,
         "starts": scenario.starts if scenario else "agent",
     }
+
+
+def variant_words(person: Person | None, trial: int) -> str:
+    """Say which variant of a person a trial had; empty if they are the same in every trial."""
+    number = person.variant_number(trial) if person is not None else None
+    return f"variant {number} of {len(person.by_trial)}" if person is not None and number is not None else ""
 
 
 def in_order(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

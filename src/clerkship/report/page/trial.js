@@ -129,7 +129,7 @@ function briefSection(trial) {
   const sandboxes = Object.entries(brief.sandboxes).map(([name, kind]) => (name === kind ? name : `${name} (${kind})`));
   const entries = [
     ...Object.entries(rest).map(([name, value]) => [name.replaceAll("_", " "), Array.isArray(value) ? value.map(plainValue).join(", ") : plainValue(value)]),
-    brief.person ? ["Person", brief.context ? `${brief.person}: ${brief.context}` : brief.person] : null,
+    brief.person ? ["Person", [brief.person, brief.variant ? ` (${brief.variant})` : "", brief.context ? `: ${brief.context}` : ""].join("")] : null,
     Object.keys(brief.slots).length ? ["Slots before", Object.entries(brief.slots).map(([name, value]) => `${name} = ${plainValue(value)}`).join(", ")] : null,
     brief.compat ? ["Assertions", `read as ${brief.compat} reads them`] : null,
     ["Where", brief.environment + (brief.description ? `: ${brief.description}` : "")],
