@@ -34,8 +34,8 @@ class AgentClock:
 
     @property
     def now(self) -> datetime:
-        """The simulated time."""
-        return self._playground.now
+        """The simulated time, in the zone of the environment's `now`."""
+        return self._playground.now.astimezone(self._playground.zone)
 
     def advance(self, by: timedelta) -> None:
         """Wait this long; raises TimeLimit where time would run more than MAX_AHEAD from its start."""

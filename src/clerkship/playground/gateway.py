@@ -576,7 +576,7 @@ def _use_clock(playground: Playground, call: ProtocolCall) -> Reply:
         except TimeLimit as error:
             raise Refusal(400, "time_limit", str(error)) from None
     elif (request.method, request.path) == ("POST", "/skip"):
-        return json_reply(200, {"skipped": clock.skip(), "now": playground.now.isoformat()})
+        return json_reply(200, {"skipped": clock.skip(), "now": clock.now.isoformat()})
     elif (request.method, request.path) != ("GET", "/"):
         raise Refusal(404, "no_such_route", "the clock has GET /, POST /advance?by= and POST /skip")
-    return json_reply(200, {"now": playground.now.isoformat()})
+    return json_reply(200, {"now": clock.now.isoformat()})

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Any, TypeVar, cast
@@ -120,6 +120,8 @@ class Playground:
         self.clock: Clock = Stepped(now, environment.tick) if environment.time == "stepped" else Paced(now, monotonic)
         self.clock_hold = ClockHold(self.lock)
         self.started_at = now
+        self.zone = timezone(environment.now.utcoffset() or timedelta(0))
+        """The zone of the environment's `now`: what agents are told the time in."""
         self.ids = Ids(seed)
         self.rng = Rng(seed)
         self.log, self._writer = open_log(self._names)

@@ -247,7 +247,7 @@ class Sandboxes(Mapping[str, Handle]):
 
     @property
     def now(self) -> datetime:
-        """The simulated time."""
+        """The simulated time, in the zone of the environment's `now`."""
         return self._clock.now
 
     def wait(self, duration: str | float | timedelta | None = None) -> bool:
