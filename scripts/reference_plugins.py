@@ -11,7 +11,9 @@ from clerkship.library.dataset_type import DatasetType
 from clerkship.plugin.contract import CONTRACT, Plugin
 from clerkship.plugin.load import GROUP
 from clerkship.simulators.spec import Spec
+from scripts.reference_signatures import stub_of
 
+EXAMPLE = Path(__file__).parent.parent / "examples" / "shop_plugin"
 FIELD_WORDS = {
     "contract": f"required: the version of this contract that it was written for, {CONTRACT}",
     "simulators": "each a `Spec`, with its own assertions and steps; its kind is `prefix.name`",
@@ -84,6 +86,7 @@ CONSTANTS = {
     "Harm": "a kind of harm that a write can carry: `instruction`, `amount` or `note`",
     "Load": "what makes a solver: takes what follows the sort and its colon, and the settings",
     "Number": "a field's type: a number",
+    "Said": "part of what an agent returns for a turn: a `Say`, or one of its own events",
     "Record": "a map of names to JSON values",
     "React": "the function of a reaction: `react(state, act, event)` changes the state of the target",
     "Whole": "a field's type: a whole number",
@@ -144,7 +147,33 @@ report what cannot be read. A finder raises `BadBinding` for a `type` or `where`
 
 All of it is in `clerkship.plugin`. What is not there may change without notice.
 
+Each table is followed by the signatures. They leave out what is private, and what a class inherits.
+
 {_names()}
+
+## A worked example with a dataset
+
+The package [examples/shop_plugin](../../examples/shop_plugin/README.md) ports a small benchmark about the
+orders of a shop. The tests run it as it is shown here.
+
+The state of the simulator holds the records of a dataset. `orders_by_id` is its `prepare`:
+
+{_file("src/shop_bench/state.py", "python")}
+
+An assertion compares the end state with the dataset:
+
+{_file("src/shop_bench/end_state.py", "python")}
+
+The simulator has two operations, over HTTP and for agents in Python:
+
+{_file("src/shop_bench/simulator.py", "python")}
+
+A task names the dataset in its environment:
+
+{_file("practice/cancel.yml", "yaml")}
+
+The package's agent, and the event that it reports of itself, are in
+[agent.py](../../examples/shop_plugin/src/shop_bench/agent.py).
 """
 
 
@@ -160,10 +189,24 @@ def _names() -> str:
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module:
             groups.setdefault(_about(node.module), []).extend(alias.name for alias in node.names)
-    return "\n".join(
-        f"| {about} | |\n|---|---|\n" + "\n".join(f"| `{name}` | {_sentence(name)} |" for name in sorted(names)) + "\n"
-        for about, names in sorted(groups.items())
-    ).rstrip("\n")
+    return "\n".join(_group(about, sorted(names)) for about, names in sorted(groups.items())).rstrip("\n")
+
+
+def _group(about: str, names: list[str]) -> str:
+    rows = "\n".join(f"| `{name}` | {_sentence(name)} |" for name in names)
+    stubs = "\n\n".join(stub_of(getattr(clerkship.plugin, name)) for name in names if has_signature(name))
+    return f"| {about} | |\n|---|---|\n{rows}\n" + (f"\n```python\n{stubs}\n```\n" if stubs else "")
+
+
+def has_signature(name: str) -> bool:
+    """Whether an exported name is a class or a function of ours, and not a constant or the name of a type."""
+    thing = getattr(clerkship.plugin, name)
+    return name not in CONSTANTS and (inspect.isclass(thing) or inspect.isfunction(thing))
+
+
+def _file(path: str, language: str) -> str:
+    text = (EXAMPLE / path).read_text(encoding="utf-8").rstrip("\n")
+    return f"```{language}\n{text}\n```"
 
 
 def _about(module: str) -> str:

@@ -16,7 +16,10 @@ from clerkship.model.problem import InputError
 from tests.library.shelf import CATALOG, Shelf
 
 SYNTHEA = Path(__file__).parent / "synthea"
-PLACE = "environment: {name: clinic, now: 2026-03-02T09:00:00-05:00, datasets: [d], simulators: {ehr: {kind: fhir}}}\ntask: {name: T}\n"
+PLACE = """
+environment: {name: clinic, now: 2026-03-02T09:00:00-05:00, datasets: [d], simulators: {ehr: {kind: fhir}}}
+task: {name: T}
+"""
 ROSA = "Patient/c0ffee00-1111-4222-8333-000000000010"
 OKAFOR = "Practitioner/5e2f4d3c-0001-3a77-9b6e-77c0aa120002"
 

@@ -4,4 +4,4 @@ from clerkship.plugin import Plugin
 from shop_bench.agent import PolicyConsulted, load_agent
 from shop_bench.simulator import SPEC
 
-PLUGIN = Plugin(contract=1, simulators=(SPEC,), events=(PolicyConsulted,), agents={"shop": load_agent})
+PLUGIN = Plugin(contract=2, simulators=(SPEC,), events=(PolicyConsulted,), agents={"shop": load_agent})

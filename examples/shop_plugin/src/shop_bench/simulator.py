@@ -2,31 +2,37 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from clerkship.plugin import Call, Frozen, Handle, Refusal, Reply, Request, Route, Spec, json_reply
+from clerkship.plugin import Dataset, Frozen, Handle, OperationContext, Request, Route, Spec, operation
 from shop_bench.end_state import EndState
 from shop_bench.state import OrderChanged, OrderRead, OrdersState, orders_by_id
 
+Context = OperationContext[OrdersState]
 
-class Cancellation(Frozen):
-    """The body of a request that cancels an order."""
+
+class OrderId(Frozen):
+    """An order."""
+
+    id: Annotated[str, Field(description="the number of the order, such as W1")]
+
+
+class Cancellation(OrderId):
+    """An order to cancel."""
 
     reason: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-def read_order(call: Call) -> Reply:
+@operation()
+def read_order(context: Context, order: OrderId) -> Any:
     """Return an order."""
-    return json_reply(200, call.state.read(call.act, call.params["id"]))
+    return context.state.read(context.act, order.id)
 
 
-def cancel_order(call: Call) -> Reply:
-    """Cancel an order, `{"reason": …}`; returns the order."""
-    try:
-        cancellation = Cancellation.model_validate_json(call.request.body)
-    except ValidationError as error:
-        raise Refusal(422, "not_a_cancellation", error.errors()[0]["msg"]) from None
-    return json_reply(200, call.state.cancel(call.act, call.params["id"], cancellation.reason))
+@operation()
+def cancel_order(context: Context, cancellation: Cancellation) -> Any:
+    """Cancel an order; returns the order."""
+    return context.state.cancel(context.act, cancellation.id, cancellation.reason)
 
 
 class OrdersHandle(Handle):
@@ -41,14 +47,18 @@ class OrdersHandle(Handle):
         return self._json("POST", f"/orders/{id}/cancel", {"reason": reason})
 
 
+DATASET = Dataset(name="orders", type="records", records=({"id": "W1", "status": "pending"},))
+"""What the conformance suite starts from."""
+
 SPEC = Spec(
     kind="shop.orders",
     summary="The orders of a shop: read them, cancel those that have not been sent.",
     state=OrdersState,
     events=(OrderRead, OrderChanged),
+    operations=(read_order, cancel_order),
     routes=(
-        Route("GET", "/orders/{id}", "read_order", read_order),
-        Route("POST", "/orders/{id}/cancel", "cancel_order", cancel_order, body=Cancellation),
+        Route("GET", "/orders/{id}", read_order),
+        Route("POST", "/orders/{id}/cancel", cancel_order),
     ),
     handle=OrdersHandle,
     exercise=(
@@ -58,5 +68,6 @@ SPEC = Spec(
     ),
     dataset="records",
     prepare=orders_by_id,
+    exercise_datasets=(DATASET,),
     assertions=(EndState,),
 )

@@ -1,0 +1,64 @@
+"""Signatures of classes and functions as stubs, taken from their source: the same text on every version of Python."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+
+MAX_DEFAULT = 40
+"""Characters of a default value; a longer one is shown as `...`."""
+_SHOWN_DECORATORS = ("property", "classmethod", "staticmethod", "abstractmethod")
+_SHOWN_METHODS = ("__init__", "_json")
+"""Methods that are shown though their names are private: `_json` is what the methods of a `Handle` are made of."""
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def stub_of(thing: object) -> str:
+    """Return the stub of a class or a function: no bodies, no docstrings, nothing private."""
+    [node] = ast.parse(textwrap.dedent(inspect.getsource(thing))).body  # type: ignore[arg-type]
+    if isinstance(node, ast.ClassDef):
+        return "\n".join(_class(node))
+    assert isinstance(node, _Function)
+    return _function(node)
+
+
+def _class(node: ast.ClassDef) -> Iterator[str]:
+    bases = ", ".join(ast.unparse(base) for base in node.bases)
+    members = [line for part in node.body for line in _member(part)]
+    head = f"class {node.name}({bases}):" if bases else f"class {node.name}:"
+    yield head if members else f"{head} ..."
+    yield from (f"    {line}" for line in members)
+
+
+def _member(part: ast.stmt) -> Iterator[str]:
+    if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name) and not part.target.id.startswith("_"):
+        yield f"{part.target.id}: {_type(part.annotation)}{_default(part.value)}"
+    elif isinstance(part, _Function) and (not part.name.startswith("_") or part.name in _SHOWN_METHODS):
+        names = [ast.unparse(decorator) for decorator in part.decorator_list]
+        yield from (f"@{name}" for name in names if name in _SHOWN_DECORATORS)
+        yield _function(part)
+
+
+def _function(node: _Function) -> str:
+    arguments = node.args
+    arguments.defaults = [_short(default) for default in arguments.defaults]
+    arguments.kw_defaults = [default and _short(default) for default in arguments.kw_defaults]
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns is not None else ""
+    word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+    return f"{word} {node.name}({ast.unparse(arguments)}){returns}: ..."
+
+
+def _type(annotation: ast.expr) -> str:
+    """Return a type without what pydantic is told about it."""
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Annotated":
+        assert isinstance(annotation.slice, ast.Tuple)
+        return _type(annotation.slice.elts[0])
+    return ast.unparse(annotation)
+
+
+def _default(value: ast.expr | None) -> str:
+    return "" if value is None else f" = {ast.unparse(_short(value))}"
+
+
+def _short(value: ast.expr) -> ast.expr:
+    return value if len(ast.unparse(value)) <= MAX_DEFAULT else ast.Constant(...)

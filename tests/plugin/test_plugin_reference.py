@@ -1,0 +1,35 @@
+"""The reference of plug-ins has a signature for everything that may be imported."""
+
+from pathlib import Path
+
+import pytest
+
+import clerkship.plugin
+from clerkship.plugin import Check, compared
+from scripts.reference_plugins import CONSTANTS, has_signature
+from scripts.reference_signatures import stub_of
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "plugins.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", clerkship.plugin.__all__)
+def test_every_exported_name_has_a_signature_or_a_description(name: str) -> None:
+    if has_signature(name):
+        assert f"\n{stub_of(getattr(clerkship.plugin, name))}\n" in PAGE
+    else:
+        assert CONSTANTS[name] in PAGE
+
+
+def test_a_function_is_shown_with_its_types() -> None:
+    assert stub_of(compared) == "def compared(path: str, expected: Any, actual: Any) -> FieldCheck: ..."
+
+
+def test_a_class_is_shown_with_its_fields_and_public_methods() -> None:
+    assert stub_of(Check).splitlines()[:6] == [
+        "class Check(NamedTuple):",
+        "    passed: bool",
+        "    score: float",
+        "    detail: str",
+        "    evidence: tuple[FieldCheck, ...] = ()",
+        "    @classmethod",
+    ]
