@@ -28,6 +28,10 @@ class Query(Mapping[str, str]):
         """The last of this name."""
         return self._last[name]
 
+    def get(self, name: str, default: Any = None, /) -> Any:
+        """Return the last value of this name, or the default."""
+        return self._last.get(name, default)
+
     def __iter__(self) -> Iterator[str]:
         """The names."""
         return iter(self._last)

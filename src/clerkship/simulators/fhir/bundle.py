@@ -9,6 +9,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.fhir.issue import outcome
 from clerkship.fhir.resource import render
+from clerkship.kit.memory import uncollected
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.exchange import Refusal, Request
 from clerkship.sandbox.route import find_route
@@ -68,6 +69,7 @@ class BundleInput(Frozen):
     """The preferences of the client, which hold for each entry."""
 
 
+@uncollected()
 def read_bundle(request: FhirRequest) -> BundleInput:
     """Read a Bundle from an HTTP request."""
     bundle = request.resource(MAX_BUNDLE_ELEMENTS)
@@ -224,16 +226,13 @@ class Processor:
         with within(self.transaction, entry):
             links = Links(self._names, base_of(entry.full_url) or self.transaction.base, self._resolve)
             match entry.input:
-                case NewResource(resource=resource):
-                    id = entry.key.partition("/")[2]
-                    changes = {"resource": rewritten(resource, links), "id": id, "if_none_exist": None}
-                case ResourceUpdate(resource=resource):
-                    changes = {"resource": rewritten(resource, links)}
-                case ResourcePatch(operations=operations):
-                    changes = {"operations": rewritten(operations, links)}
-                case _:  # an operation that changes nothing
-                    return _decide(self.transaction, entry)
-            entry.input = entry.input.model_copy(update=changes)
+                case NewResource() as new:
+                    id, resource = entry.key.partition("/")[2], rewritten(new.resource, links)
+                    entry.input = NewResource(type=new.type, id=id, resource=resource, returns=new.returns)
+                case ResourceUpdate() as given:
+                    entry.input = given.model_copy(update={"resource": rewritten(given.resource, links)})
+                case ResourcePatch() as given:
+                    entry.input = given.model_copy(update={"operations": rewritten(given.operations, links)})
             return _decide(self.transaction, entry)
 
     def _resolve(self, reference: str) -> str:

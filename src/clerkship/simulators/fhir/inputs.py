@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import Field, PlainValidator, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.model.frozen import Frozen
@@ -26,9 +26,11 @@ _RESOURCE = {
 }
 
 
-def parse_pairs(query: Any) -> Any:
-    """Read a query that is written as text."""
-    return parse_qsl(query.removeprefix("?"), keep_blank_values=True) if isinstance(query, str) else query
+def parse_pairs(query: str | Pairs) -> Pairs:
+    """Read a query that may be written as text."""
+    if isinstance(query, str):
+        return tuple(parse_qsl(query.removeprefix("?"), keep_blank_values=True))
+    return query
 
 
 TypeName = Annotated[str, Field(description="FHIR R4 resource type, such as Observation")]
@@ -38,7 +40,7 @@ AnyResource = Annotated[
     Field(description="the whole resource as FHIR R4 JSON; its elements depend on its type"),
     WithJsonSchema(_RESOURCE),
 ]
-Criteria = Annotated[Pairs, BeforeValidator(parse_pairs), WithJsonSchema({"type": "string"}), Field(description=SEARCH)]
+Criteria = Annotated[Pairs, PlainValidator(parse_pairs), WithJsonSchema({"type": "string"}), Field(description=SEARCH)]
 """What to search for. Where it is text, it is written as in a URL."""
 Text = str | SkipJsonSchema[None]
 Number = int | SkipJsonSchema[None]

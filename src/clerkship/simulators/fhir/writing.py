@@ -124,8 +124,8 @@ class ConditionalDeletion(Frozen):
 @interaction()
 def create(transaction: Transaction, new: NewResource) -> FhirResponse:
     """Create a FHIR R4 resource, under an id the server chooses; answered with the resource as it is kept."""
-    check_writable(transaction)
     if new.if_none_exist is not None:
+        check_writable(transaction)
         found = find_one(transaction, new.type, new.if_none_exist)
         if found is not None:
             return already_there(transaction, found, new)
