@@ -33,6 +33,11 @@ def parse_pairs(query: str | Pairs) -> Pairs:
     return query
 
 
+def _without_default(schema: dict[str, Any]) -> None:
+    """Leave the default out of the schema of a field that need not be given."""
+    schema.pop("default", None)
+
+
 TypeName = Annotated[str, Field(description="FHIR R4 resource type, such as Observation")]
 ResourceId = Annotated[str, Field(description="the resource's id, such as 42 of Observation/42")]
 AnyResource = Annotated[
@@ -40,10 +45,15 @@ AnyResource = Annotated[
     Field(description="the whole resource as FHIR R4 JSON; its elements depend on its type"),
     WithJsonSchema(_RESOURCE),
 ]
-Criteria = Annotated[Pairs, PlainValidator(parse_pairs), WithJsonSchema({"type": "string"}), Field(description=SEARCH)]
+Criteria = Annotated[
+    Pairs,
+    PlainValidator(parse_pairs),
+    WithJsonSchema({"type": "string"}),
+    Field(description=SEARCH, json_schema_extra=_without_default),
+]
 """What to search for. Where it is text, it is written as in a URL."""
-Text = str | SkipJsonSchema[None]
-Number = int | SkipJsonSchema[None]
+Text = Annotated[str | SkipJsonSchema[None], Field(json_schema_extra=_without_default)]
+Number = Annotated[int | SkipJsonSchema[None], Field(json_schema_extra=_without_default)]
 IfMatch = SkipJsonSchema[Tags | None]
 """The versions that a change is meant for (R4 http: If-Match)."""
 IfNoneMatch = SkipJsonSchema[Tags | None]

@@ -134,7 +134,7 @@ def create(transaction: Transaction, new: NewResource) -> FhirResponse:
 
 @interaction()
 def update(transaction: Transaction, update: ResourceUpdate) -> FhirResponse:
-    """Replace a FHIR R4 resource: `resource` is the whole resource as it is to be, with its `id`."""
+    """Replace a FHIR R4 resource by a whole one, which has the same `id`."""
     check_writable(transaction)
     key = f"{update.type}/{update.id}"
     is_new = not transaction.is_there(key)

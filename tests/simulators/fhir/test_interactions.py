@@ -1,0 +1,90 @@
+"""An interaction is declared once: requests, tools, entries of Bundles and calls in process lead to the same one."""
+
+from typing import Any
+
+import pytest
+
+from clerkship.sandbox.operation import Operation, OperationContext
+from clerkship.sandbox.tools import tools_of
+from clerkship.simulators.fhir import SPEC
+from clerkship.simulators.fhir.routes import OPERATIONS
+from clerkship.simulators.fhir.searching import TypeSearch, search_type
+from clerkship.simulators.fhir.transaction import FhirResponse
+from clerkship.simulators.fhir.writing import NewResource, ResourceDeletion, create, delete
+from tests.simulators.fhir.server import ADA, BEN, POTASSIUM, Server, bundle, entry, without
+
+TOOLS = {tool.name: tool for tool in tools_of("box", SPEC.routes, is_only=True)}
+NEW = without(BEN, "id", "meta")
+
+
+def run(server: Server, operation: Operation[Any, FhirResponse], input: Any) -> FhirResponse:
+    """Call an operation in process, as the agent."""
+    return operation.run(OperationContext(server.state, server.rig.playground.act("box", "agent")), input)
+
+
+def test_each_operation_has_a_name_of_its_own() -> None:
+    names = [operation.name for operation in OPERATIONS]
+    assert len(names) == len(set(names)) == len(SPEC.routes)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "status"),
+    [
+        ("read", {"type": "Patient", "id": "ada"}, 200),
+        ("vread", {"type": "Patient", "id": "ada", "version": "1"}, 200),
+        ("search_type", {"type": "Patient", "query": "name=okafor&_count=1"}, 200),
+        ("everything", {"id": "ada", "_count": 2, "_type": "Observation"}, 200),
+        ("history_instance", {"type": "Patient", "id": "ada", "_count": 1}, 200),
+        ("create", {"type": "Patient", "resource": NEW}, 201),
+        ("update", {"type": "Patient", "id": "ada", "resource": {**ADA, "active": True}}, 200),
+        ("patch", {"type": "Patient", "id": "ada", "operations": [{"op": "remove", "path": "/birthDate"}]}, 200),
+        ("delete", {"type": "Observation", "id": "k1"}, 204),
+        ("validate", {"type": "Patient", "resource": NEW}, 200),
+        ("bundle", {"resource": bundle("batch", entry("GET", "Patient/ada"))}, 200),
+    ],
+)
+def test_tools_take_flat_arguments(name: str, arguments: dict[str, Any], status: int) -> None:
+    server = Server()
+    reply = server.rig.send(TOOLS[name].request(arguments))
+    assert reply.status == status, reply.body
+
+
+def test_each_tool_is_tried_above() -> None:
+    tried = test_tools_take_flat_arguments.pytestmark[0].args[1]
+    assert {name for name, _, _ in tried} == TOOLS.keys()
+
+
+def test_a_request_an_entry_and_a_call_create_the_same() -> None:
+    request, entries, call = Server(), Server(), Server()
+    request.send("POST", "Patient", NEW)
+    entries.send("POST", "", bundle("transaction", entry("POST", "Patient", NEW)))
+    run(call, create, NewResource(type="Patient", resource=NEW))
+    assert request.state.dump().keys() == entries.state.dump().keys() == call.state.dump().keys()
+    assert [server.kinds()[0] for server in (request, entries, call)] == ["fhir.resource.created"] * 3
+
+
+def test_a_call_in_process_takes_a_query_as_text() -> None:
+    server = Server()
+    by_text = run(server, search_type, TypeSearch.model_validate({"type": "Patient", "query": "?name=okafor"}))
+    by_pairs = run(server, search_type, TypeSearch(type="Patient", query=(("name", "okafor"),)))
+    assert by_text.body == by_pairs.body
+    assert b'"total":1' in by_text.body
+
+
+def test_a_refused_call_leaves_nothing() -> None:
+    server = Server()
+    before = server.state.dump()
+    with pytest.raises(Exception, match="there is no Patient/nobody"):
+        run(
+            server,
+            create,
+            NewResource(type="Observation", resource=POTASSIUM | {"subject": {"reference": "Patient/nobody"}}),
+        )
+    assert server.state.dump() == before
+    assert run(server, delete, ResourceDeletion(type="Patient", id="nobody")).status == 200
+
+
+@pytest.mark.parametrize("type", ["batch", "transaction"])
+def test_an_entry_may_have_no_parameters_that_its_interaction_does_not_know(type: str) -> None:
+    answer = Server().send("POST", "", bundle(type, entry("POST", "Patient?colour=red", NEW)))
+    assert b"`colour` is not a parameter here" in answer.body
