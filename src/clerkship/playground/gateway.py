@@ -450,7 +450,8 @@ def _described_whole(exchange: RequestContext) -> AgentRequest:
     if not call.body or too_large or (operation is not None and not operation.logs_body):
         return described
     assert exchange.playground is not None
-    return with_body(exchange.playground, described, call.body, call.base)
+    playground = exchange.playground
+    return with_body(described, call, playground.redactor(), playground.log.request_bodies)
 
 
 def _emit_record(playground: Playground, exchange: RequestContext) -> Event:
@@ -466,7 +467,7 @@ def _described(exchange: RequestContext) -> AgentRequest:
     playground, reply = exchange.playground, exchange.reply
     assert playground is not None
     assert reply is not None
-    return describe(playground, exchange.call, reply)
+    return describe(exchange.call, reply, playground.redactor())
 
 
 def _record_beside(exchange: RequestContext) -> None:

@@ -37,7 +37,7 @@ from clerkship.playground.clock_hold import ClockHold
 from clerkship.playground.component import PreparedComponent, RunningComponent
 from clerkship.playground.domains import with_domains
 from clerkship.playground.reactions import ReactionRunner, bind_reactions
-from clerkship.playground.redaction import CredentialRedactor, ports_of, secrets_of
+from clerkship.playground.recording import CredentialRedactor, ports_of, secrets_of
 from clerkship.playground.rehearsal import AGENT, Rehearsal
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.reactions.registry import BoundReactions

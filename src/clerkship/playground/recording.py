@@ -1,13 +1,14 @@
-"""Requests of the agent as the log keeps them: short, readable, without credentials."""
+"""Requests of the agent as the log keeps them: short, readable, without what opens a playground or differs between
+machines."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from clerkship.events.event import Event
 from clerkship.events.request import MAX_BODIES, MAX_BODY, MAX_PATH, MAX_QUERY, AgentRequest
-from clerkship.playground.playground import Playground
-from clerkship.playground.redaction import CredentialRedactor
 from clerkship.sandbox.exchange import Refusal, Reply
+from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import OperationCall, ProtocolCall
 from clerkship.sandbox.route import HttpCall
 
@@ -21,15 +22,71 @@ MAX_PAIRS = 200
 MAX_SECRET = 4096
 """Bytes; a secret that begins before the place where a body is cut is still found whole."""
 _READABLE = "/:,|$@!*'();~[]"
+SHORTEST = 6
+"""Characters that a secret has at least: what is shorter occurs in texts by chance."""
+LONG_WORD = 20
+_HERE = r"(?:127\.0\.0\.1|localhost|\[?::1\]?|port)"
 
 
-def describe(playground: Playground, call: ProtocolCall, reply: Reply) -> AgentRequest:
+def hide(text: str, hidden: Mapping[str, str], ports: Mapping[int, str]) -> str:
+    """Replace secrets, in upper or lower case, and ports, which are known by the host or the word before them."""
+    for secret in sorted(hidden, key=len, reverse=True):
+        instead = hidden[secret]
+        text = re.sub(re.escape(secret), lambda _, instead=instead: instead, text, flags=re.IGNORECASE)  # type: ignore[misc]
+    for port, name in ports.items():
+        text = re.sub(rf"({_HERE}\W{{1,5}}){port}(?!\d)", rf"\g<1>[{name}]", text, flags=re.IGNORECASE)
+    return text
+
+
+class CredentialRedactor:
+    """Replace tokens, addresses and ports in texts. Most texts contain none, and are only searched."""
+
+    def __init__(self, hidden: Mapping[str, str], ports: Mapping[int, str]) -> None:
+        self._hidden, self._ports = dict(hidden), dict(ports)
+        self._signs = [secret.lower() for secret in hidden] + [str(port) for port in ports]
+
+    def __call__(self, text: str) -> str:
+        """Return the text without secrets."""
+        lower = text.lower()
+        return hide(text, self._hidden, self._ports) if any(sign in lower for sign in self._signs) else text
+
+
+def secrets_of(name: str, lines: Mapping[str, ConnectionInfo]) -> Iterator[tuple[str, str]]:
+    """Yield what opens a sandbox, in each form that it may be quoted in, and what to write instead."""
+    for told in lines.values():
+        for key, value in told.items():
+            if isinstance(value, str) and key != "host":
+                for form in _forms(value):
+                    yield form, f"[{key} of {name}]"
+
+
+def _forms(value: str) -> Iterator[str]:
+    """Yield a secret whole, with its line ends escaped, line by line, and the long words of its lines."""
+    whole = value.strip()
+    if len(whole) >= SHORTEST:
+        yield from {whole, whole.replace("\n", "\\n"), whole.replace("\n", "\\\\n")}
+    lines = whole.splitlines()
+    for line in lines if len(lines) > 1 else ():
+        if len(line) >= SHORTEST and not line.startswith("-----"):  # what every key begins and ends with
+            yield line
+    for word in whole.split():
+        if len(word) >= LONG_WORD:
+            yield word
+
+
+def ports_of(name: str, lines: Mapping[str, ConnectionInfo]) -> Iterator[tuple[int, str]]:
+    """Yield the ports of a sandbox, and what to write instead."""
+    for line, told in lines.items():
+        if isinstance(port := told.get("port"), int) and port:
+            yield port, f"{line} port of {name}"
+
+
+def describe(call: ProtocolCall, reply: Reply, redact: CredentialRedactor) -> AgentRequest:
     """Describe a request and how it was answered, without its body: over HTTP by method and path, over another protocol
     by its operation and what that is about.
 
     The address of the sandbox differs between machines: links to the sandbox are recorded as relative ones.
     """
-    redact = playground.redactor()
     if not isinstance(call, HttpCall):
         name, target = _operation_of(call)
         return AgentRequest(name, _cut(redact(target), MAX_PATH), "", reply.status, reply.answer, call.transport)
@@ -64,15 +121,18 @@ def describe_unplaced(sandbox: str, call: ProtocolCall, refusal: Refusal) -> dic
     return {**shown, "status": refusal.status, "reason": refusal.reason}
 
 
-def with_body(playground: Playground, described: AgentRequest, body: bytes, base: str = "") -> AgentRequest:
-    """Add the body of a request, as far as the limits allow; `base` is the address of the sandbox."""
-    room = min(MAX_BODY, MAX_BODIES - playground.log.request_bodies)
+def with_body(
+    described: AgentRequest, call: ProtocolCall, redact: CredentialRedactor, kept_before: int
+) -> AgentRequest:
+    """Add the body of a request, as far as the limits allow; of earlier bodies, so many bytes were kept."""
+    body, base = call.body, call.base
+    room = min(MAX_BODY, MAX_BODIES - kept_before)
     text = body[: room + MAX_SECRET].decode(errors="surrogateescape")
     size = len(body)
     if base and base in text:
         relative = body.replace(f"{base}/".encode(), b"")
         size, text = len(relative), relative[: room + MAX_SECRET].decode(errors="surrogateescape")
-    kept = playground.redactor()(text).encode(errors="surrogateescape")[:room]
+    kept = redact(text).encode(errors="surrogateescape")[:room]
     return described._replace(size=size, body=kept)
 
 
