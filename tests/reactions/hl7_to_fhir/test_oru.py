@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from clerkship.simulators.fhir.events import NothingChanged, ResourceWritten
+from clerkship.simulators.fhir.transaction import Transaction
+from clerkship.simulators.fhir.writing import put_resource
 from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, head
 
 ORU = head("ORU^R01^ORU_R01")
@@ -300,7 +302,8 @@ def test_an_observation_that_came_another_way_is_the_same_one() -> None:
     clinic = Clinic()
     first = clinic.file(ORU, PID, obr("P"), obx(more="|||||P"))
     held = {name: value for name, value in clinic.get(first[0]).items() if name != "identifier"}
-    clinic.state.put(clinic.playground.act("ehr", "agent"), held)
+    with Transaction(clinic.state, clinic.playground.act("ehr", "agent")) as transaction:
+        put_resource(transaction, held, "put")
     assert clinic.file(ORU, PID, obr("F"), obx(value="5", more="|||||F")) == first
 
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from clerkship.simulators.fhir.state import FhirState
-from clerkship.simulators.fhir.versions import Version
+from clerkship.simulators.fhir.state import FhirState, Version
 from tests.simulators.fhir.server import ADA, BASE, BEN, Answer, Server
 
 

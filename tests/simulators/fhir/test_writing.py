@@ -11,6 +11,8 @@ from clerkship.playground.overlay import Overlay
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import DefectAccepted, ResourceCreated, ResourceUpdated
 from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.fhir.transaction import Transaction
+from clerkship.simulators.fhir.writing import delete_resource, patch_resource, put_resource
 from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, POTASSIUM, Server, without
 
 ZOE = {"resourceType": "Patient", "name": [{"family": "Zimmer"}]}
@@ -202,16 +204,19 @@ def test_a_read_only_server_refuses_the_agent_and_nobody_else() -> None:
             answer = server.send(method, target, body)
             assert (answer.status, answer.codes) == (403, ["forbidden"]), target
     act = server.rig.playground.act("box", "scenario")
-    server.state.patch(act, "Patient/ada", [{"op": "add", "path": "/active", "value": True}], "fhir.patch")
+    with Transaction(server.state, act) as transaction:
+        operations = [{"op": "add", "path": "/active", "value": True}]
+        patch_resource(transaction, "Patient/ada", operations, operation="fhir.patch")
     assert server.get("Patient/ada").json["active"] is True
 
 
 def test_the_state_for_steps_and_criteria() -> None:
     server = Server()
     act = server.rig.playground.act("box", "scenario")
-    key = server.state.put(act, {"resourceType": "Patient", "name": [{"family": "Zimmer"}]})
-    server.state.put(act, {**BEN, "active": True})
-    server.state.delete(act, "Observation/k1")
+    with Transaction(server.state, act) as transaction:
+        key = put_resource(transaction, {"resourceType": "Patient", "name": [{"family": "Zimmer"}]}, "put")
+        put_resource(transaction, {**BEN, "active": True}, "put")
+        delete_resource(transaction, "Observation/k1")
     changes = server.state.changes()
     assert set(changes) == {key, "Patient/ben", "Observation/k1"}
     assert changes[key][0] is None

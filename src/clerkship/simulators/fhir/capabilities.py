@@ -11,8 +11,8 @@ from clerkship.sandbox.operation import NoInput
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import CapabilitiesRead
 from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
+from clerkship.simulators.fhir.state import instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.versions import instant
 from clerkship.simulators.fhir.writing import NOT_STORED
 
 TYPE_LEVEL: Mapping[str, str] = {

@@ -17,8 +17,8 @@ from clerkship.simulators.fhir.history import CURSOR, period
 from clerkship.simulators.fhir.inputs import FEWER, NEXT, Number, Text, query_pairs
 from clerkship.simulators.fhir.outcome import refusal
 from clerkship.simulators.fhir.searching import logged_query
+from clerkship.simulators.fhir.state import moment_of
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.versions import moment_of
 from clerkship.simulators.fhir.writing import existing, known_type
 
 PATIENT = "Patient"

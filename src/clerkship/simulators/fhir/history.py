@@ -14,8 +14,8 @@ from clerkship.simulators.fhir import splice
 from clerkship.simulators.fhir.events import HistoryRead
 from clerkship.simulators.fhir.inputs import FEWER, NEXT, Number, ResourceId, Text, TypeName, query_pairs
 from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.state import Version, moment_of, of_chart
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.versions import Version, moment_of, of_chart
 from clerkship.simulators.fhir.writing import known_type
 
 CURSOR = "_cursor"

@@ -32,10 +32,9 @@ from clerkship.simulators.fhir.inputs import Pairs, Returns, query_names
 from clerkship.simulators.fhir.outcome import FHIR_JSON, FORM, JSON_PATCH, refusal
 from clerkship.simulators.fhir.reading import ReadInput, VersionInput
 from clerkship.simulators.fhir.searching import CompartmentSearch, SystemSearch, TypeSearch
-from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.fhir.state import FhirState, Tags, Version, http_date, moment_of
 from clerkship.simulators.fhir.transaction import FhirResponse, Interaction
 from clerkship.simulators.fhir.validate import InstanceValidation, ValidationInput
-from clerkship.simulators.fhir.versions import Tags, Version, http_date, moment_of
 from clerkship.simulators.fhir.writing import (
     ConditionalDeletion,
     ConditionalPatch,

@@ -7,7 +7,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.model.frozen import Frozen
-from clerkship.simulators.fhir.versions import Tags
+from clerkship.simulators.fhir.state import Tags
 
 Pairs = tuple[tuple[str, str], ...]
 """Names and values of a query, in order."""

@@ -13,8 +13,8 @@ from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir.events import ResourceRead
 from clerkship.simulators.fhir.inputs import IfNoneMatch, Pairs, ResourceId, TypeName
 from clerkship.simulators.fhir.outcome import refusal, refused
+from clerkship.simulators.fhir.state import Version, moment_of
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.versions import Version, moment_of
 from clerkship.simulators.fhir.writing import existing, known_type
 
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import orjson
 
-from clerkship.simulators.fhir.versions import Version
+from clerkship.simulators.fhir.state import Version
 
 Links = Sequence[tuple[str, str]]
 """Relation and URL."""

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from functools import partial, wraps
 from itertools import chain
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from clerkship.events.event import Payload
 from clerkship.fhir.chart import Chart
@@ -31,11 +31,10 @@ from clerkship.simulators.fhir.events import (
     ResourceUpdated,
 )
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal
-from clerkship.simulators.fhir.versions import Version, instant, next_id
+from clerkship.simulators.fhir.state import METHODS, FhirState, Version, instant, next_id
 
 T = TypeVar("T")
 InputT = TypeVar("InputT")
-METHODS = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 """The beginning of a reference to another server (RFC 3986 §3.1)."""
 _LOCAL = ("#", "urn:uuid:", "urn:oid:")
@@ -56,50 +55,6 @@ class FhirResponse:
     """What to say about a write that has nothing else to show."""
 
 
-class ResourceStore(Protocol):
-    """The store that a transaction changes."""
-
-    @property
-    def chart(self) -> Chart:
-        """The resources of the dataset."""
-        ...
-
-    @property
-    def settings(self) -> FhirConfig:
-        """How the server is configured."""
-        ...
-
-    @property
-    def zone(self) -> int:
-        """The time zone of the server, in minutes ahead of UTC."""
-        ...
-
-    @property
-    def order(self) -> Sequence[tuple[str, Version]]:
-        """The keys and versions of all changes, in order."""
-        ...
-
-    def versions(self, key: str) -> Sequence[Version]:
-        """Return all versions of a resource, the oldest first."""
-        ...
-
-    def version(self, key: str) -> Version | None:
-        """Return the last version of a resource."""
-        ...
-
-    def resource(self, key: str) -> Resource | None:
-        """Return a resource as it is now."""
-        ...
-
-    def changed(self, type: str) -> Mapping[str, Resource | None]:
-        """Return the resources of a type that differ from the chart."""
-        ...
-
-    def while_unchanged(self, type: str, build: Callable[[], T]) -> T:
-        """Return what is built from them, kept until another one changes."""
-        ...
-
-
 def placed(issue: Issue, where: str) -> Issue:
     """Return an issue with its place in the resource that contains the faulty one."""
     if not where:
@@ -114,7 +69,7 @@ class Transaction:
 
     __slots__ = ("_ids", "_payloads", "_resources", "_staged", "_unchecked", "act", "address", "base", "state", "where")
 
-    def __init__(self, state: ResourceStore, act: ActionContext, address: ServerAddress = NO_ADDRESS) -> None:
+    def __init__(self, state: FhirState, act: ActionContext, address: ServerAddress = NO_ADDRESS) -> None:
         self.state = state
         self.act = act
         self.address = address

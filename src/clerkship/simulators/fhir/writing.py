@@ -30,8 +30,8 @@ from clerkship.simulators.fhir.inputs import (
     TypeName,
 )
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal, refused
+from clerkship.simulators.fhir.state import Tags, Version
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction, placed
-from clerkship.simulators.fhir.versions import Tags, Version
 
 AGENT = "agent"
 NOT_STORED = frozenset({"Parameters"})

@@ -18,6 +18,8 @@ from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import HistoryRead, ResourceRead, ResourcesSearched
 from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.fhir.transaction import Transaction
+from clerkship.simulators.fhir.writing import delete_resource, patch_resource, put_resource
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 ANA: Resource = {
@@ -96,16 +98,19 @@ class Clinic:
 
     def put(self, resource: Resource, actor: str = "agent") -> str:
         """Somebody writes a resource."""
-        return self.state.put(self.by(actor), resource)
+        with Transaction(self.state, self.by(actor)) as transaction:
+            return put_resource(transaction, resource, "put")
 
     def patch(self, key: str, path: str, value: Any, actor: str = "agent") -> None:
         """Somebody puts one value somewhere."""
         op = "replace" if path[-1].isdigit() else "add"  # or an item would be put before it
-        self.state.patch(self.by(actor), key, [{"op": op, "path": path, "value": value}])
+        with Transaction(self.state, self.by(actor)) as transaction:
+            patch_resource(transaction, key, [{"op": op, "path": path, "value": value}])
 
     def delete(self, key: str, actor: str = "agent") -> None:
         """Somebody deletes a resource."""
-        self.state.delete(self.by(actor), key)
+        with Transaction(self.state, self.by(actor)) as transaction:
+            delete_resource(transaction, key)
 
     def read(self, key: str, actor: str = "agent", version: str = "1") -> Event:
         """Somebody reads a resource."""

@@ -6,6 +6,8 @@ from typing import ClassVar
 from clerkship.model.problem import InputError
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.named import OnResource
+from clerkship.simulators.fhir.transaction import Transaction
+from clerkship.simulators.fhir.writing import delete_resource
 from clerkship.steps.contract import Stage
 
 
@@ -24,4 +26,5 @@ class Delete(OnResource):
         state, act = stage.state(FhirState, self.sandbox)
         if state.resource(self.key) is None:  # a server answers that it is gone, and an author has mistaken the id
             raise InputError.of(f"there is no {self.key} to delete")
-        state.delete(act, self.key)
+        with Transaction(state, act) as transaction:
+            delete_resource(transaction, self.key)

@@ -12,6 +12,8 @@ from clerkship.model.misplaced import Place, misplaced
 from clerkship.model.problem import InputError
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.named import OnResource
+from clerkship.simulators.fhir.transaction import Transaction
+from clerkship.simulators.fhir.writing import patch_resource
 from clerkship.steps.contract import Stage
 
 _VALUED = ("add", "replace", "test")
@@ -77,7 +79,8 @@ class Patch(OnResource):
             if found is None:
                 raise InputError.of(f"there is no {self.key}")
             operations += settings(found, self.set)
-        state.patch(act, self.key, operations)
+        with Transaction(state, act) as transaction:
+            patch_resource(transaction, self.key, operations)
 
 
 def _mistake(key: str, path: str, value: JsonValue) -> str:

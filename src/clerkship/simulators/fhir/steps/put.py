@@ -13,6 +13,8 @@ from clerkship.fhir.resource import Resource, key_of
 from clerkship.fhir.validation import validate
 from clerkship.model.misplaced import Place, misplaced, within
 from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.fhir.transaction import Transaction
+from clerkship.simulators.fhir.writing import put_resource
 from clerkship.steps.contract import Stage, Step
 
 _STEP = re.compile(r"[A-Za-z_]\w*|\d+")
@@ -71,4 +73,5 @@ class Put(Step):
     def run(self, stage: Stage) -> None:
         """Do it."""
         state, act = stage.state(FhirState, self.sandbox)
-        state.put(act, self.resource)
+        with Transaction(state, act) as transaction:
+            put_resource(transaction, self.resource, "put")
