@@ -62,6 +62,11 @@ class Log:
         """Be told of every event. A subscriber gets events, not the writer: it cannot add to what it watches."""
         self._subscribers.append(subscriber)
 
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        """Tell a subscriber no more."""
+        if subscriber in self._subscribers:
+            self._subscribers.remove(subscriber)
+
     def data(self) -> bytes:
         """The whole log, one JSON object a line."""
         return b"\n".join(self.lines)

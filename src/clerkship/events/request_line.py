@@ -13,6 +13,7 @@ MAX_OUTCOME = 200
 MAX_TEXT = 80
 SFTP = "sftp"
 MLLP = "mllp"
+WEBSOCKET = "websocket"
 _SFTP_VERBS = {
     "read_file": "read",
     "write_file": "write",
@@ -83,6 +84,8 @@ def _asked(request: Fields, payload: Fields) -> str:
     over, method, path = request.get("over", ""), request["method"], request["path"]
     if over == MLLP:
         return f"MLLP {path}" if method == "send_message" else f"MLLP {method} {path}"
+    if over == WEBSOCKET:
+        return _clipped(f"WebSocket {method} {path.removeprefix('/')}".strip(), MAX_TARGET)
     if over == SFTP and not method.isupper():
         target = f"/{payload['path']} to /{payload['to']}" if method == "rename" and "to" in payload else path
         return _clipped(f"{_SFTP_VERBS.get(method, method)} {target}", MAX_TARGET)

@@ -102,7 +102,7 @@ class GatewayClient:
         with self.playground.lock:
             return work()
 
-    def watch(self, tell: Callable[[str], None]) -> None:
+    def watch(self, tell: Callable[[str], None]) -> Callable[[], None]:
         """Be told of its events."""
 
         def hear(event: Event) -> None:
@@ -110,6 +110,7 @@ class GatewayClient:
                 tell(event.kind)
 
         self.playground.follow(hear)
+        return partial(self.playground.unfollow, hear)
 
     # For deliveries.
 

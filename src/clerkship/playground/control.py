@@ -24,7 +24,7 @@ class ControlDoor:
     """Answers for `/{playground}/control/…` with a token of its own, and leaves the rest to the gateway."""
 
     def __init__(self, gateway: Gateway, playground: Playground, about: Mapping[str, Any]) -> None:
-        self._gateway = gateway
+        self.gateway = gateway
         self._playground = playground
         self._about = about
         self.token = new_token("clk_ctl")
@@ -32,28 +32,28 @@ class ControlDoor:
     def try_handle(self, exchange: RequestContext) -> Reply | None:
         """Answer at once what needs no lock: the log. All else of control waits for the playground, in a thread."""
         if not self._is_control(exchange):
-            return self._gateway.try_handle(exchange)
+            return self.gateway.try_handle(exchange)
         return self.handle(exchange) if _request_of(exchange).path.startswith(("/log", "/blob")) else None
 
     def thinks(self, exchange: RequestContext) -> bool:
         """As the gateway does."""
-        return self._gateway.thinks(exchange)
+        return self.gateway.thinks(exchange)
 
     def _is_control(self, exchange: RequestContext) -> bool:
         return (exchange.playground_id, exchange.sandbox_name) == (self._playground.id, CONTROL)
 
     def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
         """As the gateway does."""
-        return self._gateway.refuse(playground_id, sandbox, refusal)
+        return self.gateway.refuse(playground_id, sandbox, refusal)
 
     def refuse_unreadable(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
         """As the gateway does."""
-        return self._gateway.refuse_unreadable(playground_id, sandbox, refusal)
+        return self.gateway.refuse_unreadable(playground_id, sandbox, refusal)
 
     def handle(self, exchange: RequestContext) -> Reply:
         """One request."""
         if not self._is_control(exchange):
-            return self._gateway.handle(exchange)
+            return self.gateway.handle(exchange)
         try:
             return self._answer(exchange)
         except Refusal as refusal:

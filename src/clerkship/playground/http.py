@@ -1,39 +1,23 @@
 """The HTTP server of a gateway."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
-from clerkship.playground.gateway import CLOCK, RequestContext, SimulatorBroken
+from clerkship.events.request_line import WEBSOCKET
+from clerkship.playground.client import GatewayClient
+from clerkship.playground.control import ControlDoor
+from clerkship.playground.gateway import CLOCK, Gateway, RequestContext, SimulatorBroken
 from clerkship.playground.guard import guard
+from clerkship.playground.websocket_guard import GuardedWebSocket
 from clerkship.sandbox.exchange import ByteStream, Refusal, Reply
+from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.route import HttpCall
+from clerkship.sandbox.websocket import WebSocketHandler
+from clerkship.transports.executor import WorkerPool
 from clerkship.transports.http_application import IncomingRequest
 from clerkship.transports.http_listener import HttpListener
 from clerkship.transports.limits import ConnectionLimits
 
-
-class RequestHandler(Protocol):
-    """The gateway, or a wrapper that answers some requests itself."""
-
-    def handle(self, exchange: RequestContext) -> Reply:
-        """Answer one request."""
-        ...
-
-    def try_handle(self, exchange: RequestContext) -> Reply | None:
-        """Answer one request if that is quick; return None if a worker thread should call `handle`."""
-        ...
-
-    def thinks(self, exchange: RequestContext) -> bool:
-        """Return whether the request waits for a model rather than for the processor."""
-        ...
-
-    def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
-        """Render a refusal in the protocol of this sandbox."""
-        ...
-
-    def refuse_unreadable(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
-        """Render a refusal of bytes that are not a request, and list it beside the log."""
-        ...
+RequestHandler = Gateway | ControlDoor
 
 
 @dataclass(slots=True)
@@ -62,6 +46,16 @@ class GatewayRequest:
         playground = self.context.playground
         assert playground is not None
         return guard(playground, self.context.title, lambda: next(stream, None))
+
+    def open_websocket(self, handler: WebSocketHandler, workers: WorkerPool) -> tuple[SandboxClient, WebSocketHandler]:
+        """Return the sandbox as a WebSocket reaches it, and the handler so that its failures error the run."""
+        playground, sandbox = self.context.playground, self.context.sandbox
+        assert playground is not None
+        assert sandbox is not None
+        gateway = self.handler.gateway if isinstance(self.handler, ControlDoor) else self.handler
+        address = f"{self.context.playground_id}/{sandbox.name}"
+        client = GatewayClient(gateway, workers, playground, sandbox, address, WEBSOCKET)
+        return client, GuardedWebSocket(handler, playground, self.context.title)
 
     @property
     def queue(self) -> str:

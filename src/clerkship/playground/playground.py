@@ -194,6 +194,12 @@ class Playground:
             self._followers.append(follower)
             self.log.subscribe(follower)
 
+    def unfollow(self, follower: Subscriber) -> None:
+        """Tell a follower no more."""
+        with self.lock:
+            self._followers.remove(follower)
+            self.log.unsubscribe(follower)
+
     def act(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
         """Build the context in which an actor changes a sandbox or domain."""
         record = partial(self.emit, sandbox, actor=actor, cause=cause)

@@ -131,6 +131,10 @@ class ByteStream(Iterator[bytes]):
         return self._start
 
 
+class Upgrade:
+    """A protocol that takes over an HTTP connection, such as WebSocket."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What the sandbox answers, and how it gets there."""
@@ -142,6 +146,8 @@ class Reply:
     delivery: Delivery = IMMEDIATE
     stream: ByteStream | None = None
     """The body in chunks, in place of `body`: it is never whole in memory over HTTP."""
+    upgrade: Upgrade | None = None
+    """What takes over the connection after this reply."""
     answer: str = ""
     """The answer in the terms of the protocol, for the log, where the status does not say it: `AA`."""
     result: Any = None

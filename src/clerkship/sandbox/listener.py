@@ -61,9 +61,9 @@ class SandboxClient(Protocol):
         """Read its state while nobody changes it. No touch of anybody's: nothing is taken down, no fault strikes."""
         ...
 
-    def watch(self, tell: Callable[[str], None]) -> None:
+    def watch(self, tell: Callable[[str], None]) -> Callable[[], None]:
         """Be told the kind of each event of this sandbox from here on, in the thread where it happens: do not work
-        there, and do not ask anything."""
+        there, and do not ask anything. Call what is returned, with the state locked, to be told no more."""
         ...
 
 

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from clerkship.sandbox.exchange import ByteStream, Refusal, Reply, Request
+from clerkship.sandbox.listener import SandboxClient
+from clerkship.sandbox.websocket import WebSocketHandler
+from clerkship.transports.executor import WorkerPool
 
 
 @dataclass(slots=True)
@@ -37,6 +40,10 @@ class PendingRequest(Protocol):
 
         Raises PlatformError where making it failed; the application has taken note of that.
         """
+        ...
+
+    def open_websocket(self, handler: WebSocketHandler, workers: WorkerPool) -> tuple[SandboxClient, WebSocketHandler]:
+        """Return the sandbox as a WebSocket reaches it, and its handler, whose failures raise PlatformError."""
         ...
 
     @property

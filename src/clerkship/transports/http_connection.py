@@ -9,11 +9,13 @@ from typing import NamedTuple, cast
 from clerkship.kit.wall import monotonic
 from clerkship.model.problem import PlatformError
 from clerkship.sandbox.exchange import IMMEDIATE, ByteStream, Refusal, Reply
+from clerkship.sandbox.websocket import WebSocketHandler
 from clerkship.transports.executor import WorkerPool
 from clerkship.transports.http_application import HttpApplication, IncomingRequest, PendingRequest
 from clerkship.transports.http_parser import HttpParser
 from clerkship.transports.http_wire import body_of, has_body, parse_place, render_chunk, render_head
 from clerkship.transports.tcp import OpenPort, TcpConnection
+from clerkship.transports.websocket import WebSocketConnection
 
 MAX_QUEUED = 64
 """Requests that are received and not answered; further ones are not read yet."""
@@ -27,6 +29,8 @@ class QueuedRequest(NamedTuple):
     keep_alive: bool
     chunked: bool = True
     """Whether the client understands a chunked body."""
+    upgrade: bool = False
+    """Whether it asks for a WebSocket."""
 
 
 class QueuedRefusal(NamedTuple):
@@ -80,10 +84,10 @@ class HttpConnection(TcpConnection):
         self._note_active()
         self._answer_queue()
 
-    def request_received(self, incoming: IncomingRequest, *, keep_alive: bool, version: str) -> None:
+    def request_received(self, incoming: IncomingRequest, *, keep_alive: bool, version: str, upgrade: bool) -> None:
         """Queue a complete request."""
-        self._queue.append(QueuedRequest(incoming, keep_alive, version != "1.0"))
-        if len(self._queue) == MAX_QUEUED:
+        self._queue.append(QueuedRequest(incoming, keep_alive, version != "1.0", upgrade))
+        if upgrade or len(self._queue) == MAX_QUEUED:
             self._transport.pause_reading()
 
     def request_broken(self, data: bytes, refusal: Refusal) -> None:
@@ -108,14 +112,11 @@ class HttpConnection(TcpConnection):
                 self._transport.resume_reading()
             queued = self._queue.popleft()
             if isinstance(queued, QueuedRefusal):
-                self._send_refusal(queued)
+                reply = self._application.refuse_unreadable(*queued)
+                self.close_with(render_head(reply, keep_alive=False) + reply.body)
             else:
                 self._answer(queued)
         self.body_expected()
-
-    def _send_refusal(self, queued: QueuedRefusal) -> None:
-        reply = self._application.refuse_unreadable(*queued)
-        self.close_with(render_head(reply, keep_alive=False) + reply.body)
 
     def _answer(self, queued: QueuedRequest) -> None:
         pending = self._application.receive(queued.incoming)
@@ -124,6 +125,8 @@ class HttpConnection(TcpConnection):
             self._task = asyncio.get_running_loop().create_task(self._answer_in_worker(queued, pending))
         elif reply.delivery is IMMEDIATE and reply.stream is None and not reply.lost:
             self._write(queued, reply)
+            if queued.upgrade:
+                self._end_handshake(pending, reply)
         else:
             self._task = asyncio.get_running_loop().create_task(self._deliver(queued, pending, reply))
 
@@ -139,6 +142,20 @@ class HttpConnection(TcpConnection):
         self._transport.write(head + body_of(method, reply))
         if not keep_alive:
             self._transport.close()
+
+    def _end_handshake(self, pending: PendingRequest, reply: Reply) -> None:
+        """Hand the transport over to a WebSocket, or go on with HTTP if the handshake was refused."""
+        if self._transport.is_closing():
+            return
+        if not isinstance(reply.upgrade, WebSocketHandler):
+            self._transport.resume_reading()
+            self._parser.resume()
+            return
+        self._ignores_input = True
+        self._port.connections.discard(self)
+        self._table.leave(self)
+        websocket = WebSocketConnection(self._port, *pending.open_websocket(reply.upgrade, self._workers))
+        websocket.adopt(self._transport, self._parser.take_rest())
 
     def _note_active(self) -> None:
         self._active_at = monotonic()
@@ -165,6 +182,8 @@ class HttpConnection(TcpConnection):
                 await self._write_pieces(queued, reply)
             else:
                 self._write(queued, reply)
+            if queued.upgrade:
+                self._end_handshake(pending, reply)
         self._task = None
         self._answer_queue()
 

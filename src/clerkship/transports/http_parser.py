@@ -9,6 +9,7 @@ from clerkship.sandbox.exchange import MAX_BODY, Refusal
 from clerkship.transports.http_application import IncomingRequest
 from clerkship.transports.http_wire import parse_request
 from clerkship.transports.limits import ConnectionLimits
+from clerkship.transports.websocket_handshake import is_handshake, token_of
 
 MAX_URL = 1_000_000
 """Ten thousand values to search for fit, with forty bytes each to spare."""
@@ -21,8 +22,8 @@ MAX_HEADERS = 200
 class RequestSink(Protocol):
     """The connection whose bytes are parsed."""
 
-    def request_received(self, incoming: IncomingRequest, *, keep_alive: bool, version: str) -> None:
-        """Queue a complete request of this version of HTTP."""
+    def request_received(self, incoming: IncomingRequest, *, keep_alive: bool, version: str, upgrade: bool) -> None:
+        """Queue a complete request of this version of HTTP; `upgrade` says that it asks for a WebSocket."""
         ...
 
     def request_broken(self, data: bytes, refusal: Refusal) -> None:
@@ -41,6 +42,8 @@ class HttpParser:
         self._sink = sink
         self._parser = httptools.HttpRequestParser(self)
         self._head_size = 0
+        self._suspended, self._rest = False, b""
+        """The bytes after a handshake that is not answered yet."""
         self.stopped = False
         """Whether all further bytes are ignored."""
         self.began: float | None = None
@@ -60,6 +63,9 @@ class HttpParser:
     def feed(self, data: bytes) -> None:
         """Parse some bytes of one request, or of several."""
         self.last_byte = monotonic()
+        if self._suspended:
+            self._rest += data
+            return
         if self.in_head:
             self._head_size += len(data)
         try:
@@ -71,6 +77,17 @@ class HttpParser:
         if self._head_size > MAX_HEAD:
             too_long = Refusal(431, "head_too_large", f"address and headers may have {MAX_HEAD} bytes")
             self.stop(self._objection or too_long)
+
+    def take_rest(self) -> bytes:
+        """Return the bytes that came after a handshake."""
+        rest, self._rest = self._rest, b""
+        return rest
+
+    def resume(self) -> None:
+        """Go on with HTTP: the handshake was refused."""
+        self._suspended, self._parser = False, httptools.HttpRequestParser(self)
+        if rest := self.take_rest():
+            self.feed(rest)
 
     def restart_clock(self, now: float) -> None:
         """Count the times of an incomplete request from now: the server was busy, not the client slow."""
@@ -99,6 +116,10 @@ class HttpParser:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
+            if is_handshake(self._parser.get_method().decode(), self._headers) and not self.stopped:
+                self._suspended, self._rest = True, data[upgrade.args[0] :]
+                self._complete(keep_alive=True, upgrade=True)
+                return
             # An offer, which may be ignored (RFC 9110 §7.8); the parser has not looked at the body, if there is one.
             head = self._head_without_offer()
             self._parser = httptools.HttpRequestParser(self)
@@ -168,12 +189,15 @@ class HttpParser:
         if not self.stopped and not self._parser.should_upgrade():
             self._complete(keep_alive=self._parser.should_keep_alive())
 
-    def _complete(self, *, keep_alive: bool) -> None:
+    def _complete(self, *, keep_alive: bool, upgrade: bool = False) -> None:
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         incoming = parse_request(self._parser.get_method().decode(), self.url, self._headers, body)
         incoming.objection = self._objection or incoming.objection
         self.in_head, self._head_size, self.expecting, self.began = True, 0, False, None
-        self._sink.request_received(incoming, keep_alive=keep_alive, version=self._parser.get_http_version())
+        if upgrade:
+            incoming.token = incoming.token or token_of(incoming.request)
+        version = self._parser.get_http_version()
+        self._sink.request_received(incoming, keep_alive=keep_alive, version=version, upgrade=upgrade)
 
 
 def _no_host() -> Refusal:

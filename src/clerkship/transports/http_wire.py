@@ -11,7 +11,7 @@ from clerkship.transports.http_application import IncomingRequest
 CHALLENGE = 'Bearer realm="clerkship"'
 MAX_PARAMETERS = 2000
 _NO_QUERY = Query()
-_NO_BODY = (204, 304)
+_NO_BODY = (101, 204, 304)
 """Answers that have none (RFC 9110 §15.3.5, §15.4.5)."""
 _HOST = re.compile(r"[A-Za-z0-9.\-]{1,253}(?::\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")

@@ -1,0 +1,258 @@
+"""One open WebSocket (RFC 6455): messages become calls of operations, in order; the `websockets` package does the
+frames."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clerkship.kit.wall import monotonic
+from clerkship.model.problem import PlatformError
+from clerkship.sandbox.exchange import Delivery, Reply
+from clerkship.sandbox.listener import SandboxClient
+from clerkship.sandbox.websocket import WebSocketHandler, WebSocketMessage
+from clerkship.transports.tcp import LINGER, OpenPort, TcpConnection
+
+if TYPE_CHECKING:
+    from websockets.frames import Frame
+
+MAX_QUEUED = 64
+"""Messages that are received and not answered; further ones are not read yet."""
+MAX_UNSENT = 1_000_000
+"""Bytes that the client has not read; then it is too slow for what the sandbox pushes, and is closed."""
+NORMAL, GOING_AWAY, ABNORMAL, NOT_TEXT, INTERNAL_ERROR, TRY_LATER = 1000, 1001, 1006, 1007, 1011, 1013
+
+
+class Received(NamedTuple):
+    """A message of the client."""
+
+    message: WebSocketMessage
+
+
+class Happened(NamedTuple):
+    """An event of the sandbox."""
+
+    kind: str
+
+
+class WebSocketConnection(TcpConnection):
+    """Handles one message or event at a time, in the order they come. It takes over from an HTTP connection."""
+
+    def __init__(self, port: OpenPort, client: SandboxClient, handler: WebSocketHandler) -> None:
+        from websockets.protocol import State  # noqa: PLC0415  (an extra, and only for simulators that need it)
+        from websockets.server import ServerProtocol  # noqa: PLC0415
+
+        super().__init__(port)
+        self._client, self._handler = client, handler
+        self._frames: ServerProtocol = ServerProtocol(state=State.OPEN, max_size=handler.max_message)
+        self._queue: deque[Received | Happened] = deque()
+        self._parts: list[bytes] = []
+        self._is_text = False
+        self._loop = asyncio.get_running_loop()
+        self._stop_watching: Callable[[], None] | None = None
+        self._pinged_at = 0.0
+
+    def adopt(self, transport: asyncio.Transport, received: bytes) -> None:
+        """Take over a transport whose handshake is answered, and the bytes that came after the handshake."""
+        transport.set_protocol(self)
+        self.connection_made(transport)
+        transport.resume_reading()
+        if self._ignores_input:
+            return
+        if not self._table.claim(self, self._client.address):
+            self.close(TRY_LATER, f"this sandbox has {self.limits.per_sandbox} connections already")
+            return
+        self._task = self._loop.create_task(self._work(self._open))
+        if received:
+            self.data_received(received)
+
+    # The session, as the handler uses it: from any thread.
+
+    def send(self, message: WebSocketMessage) -> None:
+        """Send a message."""
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._push, message)
+
+    def close(self, code: int = NORMAL, reason: str = "") -> None:
+        """Close the WebSocket."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._close, code, reason)
+
+    def _push(self, message: WebSocketMessage) -> None:
+        if self._transport.get_write_buffer_size() > MAX_UNSENT:
+            self._close(TRY_LATER, "messages are not read fast enough")
+        else:
+            self._send_part(message, fin=True)
+
+    def _send_part(self, message: WebSocketMessage, *, fin: bool, first: bool = True) -> None:
+        if not self._is_open:
+            return
+        data = message.encode() if isinstance(message, str) else message
+        if not first:
+            self._frames.send_continuation(data, fin)
+        elif isinstance(message, str):
+            self._frames.send_text(data, fin)
+        else:
+            self._frames.send_binary(data, fin)
+        self._flush()
+
+    @property
+    def _is_open(self) -> bool:
+        return self._frames.state.name == "OPEN" and not self._transport.is_closing()
+
+    def _close(self, code: int, reason: str = "") -> None:
+        if self._is_open:
+            self._frames.send_close(code, reason)
+            self._flush()
+            self._loop.call_later(LINGER, self._transport.abort)
+
+    def _flush(self) -> None:
+        for data in self._frames.data_to_send():
+            if data:
+                self._transport.write(data)
+            else:  # both sides have closed
+                self._transport.close()
+
+    # Receiving.
+
+    def refuse_connection(self) -> None:
+        """Close it: all places are taken."""
+        self._close(TRY_LATER, f"{self._table.most} connections are open")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell the handler, and forget what is not answered."""
+        super().connection_lost(exc)
+        self._queue.clear()
+        if self._task is not None:
+            self._task.cancel()
+        with suppress(PlatformError):  # the run is errored already
+            self._handler.closed(ABNORMAL if self._frames.close_rcvd is None else self._frames.close_rcvd.code)
+        if self._stop_watching is not None:
+            self._task = self._loop.create_task(self._unwatch(self._stop_watching))
+
+    async def _unwatch(self, stop: Callable[[], None]) -> None:
+        await self._client.look(lambda _: stop())
+
+    def eof_received(self) -> bool:
+        """Close it: a WebSocket has no half."""
+        self._frames.receive_eof()
+        return False
+
+    def data_received(self, data: bytes) -> None:
+        """Queue the messages that are complete, answer pings, and take part in closing."""
+        self._active_at = monotonic()
+        self._frames.receive_data(data)
+        for frame in self._frames.events_received():
+            self._receive(frame)  # type: ignore[arg-type]
+        self._flush()
+        if self._frames.close_expected():
+            self._loop.call_later(LINGER, self._transport.abort)
+        if len(self._queue) > MAX_QUEUED:
+            self._transport.pause_reading()
+        self._start()
+
+    def _receive(self, frame: "Frame") -> None:
+        if frame.opcode.name in ("TEXT", "BINARY"):
+            self._parts, self._is_text = [], frame.opcode.name == "TEXT"
+        elif frame.opcode.name != "CONT":
+            return
+        self._parts.append(bytes(frame.data))
+        if not frame.fin:
+            return
+        data = b"".join(self._parts)
+        try:
+            self._queue.append(Received(data.decode() if self._is_text else data))
+        except UnicodeDecodeError:
+            self._close(NOT_TEXT, "the message is not UTF-8")
+
+    # Answering.
+
+    def _start(self) -> None:
+        if self._task is None and self._queue and self._is_open:
+            self._task = self._loop.create_task(self._work(self._answer_queue))
+
+    async def _work(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            await run()
+        except PlatformError:
+            self._close(INTERNAL_ERROR, "the simulator failed; the run will be errored")
+        self._task = None
+        self._start()
+
+    async def _open(self) -> None:
+        self._handler.opened(self)
+        if self._handler.watches:
+            self._stop_watching = await self._client.look(lambda _: self._client.watch(self._happened))
+
+    def _happened(self, kind: str) -> None:
+        """Queue an event, from the thread in which it happens."""
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._queue_event, kind)
+
+    def _queue_event(self, kind: str) -> None:
+        self._queue.append(Happened(kind))
+        self._start()
+
+    async def _answer_queue(self) -> None:
+        while self._queue and self._is_open and await self.can_write():
+            queued = self._queue.popleft()
+            if len(self._queue) == MAX_QUEUED:
+                self._transport.resume_reading()
+            if isinstance(queued, Happened):
+                await self._client.look(partial(self._handler.noticed, queued.kind))
+                continue
+            call = self._handler.received(queued.message)
+            if call is not None:
+                await self._deliver(await self._client.send(call))
+            self._active_at = monotonic()
+
+    async def _deliver(self, reply: Reply) -> None:
+        """Send what the handler makes of a reply: in pieces, in part or not at all, as its delivery says."""
+        if reply.lost:
+            self._transport.abort()
+            return
+        message, delivery = self._handler.replied(reply), reply.delivery
+        if message is None:
+            return
+        is_cut = delivery.promised is not None
+        pieces = _divide(message, delivery)
+        for number, piece in enumerate(pieces):
+            if delivery.over and await self.wait_gone(delivery.over / len(pieces)):
+                return
+            self._send_part(piece, fin=number == len(pieces) - 1 and not is_cut, first=not number)
+        if is_cut:
+            self._transport.close()
+
+    # Closing.
+
+    @property
+    def is_evictable(self) -> bool:
+        """Never: an open WebSocket is in use."""
+        return False
+
+    def leave(self) -> None:
+        """Close it because the listener closes."""
+        self._close(GOING_AWAY, "the server is closed")
+
+    def sweep_input(self, now: float) -> None:
+        """Close it if its run is over, or if the client sends nothing, not even the answer to a ping."""
+        silent = now - self._active_at
+        if not self._client.open:
+            self._close(GOING_AWAY, "the run is over")
+        elif silent > self.limits.idle:
+            self._transport.abort()
+        elif silent > self.limits.idle / 2 > self._pinged_at - self._active_at and self._is_open:
+            self._pinged_at = now
+            self._frames.send_ping(b"")
+            self._flush()
+
+
+def _divide(message: WebSocketMessage, delivery: Delivery) -> list[WebSocketMessage]:
+    data = message.encode() if isinstance(message, str) else message
+    pieces = delivery.divide(data)
+    if isinstance(message, bytes) or len(pieces) == 1:
+        return [message] if len(pieces) == 1 else list(pieces)
+    size = -(-len(message) // len(pieces))
+    return [message[start : start + size] for start in range(0, len(message), size)]

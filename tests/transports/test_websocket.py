@@ -1,0 +1,382 @@
+"""WebSockets, driven by clients that are not ours."""
+
+import asyncio
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, ClassVar
+
+import httpx
+import orjson
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from clerkship.events.request_line import line_of
+from clerkship.faults.drip import Drip
+from clerkship.faults.drop import Drop
+from clerkship.faults.error import Error
+from clerkship.faults.truncated import Truncated
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.exchange import Refusal
+from clerkship.sandbox.operation import NoInput, OperationContext, operation
+from clerkship.sandbox.route import Route
+from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, WebSocketSession
+from clerkship.transports.limits import ConnectionLimits
+from clerkship.transports.websocket_handshake import websocket_route
+from tests.transports.site import Site, open_site
+
+CLOSED: list[int] = []
+RELEASE = threading.Event()
+
+
+class Sentence(Frozen):
+    """What somebody says."""
+
+    text: str
+
+
+@operation()
+def say(context: OperationContext[Any], sentence: Sentence) -> dict[str, str]:
+    """Say something back."""
+    if sentence.text == "nonsense":
+        raise Refusal(422, "nonsense", "that is nonsense")
+    if sentence.text == "slow":
+        assert RELEASE.wait(10)
+    return {"said": sentence.text}
+
+
+class Talk(WebSocketHandler):
+    """Each message is a call of `say`; each event of the sandbox is pushed."""
+
+    subprotocols: ClassVar[tuple[str, ...]] = ("talk.v1",)
+    max_message: ClassVar[int] = 1000
+    watches: ClassVar[bool] = True
+
+    def opened(self, session: WebSocketSession) -> None:
+        """Greet."""
+        self.session = session
+        session.send("welcome")
+
+    def received(self, message: WebSocketMessage) -> WebSocketCall[Any, Any] | None:
+        """Say it; some words are for the handler itself."""
+        if message == "break":
+            raise ZeroDivisionError("in the handler")
+        if message == "bye":
+            self.session.close(4000, "as you wish")
+            return None
+        if message == "flood":
+            for _ in range(300):
+                self.session.send("x" * 100_000)
+            return None
+        text = message if isinstance(message, str) else message.decode()
+        return WebSocketCall(say, Sentence(text=text), body=text.encode())
+
+    def noticed(self, kind: str, state: Any) -> None:
+        """Push the kind of an event, and that the state can be read."""
+        self.session.send(f"event {kind} {type(state).__name__}")
+
+    def closed(self, code: int) -> None:
+        """Keep the code."""
+        CLOSED.append(code)
+
+
+@operation(tool=False)
+def open_talk(context: OperationContext[Any], input: NoInput) -> WebSocketHandler:
+    """Open a conversation."""
+    return Talk()
+
+
+ROUTES = (websocket_route("/talk", open_talk), Route("POST", "/say", say, body="text"))
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    CLOSED.clear()
+    RELEASE.clear()
+    with open_site(*ROUTES) as site:
+        yield site
+
+
+def dial(site: Site, path: str = "/talk", token: str | None = None, **options: Any) -> ClientConnection:
+    headers = {"Authorization": f"Bearer {site.token if token is None else token}"}
+    url = f"ws{site.url.removeprefix('http')}{path}"
+    client: ClientConnection = connect(url, additional_headers=headers if token != "" else {}, proxy=None, **options)
+    return client
+
+
+def replies(client: ClientConnection, count: int) -> list[Any]:
+    """Return the next replies, leaving out what is pushed."""
+    found: list[Any] = []
+    while len(found) < count:
+        message = client.recv(timeout=10)
+        if isinstance(message, str) and message.startswith("{"):
+            found.append(orjson.loads(message))
+    return found
+
+
+def until_closed(client: ClientConnection) -> ConnectionClosed:
+    while True:
+        try:
+            client.recv(timeout=10)
+        except ConnectionClosed as closed:
+            return closed
+
+
+def kinds(site: Site) -> list[str]:
+    return [event.kind for event in site.playground.log.events]
+
+
+def test_each_message_is_a_request_through_the_gateway_and_is_answered_in_order(site: Site) -> None:
+    with dial(site) as client:
+        assert client.recv(timeout=10) == "welcome"
+        for number in range(20):
+            client.send(f"message {number}")
+        assert [reply["said"] for reply in replies(client, 20)] == [f"message {number}" for number in range(20)]
+        client.send(b"bytes")
+        assert replies(client, 1) == [{"said": "bytes"}]
+    answered = [event for event in site.playground.log.events if event.kind == "sandbox.answered"]
+    assert [event.payload.operation for event in answered] == ["open_talk", *["say"] * 21]  # type: ignore[attr-defined]
+    assert {event.actor for event in answered} == {"agent"}
+
+
+def test_a_refusal_is_an_answer_and_is_recorded(site: Site) -> None:
+    with dial(site) as client:
+        client.send("nonsense")
+        assert replies(client, 1) == [{"error": {"code": "nonsense", "message": "that is nonsense"}}]
+    refused = site.playground.log.events[-1]
+    assert refused.request is not None
+    assert (refused.kind, refused.request.over) == ("sandbox.refused", "websocket")
+    assert line_of(refused) == "WebSocket say → 422 that is nonsense"
+
+
+def test_fragments_are_one_message(site: Site) -> None:
+    with dial(site) as client:
+        client.send(["one ", "message ", "in parts"])
+        assert replies(client, 1) == [{"said": "one message in parts"}]
+
+
+def test_events_of_the_sandbox_are_pushed_until_the_websocket_closes(site: Site) -> None:
+    with dial(site) as client:
+        assert client.recv(timeout=10) == "welcome"
+        client.send("first")  # when it is answered, the sandbox is watched
+        replies(client, 1)
+        site.box.request("POST", "/say", body=b"from elsewhere")
+        pushed = [client.recv(timeout=10) for _ in range(2)]
+        assert set(pushed) == {"event sandbox.answered FilesState"}
+    wait_for(lambda: CLOSED == [1000])
+    wait_for(lambda: not site.playground._followers)
+
+
+def wait_for(true: Any) -> None:
+    end = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+@pytest.mark.parametrize("token", ["", "wrong"])
+def test_a_handshake_without_the_token_is_refused(site: Site, token: str) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        dial(site, token=token)
+    assert refused.value.response.status_code == 401
+    assert kinds(site) == []
+
+
+def test_a_browser_sends_the_token_as_subprotocol_or_in_the_query(site: Site) -> None:
+    with dial(site, token="", subprotocols=[f"bearer.{site.token}", "talk.v1"]) as client:
+        assert client.subprotocol == "talk.v1"
+        assert client.recv(timeout=10) == "welcome"
+    with dial(site, path=f"/talk?access_token={site.token}", token="") as client:
+        assert client.recv(timeout=10) == "welcome"
+    assert site.token not in site.playground.log.data().decode()
+
+
+def test_the_query_does_not_authenticate_other_requests(site: Site) -> None:
+    assert httpx.post(f"{site.url}/say?access_token={site.token}", content=b"x").status_code == 401
+
+
+def test_what_is_no_handshake_is_told_to_upgrade(site: Site) -> None:
+    with site.ask("GET", "/talk") as reply:
+        assert (reply.status, reply.headers["upgrade"]) == (426, "websocket")
+    offer = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Key": "short"}
+    with site.ask("GET", "/talk", b"", **offer, Sec_WebSocket_Version="12") as reply:
+        assert (reply.status, reply.headers["sec-websocket-version"]) == (426, "13")
+    with site.ask("GET", "/talk", b"", **offer, Sec_WebSocket_Version="13") as reply:
+        assert reply.status == 400
+
+
+def test_after_a_refused_handshake_the_connection_speaks_http(site: Site) -> None:
+    offer = ("Host: x", "Connection: Upgrade", "Upgrade: websocket")
+    second = f"POST {site.place.path}/say HTTP/1.1"
+    got = site.talk(
+        f"GET {site.place.path}/say HTTP/1.1", *offer, f"Authorization: Bearer {site.token}", "",
+        second, "Host: x", "Content-Length: 0", "Connection: close",
+    )  # fmt: skip
+    assert got.count(b"HTTP/1.1 ") == 2
+    assert b"HTTP/1.1 405" in got
+    assert b"HTTP/1.1 200" in got
+
+
+def test_pings_are_answered(site: Site) -> None:
+    with dial(site) as client:
+        assert client.ping().wait(10)
+
+
+def test_a_message_that_is_too_long_closes_with_1009(site: Site) -> None:
+    with dial(site) as client:
+        client.send("x" * 1001)
+        closed = until_closed(client)
+    assert closed.rcvd is not None
+    assert closed.rcvd.code == 1009
+    assert kinds(site) == ["sandbox.answered"]
+
+
+def test_text_that_is_not_utf_8_closes_with_1007(site: Site) -> None:
+    with dial(site) as client:
+        with client.send_context():
+            client.protocol.send_text(b"\xff")
+        closed = until_closed(client)
+    assert closed.rcvd is not None
+    assert closed.rcvd.code == 1007
+
+
+def test_the_simulator_may_close_with_a_code_of_its_own(site: Site) -> None:
+    with dial(site) as client:
+        client.send("bye")
+        closed = until_closed(client)
+    assert closed.rcvd is not None
+    assert (closed.rcvd.code, closed.rcvd.reason) == (4000, "as you wish")
+
+
+def test_a_handler_that_fails_closes_with_1011_and_errors_the_run(site: Site) -> None:
+    with dial(site) as client:
+        client.send("break")
+        closed = until_closed(client)
+    assert closed.rcvd is not None
+    assert closed.rcvd.code == 1011
+    assert "ZeroDivisionError" in (site.playground.broken or "")
+
+
+def test_the_end_of_a_run_closes_with_1001() -> None:
+    with open_site(*ROUTES, limits=ConnectionLimits(first=0.2)) as site, dial(site) as client:
+        client.send("x")
+        replies(client, 1)
+        site.playground.close()
+        site.gateway.dismiss(site.playground)
+        closed = until_closed(client)
+    assert closed.rcvd is not None
+    assert (closed.rcvd.code, closed.rcvd.reason) == (1001, "the run is over")
+
+
+def test_the_end_of_the_listener_closes_with_1001(site: Site) -> None:
+    with dial(site) as client:
+        client.send("x")
+        replies(client, 1)
+        closing = threading.Thread(target=site.listener.close)
+        closing.start()
+        closed = until_closed(client)
+        closing.join(10)
+    assert closed.rcvd is not None
+    assert closed.rcvd.code == 1001
+
+
+def test_a_silent_client_is_pinged_and_stays_but_a_dead_one_is_dropped() -> None:
+    with open_site(*ROUTES, limits=ConnectionLimits(idle=0.2)) as site:
+        with dial(site, ping_interval=None) as client:
+            assert client.recv(timeout=10) == "welcome"
+            time.sleep(0.5)  # it answers pings by itself
+            client.send("still here")
+            assert replies(client, 1) == [{"said": "still here"}]
+        with socket.create_connection((site.place.hostname, site.place.port), timeout=10) as dead:
+            lines = [
+                f"GET {site.place.path}/talk HTTP/1.1", "Host: x", "Connection: Upgrade", "Upgrade: websocket",
+                "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+                f"Authorization: Bearer {site.token}", "", "",
+            ]  # fmt: skip
+            dead.sendall("\r\n".join(lines).encode())
+            got = b""
+            with contextlib.suppress(ConnectionResetError):
+                while more := dead.recv(65536):
+                    got += more
+        assert b"sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in got  # the example of RFC 6455 §1.3
+        assert b"\x89\x00" in got, "a ping"
+
+
+def test_a_client_that_does_not_read_what_is_pushed_is_closed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clerkship.transports.websocket.LINGER", 0.1)
+    with dial(site, max_queue=1, close_timeout=0.1) as client:
+        client.send("flood")
+        wait_for(lambda: CLOSED)
+    assert kinds(site) == ["sandbox.answered"]
+
+
+def test_messages_wait_while_one_is_answered_and_others_are_served(site: Site) -> None:
+    with dial(site) as client, open_site(*ROUTES) as other, dial(other) as second:
+        client.send("slow")
+        client.send("after")
+        second.send("quick")
+        assert replies(second, 1) == [{"said": "quick"}]
+        RELEASE.set()
+        assert replies(client, 2) == [{"said": "slow"}, {"said": "after"}]
+
+
+def test_faults_strike_messages(site: Site) -> None:
+    with dial(site) as client:
+        client.send("one")
+        assert replies(client, 1) == [{"said": "one"}]
+        site.playground.inject(Error(status=503, times=1))
+        client.send("two")
+        assert "error" in replies(client, 1)[0]
+        site.playground.inject(Drip(over=timedelta(seconds=1), pieces=3, times=1))
+        client.send("three")
+        assert replies(client, 1) == [{"said": "three"}]
+        site.playground.inject(Truncated(keep=4, times=1))
+        client.send("four")
+        assert until_closed(client).rcvd is None
+    site.playground.inject(Drop(when="reply", operation="say", times=1))
+    with dial(site) as client:
+        client.send("five")
+        assert until_closed(client).rcvd is None
+
+
+def test_a_handshake_can_be_struck_by_a_fault(site: Site) -> None:
+    site.playground.inject(Error(status=503, times=1))
+    with pytest.raises(InvalidStatus) as refused:
+        dial(site)
+    assert refused.value.response.status_code == 503
+    with dial(site) as client:
+        assert client.recv(timeout=10) == "welcome"
+
+
+def test_a_sandbox_has_at_most_its_share_of_websockets() -> None:
+    with open_site(*ROUTES, limits=ConnectionLimits(per_sandbox=1)) as site, dial(site) as first:
+        assert first.recv(timeout=10) == "welcome"
+        with dial(site) as second:
+            closed = until_closed(second)
+        assert closed.rcvd is not None
+        assert closed.rcvd.code == 1013
+        first.send("still here")
+        assert replies(first, 1) == [{"said": "still here"}]
+
+
+def test_many_websockets_at_once(site: Site) -> None:
+    from websockets.asyncio.client import connect as dial_async  # noqa: PLC0415  (this test alone)
+
+    async def talk(number: int) -> str:
+        url = f"ws{site.url.removeprefix('http')}/talk"
+        async with dial_async(url, additional_headers=site.headers, proxy=None, max_queue=None) as client:
+            await client.send(str(number))
+            while True:
+                message = await asyncio.wait_for(client.recv(), 20)
+                if isinstance(message, str) and message.startswith("{"):
+                    said: str = orjson.loads(message)["said"]
+                    return said
+
+    async def all_of_them() -> list[str]:
+        return await asyncio.gather(*(talk(number) for number in range(20)))
+
+    assert asyncio.run(all_of_them()) == [str(number) for number in range(20)]
