@@ -32,7 +32,8 @@ SPEC_WORDS = {
     "summary": "required: a sentence for the reference",
     "state": "required: a class of `State`, whose verbs emit and whose `apply` alone changes anything",
     "events": "required: every `Payload` it may emit, each of a kind that starts with its own",
-    "routes": "required: its operations",
+    "operations": "required: what it can be asked to do, each an `Operation`, in any protocol",
+    "routes": "required: its operations over HTTP, each a `Route`",
     "handle": "required: a class of `Handle`, for agents in Python",
     "exercise": "required: requests that touch every operation, for the conformance suite",
     "exercise_datasets": "each a `Dataset` that the exercise starts from; required if `dataset` is given",
@@ -45,11 +46,12 @@ SPEC_WORDS = {
     "assertions": "checks on its state: `prefix.name`",
     "steps": "what a scenario may do to it, `prefix.kind.verb`",
     "example": "path and query of a GET to try first, as `clerkship up` shows it; else its first that takes nothing",
-    "lines": "ways in beside HTTP, in protocols of their own (`clerkship.sandbox.listener.ProtocolListener`)",
+    "listeners": "listeners of protocols other than HTTP (`clerkship.sandbox.listener.ProtocolListener`)",
     "outbound": (
-        "how it delivers messages to an agent that registered an address with `Call.link` "
+        "how it delivers messages to an agent that registered an address with `OperationContext.link` "
         "(`clerkship.transports.outbound.delivery.OutboundDelivery`)"
     ),
+    "assets": "folders of static files of its package (`clerkship.transports.assets.AssetFolder`)",
     "attack": "a `SandboxAttack`: what `clerkship suite attack` does in such a sandbox; nothing if not given",
     "converses": "whether a person can sit on it: its state is a `Conversation`",
     "dataset_types": "the types of dataset that it brings, each a `DatasetType`: `prefix.name`",
@@ -68,7 +70,6 @@ TYPE_WORDS = {
 DOMAIN_WORDS = SPEC_WORDS | {
     "exercise": "required: calls (functions of its state and an `ActionContext`) that lead to every event it declares, "
     "for the conformance suite",
-    "reactions": "kinds of events of sandboxes and other domains that it reacts to, and how",
     "samples": "datasets that the conformance suite loads it from",
 }
 CONSTANTS = {

@@ -186,7 +186,7 @@ class Stuck(Plain):
 
 def room(*lines: type[ProtocolListener], outbound: type[OutboundDelivery] = Calls) -> PreparedSimulator:
     routes = (Route("GET", "/{path*}", show, parse=parse),)
-    spec = replace(files.SPEC, kind="plain", operations=(show,), routes=routes, lines=lines, outbound=(outbound,))
+    spec = replace(files.SPEC, kind="plain", operations=(show,), routes=routes, listeners=lines, outbound=(outbound,))
     return PreparedSimulator(spec, spec.config())
 
 

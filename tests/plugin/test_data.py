@@ -159,7 +159,7 @@ class Written(DatasetFile):
     "x"
 
 TYPE = DatasetType(name="acme.list", summary="x", model=Written, load=lambda written, source: None)
-PLUGIN = Plugin(contract=1, {what})
+PLUGIN = Plugin(contract=2, {what})
 """
 
 

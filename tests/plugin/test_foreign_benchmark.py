@@ -123,9 +123,9 @@ def test_a_misspelt_field_of_its_event_is_a_mistake_in_the_task(catalog: Registe
 def test_events_of_a_plugin_are_checked_like_its_other_names(catalog: Registered) -> None:
     event = catalog.events["shop.policy.consulted"]
     with pytest.raises(BadPlugin, match=r"event `shop.policy.consulted` does not start with its prefix, `acme.`"):
-        claims(Plugin(contract=1, events=(event,)), "acme")
+        claims(Plugin(contract=2, events=(event,)), "acme")
     with pytest.raises(BadPlugin, match=r"one of its events is the class int, not a subclass of Payload"):
-        claims(Plugin(contract=1, events=(int,)), "acme")  # type: ignore[arg-type]
+        claims(Plugin(contract=2, events=(int,)), "acme")  # type: ignore[arg-type]
     spec = catalog.simulator("shop.orders")
     with pytest.raises(BadPlugin, match=r"event `shop.orders.order.read` is emitted by one of its simulators"):
-        claims(Plugin(contract=1, simulators=(spec,), events=(spec.events[0],)), "shop")
+        claims(Plugin(contract=2, simulators=(spec,), events=(spec.events[0],)), "shop")

@@ -2,7 +2,7 @@
 
 import hashlib
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 from pydantic import AfterValidator
@@ -46,6 +46,7 @@ class Snapshot(Addressed):
         person = (told["task"]["scenario"] or {}).get("person") or {}
         if not person.get("by_trial", True):
             del person["by_trial"]  # so that a task without it has the hash that earlier versions gave it
+        _leave_out_no_domains(told)
         return hashlib.sha256(orjson.dumps(told)).hexdigest()
 
     def variables(self) -> set[str]:
@@ -58,7 +59,14 @@ class Snapshot(Addressed):
     def scene(self) -> str:
         """A hash of what an agent finds before it: not of who talks to it, nor of what it is graded by."""
         told = self.model_dump(mode="json", include={"environment", "datasets", "entities"})
+        _leave_out_no_domains(told)
         task = self.task.model_dump(mode="json", include={"name", "task_item", "scenario"})
         for other in ("max_turns", "turn_timeout", "person"):
             (task["scenario"] or {}).pop(other, None)
         return hashlib.sha256(orjson.dumps(told | task, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+
+
+def _leave_out_no_domains(snapshot: dict[str, Any]) -> None:
+    """Remove the domains of an environment that has none, so that its hash is the one that earlier versions gave it."""
+    if not snapshot["environment"]["domains"]:
+        del snapshot["environment"]["domains"]

@@ -109,7 +109,7 @@ class ListenerPool:
         """Every line to a sandbox, with what its agent is told; opens those that are not open."""
         found = {
             make.name: (running.line, running.line.told(running.seat(playground, sandbox)))
-            for make in sandbox.spec.lines
+            for make in sandbox.spec.listeners
             if (running := self._run(sandbox.spec.kind, make)) is not None
         }
         sandbox.told = {name: told for name, (_, told) in found.items()}

@@ -312,7 +312,7 @@ def parse_line_ports(written: Iterable[str]) -> dict[str, int]:
 
 def check_lines(ports: Mapping[str, int], rooms: Iterable[PreparedSimulator]) -> None:
     """Only lines that there are can be told where to listen."""
-    there = {line.name: line for room in rooms for line in room.spec.lines}
+    there = {line.name: line for room in rooms for line in room.spec.listeners}
     for name in ports:
         if name not in there:
             hint = did_you_mean(name, there) if there else "no sandbox here has any line beside HTTP"

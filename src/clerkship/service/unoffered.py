@@ -16,7 +16,7 @@ def unoffered(spec: Spec) -> dict[str, str]:
     """Lines of a simulator that are missing here, and what brings each."""
     return {
         line.name: f"pip install 'clerkship[{line.extra}]', or uv run --extra {line.extra}"
-        for line in spec.lines
+        for line in spec.listeners
         if not is_there(line)
     }
 

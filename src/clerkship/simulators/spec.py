@@ -49,8 +49,8 @@ class Spec(ComponentSpec):
     refuse: Callable[[Refusal], Reply] = refuse_as_json
     example: str = ""
     """Path and query of a GET to try first; where it says none, its first route that takes nothing."""
-    lines: tuple[type[ProtocolListener], ...] = ()
-    """Ways in beside HTTP, in protocols of their own."""
+    listeners: tuple[type[ProtocolListener], ...] = ()
+    """Listeners of protocols other than HTTP."""
     outbound: tuple[type[OutboundDelivery], ...] = ()
     """How it delivers messages to an agent that has registered an address with `OperationContext.link`."""
     assets: tuple[AssetFolder, ...] = ()

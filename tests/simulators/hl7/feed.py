@@ -78,7 +78,7 @@ class Feed:
         self.gateway = Gateway()
         self.lines = ListenerPool(self.gateway)
         self.http = open_http(self.gateway)
-        self.spec = hl7.SPEC if limits is None else replace(hl7.SPEC, lines=(limited(limits),))
+        self.spec = hl7.SPEC if limits is None else replace(hl7.SPEC, listeners=(limited(limits),))
         self.playgrounds: list[Playground] = []
 
     def lab(self, time: Any = "stepped", **config: Any) -> "Lab":

@@ -47,7 +47,7 @@ class OrdersHandle(Handle):
         return self._json("POST", f"/orders/{id}/cancel", {"reason": reason})
 
 
-DATASET = Dataset(name="orders", type="records", records=({"id": "W1", "status": "pending"},))
+DATASET = Dataset(name="orders", type="records", records=({"type": "Order", "id": "W1", "status": "pending"},))
 """What the conformance suite starts from."""
 
 SPEC = Spec(
