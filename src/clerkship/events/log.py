@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice, pairwise
 
-from clerkship.events.event import Event, Payload, render_event
+from clerkship.events.event import Event, Payload, frozen, render_event
 from clerkship.events.named import NO_NAMES, VariableNames
 from clerkship.events.request import AgentRequest
-from clerkship.model.freeze import freeze_fields
 from clerkship.model.problem import PlatformError
 
 Subscriber = Callable[[Event], None]
@@ -86,7 +85,7 @@ class Writer:
         log = self._log
         if self._closed:
             raise LogClosed("the run has ended; nothing more is recorded")
-        event = Event(len(log.events) + 1, at, source, payload.kind, actor, cause, freeze_fields(payload))
+        event = Event(len(log.events) + 1, at, source, payload.kind, actor, cause, frozen(payload))
         if log.events and at < log.events[-1].at:
             log._in_order = False
         log.events.append(event)

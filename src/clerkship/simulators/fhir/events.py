@@ -59,6 +59,7 @@ class ResourceWritten(Payload):
     """A resource is now this. `text` has its exact bytes where plain JSON numbers would lose digits."""
 
     holds_body: ClassVar[bool] = True
+    freezes: ClassVar[bool] = False  # a transaction builds the resource, and the store keeps its bytes
     type: str
     id: str
     version: str

@@ -125,7 +125,8 @@ class FhirRequest:
 
     def tags(self, header: str) -> Tags | None:
         """Return the versions in a header, if it is there."""
-        return _tags(self.headers.get(header))
+        text = self.headers.get(header)
+        return _parse_tags(text) if text is not None else None
 
 
 Read = Callable[[FhirRequest], Any]
@@ -211,12 +212,13 @@ def read_nothing(request: FhirRequest) -> NoInput:
 
 def read_read(request: FhirRequest) -> ReadInput:
     """Read which resource to read."""
+    since = request.headers.get("if-modified-since")
     return ReadInput(
         type=request.params["type"],
         id=request.params["id"],
         parts=_parts(request) if request.pairs else (),
         if_none_match=request.tags("if-none-match"),
-        if_modified_since=_modified_since(request.headers.get("if-modified-since")),
+        if_modified_since=None if since is None else _modified_since(since),
     )
 
 
@@ -406,10 +408,8 @@ def _validation(request: FhirRequest) -> tuple[Any, str, str]:
 # Headers.
 
 
-def _modified_since(header: str | None) -> datetime | None:
+def _modified_since(header: str) -> datetime | None:
     """Read If-Modified-Since, in an entry of a Bundle an instant; ignore what is no date (RFC 9110 §13.1.3)."""
-    if header is None:
-        return None
     try:
         moment = moment_of(header) or parsedate_to_datetime(header)
     except (ValueError, TypeError, OverflowError, IndexError):
@@ -417,10 +417,8 @@ def _modified_since(header: str | None) -> datetime | None:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)  # HTTP has no other (RFC 9110 §5.6.7)
 
 
-def _tags(header: str | None) -> Tags | None:
-    """Read the versions in a header: one or several (RFC 9110 §13.1.1), or `*` for any."""
-    if header is None:
-        return None
+def _parse_tags(header: str) -> Tags:
+    """Read versions: one or several (RFC 9110 §13.1.1), or `*` for any."""
     if header.strip() == "*":
         return ("*",)
     found = [_ETAG.fullmatch(part.strip()) for part in header.split(",")]
