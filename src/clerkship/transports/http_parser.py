@@ -42,6 +42,7 @@ class HttpParser:
         self._sink = sink
         self._parser = httptools.HttpRequestParser(self)
         self._head_size = 0
+        self._version = ""
         self._suspended, self._rest = False, b""
         """The bytes after a handshake that is not answered yet."""
         self.stopped = False
@@ -160,7 +161,8 @@ class HttpParser:
     def on_headers_complete(self) -> None:
         """Check the headers, and answer a client that waits to send the body."""
         self.in_head, self._head_size = False, 0
-        modern = self._parser.get_http_version() != "1.0"
+        self._version = self._parser.get_http_version()
+        modern = self._version != "1.0"
         if modern and "," in self._headers.get("host", ","):  # missing, or a list
             self._objection = self._objection or _no_host()
         if self.stopped or not modern or self._headers.get("expect", "").lower() != "100-continue":
@@ -196,8 +198,7 @@ class HttpParser:
         self.in_head, self._head_size, self.expecting, self.began = True, 0, False, None
         if upgrade:
             incoming.token = incoming.token or token_of(incoming.request)
-        version = self._parser.get_http_version()
-        self._sink.request_received(incoming, keep_alive=keep_alive, version=version, upgrade=upgrade)
+        self._sink.request_received(incoming, keep_alive=keep_alive, version=self._version, upgrade=upgrade)
 
 
 def _no_host() -> Refusal:

@@ -69,25 +69,30 @@ def render_head(reply: Reply, *, keep_alive: bool, method: str = "GET", chunked:
     `base` is the address of the sandbox: a Location that is a path of the sandbox begins with it.
     """
     length = len(reply.body) if reply.delivery.promised is None else reply.delivery.promised
-    is_stream = reply.stream is not None
-    # A simulator may answer HEAD with no body: that is not how long GET's would be (RFC 9110 §8.6).
-    untold = reply.status in _NO_BODY or (method == "HEAD" and not length)
-    headers = {} if untold or is_stream else {"content-length": str(length)}
-    if is_stream and chunked and reply.status not in _NO_BODY:
-        headers["transfer-encoding"] = "chunked"
-    if length or is_stream:
-        headers["content-type"] = reply.media
+    headers: dict[str, str] = {}
+    if reply.stream is not None:
+        headers = _stream_headers(reply, chunked=chunked)
+    elif reply.status not in _NO_BODY and (length or method != "HEAD"):
+        # A simulator may answer HEAD with no body: that is not how long GET's would be (RFC 9110 §8.6).
+        headers["content-length"] = str(length)
+        if length:
+            headers["content-type"] = reply.media
     if reply.status == 401:
         headers["www-authenticate"] = CHALLENGE
     for name, value in reply.headers.items():
         headers[name.lower()] = _CONTROL.sub(" ", value)  # or an agent's text in one could begin another
-    if headers.get("location", "").startswith("/"):
+    if "location" in headers and headers["location"].startswith("/"):
         headers["location"] = base + headers["location"]
     if not keep_alive:
         headers["connection"] = "close"
     lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
     status = _STATUS_LINES.get(reply.status) or f"HTTP/1.1 {reply.status} "
     return f"{status}\r\n{''.join(lines)}\r\n".encode()
+
+
+def _stream_headers(reply: Reply, *, chunked: bool) -> dict[str, str]:
+    headers = {"content-type": reply.media}
+    return {"transfer-encoding": "chunked", **headers} if chunked and reply.status not in _NO_BODY else headers
 
 
 def has_body(method: str, reply: Reply) -> bool:
@@ -102,4 +107,4 @@ def render_chunk(data: bytes) -> bytes:
 
 def body_of(method: str, reply: Reply) -> bytes:
     """What follows the head: nothing where HTTP has nothing there."""
-    return reply.body if has_body(method, reply) else b""
+    return b"" if method == "HEAD" or reply.status in _NO_BODY else reply.body
