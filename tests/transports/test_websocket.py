@@ -209,6 +209,34 @@ def test_what_is_no_handshake_is_told_to_upgrade(site: Site) -> None:
         assert reply.status == 400
 
 
+def test_without_the_package_a_handshake_is_refused_with_its_name(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clerkship.transports.websocket_handshake.find_spec", lambda _: None)
+    with pytest.raises(InvalidStatus) as refused:
+        dial(site)
+    assert refused.value.response.status_code == 501
+    assert b"clerkship[websocket]" in refused.value.response.body
+
+
+def test_requests_before_and_messages_right_after_a_handshake_are_answered_in_order(site: Site) -> None:
+    say_it = [f"POST {site.place.path}/say HTTP/1.1", "Host: x", *credential(site), "Content-Length: 3", "", "one"]
+    handshake = [
+        f"GET {site.place.path}/talk HTTP/1.1", "Host: x", "Connection: Upgrade", "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", *credential(site), "", "",
+    ]  # fmt: skip
+    message = b"\x81\x83\x00\x00\x00\x00two"  # masked with zeros
+    with socket.create_connection((site.place.hostname, site.place.port), timeout=10) as connection:
+        connection.sendall("\r\n".join(say_it).encode() * 63 + "\r\n".join(handshake).encode() + message)
+        got = b""
+        while b'{"said":"two"}' not in got:
+            got += connection.recv(65536)
+    assert got.count(b'{"said":"one"}') == 63
+    assert got.index(b"HTTP/1.1 101") > got.rindex(b'{"said":"one"}')
+
+
+def credential(site: Site) -> list[str]:
+    return [f"Authorization: Bearer {site.token}"]
+
+
 def test_after_a_refused_handshake_the_connection_speaks_http(site: Site) -> None:
     offer = ("Host: x", "Connection: Upgrade", "Upgrade: websocket")
     second = f"POST {site.place.path}/say HTTP/1.1"

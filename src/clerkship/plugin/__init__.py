@@ -75,13 +75,31 @@ from clerkship.reactions.contract import React, ReactionPair
 from clerkship.sandbox.attack import Harm, SandboxAttack
 from clerkship.sandbox.changes import RecordChange
 from clerkship.sandbox.door import Dropped, Handle, Incomplete, Refused, Sandboxes
-from clerkship.sandbox.exchange import JSON, NO_REPLY, Refusal, Reply, Request, json_reply, refuse_as_json
-from clerkship.sandbox.operation import NoInput, Operation, OperationContext, operation
+from clerkship.sandbox.exchange import (
+    JSON,
+    NO_REPLY,
+    ByteStream,
+    Refusal,
+    Reply,
+    Request,
+    json_reply,
+    redirect,
+    refuse_as_json,
+)
+from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
+from clerkship.sandbox.operation import NoInput, Operation, OperationCall, OperationContext, operation
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.sandbox.state import ActionContext, Conversation, ReactionResult, State
+from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketSession
 from clerkship.settings import Settings
 from clerkship.simulators.spec import Spec, TaskScaffold
 from clerkship.steps.contract import Stage, Step
+from clerkship.transports.assets import AssetFolder
+from clerkship.transports.multipart import FormPart, parse_form
+from clerkship.transports.outbound.delivery import DeliveryFailed, OutboundDelivery
+from clerkship.transports.outbound.http import WebhookDelivery, json_request
+from clerkship.transports.outbound.retry import RetryPolicy
+from clerkship.transports.websocket_handshake import websocket_route
 
 __all__ = [
     "CONTRACT",
@@ -95,19 +113,23 @@ __all__ = [
     "Agent",
     "AgentError",
     "Assertion",
+    "AssetFolder",
     "BadBinding",
     "BlockCancelled",
     "BlockCompleted",
     "BlockEntered",
     "BlockInterrupted",
     "BlockResumed",
+    "ByteStream",
     "Check",
     "ClarificationOffered",
+    "ConnectionInfo",
     "Conversation",
     "Dataset",
     "DatasetFile",
     "DatasetSource",
     "DatasetType",
+    "DeliveryFailed",
     "Described",
     "Domain",
     "DomainCall",
@@ -133,6 +155,7 @@ __all__ = [
     "FlowInterrupted",
     "FlowResumed",
     "FlowStarted",
+    "FormPart",
     "Forms",
     "Frozen",
     "Handle",
@@ -152,12 +175,15 @@ __all__ = [
     "Noted",
     "Number",
     "Operation",
+    "OperationCall",
     "OperationContext",
+    "OutboundDelivery",
     "Payload",
     "PlatformError",
     "Plugin",
     "Preflighted",
     "Problem",
+    "ProtocolListener",
     "PythonSolver",
     "React",
     "ReactionPair",
@@ -171,10 +197,13 @@ __all__ = [
     "Remembering",
     "Reply",
     "Request",
+    "RetryPolicy",
     "Rng",
     "Route",
     "Said",
     "SandboxAttack",
+    "SandboxClient",
+    "SandboxDirectory",
     "Sandboxes",
     "Say",
     "Settings",
@@ -197,14 +226,22 @@ __all__ = [
     "Turn",
     "Unreadable",
     "Utterance",
+    "WebSocketCall",
+    "WebSocketHandler",
+    "WebSocketSession",
+    "WebhookDelivery",
     "Whole",
     "compared",
     "describe",
     "field_check",
     "holds",
     "json_reply",
+    "json_request",
     "lookup",
     "operation",
     "parse_duration",
+    "parse_form",
+    "redirect",
     "refuse_as_json",
+    "websocket_route",
 ]

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.model.frozen import plain
-from clerkship.sandbox.exchange import MAX_BODY, Refusal, Reply, Request, refuse_as_json
+from clerkship.sandbox.exchange import MAX_BODY, ByteStream, Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.operation import Interface, Operation, OperationCall, OperationContext, ProtocolCall
 
 MAX_LISTED_ROUTES = 12
@@ -222,12 +222,16 @@ def _parse_json(body: bytes) -> Any:
 
 
 def render_result(call: HttpCall, context: OperationContext[Any], result: Any) -> Reply:
-    """Write nothing as 204, bytes and text as they are, and all else as JSON."""
+    """Write nothing as 204, bytes, chunks and text as they are, a reply as it is, and all else as JSON."""
     assert call.route is not None
     status = call.route.status
     match result:
         case None:
             return Reply(NO_CONTENT if status == OK else status)
+        case Reply():
+            return result
+        case ByteStream():
+            return Reply(status, media=BYTES, stream=result)
         case bytes():
             return Reply(status, result, BYTES)
         case str():

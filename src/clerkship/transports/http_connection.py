@@ -108,7 +108,7 @@ class HttpConnection(TcpConnection):
 
     def _answer_queue(self) -> None:
         while self._queue and self._task is None and self._writable.is_set() and not self._transport.is_closing():
-            if len(self._queue) == MAX_QUEUED:
+            if len(self._queue) == MAX_QUEUED and not self._parser.suspended:
                 self._transport.resume_reading()
             queued = self._queue.popleft()
             if isinstance(queued, QueuedRefusal):

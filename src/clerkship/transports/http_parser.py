@@ -43,8 +43,8 @@ class HttpParser:
         self._parser = httptools.HttpRequestParser(self)
         self._head_size = 0
         self._version = ""
-        self._suspended, self._rest = False, b""
-        """The bytes after a handshake that is not answered yet."""
+        self.suspended, self._rest = False, b""
+        """Whether a handshake is not answered yet, and the bytes that came after it."""
         self.stopped = False
         """Whether all further bytes are ignored."""
         self.began: float | None = None
@@ -64,7 +64,7 @@ class HttpParser:
     def feed(self, data: bytes) -> None:
         """Parse some bytes of one request, or of several."""
         self.last_byte = monotonic()
-        if self._suspended:
+        if self.suspended:
             self._rest += data
             return
         if self.in_head:
@@ -86,7 +86,7 @@ class HttpParser:
 
     def resume(self) -> None:
         """Go on with HTTP: the handshake was refused."""
-        self._suspended, self._parser = False, httptools.HttpRequestParser(self)
+        self.suspended, self._parser = False, httptools.HttpRequestParser(self)
         if rest := self.take_rest():
             self.feed(rest)
 
@@ -118,7 +118,7 @@ class HttpParser:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             if is_handshake(self._parser.get_method().decode(), self._headers) and not self.stopped:
-                self._suspended, self._rest = True, data[upgrade.args[0] :]
+                self.suspended, self._rest = True, data[upgrade.args[0] :]
                 self._complete(keep_alive=True, upgrade=True)
                 return
             # An offer, which may be ignored (RFC 9110 §7.8); the parser has not looked at the body, if there is one.
