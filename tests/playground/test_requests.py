@@ -251,7 +251,7 @@ def test_without_such_requests_nothing_is_listed(drop: Rig) -> None:
 
 
 def test_requests_that_name_no_trial_under_way_are_counted_for_the_run(drop: Rig) -> None:
-    gateway, request = drop._gateway, Request("GET", "/files", {"token": "guess"})
+    gateway, request = drop.gateway, Request("GET", "/files", {"token": "guess"})
     gateway.handle(RequestContext("pg_never", "box", HttpCall(request), "x"))
     gateway.dismiss(drop.playground)
     gateway.handle(RequestContext(drop.playground.id, "box", HttpCall(request), drop.token))

@@ -1,9 +1,9 @@
 """One simulator alone in a playground, with both doors open, for checking it."""
 
 import http.client
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote, urlencode, urlsplit
@@ -19,7 +19,9 @@ from clerkship.playground.component import PreparedComponent
 from clerkship.playground.gateway import Gateway, RequestContext
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Before, Playground, PlaygroundOptions, replay
+from clerkship.playground.recording import ISSUED
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.authentication.scheme import http_schemes
 from clerkship.sandbox.exchange import JSON, NO_REPLY, Reply, Request
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.route import HttpCall
@@ -59,7 +61,7 @@ class RequestCounts:
 
 
 class Rig:
-    """A playground with one sandbox, empty unless it is given a prepared simulator.
+    """A playground with one sandbox, or several of the same kind, empty unless it is given a prepared simulator.
 
     On a simulator that carries a conversation, a person gives every message the same answer.
     """
@@ -70,18 +72,21 @@ class Rig:
         seed: str = "conformance",
         prepared: PreparedSimulator | None = None,
         counts: RequestCounts | None = None,
+        others: Sequence[str] = (),
     ) -> None:
         self.name = "box"
         self.counts = counts if counts is not None else RequestCounts()
-        self.rooms = {self.name: prepared or PreparedSimulator(spec, spec.config(), spec.prepare(()))}
-        environment = Environment(name="conformance", simulators={self.name: Simulator(kind=spec.kind)})
+        prepared = prepared or PreparedSimulator(spec, spec.config(), spec.prepare(()))
+        self.rooms = dict.fromkeys((self.name, *others), prepared)
+        simulators = {name: Simulator(kind=spec.kind) for name in self.rooms}
+        environment = Environment(name="conformance", simulators=simulators)
         self.playground = Playground(environment, self.rooms, seed, PlaygroundOptions(domains=_domains(spec)))
         if spec.converses:
             self.playground.seat(_person(), self.name)
             self.playground.listen()
-        self._gateway = Gateway()
-        self._gateway.admit(self.playground)
-        self._listener = open_http(self._gateway)
+        self.gateway = Gateway()
+        self.gateway.admit(self.playground)
+        self._listener = open_http(self.gateway)
 
     def __enter__(self) -> Self:
         """Ready as it is."""
@@ -147,34 +152,50 @@ class Rig:
         """Through the in-process door."""
         given = self.token if token is None else token
         context = RequestContext(self.playground.id, self.name, HttpCall(request, base), given)
-        reply = self._gateway.handle(context)
+        reply = self.gateway.handle(context)
         self.counts.add(request, reply)
-        return reply if reply.stream is None else reply.joined()
+        reply = reply if reply.stream is None else reply.joined()
+        return replace(reply, body=_without_issued(reply.body))
 
-    def call(self, call: ProtocolCall) -> Reply:
+    def call(self, call: ProtocolCall, token: str | None = None) -> Reply:
         """Send a call in a protocol other than HTTP."""
-        return self._gateway.handle(RequestContext(self.playground.id, self.name, call, self.token))
+        given = self.token if token is None else token
+        return self.gateway.handle(RequestContext(self.playground.id, self.name, call, given))
 
-    def send_http(self, request: Request, token: str | None = None) -> Reply:
-        """Through the HTTP door, by a client that is not ours."""
-        reply = self._ask_over_http(request, token)
+    def locate(self) -> str:
+        """Return the address of the sandbox in protocols other than HTTP."""
+        return self.gateway.locate(self.playground, self.playground.sandboxes[self.name])
+
+    def authorize(self, request: Request) -> Mapping[str, str]:
+        """Return the headers that authenticate a request, by the first scheme of the simulator."""
+        sandbox = self.playground.sandboxes[self.name]
+        [scheme, *_] = http_schemes(sandbox.spec.authentication)
+        return scheme.authorize(request, sandbox.credentials, self.playground.clock)
+
+    def send_http(
+        self, request: Request, headers: Mapping[str, str] | None = None, *, token: str | None = None
+    ) -> Reply:
+        """Send a request to the HTTP listener by a client that is not ours, with these headers, this bearer token, or
+        the credential of the simulator's first scheme."""
+        reply = self._send_http(request, headers, token)
         self.counts.add(request, reply)
         return reply
 
-    def _ask_over_http(self, request: Request, token: str | None) -> Reply:
+    def _send_http(self, request: Request, headers: Mapping[str, str] | None, token: str | None) -> Reply:
+        if token is not None:
+            headers = {"authorization": f"Bearer {token}"}
         address = urlsplit(self.url())
         connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
         try:
             path = f"{address.path}{quote(request.path)}"
             target = f"{path}?{urlencode(request.pairs)}" if request.query else path
-            given = self.token if token is None else token
-            headers = {**request.headers, "Authorization": f"Bearer {given}"}
-            connection.request(request.method, target, request.body, headers)
+            given = self.authorize(request) if headers is None else headers
+            connection.request(request.method, target, request.body, {**request.headers, **given})
             answer = connection.getresponse()
             media = answer.headers.get("content-type", JSON)
-            return Reply(answer.status, answer.read(), media, dict(answer.headers.items()))
+            return Reply(answer.status, _without_issued(answer.read()), media, dict(answer.headers.items()))
         except http.client.IncompleteRead as cut:
-            return Reply(answer.status, cut.partial)
+            return Reply(answer.status, _without_issued(cut.partial))
         except http.client.RemoteDisconnected:
             return NO_REPLY
         finally:
@@ -215,6 +236,12 @@ def _domains(spec: Spec) -> dict[str, PreparedComponent]:
         domain.kind.rpartition(".")[2]: PreparedComponent(domain, domain.config(), domain.prepare(domain.samples))
         for domain in spec.domains
     }
+
+
+def _without_issued(body: bytes) -> bytes:
+    """Return a body without session ids and access tokens, which are never the same twice."""
+    text = body.decode(errors="surrogateescape")
+    return ISSUED.sub("[issued credential]", text).encode(errors="surrogateescape")
 
 
 def exercise(rig: Rig) -> list[Reply]:

@@ -7,6 +7,7 @@ the call in turn until one answers it; the closing handlers look at every call.
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
@@ -18,9 +19,16 @@ from clerkship.events.request import AgentRequest
 from clerkship.events.sidecar import UnloggedRequests
 from clerkship.kit.secrets import Names, same
 from clerkship.kit.wall import perf_counter
-from clerkship.model.duration import parse_duration
 from clerkship.model.problem import PlatformError
-from clerkship.playground.agent_clock import AgentClock, TimeLimit
+from clerkship.playground.anonymous import (
+    CLOCK_SCHEMES,
+    access_of,
+    allow_origin,
+    answer_preflight,
+    is_login,
+    refuse_anonymous,
+)
+from clerkship.playground.clock_requests import answer_clock
 from clerkship.playground.failure import record_failure
 from clerkship.playground.pace import Shape, shape_of
 from clerkship.playground.playground import ActiveFault, Playground
@@ -33,9 +41,12 @@ from clerkship.playground.recording import (
     with_body,
 )
 from clerkship.playground.sandbox import Sandbox
-from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply, refuse_as_json
+from clerkship.sandbox.authentication.refusal import refuse_expired
+from clerkship.sandbox.authentication.secret import SecretTable
+from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.operation import OperationContext, ProtocolCall
 from clerkship.sandbox.route import TOO_LARGE, HttpCall, request_of
+from clerkship.simulators.spec import Spec
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, OutboundRefused
 
@@ -57,7 +68,9 @@ class RequestContext:
     playground_id: str
     sandbox_name: str
     call: ProtocolCall
-    token: str
+    token: str = ""
+    """The token of the sandbox, from a client of the platform: the in-process door or a listener. The credentials of an
+    HTTP request are in its headers."""
     playground: Playground | None = None
     sandbox: Sandbox | None = None
     is_routed: bool = False
@@ -133,8 +146,8 @@ class Gateway:
         self._names = Names()
         self._gate = threading.Lock()
         self._ears: dict[int, Hear] = {}
-        self._past: dict[str, dict[str, Refuse]] = {}
-        self._addresses: dict[str, tuple[Playground, Sandbox]] = {}
+        self._past: dict[str, dict[str, Spec]] = {}
+        self._addresses = SecretTable[tuple[Playground, Sandbox]]()
         self.unplaced = UnloggedRequests()
         """Requests whose address names no trial under way."""
         self.on_link: Callable[[Playground, Sandbox], None] | None = None
@@ -169,7 +182,7 @@ class Gateway:
         with playground.lock:
             if not sandbox.address and not playground.closed:
                 sandbox.address = self._names.address()
-                self._addresses[sandbox.address] = playground, sandbox
+                self._addresses.add(sandbox.address, (playground, sandbox))
         return sandbox.address
 
     def at(self, address: str) -> tuple[Playground, Sandbox] | None:
@@ -186,7 +199,7 @@ class Gateway:
     def _own_ports(self) -> set[str]:
         """Return the ports of the HTTP listener and of protocol listeners."""
         doors = {playground.address.rpartition(":")[2] for playground in list(self.playgrounds.values())}
-        boxes = [sandbox for _, sandbox in list(self._addresses.values())]
+        boxes = [sandbox for _, sandbox in self._addresses.values()]
         lines = {str(told.get("port")) for box in boxes for told in box.told.values()}
         return doors | lines | {str(number) for number in self.line_ports()}
 
@@ -194,12 +207,12 @@ class Gateway:
         """Let none in any more; who still comes is told so in the words of the protocol they speak."""
         if self.playgrounds.pop(playground.id, None) is not None:
             with self._gate:
-                self._past[playground.id] = {name: box.spec.refuse for name, box in playground.sandboxes.items()}
+                self._past[playground.id] = {name: box.spec for name, box in playground.sandboxes.items()}
                 if len(self._past) > MOST_REMEMBERED:
                     del self._past[next(iter(self._past))]
         self._ears.pop(id(playground), None)
         for sandbox in playground.sandboxes.values():
-            if self._addresses.pop(sandbox.address, None) is not None and self.on_leave is not None:
+            if self._addresses.pop(sandbox.address) is not None and self.on_leave is not None:
                 self.on_leave(sandbox.address)
 
     def overhear(self, playground: Playground, hear: Hear) -> None:
@@ -263,9 +276,9 @@ class Gateway:
                     playground.release()
 
     def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
-        """A no in the words of the protocol that is, or was, spoken there; plainly, where nobody knows which."""
-        refuse = self._words(playground_id, sandbox)
-        return refuse_as_json(refusal) if refuse is None else refuse(refusal)
+        """Write a refusal in the words of the simulator that is, or was, at this address."""
+        spec = self._spec_of(playground_id, sandbox)
+        return refuse_as_json(refusal) if spec is None else spec.refuse(refusal)
 
     def refuse_unreadable(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
         """Refuse what is no HTTP request, whose sender is therefore not known, and list it beside the log."""
@@ -275,24 +288,26 @@ class Gateway:
         listed.add(sandbox=sandbox, method="", path="", status=reply.status, reason=refusal.reason)
         return reply
 
-    def _words(self, playground_id: str, sandbox: str) -> Refuse | None:
+    def _spec_of(self, playground_id: str, sandbox: str) -> Spec | None:
+        """Return the simulator that is, or was, at this address."""
         playground = self.playgrounds.get(playground_id)
-        if sandbox == CLOCK:
-            return refuse_as_json if playground is not None or playground_id in self._past else None
         if playground is None:
             return self._past.get(playground_id, {}).get(sandbox)
         box = playground.sandboxes.get(sandbox)
-        return None if box is None else box.spec.refuse
+        return None if box is None else box.spec
 
     def _turn_away(self, exchange: RequestContext) -> Reply:
-        """A run that is over has taken its tokens with it; of one that never was, there is nothing to say."""
-        refuse = self._words(exchange.playground_id, exchange.sandbox_name)
-        refusal = _unknown() if refuse is None else Refusal(401, "expired", OVER)
-        unplaced = describe_unplaced(exchange.sandbox_name, exchange.call, refusal)
-        self.unplaced.add(**unplaced)
-        if not isinstance(exchange.call, HttpCall):
-            return exchange.call.refuse(refusal, None)
-        return refuse_as_json(refusal) if refuse is None else _challenged(refuse(refusal), OVER)
+        """Refuse a request for a run that is over, or for one that never was."""
+        id, name, call = exchange.playground_id, exchange.sandbox_name, exchange.call
+        spec, refusal = self._spec_of(id, name), _unknown()
+        if spec is not None or (name == CLOCK and (id in self._past or id in self.playgrounds)):
+            refusal = refuse_expired(CLOCK_SCHEMES if spec is None else spec.authentication, OVER)
+        self.unplaced.add(**describe_unplaced(name, call, refusal))
+        if spec is None:
+            return call.refuse(refusal, None)
+        with suppress(Refusal):
+            call.locate(spec)  # a route may have its own words
+        return allow_origin(call, spec, call.refuse(refusal, spec))
 
     def _through(self, exchange: RequestContext) -> Reply:
         for handler in self.handlers:
@@ -306,7 +321,9 @@ class Gateway:
         for handler in self.closing:
             handler(exchange)
         assert exchange.reply is not None
-        return exchange.reply
+        if exchange.sandbox is None or exchange.sandbox.spec.cors is None:
+            return exchange.reply
+        return allow_origin(exchange.call, exchange.sandbox.spec, exchange.reply)
 
     def identify(self, exchange: RequestContext) -> None:
         """Which run, and which of its sandboxes."""
@@ -332,12 +349,6 @@ def _is_quick(exchange: RequestContext, playground: Playground) -> bool:
     return exchange.shape is not None and sandbox.room.pace.is_quick(exchange.shape, sandbox.room.base)
 
 
-def _challenged(reply: Reply, reason: str) -> Reply:
-    """With why the token is no good (RFC 6750 §3.1)."""
-    challenge = f'Bearer realm="clerkship", error="invalid_token", error_description="{reason}"'
-    return replace(reply, headers={**reply.headers, "WWW-Authenticate": challenge})
-
-
 def _unknown() -> Refusal:
     return Refusal(404, "no_such_sandbox", "there is no such sandbox, or its run is over")
 
@@ -354,28 +365,47 @@ def serve_asset(exchange: RequestContext) -> None:
 
 
 def authenticate(exchange: RequestContext) -> None:
-    """The sandbox's own token, and no other; the clock takes that of any sandbox."""
+    """Check the credential of a request by the schemes of its simulator; the clock takes the token of any sandbox."""
+    playground, sandbox, call = exchange.playground, exchange.sandbox, exchange.call
+    assert playground is not None
+    boxes = playground.sandboxes.values() if sandbox is None else (sandbox,)
+    if exchange.token:
+        if any(same(box.token, exchange.token) for box in boxes):
+            return
+    elif isinstance(call, HttpCall):
+        schemes = CLOCK_SCHEMES if sandbox is None else sandbox.spec.authentication
+        if any(scheme.verify(call.request, box.credentials, playground.clock) for box in boxes for scheme in schemes):
+            return
+    exchange.counts = False  # not in the log: anyone could write to it otherwise
+    if sandbox is None or not _is_answered(exchange, sandbox):
+        raise refuse_anonymous(call, playground, sandbox)
+
+
+def _is_answered(exchange: RequestContext, sandbox: Sandbox) -> bool:
+    """Return whether a request without a valid credential is answered: a preflight request, an open operation, or a
+    login with the right user and password, which is logged."""
     assert exchange.playground is not None
-    boxes = [exchange.sandbox] if exchange.sandbox is not None else exchange.playground.sandboxes.values()
-    if any(same(box.token, exchange.token) for box in boxes):
-        return
-    # Not in the log: anyone could write to it otherwise. 401 as RFC 9110 §15.5.2 has it.
-    exchange.counts = False
-    exchange.refusal = Refusal(401, "unauthorized", "the bearer token is missing, wrong, or another sandbox's")
-    reply = _in_its_words(exchange, exchange.refusal)
-    exchange.reply = _challenged(reply, "it is not the token of this sandbox") if exchange.token else reply
+    exchange.reply = answer_preflight(exchange.call, sandbox.spec)
+    if exchange.reply is not None:
+        return True
+    access = access_of(exchange.call, sandbox.spec)
+    if access == "login" and exchange.objection is None:
+        exchange.counts = is_login(exchange.call, exchange.playground, sandbox)
+    return exchange.counts or access == "open"
 
 
 def find_operation(exchange: RequestContext) -> None:
-    """Find the operation that the request is; simulated time moves by one tick."""
+    """Find the operation that the request is; simulated time moves by one tick if the client has a credential."""
     assert exchange.playground is not None
     if exchange.sandbox is None:
         if exchange.objection is not None:
             raise exchange.objection
-        exchange.reply = _use_clock(exchange.playground, exchange.call)
+        assert isinstance(exchange.call, HttpCall)
+        exchange.reply = answer_clock(exchange.playground, exchange.call.request)
         return
-    exchange.playground.clock.touch()
-    if exchange.playground.log.is_full:
+    if exchange.counts:
+        exchange.playground.clock.touch()
+    if exchange.counts and exchange.playground.log.is_full:
         exchange.counts = False  # the log is what must not grow
         raise Refusal(LOG_FULL, "too_many_requests", "this run's log is full; nothing more is done in it")
     if exchange.objection is not None:
@@ -389,7 +419,8 @@ def inject_faults(exchange: RequestContext) -> None:
     """What is in the way strikes, in the order it was put there."""
     playground = exchange.playground
     assert playground is not None
-    for active, rng in playground.aiming(exchange.sandbox_name, exchange.operation) if playground.faults else ():
+    is_struck = playground.faults and exchange.counts
+    for active, rng in playground.aiming(exchange.sandbox_name, exchange.operation) if is_struck else ():
         spoiled = active.fault.before(rng)
         if spoiled is None:
             exchange.struck.append((active, rng))
@@ -416,9 +447,12 @@ def run_operation(exchange: RequestContext) -> None:
     operation = call.operation
     assert operation is not None
     exchange.routed_at = len(playground.log.events)
-    act = playground.act(sandbox.name, "agent", exchange.cause)
-    room, keep_link = playground.log.room, exchange.keep_link
-    context = OperationContext(sandbox.state, act, call.base, sandbox.address, keep_link, room, call.transport)
+    if exchange.counts:
+        act, room = playground.act(sandbox.name, "agent", exchange.cause), playground.log.room
+        known = (sandbox.address, exchange.keep_link, room, call.transport, sandbox.credentials)
+        context = OperationContext(sandbox.state, act, call.base, *known)
+    else:
+        context = OperationContext(sandbox.state, playground.act_unlogged(sandbox.name), call.base)
     began = perf_counter()
     exchange.reply = call.render(context, operation.run(context, call.parse(context)))
     if exchange.shape is not None:
@@ -473,8 +507,8 @@ def _described(exchange: RequestContext) -> AgentRequest:
 def _record_beside(exchange: RequestContext) -> None:
     refusal, playground = exchange.refusal, exchange.playground
     assert playground is not None
-    if refusal is not None and refusal.status != LOG_FULL:
-        described, reason = _described(exchange), refusal.reason
+    if refusal is None or refusal.status != LOG_FULL:
+        described, reason = _described(exchange), "answered without a credential" if refusal is None else refusal.reason
         fields = {name: getattr(described, name) for name in ("method", "path", "query", "status", "over")}
         playground.sidecar.unauthenticated.add(sandbox=exchange.sandbox_name, reason=reason, **fields)
 
@@ -557,27 +591,3 @@ def _depth() -> int:
     while frame.f_back is not None:
         frame, depth = frame.f_back, depth + 1
     return depth
-
-
-def _duration(text: str) -> timedelta:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise Refusal(400, "bad_duration", str(error)) from None
-
-
-def _use_clock(playground: Playground, call: ProtocolCall) -> Reply:
-    """`GET /clock`, `POST /clock/advance?by=10m`, `POST /clock/skip`."""
-    assert isinstance(call, HttpCall)
-    clock, request = AgentClock(playground), call.request
-    if (request.method, request.path) == ("POST", "/advance"):
-        by = _duration(request.query.get("by", ""))
-        try:
-            clock.advance(by)
-        except TimeLimit as error:
-            raise Refusal(400, "time_limit", str(error)) from None
-    elif (request.method, request.path) == ("POST", "/skip"):
-        return json_reply(200, {"skipped": clock.skip(), "now": clock.now.isoformat()})
-    elif (request.method, request.path) != ("GET", "/"):
-        raise Refusal(404, "no_such_route", "the clock has GET /, POST /advance?by= and POST /skip")
-    return json_reply(200, {"now": clock.now.isoformat()})

@@ -87,7 +87,6 @@ class GatewayApplication:
             incoming.playground_id,
             incoming.sandbox_name,
             HttpCall(incoming.request, incoming.base),
-            incoming.token,
             objection=incoming.objection,
         )
         return GatewayRequest(self._handler, context)

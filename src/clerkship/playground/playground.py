@@ -206,6 +206,14 @@ class Playground:
         context = ActionContext(actor, self.clock.now, self.ids, self.rng, record, self.reactions_to)
         return with_domains(context, self, self.domains, sandbox, cause) if self.domains else context
 
+    def act_unlogged(self, sandbox: str) -> ActionContext:
+        """Return a context whose events are discarded, for clients without a credential: they change nothing."""
+
+        def discard(payload: Payload) -> Event:
+            return Event(0, self.clock.now, sandbox, payload.kind, "agent", None, payload)
+
+        return ActionContext("agent", self.clock.now, Ids(self.seed), Rng(self.seed), discard)
+
     def reactions_to(self, event: Event) -> Sequence[ReactionResult]:
         """Return what came of the reactions to an event."""
         return self._reactions.results(event) if self._reactions is not None else ()
@@ -512,7 +520,7 @@ class Playground:
             hidden |= secrets_of(name, sandbox.told)
             ports |= ports_of(name, sandbox.told)
             hidden[sandbox.address] = f"[address of {name}]"
-            hidden[sandbox.token if sandbox.opened else ""] = f"[token of {name}]"
+            hidden |= dict.fromkeys(sandbox.secrets(), f"[token of {name}]")
         hidden.pop("", None)
         return CredentialRedactor(hidden, ports)
 

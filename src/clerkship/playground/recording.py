@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from clerkship.events.event import Event
 from clerkship.events.request import MAX_BODIES, MAX_BODY, MAX_PATH, MAX_QUERY, AgentRequest
+from clerkship.sandbox.authentication.credentials import ACCESS_TOKEN_PREFIX, SESSION_PREFIX
 from clerkship.sandbox.exchange import Refusal, Reply
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import OperationCall, ProtocolCall
@@ -26,6 +27,8 @@ SHORTEST = 6
 """Characters that a secret has at least: what is shorter occurs in texts by chance."""
 LONG_WORD = 20
 _HERE = r"(?:127\.0\.0\.1|localhost|\[?::1\]?|port)"
+ISSUED = re.compile(rf"(?:{SESSION_PREFIX}|{ACCESS_TOKEN_PREFIX})_[\w-]{{1,43}}", re.IGNORECASE)
+"""Session ids and access tokens, of which there may be many: they are recognised, not listed."""
 
 
 def hide(text: str, hidden: Mapping[str, str], ports: Mapping[int, str]) -> str:
@@ -35,7 +38,7 @@ def hide(text: str, hidden: Mapping[str, str], ports: Mapping[int, str]) -> str:
         text = re.sub(re.escape(secret), lambda _, instead=instead: instead, text, flags=re.IGNORECASE)  # type: ignore[misc]
     for port, name in ports.items():
         text = re.sub(rf"({_HERE}\W{{1,5}}){port}(?!\d)", rf"\g<1>[{name}]", text, flags=re.IGNORECASE)
-    return text
+    return ISSUED.sub("[issued credential]", text)
 
 
 class CredentialRedactor:
@@ -44,6 +47,7 @@ class CredentialRedactor:
     def __init__(self, hidden: Mapping[str, str], ports: Mapping[int, str]) -> None:
         self._hidden, self._ports = dict(hidden), dict(ports)
         self._signs = [secret.lower() for secret in hidden] + [str(port) for port in ports]
+        self._signs += [SESSION_PREFIX, ACCESS_TOKEN_PREFIX]
 
     def __call__(self, text: str) -> str:
         """Return the text without secrets."""

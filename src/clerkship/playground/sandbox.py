@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from clerkship.kit.secrets import new_token
 from clerkship.playground.component import PreparedComponent, RunningComponent
 from clerkship.playground.pace import Pace
+from clerkship.sandbox.authentication.credentials import SandboxCredentials
+from clerkship.sandbox.authentication.scheme import http_schemes
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.simulators.spec import Spec
 
@@ -26,7 +27,7 @@ class Sandbox(RunningComponent):
     room: PreparedSimulator
     spec: Spec
     # Class attributes are the initial values: a fork sets none of them.
-    _token: str | None = None
+    _credentials: SandboxCredentials | None = None
     _links: dict[str, str] | None = None
     address = ""
     """Its address in every protocol but HTTP; empty until it is first used."""
@@ -42,12 +43,28 @@ class Sandbox(RunningComponent):
 
     @property
     def opened(self) -> bool:
-        """Whether its credential has been used."""
-        return self._token is not None
+        """Whether its credentials have been made."""
+        return self._credentials is not None
+
+    @property
+    def credentials(self) -> SandboxCredentials:
+        """Its credentials, made when they are first needed."""
+        if self._credentials is None:
+            self._credentials = SandboxCredentials(self.name, self.room.config)
+        return self._credentials
 
     @property
     def token(self) -> str:
-        """Its own credential, made when first asked for."""
-        if self._token is None:
-            self._token = new_token("clk_sbx")
-        return self._token
+        """Its token."""
+        return self.credentials.token
+
+    def secrets(self) -> list[str]:
+        """Return its credentials that may stand in no log; none as long as they are not made."""
+        schemes = self.spec.authentication if self.opened else ()
+        return [secret for scheme in schemes for secret in scheme.secrets(self.credentials)]
+
+    def connection_info(self, url: str) -> dict[str, ConnectionInfo]:
+        """Return what an agent needs to authenticate at `url`, by scheme; nothing for a scheme that takes the token."""
+        schemes = http_schemes(self.spec.authentication)
+        told = {scheme.name: scheme.connection_info(self.credentials, url) for scheme in schemes}
+        return {name: info for name, info in told.items() if info}

@@ -14,14 +14,16 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_origi
 from pydantic import BaseModel
 
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.exchange import Refusal, Reply
 from clerkship.sandbox.state import ActionContext
 
 StateT = TypeVar("StateT")
 InputT = TypeVar("InputT")
 ResultT = TypeVar("ResultT")
-Access = Literal["agent", "open"]
-"""Who may call an operation: an agent with the credentials of the sandbox, or any client."""
+Access = Literal["agent", "open", "login"]
+"""Who may call an operation: a client with a credential of the sandbox; any client; or a client whose user and password
+are in the input, a `LoginInput`. What an `open` operation emits for a client without a credential is discarded."""
 
 
 class NoInput(Frozen):
@@ -53,6 +55,8 @@ class OperationContext(Generic[StateT]):
     """Events that the log has room for: one request may do much."""
     transport: str = ""
     """The protocol of the request, such as `mllp`; empty for HTTP and for calls in process."""
+    credentials: SandboxCredentials | None = None
+    """The credentials of the sandbox, to issue and withdraw sessions and tokens; None for a client without any."""
 
 
 Run = Callable[[OperationContext[Any], InputT], ResultT]

@@ -29,7 +29,7 @@ class Route:
     Each field of the operation's input stands in one place of the request: in the path if its name does, in the body if
     it is the field that `body` names, else in the query of GET and DELETE, and in a JSON object in the body of all
     other methods. `query` names fields that stand in the query nevertheless. A simulator may read requests and write
-    results by functions of its own: `parse` and `render`.
+    results and refusals by functions of its own: `parse`, `render` and `refuse`.
     """
 
     def __init__(  # noqa: PLR0913  (a line of a table: all but what it is and what it means have names)
@@ -45,6 +45,7 @@ class Route:
         status: int = 200,
         parse: "Parse | None" = None,
         render: "Render | None" = None,
+        refuse: Callable[[Refusal], Reply] | None = None,
         is_heavy: Callable[[Request], bool] | None = None,
         max_body: int = MAX_BODY,
     ) -> None:
@@ -58,6 +59,8 @@ class Route:
         self.status = status
         self.parse = parse or bind
         self.render = render or render_result
+        self.refuse = refuse
+        """How refusals are written, where they are not in the words of the simulator: OAuth has its own."""
         self.is_heavy = is_heavy
         """Whether a request may take long whatever the one before it took: it is never answered on the event loop."""
         self.max_body = max_body
@@ -147,9 +150,12 @@ class HttpCall:
         return self.route.render(self, context, result)
 
     def refuse(self, refusal: Refusal, interface: Interface | None) -> Reply:
-        """Write a refusal in the words of the simulator."""
-        reply = refuse_as_json(refusal) if interface is None else interface.refuse(refusal)
-        return replace(reply, headers={**reply.headers, **refusal.headers}) if refusal.headers else reply
+        """Write a refusal in the words of the route, or of the simulator."""
+        refuse = refuse_as_json if interface is None else interface.refuse
+        if self.route is not None and self.route.refuse is not None:
+            refuse = self.route.refuse
+        reply = refuse(refusal)
+        return replace(reply, headers={**refusal.headers, **reply.headers}) if refusal.headers else reply
 
     def shape(self) -> tuple[str, ...] | None:
         """Return the names in the query, or None for a request that may take long."""

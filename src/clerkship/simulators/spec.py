@@ -8,6 +8,9 @@ from clerkship.domains.component import ComponentSpec
 from clerkship.domains.contract import DomainSpec
 from clerkship.model.dataset import Dataset
 from clerkship.sandbox.attack import NO_ATTACK, SandboxAttack
+from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.sandbox.authentication.scheme import AuthenticationScheme
+from clerkship.sandbox.cors import CorsPolicy
 from clerkship.sandbox.door import Handle
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.listener import ProtocolListener
@@ -55,6 +58,10 @@ class Spec(ComponentSpec):
     """How it delivers messages to an agent that has registered an address with `OperationContext.link`."""
     assets: tuple[AssetFolder, ...] = ()
     """Folders of static files, for a simulator that is a website."""
+    authentication: tuple[AuthenticationScheme, ...] = (BearerToken(),)
+    """Which credentials clients may present; any one of them is enough."""
+    cors: CorsPolicy | None = None
+    """Which web pages may read its answers; none by default."""
     converses: bool = False
     """Whether a person can sit on it: its state is a Conversation."""
     attack: SandboxAttack = NO_ATTACK

@@ -16,8 +16,6 @@ class IncomingRequest:
     playground_id: str
     sandbox_name: str
     request: Request
-    token: str
-    """The bearer token, or nothing."""
     base: str = ""
     """The address of the sandbox as the client wrote it; absolute links begin with it."""
     objection: Refusal | None = None

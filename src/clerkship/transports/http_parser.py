@@ -1,5 +1,6 @@
 """Parse the bytes of an HTTP connection into requests with httptools, within the limits of a request."""
 
+from dataclasses import replace
 from typing import Protocol
 
 import httptools
@@ -196,8 +197,9 @@ class HttpParser:
         incoming = parse_request(self._parser.get_method().decode(), self.url, self._headers, body)
         incoming.objection = self._objection or incoming.objection
         self.in_head, self._head_size, self.expecting, self.began = True, 0, False, None
-        if upgrade:
-            incoming.token = incoming.token or token_of(incoming.request)
+        if upgrade and "authorization" not in self._headers and (token := token_of(incoming.request)):
+            headers = {**self._headers, "authorization": f"Bearer {token}"}
+            incoming.request = replace(incoming.request, headers=headers)
         self._sink.request_received(incoming, keep_alive=keep_alive, version=self._version, upgrade=upgrade)
 
 

@@ -19,7 +19,7 @@ _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}" for st
 
 
 def parse_request(method: str, url: bytes, headers: Mapping[str, str], body: bytes) -> IncomingRequest:
-    """Parse `/{playground}/{sandbox}/…` and the bearer token; what is malformed becomes the objection of the result."""
+    """Parse `/{playground}/{sandbox}/…`; what is malformed becomes the objection of the result."""
     raw, _, behind = url.partition(b"?")
     playground, sandbox, rest = parse_place(raw)
     objection: Refusal | None = None
@@ -35,11 +35,9 @@ def parse_request(method: str, url: bytes, headers: Mapping[str, str], body: byt
             objection = Refusal(400, "bad_query", "what stands behind the `?` is not UTF-8")
         except ValueError:
             objection = Refusal(400, "bad_query", f"the query has more than {MAX_PARAMETERS} parameters")
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    given = token.strip() if scheme.lower() == "bearer" else ""
     request = Request(method, path, query, headers, body)
     base = f"http://{_host(headers)}/{playground}/{sandbox}"
-    return IncomingRequest(playground, sandbox, request, given, base, objection)
+    return IncomingRequest(playground, sandbox, request, base, objection)
 
 
 def _parse_query(text: str) -> Query:

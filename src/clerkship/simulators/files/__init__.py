@@ -1,5 +1,7 @@
 """`files`: a partner's file drop, over HTTP and SFTP."""
 
+from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.sandbox.authentication.ssh import SshUser
 from clerkship.simulators.files.assertions.file_present import FilePresent
 from clerkship.simulators.files.assertions.file_was_read import FileWasRead
 from clerkship.simulators.files.attack import FilesAttack
@@ -56,6 +58,7 @@ SPEC = Spec(
     assertions=(FilePresent, FileWasRead),
     steps=(Drop, DropInbox, Rename, Delete),
     listeners=(Sftp,),
+    authentication=(BearerToken(), SshUser()),
     attack=FilesAttack(),
     dataset_types=(FILES_DATASET,),
     scaffold=SCAFFOLD,

@@ -1,5 +1,7 @@
 """`hl7`: an interface engine that speaks HL7 v2 over MLLP and HTTP."""
 
+from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.sandbox.authentication.message import MessageAddress
 from clerkship.simulators.hl7.assertions.hl7_acknowledged import Hl7Acknowledged
 from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
 from clerkship.simulators.hl7.attack import Hl7Attack
@@ -32,6 +34,7 @@ SPEC = Spec(
     steps=(Send,),
     listeners=(Mllp,),
     outbound=(MllpDelivery,),
+    authentication=(BearerToken(), MessageAddress()),
     attack=Hl7Attack(),
     filters=FILTERS,
 )

@@ -7,6 +7,7 @@ from functools import partial
 from typing import ClassVar, cast
 
 from clerkship.kit.descriptors import share
+from clerkship.sandbox.authentication.message import MessageAddress
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.mllp_connection import Find, MllpConnection
@@ -39,7 +40,7 @@ class Mllp(ProtocolListener):
         self._loop = asyncio.get_running_loop()
         main = self.tcp.open_port(host, port)
         self._host, self._port = host, main.number
-        await main.serve(partial(MllpConnection, self.board.find, self.board.list_refused))
+        await main.serve(partial(MllpConnection, partial(MessageAddress.find, self.board), self.board.list_refused))
         self.tcp.start_sweeping()
 
     async def close(self) -> None:

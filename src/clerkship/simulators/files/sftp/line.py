@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from clerkship.kit.descriptors import raise_limit
-from clerkship.kit.secrets import new_token, same
 from clerkship.kit.wall import monotonic
+from clerkship.sandbox.authentication.ssh import SshUser
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
 from clerkship.simulators.files.sftp.channel import Channel
 from clerkship.simulators.files.sftp.drop import Drop
@@ -228,7 +228,6 @@ class Sftp(ProtocolListener):
         self.tcp = TcpListener(replace(self.limits, per_sandbox=min(self.limits.per_sandbox, most * 5 // 6)), most)
         self._host, self._port = "", 0
         self._key: Key | None = None
-        self._nobody = new_token("nobody")
         """What is compared with where there is no such user, so that it takes the same time."""
         self._entrances: dict[str, Entrance] = {}
         self._lock = threading.Lock()
@@ -289,16 +288,17 @@ class Sftp(ProtocolListener):
     def admits(self, user: str, password: str) -> bool:
         """Whether a password is that of a user. There is no telling a wrong one from a user that nobody is."""
         post = self.board.find(user)
-        right = same(self._nobody if post is None else post.token, password)
-        if not right:
-            self.board.list_refused(user, "login", "wrong user or password")
-        return right and post is not None and post.open
+        if SshUser.has_password(post, password):
+            return True
+        self.board.list_refused(user, "login", "wrong user or password")
+        return False
 
     def knows(self, user: str, key: str) -> bool:
         """Whether a key, in hexadecimal, is that of a user."""
         entrance = self.entrance_of(user)
-        right = same(self._nobody if entrance is None else entrance.key.data.hex(), key)
-        return right and entrance is not None and entrance.post.open
+        if entrance is None:
+            return SshUser.has_key(None, "", key)
+        return SshUser.has_key(entrance.post, entrance.key.data.hex(), key)
 
     def entrance_of(self, user: str) -> Entrance | None:
         """What is known of a user whose run goes on."""

@@ -1,0 +1,53 @@
+"""Requests without a valid credential: which are answered all the same, and how the others are refused."""
+
+from clerkship.playground.playground import Playground
+from clerkship.playground.sandbox import Sandbox
+from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.sandbox.authentication.password import check_login
+from clerkship.sandbox.authentication.refusal import WRONG_LOGIN, refuse_credential, refuse_unknown
+from clerkship.sandbox.authentication.scheme import AuthenticationScheme
+from clerkship.sandbox.exchange import Refusal, Reply
+from clerkship.sandbox.operation import Access, OperationContext, ProtocolCall
+from clerkship.sandbox.route import HttpCall
+from clerkship.simulators.spec import Spec
+
+CLOCK_SCHEMES: tuple[AuthenticationScheme, ...] = (BearerToken(),)
+"""The clock takes the token of any sandbox."""
+
+
+def answer_preflight(call: ProtocolCall, spec: Spec) -> Reply | None:
+    """Answer a preflight request of CORS, where the simulator allows it; return None for any other request."""
+    if not isinstance(call, HttpCall) or spec.cors is None:
+        return None
+    return spec.cors.preflight(call.request, {route.method for route in spec.routes})
+
+
+def allow_origin(call: ProtocolCall, spec: Spec, reply: Reply) -> Reply:
+    """Let the page that sent a request read the reply, where the simulator allows it."""
+    return spec.cors.apply(call.request, reply) if spec.cors is not None and isinstance(call, HttpCall) else reply
+
+
+def access_of(call: ProtocolCall, spec: Spec) -> Access:
+    """Return who may call the operation of a request; an unknown operation is not for everybody."""
+    try:
+        call.locate(spec)
+    except Refusal:
+        return "agent"
+    return "agent" if call.operation is None else call.operation.access
+
+
+def is_login(call: ProtocolCall, playground: Playground, sandbox: Sandbox) -> bool:
+    """Return whether the input of a login operation has the user and the password of its sandbox; raises Refusal."""
+    call.check_size()
+    context = OperationContext(sandbox.state, playground.act_unlogged(sandbox.name), call.base)
+    return check_login(sandbox.spec.authentication, sandbox.credentials, call.parse(context))
+
+
+def refuse_anonymous(call: ProtocolCall, playground: Playground, sandbox: Sandbox | None) -> Refusal:
+    """Return the refusal of a request; `sandbox` is None for the clock."""
+    if sandbox is None or not isinstance(call, HttpCall):
+        return refuse_unknown(CLOCK_SCHEMES if sandbox is None else sandbox.spec.authentication)
+    refusal = refuse_credential(sandbox.spec.authentication, call.request, sandbox.credentials, playground.clock)
+    if call.operation is not None and call.operation.access == "login":
+        refusal.reason = WRONG_LOGIN
+    return refusal

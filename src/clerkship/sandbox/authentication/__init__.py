@@ -1,0 +1,1 @@
+"""Authentication schemes: which credentials a simulator accepts, and how they are checked, in every protocol."""

@@ -1,0 +1,62 @@
+"""Basic authentication (RFC 7617)."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from clerkship.kit.clock import Clock
+from clerkship.sandbox.authentication.credentials import SandboxCredentials
+from clerkship.sandbox.authentication.password import PasswordScheme, encode_basic
+from clerkship.sandbox.authentication.scheme import REALM
+from clerkship.sandbox.exchange import Request
+from clerkship.sandbox.listener import ConnectionInfo
+
+BASIC_CHALLENGE = f'Basic {REALM}, charset="UTF-8"'
+
+
+def basic_credentials(headers: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return user and password of a request, or None where it has none, or none that can be read."""
+    scheme, _, encoded = headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        user, colon, password = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return (user, password) if colon else None
+
+
+@dataclass(frozen=True)
+class BasicPassword(PasswordScheme):
+    """User and password in each request; the password is the token of the sandbox."""
+
+    name: ClassVar[str] = "basic"
+    credential: ClassVar[str] = "user and password (Basic)"
+
+    def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
+        """Return whether user and password are those of the sandbox."""
+        given = basic_credentials(request.headers)
+        return given is not None and self.has_password(credentials, *given)
+
+    def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
+        """Return why they are not valid."""
+        is_given = request.headers.get("authorization", "").lower().startswith("basic ")
+        return "the user or the password is wrong" if is_given else ""
+
+    def challenge(self, problem: str = "") -> str:
+        """Return the challenge of RFC 7617, which has no place for a problem."""
+        return BASIC_CHALLENGE
+
+    def authorize(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> Mapping[str, str]:
+        """Return the header with user and password."""
+        return {"authorization": f"Basic {encode_basic(self.user_of(credentials), credentials.token)}"}
+
+    def connection_info(self, credentials: SandboxCredentials, url: str) -> ConnectionInfo:
+        """Return user and password."""
+        return {"user": self.user_of(credentials), "password": credentials.token}
+
+    def curl(self, credentials: SandboxCredentials) -> list[str]:
+        """Return user and password."""
+        return ["-u", f"{self.user_of(credentials)}:{credentials.token}"]

@@ -1,0 +1,49 @@
+"""Bearer tokens (RFC 6750)."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from clerkship.kit.clock import Clock
+from clerkship.kit.secrets import same
+from clerkship.sandbox.authentication.credentials import SandboxCredentials
+from clerkship.sandbox.authentication.scheme import REALM, HttpScheme
+from clerkship.sandbox.exchange import Request
+
+
+def bearer_token(headers: Mapping[str, str]) -> str:
+    """Return the bearer token of a request, or nothing."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def bearer_challenge(problem: str = "") -> str:
+    """Return the challenge, with why a token was not valid (RFC 6750 §3.1)."""
+    error = f', error="invalid_token", error_description="{problem}"' if problem else ""
+    return f"Bearer {REALM}{error}"
+
+
+class BearerToken(HttpScheme):
+    """The token of the sandbox, as a bearer token. The default."""
+
+    name: ClassVar[str] = "bearer"
+    credential: ClassVar[str] = "bearer token"
+
+    def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
+        """Return whether the token is that of the sandbox."""
+        return same(credentials.token, bearer_token(request.headers))
+
+    def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
+        """Return why a token is not valid."""
+        return "it is not the token of this sandbox" if bearer_token(request.headers) else ""
+
+    def challenge(self, problem: str = "") -> str:
+        """Return the challenge of RFC 6750."""
+        return bearer_challenge(problem)
+
+    def authorize(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> Mapping[str, str]:
+        """Return the header with the token."""
+        return {"authorization": f"Bearer {credentials.token}"}
+
+    def curl(self, credentials: SandboxCredentials) -> list[str]:
+        """Return the header."""
+        return ["-H", f"Authorization: Bearer {credentials.token}"]

@@ -1,0 +1,96 @@
+"""Sessions: a client logs in once, and then sends a cookie (RFC 6265)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from http.cookies import CookieError, SimpleCookie
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from clerkship.kit.clock import Clock
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.authentication.credentials import SESSION_PREFIX, SandboxCredentials
+from clerkship.sandbox.authentication.password import PasswordScheme
+from clerkship.sandbox.authentication.scheme import REALM
+from clerkship.sandbox.exchange import Request
+from clerkship.sandbox.listener import ConnectionInfo
+from clerkship.sandbox.operation import OperationContext
+from clerkship.sandbox.route import HttpCall
+
+
+class LogoutInput(Frozen):
+    """The session that a request came with; empty where it came without one."""
+
+    session: str = ""
+
+
+@dataclass(frozen=True)
+class CookieSession(PasswordScheme):
+    """A session that an operation of the simulator opens and ends; see `open` and `end`.
+
+    Sessions are credentials, not state: they are in no event, expire in simulated time, and end with the run.
+    """
+
+    name: ClassVar[str] = "session"
+    credential: ClassVar[str] = "session cookie"
+    cookie: str = "session"
+    lifetime: timedelta = timedelta(hours=8)
+    login_path: str = "/login"
+    """The path of the operation that logs in, which the agent is told."""
+
+    def open(self, context: OperationContext[Any]) -> str:
+        """Open a session; return the value of `Set-Cookie`. For operations with `access="login"`."""
+        assert context.credentials is not None
+        session = context.credentials.issue(SESSION_PREFIX, context.act.now + self.lifetime)
+        return f"{self.cookie}={session}; Path={_path(context)}; HttpOnly; SameSite=Lax"
+
+    def end(self, context: OperationContext[Any], session: str) -> str:
+        """End a session; return the value of `Set-Cookie` that removes the cookie."""
+        if context.credentials is not None:
+            context.credentials.withdraw(session)
+        return f"{self.cookie}=; Path={_path(context)}; HttpOnly; SameSite=Lax; Max-Age=0"
+
+    def parse_logout(self, call: HttpCall, context: OperationContext[Any]) -> LogoutInput:
+        """Read which session to end: the `parse` of a route."""
+        return LogoutInput(session=self.session_of(call.request))
+
+    def session_of(self, request: Request) -> str:
+        """Return the session id of a request, or nothing."""
+        try:
+            cookies = SimpleCookie(request.headers.get("cookie", ""))
+        except CookieError:
+            return ""
+        return cookies[self.cookie].value if self.cookie in cookies else ""
+
+    def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
+        """Return whether the session is open."""
+        session = self.session_of(request)
+        if not session.startswith(SESSION_PREFIX):
+            return False
+        expires = credentials.expiry_of(session)
+        return expires is not None and clock.now < expires
+
+    def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
+        """Return why a session is not valid."""
+        return "the session is unknown, has ended, or has expired" if self.session_of(request) else ""
+
+    def challenge(self, problem: str = "") -> str:
+        """Return a challenge that names the cookie; HTTP has no registered scheme for cookies."""
+        return f'Cookie {REALM}, cookie-name="{self.cookie}"'
+
+    def authorize(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> Mapping[str, str]:
+        """Open a session, and return the header with its cookie."""
+        return {"cookie": f"{self.cookie}={credentials.issue(SESSION_PREFIX, clock.now + self.lifetime)}"}
+
+    def connection_info(self, credentials: SandboxCredentials, url: str) -> ConnectionInfo:
+        """Return user, password and where to log in."""
+        return {
+            "user": self.user_of(credentials),
+            "password": credentials.token,
+            "login_url": f"{url}{self.login_path}",
+        }
+
+
+def _path(context: OperationContext[Any]) -> str:
+    """Return the path of the sandbox: its cookies are sent to no other one."""
+    return urlsplit(context.base).path or "/"

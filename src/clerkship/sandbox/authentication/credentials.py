@@ -1,0 +1,56 @@
+"""The credentials of one sandbox: from the system's randomness, in no log, worthless after the run."""
+
+from datetime import datetime
+
+from clerkship.kit.secrets import new_token
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.authentication.secret import SecretTable
+
+SESSION_PREFIX, ACCESS_TOKEN_PREFIX = "clk_ses", "clk_oat"
+"""What session ids and access tokens begin with: logs and outputs are redacted by it."""
+MAX_ISSUED = 1000
+"""Sessions and access tokens that are valid at a time: one more ends the oldest."""
+PURGE_FROM = 1024
+"""Signatures that are kept before those that are too old to be accepted again are removed."""
+
+
+class SandboxCredentials:
+    """A token, the sessions and access tokens that were issued for it, and the signatures that were used."""
+
+    __slots__ = ("_issued", "_purge_at", "_used", "config", "sandbox", "token")
+
+    def __init__(self, sandbox: str, config: Frozen) -> None:
+        self.sandbox, self.config = sandbox, config
+        self.token = new_token("clk_sbx")
+        self._issued: SecretTable[datetime] | None = None
+        self._used: dict[str, datetime] = {}
+        self._purge_at = PURGE_FROM
+
+    def issue(self, prefix: str, expires: datetime) -> str:
+        """Return a new secret that is valid until a simulated time."""
+        secret = new_token(prefix)
+        if self._issued is None:
+            self._issued = SecretTable()
+        self._issued.add(secret, expires)
+        if len(self._issued) > MAX_ISSUED:
+            self._issued.drop_oldest()
+        return secret
+
+    def expiry_of(self, secret: str) -> datetime | None:
+        """Return when an issued secret expires, or None for one that was not issued or was withdrawn."""
+        return None if self._issued is None else self._issued.get(secret)
+
+    def withdraw(self, secret: str) -> None:
+        """Make an issued secret invalid."""
+        if self._issued is not None:
+            self._issued.pop(secret)
+
+    def use_once(self, signature: str, at: datetime, not_before: datetime) -> bool:
+        """Return whether a signature is used for the first time. Those older than `not_before` are forgotten."""
+        if signature in self._used:
+            return False
+        self._used[signature] = at
+        if len(self._used) >= self._purge_at:
+            self._used = {used: when for used, when in self._used.items() if when >= not_before}
+            self._purge_at = max(PURGE_FROM, 2 * len(self._used))
+        return True

@@ -1,0 +1,138 @@
+"""OAuth 2 client credentials (RFC 6749 §4.4): a client gets an access token, and then sends that."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, unquote_plus
+
+from clerkship.kit.clock import Clock
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.authentication.basic import BASIC_CHALLENGE, basic_credentials
+from clerkship.sandbox.authentication.bearer import bearer_challenge, bearer_token
+from clerkship.sandbox.authentication.credentials import ACCESS_TOKEN_PREFIX, SandboxCredentials
+from clerkship.sandbox.authentication.password import LoginInput, PasswordScheme
+from clerkship.sandbox.exchange import Refusal, Reply, Request, json_reply
+from clerkship.sandbox.listener import ConnectionInfo
+from clerkship.sandbox.operation import OperationContext
+from clerkship.sandbox.route import HttpCall
+
+GRANT = "client_credentials"
+FORM = "application/x-www-form-urlencoded"
+MAX_FORM_FIELDS = 50
+_NOT_CACHED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+_ERRORS = frozenset({"invalid_request", "invalid_client", "unsupported_grant_type", "invalid_scope"})
+
+
+class TokenRequest(LoginInput):
+    """The input of a token endpoint; `user` is the client id and `password` the client secret."""
+
+    grant_type: str = ""
+    scope: str = ""
+
+
+class AccessToken(Frozen):
+    """The result of a token endpoint (RFC 6749 §5.1)."""
+
+    access_token: str
+    token_type: str = "Bearer"
+    expires_in: int
+    """Seconds of simulated time."""
+
+
+@dataclass(frozen=True)
+class ClientCredentials(PasswordScheme):
+    """An access token, which a token endpoint of the simulator issues for client id and client secret; see `issue`.
+
+    Clients authenticate at the token endpoint by Basic or in the form. `private_key_jwt` is not supported, nor are
+    scopes: a token is good for all operations of its sandbox.
+    """
+
+    name: ClassVar[str] = "oauth2"
+    credential: ClassVar[str] = "access token (OAuth 2 client credentials)"
+    lifetime: timedelta = timedelta(minutes=5)
+    token_path: str = "/token"
+    """The path of the token endpoint, which the agent is told."""
+
+    def issue(self, context: OperationContext[Any], given: TokenRequest) -> AccessToken:
+        """Issue an access token; raises Refusal for another grant. For operations with `access="login"`."""
+        if given.grant_type != GRANT:
+            code = "unsupported_grant_type" if given.grant_type else "invalid_request"
+            raise Refusal(400, code, f"grant_type must be {GRANT}")
+        if given.scope:
+            raise Refusal(400, "invalid_scope", "there are no scopes; leave `scope` out")
+        assert context.credentials is not None
+        token = context.credentials.issue(ACCESS_TOKEN_PREFIX, context.act.now + self.lifetime)
+        return AccessToken(access_token=token, expires_in=int(self.lifetime.total_seconds()))
+
+    @property
+    def route_options(self) -> Mapping[str, Any]:
+        """The options of the route of a token endpoint: `Route("POST", "/token", issue, **scheme.route_options)`."""
+        return {"parse": parse_token_request, "render": render_token, "refuse": refuse_as_oauth, "media": FORM}
+
+    def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
+        """Return whether the access token was issued here and has not expired."""
+        token = bearer_token(request.headers)
+        if not token.startswith(ACCESS_TOKEN_PREFIX):
+            return False
+        expires = credentials.expiry_of(token)
+        return expires is not None and clock.now < expires
+
+    def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
+        """Return why a token is not valid."""
+        token = bearer_token(request.headers)
+        if not token:
+            return ""
+        is_known = credentials.expiry_of(token) is not None
+        return "the access token has expired" if is_known else "it is not an access token of this sandbox"
+
+    def challenge(self, problem: str = "") -> str:
+        """Return the challenge of RFC 6750."""
+        return bearer_challenge(problem)
+
+    def authorize(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> Mapping[str, str]:
+        """Issue a token, and return the header with it."""
+        return {"authorization": f"Bearer {credentials.issue(ACCESS_TOKEN_PREFIX, clock.now + self.lifetime)}"}
+
+    def connection_info(self, credentials: SandboxCredentials, url: str) -> ConnectionInfo:
+        """Return client id, client secret and the token endpoint."""
+        return {
+            "client_id": self.user_of(credentials),
+            "client_secret": credentials.token,
+            "token_url": f"{url}{self.token_path}",
+        }
+
+
+def parse_token_request(call: HttpCall, context: OperationContext[Any]) -> TokenRequest:
+    """Read a token request; raises Refusal in the words of RFC 6749 §5.2."""
+    request = call.request
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        raise Refusal(400, "invalid_request", f"a token request is {FORM}")
+    try:
+        pairs = parse_qsl(request.body.decode(), keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS)
+    except ValueError:
+        raise Refusal(400, "invalid_request", "the form cannot be read") from None
+    form, basic = dict(pairs), basic_credentials(request.headers)
+    if len(form) < len(pairs):
+        raise Refusal(400, "invalid_request", "a parameter is given more than once")
+    if basic is not None and "client_secret" in form:
+        raise Refusal(400, "invalid_request", "give the client secret in one place: in the header or in the form")
+    if basic is not None:  # both are form-encoded before they are joined (RFC 6749 §2.3.1)
+        user, password = map(unquote_plus, basic)
+    else:
+        user, password = form.get("client_id", ""), form.get("client_secret", "")
+    scope, grant = form.get("scope", ""), form.get("grant_type", "")
+    return TokenRequest(user=user, password=password, grant_type=grant, scope=scope)
+
+
+def render_token(call: HttpCall, context: OperationContext[Any], token: AccessToken) -> Reply:
+    """Write an access token, which no cache may keep."""
+    return Reply(200, json_reply(200, token.model_dump()).body, headers=_NOT_CACHED)
+
+
+def refuse_as_oauth(refusal: Refusal) -> Reply:
+    """Write a refusal as OAuth does (RFC 6749 §5.2)."""
+    code = "invalid_client" if refusal.status == 401 else refusal.code if refusal.code in _ERRORS else "invalid_request"
+    headers = {**_NOT_CACHED, **({"WWW-Authenticate": BASIC_CHALLENGE} if refusal.status == 401 else {})}
+    body = json_reply(refusal.status, {"error": code, "error_description": refusal.reason}).body
+    return Reply(refusal.status, body, headers=headers)

@@ -1,0 +1,64 @@
+"""What an authentication scheme consists of."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from clerkship.kit.clock import Clock
+from clerkship.sandbox.authentication.credentials import SandboxCredentials
+from clerkship.sandbox.exchange import Request
+from clerkship.sandbox.listener import ConnectionInfo
+
+REALM = 'realm="clerkship"'
+
+
+class AuthenticationScheme(ABC):
+    """One way in which clients of a simulator prove who they are."""
+
+    name: ClassVar[str]
+    """The key under which an agent is given the credentials."""
+    credential: ClassVar[str]
+    """What a client presents, for messages and documentation: `bearer token`."""
+    transport: ClassVar[str] = ""
+    """The protocol that it belongs to, such as `sftp`; empty for HTTP."""
+
+    def connection_info(self, credentials: SandboxCredentials, url: str) -> ConnectionInfo:
+        """Return what an agent needs beside the URL and the token of a sandbox."""
+        return {}
+
+    def secrets(self, credentials: SandboxCredentials) -> Sequence[str]:
+        """Return what may stand in no log, in each form in which it is sent."""
+        return (credentials.token,)
+
+    def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
+        """Return whether an HTTP request carries a valid credential of this scheme."""
+        return False
+
+
+class HttpScheme(AuthenticationScheme):
+    """A scheme of requests over HTTP."""
+
+    @abstractmethod
+    def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
+        """Return whether a request carries a valid credential of this scheme; compares in constant time."""
+
+    @abstractmethod
+    def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
+        """Return why a credential is not valid; empty where the request carries none of this scheme."""
+
+    @abstractmethod
+    def challenge(self, problem: str = "") -> str:
+        """Return the challenge of a 401 (RFC 9110 §11.6.1), with the problem if the scheme has a place for it."""
+
+    @abstractmethod
+    def authorize(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> Mapping[str, str]:
+        """Return the headers that authenticate a request, as a client makes them."""
+
+    def curl(self, credentials: SandboxCredentials) -> list[str] | None:
+        """Return the options of curl that authenticate a request, or None where there are none."""
+        return None
+
+
+def http_schemes(schemes: Sequence[AuthenticationScheme]) -> list[HttpScheme]:
+    """Return the schemes that apply to HTTP."""
+    return [scheme for scheme in schemes if isinstance(scheme, HttpScheme)]

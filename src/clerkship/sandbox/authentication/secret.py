@@ -1,0 +1,50 @@
+"""Comparing secrets and looking them up, in a time that does not tell how much of a secret was right."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from clerkship.kit.secrets import new_token, same
+
+T = TypeVar("T")
+_NO_SECRET = new_token("clk_none")
+
+
+def matches(expected: str | None, given: str) -> bool:
+    """Return whether a given secret is the expected one; None, where nothing is expected, takes as long to refuse."""
+    is_same = same(_NO_SECRET if expected is None else expected, given)
+    return is_same and expected is not None
+
+
+class SecretTable(Generic[T]):
+    """Values by secret. Lookups compare digests, whose beginning says nothing about the secret."""
+
+    def __init__(self) -> None:
+        self._values: dict[bytes, T] = {}
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def add(self, secret: str, value: T) -> None:
+        """Add a value, or replace it."""
+        self._values[_digest(secret)] = value
+
+    def get(self, secret: str) -> T | None:
+        """Return the value of a secret, or None."""
+        return self._values.get(_digest(secret))
+
+    def pop(self, secret: str) -> T | None:
+        """Remove a secret; return its value, or None."""
+        return self._values.pop(_digest(secret), None)
+
+    def drop_oldest(self) -> None:
+        """Remove the secret that was added first."""
+        del self._values[next(iter(self._values))]
+
+    def values(self) -> Iterator[T]:
+        """Iterate over a copy of the values."""
+        return iter(list(self._values.values()))
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.blake2b(secret.encode(errors="surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,61 @@
+"""CORS: which web pages may read the answers of a simulator (Fetch standard, CORS protocol)."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from clerkship.sandbox.exchange import Reply, Request
+
+_NAMES = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z, ]{1,1000}")
+"""Names of headers, in a list."""
+
+
+@dataclass(frozen=True)
+class CorsPolicy:
+    """The origins whose pages may send requests and read the answers."""
+
+    origins: tuple[str, ...] = ("*",)
+    expose: tuple[str, ...] = ()
+    """Headers of answers that pages may read, beside those that every page may."""
+    max_age: int = 600
+    """Seconds for which a browser may keep the answer to a preflight request."""
+    credentials: bool = False
+    """Whether browsers send cookies. Not together with the origin `*`."""
+
+    def __post_init__(self) -> None:
+        if self.credentials and "*" in self.origins:
+            raise ValueError("CORS with credentials needs a list of origins: `*` would let any page act for its reader")
+
+    def preflight(self, request: Request, methods: Iterable[str]) -> Reply | None:
+        """Answer a preflight request; return None for any other request and for an origin that is not allowed."""
+        asked = request.headers.get("access-control-request-method", "")
+        origin = self._headers(request)
+        if request.method != "OPTIONS" or not asked or not origin:
+            return None
+        headers = {
+            **origin,
+            "Access-Control-Allow-Methods": ", ".join(sorted({*methods, "HEAD"})),
+            "Access-Control-Max-Age": str(self.max_age),
+            "Vary": "Origin, Access-Control-Request-Headers",
+        }
+        names = request.headers.get("access-control-request-headers", "")
+        if _NAMES.fullmatch(names):
+            headers["Access-Control-Allow-Headers"] = names
+        return Reply(204, headers=headers)
+
+    def apply(self, request: Request, reply: Reply) -> Reply:
+        """Add to a reply that the page may read it."""
+        headers = self._headers(request)
+        if not headers or "Access-Control-Allow-Origin" in reply.headers:
+            return reply
+        if self.expose:
+            headers["Access-Control-Expose-Headers"] = ", ".join(self.expose)
+        vary = ", ".join(filter(None, (reply.headers.get("Vary", ""), "Origin")))
+        return replace(reply, headers={**reply.headers, **headers, "Vary": vary})
+
+    def _headers(self, request: Request) -> dict[str, str]:
+        origin = request.headers.get("origin", "")
+        if not origin or ("*" not in self.origins and origin not in self.origins):
+            return {}
+        allowed = {"Access-Control-Allow-Origin": "*" if "*" in self.origins else origin}
+        return allowed | ({"Access-Control-Allow-Credentials": "true"} if self.credentials else {})

@@ -1,0 +1,382 @@
+"""Authentication schemes, by real clients over HTTP and by requests in process."""
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import httpx
+import orjson
+import pytest
+
+from clerkship.conformance.checks import CHECKS, Check
+from clerkship.conformance.rig import Rig
+from clerkship.domains.component import NoConfig
+from clerkship.sandbox.authentication.basic import BasicPassword
+from clerkship.sandbox.authentication.credentials import MAX_ISSUED, PURGE_FROM, SandboxCredentials
+from clerkship.sandbox.authentication.password import encode_basic
+from clerkship.sandbox.authentication.secret import SecretTable, matches
+from clerkship.sandbox.authentication.signed import canonical_string
+from clerkship.sandbox.exchange import Query, Request
+from clerkship.simulators.spec import Spec
+from tests.sandbox.locked import (
+    BASIC_SPEC,
+    COOKIE_SPEC,
+    OAUTH,
+    OAUTH_SPEC,
+    SESSION,
+    SEVERAL_SPEC,
+    SIGNED,
+    SIGNED_SPEC,
+    SPECS,
+    locked,
+)
+
+ANSWERED = "sandbox.answered"
+
+
+@contextmanager
+def client(rig: Rig, **options: object) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=rig.url(), timeout=10, **options) as opened:  # type: ignore[arg-type]
+        yield opened
+
+
+def kinds(rig: Rig) -> list[str]:
+    return [event.kind for event in rig.playground.log.events]
+
+
+def told(rig: Rig, scheme: str) -> dict[str, str]:
+    return dict(rig.playground.sandboxes[rig.name].connection_info(rig.url())[scheme])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
+def test_a_simulator_with_another_scheme_conforms(spec: Spec, check: Check) -> None:
+    check(spec)
+
+
+# Basic.
+
+
+def test_basic_takes_the_user_and_the_password_that_the_agent_is_told() -> None:
+    with Rig(BASIC_SPEC) as rig:
+        info = told(rig, "basic")
+        assert info == {"user": "AC0001", "password": rig.token}
+        with client(rig, auth=httpx.BasicAuth(info["user"], info["password"])) as agent:
+            assert agent.post("/notes", json={"text": "hello"}).status_code == 201
+            assert agent.get("/notes").json() == ["hello"]
+        assert kinds(rig) == ["locked.note.added", ANSWERED]
+
+
+@pytest.mark.parametrize("user", ["AC0001", "AC0002"])
+def test_basic_refuses_a_wrong_user_or_password_with_its_own_challenge(user: str) -> None:
+    with Rig(BASIC_SPEC) as rig, client(rig) as agent:
+        password = "wrong" if user == "AC0001" else rig.token
+        reply = agent.get("/notes", auth=httpx.BasicAuth(user, password))
+        assert (reply.status_code, reply.headers["www-authenticate"]) == (
+            401,
+            'Basic realm="clerkship", charset="UTF-8"',
+        )
+        assert "user and password" in reply.json()["error"]["message"]
+        assert rig.lines == []
+
+
+@pytest.mark.parametrize("header", ["Basic", "Basic %%%", "Basic bm9jb2xvbg==", "Basic /w==", "basic\t", "Bearer x"])
+def test_basic_refuses_what_cannot_be_read(header: str) -> None:
+    with Rig(BASIC_SPEC) as rig:
+        assert rig.send(Request("GET", "/notes", {}, {"authorization": header}), token="").status == 401
+
+
+def test_the_user_of_basic_is_the_name_of_the_sandbox_unless_a_field_of_the_config_has_it() -> None:
+    with Rig(locked(BasicPassword())) as rig:
+        header = {"authorization": f"basic {encode_basic('box', rig.token)}"}
+        assert rig.send(Request("GET", "/notes", {}, header), token="").status == 200
+
+
+# Sessions.
+
+
+def test_a_client_logs_in_uses_its_cookie_and_logs_out() -> None:
+    with Rig(COOKIE_SPEC) as rig, client(rig) as agent:
+        info = told(rig, "session")
+        assert info == {"user": "box", "password": rig.token, "login_url": f"{rig.url()}/login"}
+        reply = agent.post(info["login_url"], data={"user": info["user"], "password": info["password"]})
+        path = httpx.URL(rig.url()).path
+        assert reply.status_code == 204
+        assert reply.headers["set-cookie"].endswith(f"; Path={path}; HttpOnly; SameSite=Lax")
+        assert agent.post("/notes", json={"text": "hello"}).status_code == 201
+        session = agent.cookies["session"]
+        assert agent.post("/logout").status_code == 204
+        assert "session" not in agent.cookies
+        late = agent.get("/notes", headers={"cookie": f"session={session}"})
+        assert (late.status_code, late.headers["www-authenticate"][:6]) == (401, "Cookie")
+        assert kinds(rig) == ["locked.login", "locked.note.added", "locked.logout"]
+
+
+def test_a_session_expires_in_simulated_time() -> None:
+    with Rig(COOKIE_SPEC) as rig:
+        cookie = rig.authorize(Request("GET", "/notes"))
+        rig.playground.advance(timedelta(hours=7, minutes=59))
+        assert rig.send_http(Request("GET", "/notes"), cookie).status == 200
+        rig.playground.advance(timedelta(minutes=2))
+        assert rig.send_http(Request("GET", "/notes"), cookie).status == 401
+
+
+def test_a_wrong_password_is_not_logged_and_opens_no_session() -> None:
+    with Rig(COOKIE_SPEC) as rig, client(rig) as agent:
+        reply = agent.post("/login", data={"user": "box", "password": "guess"})
+        assert (reply.status_code, "set-cookie" in reply.headers) == (401, False)
+        assert reply.json()["error"]["message"] == "the user or the password is wrong"
+        assert rig.lines == []
+        [listed] = rig.playground.sidecar.unauthenticated.requests
+        assert (listed["path"], listed["reason"]) == ("/login", "the user or the password is wrong")
+        assert b"guess" not in orjson.dumps(rig.playground.sidecar.data())
+
+
+def test_no_session_id_access_token_or_password_gets_into_the_log() -> None:
+    with Rig(SEVERAL_SPEC) as rig:
+        request, credentials = Request("GET", "/notes"), rig.playground.sandboxes["box"].credentials
+        [token] = OAUTH.authorize(request, credentials, rig.playground.clock).values()
+        [session] = SESSION.authorize(request, credentials, rig.playground.clock).values()
+        secrets = [token.split(" ")[1], session.split("=")[1], encode_basic("AC0001", rig.token), rig.token]
+        rig.send(Request("POST", f"/nowhere/{secrets[0]}", {"q": secrets[1]}, {}, " ".join(secrets).encode()))
+        [line] = rig.lines
+        assert line.count(b"[issued credential]") >= 3
+        assert not [secret for secret in secrets if secret.encode() in line]
+
+
+# OAuth 2.
+
+
+class ClientCredentialsAuth(httpx.Auth):
+    """Gets a token when it has none, or when its token was refused."""
+
+    requires_response_body = True
+
+    def __init__(self, info: dict[str, str], *, in_form: bool) -> None:
+        self._info, self._in_form, self._token = info, in_form, ""
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        if self._token:
+            request.headers["Authorization"] = f"Bearer {self._token}"
+            if (yield request).status_code != 401:
+                return
+        answer = yield self._ask()
+        self._token = answer.json()["access_token"]
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        yield request
+
+    def _ask(self) -> httpx.Request:
+        client_id, secret = self._info["client_id"], self._info["client_secret"]
+        form = {"grant_type": "client_credentials"}
+        if self._in_form:
+            form |= {"client_id": client_id, "client_secret": secret}
+            return httpx.Request("POST", self._info["token_url"], data=form)
+        headers = {"Authorization": f"Basic {encode_basic(client_id, secret)}"}
+        return httpx.Request("POST", self._info["token_url"], data=form, headers=headers)
+
+
+@pytest.mark.parametrize("in_form", [True, False])
+def test_a_client_gets_an_access_token_and_another_when_it_has_expired(in_form: bool) -> None:
+    with Rig(OAUTH_SPEC) as rig:
+        info = told(rig, "oauth2")
+        assert info == {"client_id": "box", "client_secret": rig.token, "token_url": f"{rig.url()}/token"}
+        with client(rig, auth=ClientCredentialsAuth(info, in_form=in_form)) as agent:
+            assert agent.get("/notes").status_code == 200
+            assert agent.get("/notes").status_code == 200
+            rig.playground.advance(timedelta(minutes=6))
+            assert agent.get("/notes").status_code == 200
+        assert kinds(rig) == [
+            "locked.login",
+            ANSWERED,
+            ANSWERED,
+            "locked.login",
+            ANSWERED,
+        ]
+
+
+def test_a_token_response_is_as_oauth_has_it_and_an_expired_token_is_invalid() -> None:
+    with Rig(OAUTH_SPEC) as rig, client(rig) as agent:
+        form = {"grant_type": "client_credentials"}
+        reply = agent.post("/token", data=form, auth=httpx.BasicAuth("box", rig.token))
+        issued = reply.json()
+        assert (reply.status_code, reply.headers["cache-control"]) == (200, "no-store")
+        assert (issued["token_type"], issued["expires_in"]) == ("Bearer", 300)
+        rig.playground.advance(timedelta(minutes=6))
+        late = agent.get("/notes", headers={"Authorization": f"Bearer {issued['access_token']}"})
+        assert late.status_code == 401
+        assert (
+            'error="invalid_token", error_description="the access token has expired"'
+            in late.headers["www-authenticate"]
+        )
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "error"),
+    [
+        ({"grant_type": "client_credentials"}, 401, "invalid_client"),
+        ({"grant_type": "client_credentials", "client_id": "box", "client_secret": "wrong"}, 401, "invalid_client"),
+        ({"grant_type": "client_credentials", "client_id": "other", "client_secret": "RIGHT"}, 401, "invalid_client"),
+        ({"grant_type": "password", "client_id": "box", "client_secret": "RIGHT"}, 400, "unsupported_grant_type"),
+        ({"client_id": "box", "client_secret": "RIGHT"}, 400, "invalid_request"),
+        (
+            {"grant_type": "client_credentials", "client_id": "box", "client_secret": "RIGHT", "scope": "system/*.rs"},
+            400,
+            "invalid_scope",
+        ),
+    ],
+)
+def test_a_token_endpoint_refuses_in_the_words_of_oauth(form: dict[str, str], status: int, error: str) -> None:
+    with Rig(OAUTH_SPEC) as rig, client(rig) as agent:
+        sent = {name: rig.token if value == "RIGHT" else value for name, value in form.items()}
+        reply = agent.post("/token", data=sent)
+        assert (reply.status_code, reply.json()["error"]) == (status, error)
+        assert reply.headers.get("www-authenticate", "").startswith("Basic") == (status == 401)
+        assert kinds(rig) == ([] if status == 401 else ["sandbox.refused"])
+
+
+def test_a_token_request_that_is_no_form_or_says_a_thing_twice_is_invalid() -> None:
+    with Rig(OAUTH_SPEC) as rig, client(rig) as agent:
+        twice = agent.post("/token", data={"client_secret": "x"}, auth=httpx.BasicAuth("box", rig.token))
+        as_json = agent.post("/token", json={"grant_type": "client_credentials"})
+        again = agent.post(
+            "/token", content=b"scope=a&scope=b", headers={"content-type": "application/x-www-form-urlencoded"}
+        )
+        for reply in (twice, as_json, again):
+            assert (reply.status_code, reply.json()["error"]) == (400, "invalid_request")
+
+
+# Signatures.
+
+
+class SignatureAuth(httpx.Auth):
+    """Signs requests with the key and the time that it is told."""
+
+    requires_request_body = True
+
+    def __init__(self, rig: Rig, path: str) -> None:
+        self._rig, self._path = rig, path
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        info, timestamp = told(self._rig, "signature"), f"{self._rig.playground.now.timestamp():.0f}"
+        query = Query(tuple(request.url.params.multi_items()))
+        signed = Request(request.method, self._path, query, {}, request.content)
+        request.headers[info["timestamp_header"]] = timestamp
+        request.headers[info["signature_header"]] = SIGNED.sign(signed, timestamp, info["key"])
+        yield request
+
+
+def test_a_signed_request_is_accepted_once() -> None:
+    with Rig(SIGNED_SPEC) as rig, client(rig) as agent:
+        reply = agent.post("/notes", json={"text": "hello"}, auth=SignatureAuth(rig, "/notes"))
+        assert reply.status_code == 201
+        replayed = agent.send(reply.request)
+        assert replayed.status_code == 401
+        assert "the signature was used before" in replayed.headers["www-authenticate"]
+        rig.playground.advance(timedelta(seconds=2))
+        assert agent.get("/notes", auth=SignatureAuth(rig, "/notes")).json() == ["hello"]
+
+
+@pytest.mark.parametrize("changed", ["method", "path", "query", "body", "time"])
+def test_a_signature_is_good_for_nothing_but_the_request_it_was_made_for(changed: str) -> None:
+    with Rig(SIGNED_SPEC) as rig:
+        made_for = Request("GET", "/notes", {"a": "1"})
+        headers = dict(rig.authorize(made_for))
+        parts = {"method": "GET", "path": "/notes", "query": {"a": "1"}, "body": b""}
+        other = {"method": "POST", "path": "/about/x", "query": {"a": "2"}, "body": b"x"}
+        if changed == "time":
+            headers["x-timestamp"] = str(float(headers["x-timestamp"]) + 1)
+        else:
+            parts[changed] = other[changed]
+        assert rig.send(Request(**parts, headers=headers), token="").status == 401  # type: ignore[arg-type]
+        assert rig.lines == []
+
+
+@pytest.mark.parametrize("minutes", [-6, 6])
+def test_a_signature_must_be_of_about_now(minutes: int) -> None:
+    with Rig(SIGNED_SPEC) as rig:
+        request, now = Request("GET", "/notes"), rig.playground.now
+        timestamp = f"{(now + timedelta(minutes=minutes)).timestamp():.0f}"
+        headers = {"x-timestamp": timestamp, "x-signature": SIGNED.sign(request, timestamp, rig.token)}
+        reply = rig.send(Request("GET", "/notes", {}, headers), token="")
+        assert "more than 300 s from the simulated time" in reply.headers["WWW-Authenticate"]
+
+
+@pytest.mark.parametrize("timestamp", ["", "now", "-1", "1e400", "99999999999", "nan"])
+def test_a_timestamp_that_is_no_time_is_refused(timestamp: str) -> None:
+    with Rig(SIGNED_SPEC) as rig:
+        headers = {"x-timestamp": timestamp, "x-signature": "0" * 64}
+        assert rig.send(Request("GET", "/notes", {}, headers), token="").status == 401
+
+
+def test_the_canonical_string_is_as_documented() -> None:
+    request = Request("get", "/a b/ü", Query((("z", "1"), ("a", "x/y"), ("a", "b c"))), {}, b"hello")
+    assert canonical_string(request, "1767225600.5").split("\n") == [
+        "GET",
+        "/a%20b/%C3%BC",
+        "a=b%20c&a=x%2Fy&z=1",
+        "1767225600.5",
+        "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+    ]
+
+
+# Several schemes, the clock, open operations.
+
+
+def test_any_one_of_several_schemes_is_enough_and_a_refusal_names_all() -> None:
+    with Rig(SEVERAL_SPEC) as rig, client(rig) as agent:
+        info = told(rig, "oauth2")
+        assert agent.get("/notes", headers={"Authorization": f"Bearer {rig.token}"}).status_code == 200
+        assert agent.get("/notes", auth=httpx.BasicAuth("AC0001", rig.token)).status_code == 200
+        assert agent.get("/notes", auth=ClientCredentialsAuth(info, in_form=True)).status_code == 200
+        challenge = agent.get("/notes").headers["www-authenticate"]
+        assert challenge.startswith('Bearer realm="clerkship", Basic realm="clerkship"')
+
+
+def test_the_clock_takes_the_token_of_a_sandbox_whatever_its_scheme() -> None:
+    with Rig(SIGNED_SPEC) as rig:
+        url = f"{rig.url().rpartition('/')[0]}/clock"
+        assert httpx.get(url, headers={"Authorization": f"Bearer {rig.token}"}).status_code == 200
+        assert httpx.get(url).status_code == 401
+
+
+def test_an_open_operation_answers_a_client_without_a_credential_and_keeps_it_out_of_the_log() -> None:
+    with Rig(BASIC_SPEC) as rig, client(rig) as agent:
+        before = rig.playground.now
+        for _ in range(3):
+            assert agent.get("/about").json() == {"name": "locked"}
+        assert agent.head("/about").status_code == 200
+        assert (rig.lines, rig.playground.now) == ([], before)
+        listed = rig.playground.sidecar.unauthenticated
+        assert (listed.count, listed.requests[0]["reason"]) == (4, "answered without a credential")
+        assert agent.get("/about", auth=httpx.BasicAuth("AC0001", rig.token)).status_code == 200
+        assert kinds(rig) == ["locked.about.read"]
+
+
+# Secrets.
+
+
+def test_a_secret_that_is_not_there_matches_nothing() -> None:
+    assert matches("a", "a")
+    assert not matches("a", "b")
+    assert not matches(None, "")
+
+
+def test_a_table_of_secrets_finds_only_the_whole_secret() -> None:
+    table = SecretTable[int]()
+    table.add("secret", 1)
+    assert (table.get("secret"), table.get("secre"), table.get("")) == (1, None, None)
+    assert (table.pop("secret"), table.pop("secret"), len(table)) == (1, None, 0)
+
+
+def test_sessions_and_used_signatures_are_bounded() -> None:
+    with Rig(BASIC_SPEC) as rig:
+        now = rig.playground.now
+    credentials = SandboxCredentials("box", NoConfig())
+    first = credentials.issue("clk_ses", now)
+    for _ in range(MAX_ISSUED):
+        credentials.issue("clk_ses", now)
+    assert credentials.expiry_of(first) is None
+    for number in range(3 * PURGE_FROM):
+        at = now + timedelta(seconds=number)
+        assert credentials.use_once(str(number), at, at - timedelta(seconds=10))
+    assert len(credentials._used) < PURGE_FROM + 20

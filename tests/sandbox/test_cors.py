@@ -1,0 +1,88 @@
+"""CORS: what web pages may read, over HTTP and in process."""
+
+import httpx
+import pytest
+
+from clerkship.conformance.rig import Rig
+from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.sandbox.cors import CorsPolicy
+from clerkship.sandbox.exchange import Reply, Request
+from tests.sandbox.locked import SESSION, locked
+
+PAGE = "https://app.example"
+ANY = locked(BearerToken(), cors=CorsPolicy(expose=("ETag", "Location")))
+LISTED = locked(BearerToken(), cors=CorsPolicy(origins=(PAGE,), credentials=True))
+OFF = locked(BearerToken())
+PREFLIGHT = {
+    "origin": PAGE,
+    "access-control-request-method": "POST",
+    "access-control-request-headers": "authorization, content-type",
+}
+
+
+def allowed(reply: Reply) -> str | None:
+    return {name.lower(): value for name, value in reply.headers.items()}.get("access-control-allow-origin")
+
+
+def test_a_preflight_request_is_answered_without_a_credential_and_is_not_logged() -> None:
+    with Rig(ANY) as rig:
+        before = rig.playground.now
+        reply = httpx.options(f"{rig.url()}/notes", headers=PREFLIGHT)
+        assert reply.status_code == 204
+        assert reply.headers["access-control-allow-origin"] == "*"
+        assert reply.headers["access-control-allow-methods"] == "GET, HEAD, POST"
+        assert reply.headers["access-control-allow-headers"] == "authorization, content-type"
+        assert reply.headers["access-control-max-age"] == "600"
+        assert reply.headers["vary"].startswith("Origin")
+        assert "access-control-allow-credentials" not in reply.headers
+        assert (rig.lines, rig.playground.now) == ([], before)
+
+
+def test_answers_and_refusals_may_be_read_by_the_page() -> None:
+    with Rig(ANY) as rig:
+        headers = {"origin": PAGE, "authorization": f"Bearer {rig.token}"}
+        answered = httpx.get(f"{rig.url()}/notes", headers=headers)
+        assert answered.headers["access-control-allow-origin"] == "*"
+        assert answered.headers["access-control-expose-headers"] == "ETag, Location"
+        assert answered.headers["vary"] == "Origin"
+        for path in ("/notes", "/nowhere", "/about"):
+            assert allowed(rig.send_http(Request("GET", path), {"origin": PAGE})) == "*"
+        rig.playground.close()
+        assert allowed(rig.send_http(Request("GET", "/notes"), headers)) == "*"
+        assert allowed(rig.send_http(Request("GET", "/notes"), {})) is None
+
+
+def test_only_listed_origins_are_allowed_and_are_named() -> None:
+    with Rig(LISTED) as rig:
+        reply = httpx.options(f"{rig.url()}/notes", headers=PREFLIGHT)
+        assert reply.headers["access-control-allow-origin"] == PAGE
+        assert reply.headers["access-control-allow-credentials"] == "true"
+        other = {**PREFLIGHT, "origin": "https://evil.example"}
+        refused = rig.send_http(Request("OPTIONS", "/notes"), other)
+        assert (refused.status, allowed(refused)) == (401, None)
+        assert allowed(rig.send_http(Request("GET", "/about"), {"origin": "null"})) is None
+
+
+def test_without_a_policy_there_is_no_cors() -> None:
+    with Rig(OFF) as rig:
+        assert rig.send_http(Request("OPTIONS", "/notes"), PREFLIGHT).status == 401
+        assert allowed(rig.send_http(Request("GET", "/about"), {"origin": PAGE})) is None
+
+
+def test_options_that_is_no_preflight_needs_a_credential() -> None:
+    with Rig(ANY) as rig:
+        assert rig.send_http(Request("OPTIONS", "/notes"), {"origin": PAGE}).status == 401
+        assert rig.send(Request("OPTIONS", "/notes", {}, {"origin": PAGE})).status == 405
+
+
+def test_names_of_headers_that_are_none_are_not_repeated() -> None:
+    with Rig(ANY) as rig:
+        headers = {**PREFLIGHT, "access-control-request-headers": 'x"y<script>'}
+        reply = httpx.options(f"{rig.url()}/notes", headers=headers)
+        assert (reply.status_code, "access-control-allow-headers" in reply.headers) == (204, False)
+
+
+def test_credentials_need_a_list_of_origins() -> None:
+    with pytest.raises(ValueError, match="CORS with credentials needs a list of origins"):
+        CorsPolicy(credentials=True)
+    assert locked(SESSION, cors=CorsPolicy(origins=(PAGE,), credentials=True)).cors is not None
