@@ -5,7 +5,6 @@ import pytest
 from clerkship.conformance import CHECKS
 from clerkship.conformance.checks import (
     Check,
-    NotConforming,
     a_fork_continues_like_the_original,
     a_replay_rebuilds_the_state,
     check_simulator,
@@ -14,8 +13,13 @@ from clerkship.conformance.checks import (
     the_dataset_does_not_change,
     the_exercise_is_accepted,
 )
+from clerkship.conformance.credential_checks import a_credential_is_needed_for_every_operation
+from clerkship.conformance.failure import NotConforming
+from clerkship.kit.clock import Clock
 from clerkship.model.frozen import Frozen
 from clerkship.playground.gateway import SimulatorBroken
+from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.exchange import Reply, Request, json_reply
 from clerkship.sandbox.operation import OperationContext, operation
 from clerkship.sandbox.route import Route
@@ -207,3 +211,21 @@ def test_the_suite_compares_the_order_of_keys() -> None:
 def test_the_suite_catches_an_exercise_that_proves_nothing(changes: dict[str, object], reason: str) -> None:
     with pytest.raises(NotConforming, match=reason):
         the_exercise_is_accepted(tickets(**changes))
+
+
+class Unlocked(BearerToken):
+    """Accepts any token."""
+
+    def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
+        """Accept it."""
+        return True
+
+
+def test_the_suite_catches_a_scheme_that_accepts_anything() -> None:
+    with pytest.raises(NotConforming, match="without a valid credential got a 200"):
+        a_credential_is_needed_for_every_operation(_changed(authentication=(Unlocked(),)))
+
+
+def test_the_suite_catches_a_simulator_that_refuses_strangers_by_another_status() -> None:
+    with pytest.raises(NotConforming, match="without a valid credential got a 404"):
+        a_credential_is_needed_for_every_operation(_changed(refuse=lambda refusal: Reply(404)))

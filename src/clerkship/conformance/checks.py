@@ -9,6 +9,8 @@ from functools import wraps
 
 import orjson
 
+from clerkship.conformance.credential_checks import a_credential_is_needed_for_every_operation
+from clerkship.conformance.failure import must as _must
 from clerkship.conformance.rig import WRITES, RequestCounts, Rig, declared_events, exercise, garbage, to_bytes
 from clerkship.events.lifecycle import LIFECYCLE
 from clerkship.faults.contract import Fault
@@ -39,15 +41,6 @@ FAULTS: tuple[Fault, ...] = (
 )
 MAX_FORKS = 4
 """Places of the exercise, evenly spread, at which a fork is tried."""
-
-
-class NotConforming(AssertionError):
-    """A simulator does not do what every simulator must."""
-
-
-def _must(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise NotConforming(otherwise)
 
 
 class CheckContext:
@@ -236,31 +229,6 @@ def an_acknowledged_write_has_an_effect(context: CheckContext) -> None:
                 _must(left, f"{request.method} {request.path} was acknowledged and left no event")
 
 
-@_check
-def strangers_stay_outside(context: CheckContext) -> None:
-    """A wrong token, or another playground's, opens nothing and writes nothing; nor does any after the end."""
-    spec = context.spec
-    with context.rig() as rig, context.rig() as other:
-        request, events = spec.exercise[0], len(rig.playground.log.events)
-        for token in ("", "wrong", other.token):
-            for reply in (rig.send(request, token=token), rig.send_http(request, token=token)):
-                _must(reply.status == 401, f"the token {token[:8]!r} got a {reply.status}")
-                _must(_in_its_words(spec, reply), "a stranger is not refused in the words of the protocol")
-        _must(len(rig.playground.log.events) == events, "a stranger's request is in the log")
-        rig.playground.close()
-        for reply in (rig.send(request), rig.send_http(request)):
-            _must(reply.status == 401, f"after the end a request got a {reply.status}")
-            _must(_in_its_words(spec, reply), "after the end nobody is refused in the words of the protocol")
-
-
-def _in_its_words(spec: Spec, reply: Reply) -> bool:
-    """Whether a refusal is of the media, and of the outermost shape, that the simulator gives its own."""
-    own = spec.refuse(Refusal(reply.status, "unauthorized", "no"))
-    if reply.media != own.media or own.media.partition(";")[0].rpartition("/")[2].rpartition("+")[2] != "json":
-        return reply.media == own.media
-    return set(orjson.loads(reply.body)) == set(orjson.loads(own.body))
-
-
 def every_operation_is_a_tool(spec: Spec) -> None:
     """A model can be given each operation, by a name and a schema it may have, and its call reaches that operation.
 
@@ -343,7 +311,7 @@ CHECKS: tuple[Check, ...] = (
     every_event_validates,
     every_operation_is_exercised,
     an_acknowledged_write_has_an_effect,
-    strangers_stay_outside,
+    a_credential_is_needed_for_every_operation,
     every_operation_is_a_tool,
 )
 

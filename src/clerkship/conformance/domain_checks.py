@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
-from clerkship.conformance.checks import NotConforming
+from clerkship.conformance.failure import NotConforming
 from clerkship.domains.contract import DomainSpec
 from clerkship.events.event import Event, parse_event
 from clerkship.events.lifecycle import LIFECYCLE

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from clerkship.conformance import CHECKS, DOMAIN_CHECKS
-from clerkship.conformance.checks import NotConforming
+from clerkship.conformance.failure import NotConforming
 from clerkship.conformance.rig import RequestCounts
 from clerkship.domains.component import ComponentSpec
 from clerkship.engine.catalog import Registered
