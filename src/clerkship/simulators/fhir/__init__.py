@@ -1,6 +1,7 @@
 """`fhir`: an electronic health record, over FHIR R4 REST."""
 
 from clerkship.fhir.charts import chart_of
+from clerkship.sandbox.cors import CorsPolicy
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
 from clerkship.simulators.fhir.assertions.fhir_was_not_read import FhirWasNotRead
@@ -18,6 +19,7 @@ from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.delete import Delete
 from clerkship.simulators.fhir.steps.patch import Patch
 from clerkship.simulators.fhir.steps.put import Put
+from clerkship.simulators.fhir.well_known import WELL_KNOWN, well_known
 from clerkship.simulators.spec import Spec
 
 SPEC = Spec(
@@ -25,8 +27,8 @@ SPEC = Spec(
     summary="An electronic health record over FHIR R4 REST: read, search, write, patch, history, transactions.",
     state=FhirState,
     events=EVENTS,
-    operations=OPERATIONS,
-    routes=ROUTES,
+    operations=(well_known, *OPERATIONS),
+    routes=(WELL_KNOWN, *ROUTES),
     handle=Fhir,
     exercise=EXERCISE,
     exercise_datasets=(DATASET,),
@@ -36,6 +38,7 @@ SPEC = Spec(
     prepare=chart_of,
     configure=located,
     refuse=refuse,
+    cors=CorsPolicy(expose=("Content-Location", "ETag", "Last-Modified", "Location")),
     assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead, FhirWasSearchedFor),
     steps=(Put, Patch, Delete),
     attack=FhirAttack(),

@@ -53,7 +53,7 @@ def _manner(config: FhirConfig) -> Manner:
     return Manner(config.read_only, config.client_ids, config.references == "checked")
 
 
-@interaction(tool=False)
+@interaction(access="open", tool=False)
 def capabilities(transaction: Transaction, _: NoInput) -> FhirResponse:
     """What this FHIR R4 server can do: its CapabilityStatement."""
     transaction.note(CapabilitiesRead())
@@ -71,7 +71,7 @@ def _statement(manner: Manner) -> dict[str, Any]:
     offered = [name for name in OFFERED if not (manner.read_only and name in WRITES)]
     rest = {
         "mode": "server",
-        "security": {"description": "a bearer token, as the run gives it to the agent"},
+        "security": {"cors": True, "description": "a bearer token, as the run gives it to the agent"},
         "resource": [_resource(type, offered, manner) for type in sorted(RESOURCE_TYPES - NOT_STORED)],
         "interaction": [{"code": code} for name in offered for code in SYSTEM_LEVEL.get(name, ())],
         "searchParam": [_parameter(found) for found in parameters_of("Resource").values()],

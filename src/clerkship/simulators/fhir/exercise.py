@@ -64,6 +64,7 @@ def _sent(method: str, path: str, data: object, media: str = FHIR_JSON, **query:
 
 EXERCISE = (
     Request("GET", "/metadata"),
+    Request("GET", "/.well-known/smart-configuration"),
     _sent("PUT", "/Patient/p1", _PATIENT),
     _sent("PUT", "/Patient/p1", {**_PATIENT, "active": True}),
     _sent("POST", "/Observation", _WEIGHT),

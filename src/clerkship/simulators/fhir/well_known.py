@@ -1,0 +1,28 @@
+"""`.well-known`: what a FHIR client reads before it has a credential (RFC 8615; SMART App Launch, conformance)."""
+
+from typing import Any
+
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.operation import OperationContext, operation
+from clerkship.sandbox.route import Route
+from clerkship.simulators.fhir.outcome import refusal
+
+SMART_CONFIGURATION = "smart-configuration"
+
+
+class WellKnownName(Frozen):
+    """The name of a document."""
+
+    name: str
+
+
+@operation(access="open", tool=False)
+def well_known(context: OperationContext[Any], document: WellKnownName) -> dict[str, list[str]]:
+    """What this server offers of SMART App Launch: no launch, no scopes and no token endpoint."""
+    if document.name != SMART_CONFIGURATION:
+        reason = f"there is no {document.name[:80]}; what there is is {SMART_CONFIGURATION}"
+        raise refusal(404, "not-found", reason)
+    return {"grant_types_supported": [], "code_challenge_methods_supported": [], "capabilities": []}
+
+
+WELL_KNOWN = Route("GET", "/.well-known/{name}", well_known)
