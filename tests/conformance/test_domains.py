@@ -7,8 +7,9 @@ import pytest
 
 from clerkship.conformance import CHECKS, DOMAIN_CHECKS, check_domain
 from clerkship.conformance import domain_checks as checks
-from clerkship.conformance.checks import Check, NotConforming
+from clerkship.conformance.checks import Check
 from clerkship.conformance.domain_checks import DomainCheck
+from clerkship.conformance.failure import NotConforming
 from clerkship.domains.contract import DomainCall, DomainSpec
 from clerkship.domains.registry import DOMAINS
 from clerkship.events.event import Payload

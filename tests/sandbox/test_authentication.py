@@ -8,15 +8,23 @@ import httpx
 import orjson
 import pytest
 
+from clerkship.actors.agent_requests import AgentRequests
+from clerkship.actors.messages import surroundings
+from clerkship.cli.console import out
+from clerkship.cli.up import _print_way
 from clerkship.conformance.checks import CHECKS, Check
 from clerkship.conformance.rig import Rig
 from clerkship.domains.component import NoConfig
+from clerkship.playground.doors import open_doors
+from clerkship.playground.lines import ListenerPool
 from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.credentials import MAX_ISSUED, PURGE_FROM, SandboxCredentials
 from clerkship.sandbox.authentication.password import encode_basic
 from clerkship.sandbox.authentication.secret import SecretTable, matches
 from clerkship.sandbox.authentication.signed import canonical_string
+from clerkship.sandbox.door import Sandboxes
 from clerkship.sandbox.exchange import Query, Request
+from clerkship.service.playing import _ways
 from clerkship.simulators.spec import Spec
 from tests.sandbox.locked import (
     BASIC_SPEC,
@@ -380,3 +388,53 @@ def test_sessions_and_used_signatures_are_bounded() -> None:
         at = now + timedelta(seconds=number)
         assert credentials.use_once(str(number), at, at - timedelta(seconds=10))
     assert len(credentials._used) < PURGE_FROM + 20
+
+
+# What an agent is told.
+
+
+def handles(rig: Rig) -> Sandboxes:
+    base = rig.url().rpartition(f"/{rig.playground.id}/")[0]
+    return open_doors(rig.gateway, rig.playground, lambda: base)
+
+
+def test_an_agent_is_told_the_credentials_of_each_scheme_where_it_is_told_the_token() -> None:
+    with Rig(SEVERAL_SPEC) as rig:
+        sandboxes = handles(rig)
+        expected = {
+            "basic": {"user": "AC0001", "password": rig.token},
+            "oauth2": {"client_id": "box", "client_secret": rig.token, "token_url": f"{rig.url()}/token"},
+        }
+        assert sandboxes["box"].credentials == expected
+        place = surroundings(sandboxes)["sandboxes"]["box"]
+        assert place == {"kind": "locked", "url": rig.url(), "token": rig.token, **expected}
+        answer = AgentRequests().answer({"request": "credentials", "sandbox": "box", "number": 1}, sandboxes)
+        assert orjson.loads(answer)["value"] == expected
+
+
+def test_what_an_agent_is_told_of_a_bearer_token_is_url_and_token_alone() -> None:
+    with Rig(locked()) as rig:
+        [place] = surroundings(handles(rig))["sandboxes"].values()
+        assert place.keys() == {"kind", "url", "token"}
+
+
+def test_a_handle_in_process_needs_no_credential_of_its_own() -> None:
+    with Rig(SIGNED_SPEC) as rig:
+        box = handles(rig)["box"]
+        assert box.request("POST", "/notes", body=b'{"text": "hello"}').status == 201
+        assert orjson.loads(box.request("GET", "/notes").body) == ["hello"]
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_command_line_shows_what_each_scheme_needs(name: str) -> None:
+    with Rig(SPECS[name]) as rig:
+        base = rig.url().rpartition("/")[0]
+        [way] = _ways(rig.playground, base, ListenerPool(rig.gateway)).values()
+        assert way.credentials == rig.playground.sandboxes["box"].connection_info(rig.url())
+        console = out()
+        with console.capture() as captured:
+            _print_way(console, "box", way)
+        shown = captured.get()
+        for info in way.credentials.values():
+            assert all(f"{key} {value}" in shown for key, value in info.items())
+        assert ("curl" in shown) == (name in ("basic", "several"))

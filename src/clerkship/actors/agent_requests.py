@@ -31,6 +31,7 @@ class AgentRequests:
             "send": self._send,
             "url": lambda message, sandboxes: _handle(message, sandboxes).url,
             "token": lambda message, sandboxes: _handle(message, sandboxes).token,
+            "credentials": lambda message, sandboxes: dict(_handle(message, sandboxes).credentials),
             "lines": lambda message, sandboxes: dict(_handle(message, sandboxes).lines),
             "now": lambda message, sandboxes: sandboxes.now.isoformat(),
             "advance": _advance,

@@ -45,6 +45,12 @@ class HostDoor:
         return str(self._link.request("token", sandbox=self._sandbox))
 
     @property
+    def credentials(self) -> Mapping[str, ConnectionInfo]:
+        """What its authentication schemes need over HTTP beside the token, by scheme."""
+        credentials: Mapping[str, ConnectionInfo] = self._link.request("credentials", sandbox=self._sandbox)
+        return credentials
+
+    @property
     def lines(self) -> Mapping[str, ConnectionInfo]:
         """The ways in that are not HTTP."""
         lines: Mapping[str, ConnectionInfo] = self._link.request("lines", sandbox=self._sandbox)

@@ -51,7 +51,7 @@ def task_message(task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> di
 def surroundings(sandboxes: Sandboxes) -> dict[str, Any]:
     """Where everything is over HTTP, and the simulated time; asking for it starts the listener."""
     places: dict[str, dict[str, Any]] = {
-        name: {"kind": handle.kind, "url": handle.url, "token": handle.token, **handle.lines}
+        name: {"kind": handle.kind, "url": handle.url, "token": handle.token, **handle.credentials, **handle.lines}
         for name, handle in sandboxes.items()
     }
     clock = next(

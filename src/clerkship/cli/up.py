@@ -164,8 +164,9 @@ def _print_way(console: Console, name: str, way: Way, token: str = "") -> None:
     console.print()
     _print(console, f"[place]{name}[/]{kind}  {escape(way.url)}")
     _print(console, f"  [quiet]token[/]  {escape(token or way.token)}")
-    _print(console, f"  {escape(way.curl)}")
-    for line, told in way.lines.items():
+    if way.curl:
+        _print(console, f"  {escape(way.curl)}")
+    for line, told in (*way.credentials.items(), *way.lines.items()):
         parts = ", ".join(f"{key} {_brief(value)}" for key, value in told.items())
         _print(console, f"  [quiet]{line}[/]  {escape(parts)}")
     for line, how in way.missing.items():

@@ -12,7 +12,7 @@ from clerkship.kit.text import writable
 from clerkship.model.redaction import MIN_EXACT, MIN_SECRET
 
 _MADE_ANEW = (
-    ("clk_sbx_", re.compile(r"clk_sbx_[A-Za-z0-9_-]{43}"), "[token]"),
+    ("clk_", re.compile(r"clk_(?:sbx|ses|oat)_[A-Za-z0-9_-]{43}"), "[token]"),
     ("/pg-", re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\]):\d+/pg-[0-9a-f]{16}"), "[address]/[playground]"),
     ("pg-", re.compile(r"\bpg-[0-9a-f]{16}\b"), "[playground]"),
     ("earer", re.compile(r"(?i)\b(bearer)\s+[A-Za-z0-9._~+/-]{16,}=*"), r"\1 [token]"),

@@ -59,6 +59,11 @@ class InProcessDoor:
         return self._playground.sandboxes[self._sandbox].token
 
     @property
+    def credentials(self) -> dict[str, ConnectionInfo]:
+        """What its authentication schemes need over HTTP beside the token, by scheme."""
+        return self._playground.sandboxes[self._sandbox].connection_info(self.url)
+
+    @property
     def lines(self) -> dict[str, ConnectionInfo]:
         """The other ways in, by name; asking opens them if they are not open."""
         if self._lines is None:

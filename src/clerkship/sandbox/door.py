@@ -75,6 +75,11 @@ class Door(Protocol):
         ...
 
     @property
+    def credentials(self) -> Mapping[str, ConnectionInfo]:
+        """What its authentication schemes need over HTTP beside the token, by scheme."""
+        ...
+
+    @property
     def lines(self) -> Mapping[str, ConnectionInfo]:
         """The other ways in, by name; asking opens them if they are not open."""
         ...
@@ -111,6 +116,11 @@ class DoorAround:
         return self._door.token
 
     @property
+    def credentials(self) -> Mapping[str, ConnectionInfo]:
+        """What its authentication schemes need over HTTP beside the token, by scheme."""
+        return self._door.credentials
+
+    @property
     def lines(self) -> Mapping[str, ConnectionInfo]:
         """The other ways in, by name."""
         return self._door.lines
@@ -143,8 +153,14 @@ class Handle:
 
     @property
     def token(self) -> str:
-        """Bearer token of this sandbox over HTTP."""
+        """Token of this sandbox: its bearer token over HTTP, unless `credentials` say otherwise."""
         return self._door.token
+
+    @property
+    def credentials(self) -> Mapping[str, ConnectionInfo]:
+        """What its authentication schemes need over HTTP, by scheme, such as `{"basic": {"user", "password"}}`; empty
+        where the bearer token is all."""
+        return self._door.credentials
 
     @property
     def lines(self) -> Mapping[str, ConnectionInfo]:

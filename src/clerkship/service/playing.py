@@ -40,6 +40,7 @@ from clerkship.playground.pacer import paced
 from clerkship.playground.playground import Playground, PlaygroundOptions
 from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
+from clerkship.sandbox.authentication.scheme import http_schemes
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener
 from clerkship.service.casting import Wanted, choose, needs_of
 from clerkship.service.unoffered import unoffered
@@ -84,6 +85,8 @@ class Way:
     """Commands to try those with."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """Ways in that are not there, and what would bring them."""
+    credentials: Mapping[str, ConnectionInfo] = field(default_factory=dict)
+    """What its authentication schemes need over HTTP beside the token, by scheme."""
 
 
 @dataclass(frozen=True)
@@ -327,10 +330,18 @@ def check_lines(ports: Mapping[str, int], rooms: Iterable[PreparedSimulator]) ->
 def _way(sandbox: Sandbox, url: str, lines: Mapping[str, tuple[ProtocolListener, ConnectionInfo]]) -> Way:
     spec = sandbox.spec
     plain = [route.path for route in spec.routes if route.method == "GET" and not re.search("[{*]", route.path)]
-    curl = _curl(sandbox.token, url + (spec.example or next(iter(plain), "/")))
+    curl = _try_out(sandbox, url + (spec.example or next(iter(plain), "/")))
     told = {name: told for name, (_, told) in lines.items()}
     examples = tuple(line.example(told) for line, told in lines.values())
-    return Way(spec.kind, url, sandbox.token, curl, told, examples, unoffered(spec))
+    credentials = sandbox.connection_info(url)
+    return Way(spec.kind, url, sandbox.token, curl, told, examples, unoffered(spec), credentials)
+
+
+def _try_out(sandbox: Sandbox, url: str) -> str:
+    """Return a command that sends a request; empty where curl has no options for any of the schemes."""
+    schemes = http_schemes(sandbox.spec.authentication)
+    options = [found for scheme in schemes if (found := scheme.curl(sandbox.credentials)) is not None]
+    return shlex.join(["curl", "-sS", *options[0], url]) if options else ""
 
 
 def _curl(token: str, url: str, *options: str) -> str:
