@@ -15,6 +15,8 @@ from clerkship.cli.up import _print_way
 from clerkship.conformance.checks import CHECKS, Check
 from clerkship.conformance.rig import Rig
 from clerkship.domains.component import NoConfig
+from clerkship.faults.error import Error
+from clerkship.faults.expired import Expired
 from clerkship.playground.doors import open_doors
 from clerkship.playground.lines import ListenerPool
 from clerkship.sandbox.authentication.basic import BasicPassword
@@ -358,6 +360,20 @@ def test_an_open_operation_answers_a_client_without_a_credential_and_keeps_it_ou
         assert (listed.count, listed.requests[0]["reason"]) == (4, "answered without a credential")
         assert agent.get("/about", auth=httpx.BasicAuth("AC0001", rig.token)).status_code == 200
         assert kinds(rig) == ["locked.about.read"]
+
+
+def test_the_fault_of_an_expired_credential_challenges_by_the_scheme_of_the_simulator() -> None:
+    with Rig(BASIC_SPEC) as rig:
+        rig.playground.inject(Expired(times=1))
+        reply = rig.send(Request("GET", "/notes"))
+        assert (reply.status, reply.headers["WWW-Authenticate"]) == (401, 'Basic realm="clerkship", charset="UTF-8"')
+
+
+def test_a_client_without_a_credential_uses_up_no_fault() -> None:
+    with Rig(BASIC_SPEC) as rig:
+        rig.playground.inject(Error(times=1))
+        assert rig.send_http(Request("GET", "/about"), {}).status == 200
+        assert rig.send_http(Request("GET", "/about")).status == 503
 
 
 # Secrets.

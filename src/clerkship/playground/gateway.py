@@ -434,6 +434,9 @@ def inject_faults(exchange: RequestContext) -> None:
         if spoiled.refusal is not None:  # not taken down as the sandbox's: it never saw the request
             worded = _in_its_words(exchange, spoiled.refusal)
             exchange.reply = replace(worded, headers={**worded.headers, **spoiled.headers})
+            if spoiled.refusal.status == 401 and exchange.sandbox is not None:
+                expired = refuse_expired(exchange.sandbox.spec.authentication, spoiled.refusal.reason)
+                exchange.reply = replace(exchange.reply, headers={**exchange.reply.headers, **expired.headers})
         if exchange.reply is not None:
             exchange.struck.clear()  # there is no answer of the sandbox for them to strike
             return

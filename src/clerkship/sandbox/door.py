@@ -158,8 +158,7 @@ class Handle:
 
     @property
     def credentials(self) -> Mapping[str, ConnectionInfo]:
-        """What its authentication schemes need over HTTP, by scheme, such as `{"basic": {"user", "password"}}`; empty
-        where the bearer token is all."""
+        """What its schemes need over HTTP beside a bearer token, such as `{"basic": {"user", "password"}}`."""
         return self._door.credentials
 
     @property
