@@ -140,7 +140,7 @@ What agents outside this process are sent, as one JSON object:
 | `task_item` | the task's; in a turn `null` if it has none |
 | `slots`, `metadata` | of a turn: what the scenario set before the conversation began; what was sent along, unseen |
 | `history` | of the first turn after a [`fork`](commands.md), there alone: the conversation so far, as below |
-| `sandboxes` | by name: `{"kind", "url", "token"}`, the token being the bearer token of that sandbox |
+| `sandboxes` | by name: `{"kind", "url", "token"}`, its bearer token, [or more](simulators.md) |
 | `clock` | `{"url", "token"}` of the simulated clock |
 | `now` | the simulated time |
 | `conversation`, `trial` | over HTTP alone: a name of this trial that nobody can guess, and which repetition it is |
@@ -566,9 +566,12 @@ def _simulators(catalog: Registered) -> str:
     return f"""{HEAD}
 # Simulators
 
-Over HTTP a sandbox is at `/<playground>/<sandbox>`, with a bearer token of its own; an agent in Python has both as
+Over HTTP a sandbox is at `/<playground>/<sandbox>`, with a token of its own; an agent in Python has both as
 `sandboxes["drop"].url` and `.token`, or uses the typed handle and no HTTP at all. Both doors lead to the same list of
-handlers and leave the same log. Beside the sandboxes is the clock: `GET /<playground>/clock/`,
+handlers and leave the same log. How the token is presented is said under each simulator. Where a scheme needs more,
+such as a user, the agent is [told that](../decisions/authentication.md#what-an-agent-is-told) beside the token.
+
+Beside the sandboxes is the clock, which takes the token of any of them as a bearer token: `GET /<playground>/clock/`,
 `POST …/clock/advance?by=10m`, `POST …/clock/skip`. A playground that `clerkship up` started also has
 `/<playground>/control`, which `events` and `check` read its log through; runs have none.
 
@@ -590,7 +593,9 @@ def _simulator(spec: Spec, reacts_to: Collection[str]) -> str:
 |---|---|---|
 {routes}
 
-Anything else is refused: 404 for another path, 405 for another method, 401 without the token.
+Anything else is refused: 404 for another path, 405 for another method, 401 without a valid credential.
+
+{_authentication(spec)}
 
 | in Python | |
 |---|---|
@@ -599,6 +604,14 @@ Anything else is refused: 404 for another path, 405 for another method, 401 with
 Config:
 
 {config}"""
+
+
+def _authentication(spec: Spec) -> str:
+    """How clients authenticate, what is open, and which web pages may read answers."""
+    schemes = ", ".join(f"{scheme.credential} ({scheme.transport or 'HTTP'})" for scheme in spec.authentication)
+    names = ", ".join(f"`{route.method} {route.path}`" for route in spec.routes if route.operation.access == "open")
+    origins = "none" if spec.cors is None else ", ".join(f"`{origin}`" for origin in spec.cors.origins)
+    return f"Credentials: {schemes}. Without a credential: {names or 'nothing'}. CORS, origins: {origins}."
 
 
 def _what(route: Route) -> str:
@@ -681,6 +694,7 @@ raises `clerkship.sandbox.door.Refused`, whose `reply` has `status`, `headers` a
 | | |
 |---|---|
 | `sandboxes["name"].url`, `.token` | where the same sandbox is over HTTP, and the bearer token for it |
+| `sandboxes["name"].credentials` | what other [schemes](../decisions/authentication.md#what-an-agent-is-told) need |
 {boxes}
 
 What an agent may `report` of itself, from `clerkship.events.agent`:

@@ -52,6 +52,11 @@ SPEC_WORDS = {
         "(`clerkship.transports.outbound.delivery.OutboundDelivery`)"
     ),
     "assets": "folders of static files of its package (`clerkship.transports.assets.AssetFolder`)",
+    "authentication": (
+        "the schemes of `clerkship.sandbox.authentication` that it takes, one of which is enough; a bearer token if "
+        "not given: [authentication](../decisions/authentication.md)"
+    ),
+    "cors": "a `clerkship.sandbox.cors.CorsPolicy`: which web pages may read its answers; none if not given",
     "attack": "a `SandboxAttack`: what `clerkship suite attack` does in such a sandbox; nothing if not given",
     "converses": "whether a person can sit on it: its state is a `Conversation`",
     "dataset_types": "the types of dataset that it brings, each a `DatasetType`: `prefix.name`",
