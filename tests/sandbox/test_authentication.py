@@ -373,6 +373,7 @@ def test_a_client_without_a_credential_uses_up_no_fault() -> None:
     with Rig(BASIC_SPEC) as rig:
         rig.playground.inject(Error(times=1))
         assert rig.send_http(Request("GET", "/about"), {}).status == 200
+        assert [touch[2] for touch in rig.playground.sidecar.touches] == [""]
         assert rig.send_http(Request("GET", "/about")).status == 503
 
 

@@ -42,6 +42,7 @@ from clerkship.playground.recording import (
 )
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.refusal import refuse_expired
+from clerkship.sandbox.authentication.scheme import AuthenticationScheme
 from clerkship.sandbox.authentication.secret import SecretTable
 from clerkship.sandbox.exchange import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.operation import OperationContext, ProtocolCall
@@ -366,19 +367,27 @@ def serve_asset(exchange: RequestContext) -> None:
 
 def authenticate(exchange: RequestContext) -> None:
     """Check the credential of a request by the schemes of its simulator; the clock takes the token of any sandbox."""
-    playground, sandbox, call = exchange.playground, exchange.sandbox, exchange.call
+    playground, sandbox = exchange.playground, exchange.sandbox
     assert playground is not None
-    boxes = playground.sandboxes.values() if sandbox is None else (sandbox,)
-    if exchange.token:
-        if any(same(box.token, exchange.token) for box in boxes):
+    if sandbox is not None:
+        if _has_credential(exchange, sandbox, sandbox.spec.authentication):
             return
-    elif isinstance(call, HttpCall):
-        schemes = CLOCK_SCHEMES if sandbox is None else sandbox.spec.authentication
-        if any(scheme.verify(call.request, box.credentials, playground.clock) for box in boxes for scheme in schemes):
-            return
+    elif any(_has_credential(exchange, box, CLOCK_SCHEMES) for box in playground.sandboxes.values()):
+        return
     exchange.counts = False  # not in the log: anyone could write to it otherwise
     if sandbox is None or not _is_answered(exchange, sandbox):
-        raise refuse_anonymous(call, playground, sandbox)
+        raise refuse_anonymous(exchange.call, playground, sandbox)
+
+
+def _has_credential(exchange: RequestContext, sandbox: Sandbox, schemes: Iterable[AuthenticationScheme]) -> bool:
+    """Return whether a request carries the token of a sandbox, or a credential by one of its schemes over HTTP."""
+    if exchange.token:
+        return same(sandbox.token, exchange.token)
+    call, playground = exchange.call, exchange.playground
+    if not isinstance(call, HttpCall) or playground is None:
+        return False
+    request, credentials, clock = call.request, sandbox.credentials, playground.clock
+    return any(scheme.verify(request, credentials, clock) for scheme in schemes)
 
 
 def _is_answered(exchange: RequestContext, sandbox: Sandbox) -> bool:
@@ -451,9 +460,16 @@ def run_operation(exchange: RequestContext) -> None:
     assert operation is not None
     exchange.routed_at = len(playground.log.events)
     if exchange.counts:
-        act, room = playground.act(sandbox.name, "agent", exchange.cause), playground.log.room
-        known = (sandbox.address, exchange.keep_link, room, call.transport, sandbox.credentials)
-        context = OperationContext(sandbox.state, act, call.base, *known)
+        context = OperationContext(
+            sandbox.state,
+            playground.act(sandbox.name, "agent", exchange.cause),
+            call.base,
+            sandbox.address,
+            exchange.keep_link,
+            playground.log.room,
+            call.transport,
+            sandbox.credentials,
+        )
     else:
         context = OperationContext(sandbox.state, playground.act_unlogged(sandbox.name), call.base)
     began = perf_counter()
@@ -581,7 +597,8 @@ def record_touch(exchange: RequestContext) -> None:
     playground = exchange.playground
     wall_ms = (perf_counter() - exchange.began) * 1000
     seq = len(playground.log.events)
-    playground.sidecar.touch(seq, exchange.sandbox_name, exchange.operation, exchange.reply.status, wall_ms)
+    operation = exchange.operation if exchange.counts else ""  # a fork counts by it what a fault has let pass
+    playground.sidecar.touch(seq, exchange.sandbox_name, operation, exchange.reply.status, wall_ms)
 
 
 def _in_its_words(exchange: RequestContext, refusal: Refusal) -> Reply:

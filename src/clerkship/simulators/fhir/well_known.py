@@ -20,7 +20,7 @@ class WellKnownName(Frozen):
 def well_known(context: OperationContext[Any], document: WellKnownName) -> dict[str, list[str]]:
     """What this server offers of SMART App Launch: no launch, no scopes and no token endpoint."""
     if document.name != SMART_CONFIGURATION:
-        reason = f"there is no {document.name[:80]}; what there is is {SMART_CONFIGURATION}"
+        reason = f"unknown document `{document.name[:80]}`; known: {SMART_CONFIGURATION}"
         raise refusal(404, "not-found", reason)
     return {"grant_types_supported": [], "code_challenge_methods_supported": [], "capabilities": []}
 
