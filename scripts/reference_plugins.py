@@ -83,6 +83,7 @@ CONSTANTS = {
     "MISSING": "what `lookup` gives where there is nothing",
     "NOTHING": "what an agent that holds nothing returns when it is closed",
     "NO_REPLY": "a reply that never arrives: the connection breaks",
+    "ConnectionInfo": "how an agent connects to a listener: host, port, user",
     "DomainCall": "one call of a domain: a function of its state and the context to change it in",
     "Duration": "a field's type: `10m`, `+2h`, seconds",
     "Entry": "`on_turn` or `on_task`",

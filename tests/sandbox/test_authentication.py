@@ -339,7 +339,7 @@ def test_any_one_of_several_schemes_is_enough_and_a_refusal_names_all() -> None:
         assert agent.get("/notes", auth=httpx.BasicAuth("AC0001", rig.token)).status_code == 200
         assert agent.get("/notes", auth=ClientCredentialsAuth(info, in_form=True)).status_code == 200
         challenge = agent.get("/notes").headers["www-authenticate"]
-        assert challenge.startswith('Bearer realm="clerkship", Basic realm="clerkship"')
+        assert challenge == 'Bearer realm="clerkship", Basic realm="clerkship", charset="UTF-8"'
 
 
 def test_the_clock_takes_the_token_of_a_sandbox_whatever_its_scheme() -> None:

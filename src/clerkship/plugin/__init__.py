@@ -73,7 +73,16 @@ from clerkship.model.task import Entity
 from clerkship.plugin.contract import CONTRACT, Plugin
 from clerkship.reactions.contract import React, ReactionPair
 from clerkship.sandbox.attack import Harm, SandboxAttack
+from clerkship.sandbox.authentication.basic import BasicPassword
+from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.sandbox.authentication.cookie import CookieSession
+from clerkship.sandbox.authentication.message import MessageAddress
+from clerkship.sandbox.authentication.oauth import ClientCredentials
+from clerkship.sandbox.authentication.scheme import AuthenticationScheme
+from clerkship.sandbox.authentication.signed import SignedRequest
+from clerkship.sandbox.authentication.ssh import SshUser
 from clerkship.sandbox.changes import RecordChange
+from clerkship.sandbox.cors import CorsPolicy
 from clerkship.sandbox.door import Dropped, Handle, Incomplete, Refused, Sandboxes
 from clerkship.sandbox.exchange import (
     JSON,
@@ -114,7 +123,10 @@ __all__ = [
     "AgentError",
     "Assertion",
     "AssetFolder",
+    "AuthenticationScheme",
     "BadBinding",
+    "BasicPassword",
+    "BearerToken",
     "BlockCancelled",
     "BlockCompleted",
     "BlockEntered",
@@ -123,8 +135,11 @@ __all__ = [
     "ByteStream",
     "Check",
     "ClarificationOffered",
+    "ClientCredentials",
     "ConnectionInfo",
     "Conversation",
+    "CookieSession",
+    "CorsPolicy",
     "Dataset",
     "DatasetFile",
     "DatasetSource",
@@ -169,6 +184,7 @@ __all__ = [
     "MemoryCleared",
     "MemorySet",
     "Message",
+    "MessageAddress",
     "NoConfig",
     "NoInput",
     "NoSuchState",
@@ -207,6 +223,7 @@ __all__ = [
     "Sandboxes",
     "Say",
     "Settings",
+    "SignedRequest",
     "SkillActivated",
     "SkillCancelled",
     "SkillCompleted",
@@ -216,6 +233,7 @@ __all__ = [
     "Solver",
     "Spec",
     "Spoiled",
+    "SshUser",
     "Stage",
     "Start",
     "Starting",

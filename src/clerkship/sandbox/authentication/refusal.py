@@ -32,6 +32,6 @@ def _unauthorized(
 ) -> Refusal:
     asked = [scheme for scheme in schemes if isinstance(scheme, HttpScheme)]
     credential = " or the ".join(scheme.credential for scheme in asked)
-    challenge = ", ".join(scheme.challenge(explain(scheme)) for scheme in asked)
+    challenge = ", ".join(dict.fromkeys(scheme.challenge(explain(scheme)) for scheme in asked))
     reason = reason or f"the {credential} is missing, wrong, or another sandbox's"
     return Refusal(401, code, reason, {"WWW-Authenticate": challenge})
