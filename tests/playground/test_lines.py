@@ -96,20 +96,20 @@ class Plain(ProtocolListener):
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         address, _, path = (await reader.readline()).decode().strip().partition(" ")
-        post = self.board.find(address)
-        reply = await post.send(PlainCall(show, Place(path=path), path)) if post is not None else Reply(599)
+        client = self.directory.find(address)
+        reply = await client.call(PlainCall(show, Place(path=path), path)) if client is not None else Reply(599)
         writer.write(f"{reply.status} ".encode() + reply.body)
         writer.close()
 
-    def told(self, post: SandboxClient) -> ConnectionInfo:
+    def connection_info(self, client: SandboxClient) -> ConnectionInfo:
         """Where it is."""
-        return {"port": self.port, "user": post.address}
+        return {"port": self.port, "user": client.address}
 
-    def example(self, told: ConnectionInfo) -> str:
+    def example(self, info: ConnectionInfo) -> str:
         """As one would try it."""
-        return f"nc localhost {told['port']}"
+        return f"nc localhost {info['port']}"
 
-    async def gone(self, address: str) -> None:
+    async def run_ended(self, address: str) -> None:
         """Keep who."""
         self.gone_from.append(address)
 
@@ -360,7 +360,7 @@ def test_an_address_that_is_none_or_that_the_policy_refuses_is_not_registered(
     playground = house.play()
     status, body = ask(house.told(playground), f"/link/{address}")
     assert (status, body["error"]["code"]) == (400, code)
-    assert playground.sandboxes["box"].links == {}
+    assert playground.sandboxes["box"].callbacks == {}
     assert Calls.addresses == []
 
 

@@ -44,22 +44,22 @@ class GatewayClient:
         return self.sandbox.state.config
 
     @property
-    def links(self) -> Mapping[str, str]:
-        """Where the agent says it is."""
-        return self.sandbox.links
+    def callbacks(self) -> Mapping[str, str]:
+        """Addresses that the agent registered."""
+        return self.sandbox.callbacks
 
     @property
     def open(self) -> bool:
-        """Whether its run goes on."""
+        """Whether its run has not ended."""
         return not self.playground.closed
 
-    async def send(self, call: ProtocolCall) -> Reply:
+    async def call(self, call: ProtocolCall) -> Reply:
         """Call an operation as the agent."""
-        reply = self.ask(call)
+        reply = self.call_now(call)
         return reply if isinstance(reply, Reply) else await reply
 
-    def ask(self, call: ProtocolCall) -> Reply | Awaitable[Reply]:
-        """Call an operation as the agent; return the reply itself where it is there at once."""
+    def call_now(self, call: ProtocolCall) -> Reply | Awaitable[Reply]:
+        """Call an operation as the agent; return the reply itself if it is available at once."""
         exchange = RequestContext(self.playground.id, self.sandbox.name, call, self.sandbox.token)
         try:
             reply = self.gateway.try_handle(exchange)
@@ -84,7 +84,7 @@ class GatewayClient:
         broken = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
         return exchange.call.refuse(broken, self.sandbox.spec)
 
-    async def look(self, read: Callable[[Any], T]) -> T:
+    async def read_state(self, read: Callable[[Any], T]) -> T:
         """Read its state."""
         return await self._locked(lambda: read(self.sandbox.state))
 
@@ -102,15 +102,15 @@ class GatewayClient:
         with self.playground.lock:
             return work()
 
-    def watch(self, tell: Callable[[str], None]) -> Callable[[], None]:
-        """Be told of its events."""
+    def subscribe(self, callback: Callable[[str], None]) -> Callable[[], None]:
+        """Call callback with the kind of each event of the sandbox."""
 
-        def hear(event: Event) -> None:
+        def forward(event: Event) -> None:
             if event.source == self.sandbox.name:
-                tell(event.kind)
+                callback(event.kind)
 
-        self.playground.follow(hear)
-        return partial(self.playground.unfollow, hear)
+        self.playground.follow(forward)
+        return partial(self.playground.unfollow, forward)
 
     # For deliveries.
 

@@ -122,7 +122,7 @@ class RequestContext:
                 raise Refusal(400, "bad_address", str(error)) from None
             except OutboundRefused as refused:
                 raise Refusal(400, refused.code, refused.reason) from None
-        self.sandbox.links[name] = value  # if empty, the agent is not called, whatever the config says
+        self.sandbox.callbacks[name] = value  # if empty, the agent is not called, whatever the config says
         if self.on_link is not None:
             self.on_link(self.playground, self.sandbox)
 

@@ -84,7 +84,7 @@ class RunningListener:
 
     def tell_gone(self, address: str) -> None:
         """The line hears, in its own loop, that a run is over."""
-        self._thread.submit(partial(self.line.gone, address))
+        self._thread.submit(partial(self.line.run_ended, address))
 
     def stop(self) -> None:
         """From any thread; it is waited for, but not for long."""
@@ -108,7 +108,7 @@ class ListenerPool:
     def of(self, playground: Playground, sandbox: Sandbox) -> dict[str, tuple[ProtocolListener, ConnectionInfo]]:
         """Every line to a sandbox, with what its agent is told; opens those that are not open."""
         found = {
-            make.name: (running.line, running.line.told(running.seat(playground, sandbox)))
+            make.name: (running.line, running.line.connection_info(running.seat(playground, sandbox)))
             for make in sandbox.spec.listeners
             if (running := self._run(sandbox.spec.kind, make)) is not None
         }

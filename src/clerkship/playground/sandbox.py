@@ -28,18 +28,18 @@ class Sandbox(RunningComponent):
     spec: Spec
     # Class attributes are the initial values: a fork sets none of them.
     _credentials: SandboxCredentials | None = None
-    _links: dict[str, str] | None = None
+    _callbacks: dict[str, str] | None = None
     address = ""
     """Its address in every protocol but HTTP; empty until it is first used."""
     told: Mapping[str, ConnectionInfo] = MappingProxyType({})
     """What its agent was told of each line: all of it opens something."""
 
     @property
-    def links(self) -> dict[str, str]:
-        """Where its agent says that it can be reached; in no log, for it differs between machines."""
-        if self._links is None:
-            self._links = {}
-        return self._links
+    def callbacks(self) -> dict[str, str]:
+        """Addresses that the agent registered to be called at, by name. Never logged: they differ between machines."""
+        if self._callbacks is None:
+            self._callbacks = {}
+        return self._callbacks
 
     @property
     def opened(self) -> bool:

@@ -13,65 +13,67 @@ from clerkship.sandbox.exchange import Reply
 from clerkship.sandbox.operation import ProtocolCall
 
 ConnectionInfo = Mapping[str, str | int]
-"""What an agent is told to come in by a line, such as host, port and user. In no log: it differs between machines."""
+"""How an agent connects: host, port, user. Never logged, because it differs between machines."""
 T = TypeVar("T")
 
 
 class SandboxClient(Protocol):
-    """One sandbox as a line reaches it."""
+    """One sandbox, as a listener calls it."""
 
     @property
     def address(self) -> str:
-        """Its unguessable name on every line: twenty letters and digits. Never in a log."""
+        """Its secret address in every protocol but HTTP: twenty letters and digits. Never logged."""
         ...
 
     @property
     def token(self) -> str:
-        """Its credential, the same as over HTTP. Never in a log."""
+        """Its credential, the same as over HTTP. Never logged."""
         ...
 
     @property
     def config(self) -> Frozen:
-        """How its simulator is configured."""
+        """The configuration of its simulator."""
         ...
 
     @property
-    def links(self) -> Mapping[str, str]:
-        """What the agent has said through its routes of where it is itself; in no log."""
+    def callbacks(self) -> Mapping[str, str]:
+        """Addresses that the agent registered to be called at, by name. Never logged."""
         ...
 
     @property
     def open(self) -> bool:
-        """Whether its run goes on."""
+        """Whether its run has not ended."""
         ...
 
-    def ask(self, call: ProtocolCall) -> Reply | Awaitable[Reply]:
-        """Call an operation as the agent; return the reply itself where it is there at once. See `send`."""
+    def call_now(self, call: ProtocolCall) -> Reply | Awaitable[Reply]:
+        """Call an operation as the agent; return the reply itself if it is available at once. See `call`."""
         ...
 
-    async def send(self, call: ProtocolCall) -> Reply:
-        """Call an operation as the agent, and wait out a delay on the way.
+    async def call(self, call: ProtocolCall) -> Reply:
+        """Call an operation as the agent, and wait for delays that faults add.
 
         A reply that is `lost` never arrives. One whose `delivery.promised` is a number is cut short: the listener sends
         its body and breaks the connection there.
         """
         ...
 
-    async def look(self, read: Callable[[Any], T]) -> T:
-        """Read its state while nobody changes it. No touch of anybody's: nothing is taken down, no fault strikes."""
+    async def read_state(self, read: Callable[[Any], T]) -> T:
+        """Read the state with the playground locked. Nothing is logged and no fault applies."""
         ...
 
-    def watch(self, tell: Callable[[str], None]) -> Callable[[], None]:
-        """Be told the kind of each event of this sandbox from here on, in the thread where it happens: do not work
-        there, and do not ask anything. Call what is returned, with the state locked, to be told no more."""
+    def subscribe(self, callback: Callable[[str], None]) -> Callable[[], None]:
+        """Call callback with the kind of each event, in the thread that emits it; it must return at once.
+
+        To unsubscribe, call the returned function with the playground locked.
+        """
         ...
 
 
 class SandboxDirectory(Protocol):
-    """The sandboxes of the line's kind that are up."""
+    """The running sandboxes of the listener's kind."""
 
     def find(self, address: str) -> SandboxClient | None:
-        """The one of this address, upper or lower case; None if there is none, or its run is over."""
+        """Return the sandbox with this address, upper or lower case; None if there is none, or its run has ended."""
         ...
 
     def list_refused(self, address: str, operation: str, reason: str) -> None:
@@ -81,37 +83,37 @@ class SandboxDirectory(Protocol):
 
 
 class ProtocolListener(ABC):
-    """One listener. All but `told` and `example` is called in the line's own event loop."""
+    """A listener. connection_info, example and ports may be called from any thread; the rest runs in its event loop."""
 
     name: ClassVar[str]
-    """What agents know it by, such as `sftp`."""
+    """Its name for agents, such as `sftp`."""
     package: ClassVar[str] = ""
-    """A package it cannot do without, where the core does not bring it; without it there is no such line."""
+    """A required package that the core does not install; without it the listener is not available."""
     extra: ClassVar[str] = ""
-    """What brings that package: `pip install clerkship[extra]`."""
+    """The extra that installs the package: `pip install clerkship[extra]`."""
 
-    def __init__(self, board: SandboxDirectory) -> None:
-        self.board = board
+    def __init__(self, directory: SandboxDirectory) -> None:
+        self.directory = directory
 
     @abstractmethod
     async def open(self, host: str, port: int) -> None:
-        """Listen; at port 0, on any."""
+        """Listen; on any free port if port is 0."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Let nobody in any more, and let go of those who are."""
+        """Stop accepting connections and close the open ones."""
 
     @abstractmethod
-    def told(self, post: SandboxClient) -> ConnectionInfo:
-        """What its agent needs to come in. Called from any thread once the line is open."""
+    def connection_info(self, client: SandboxClient) -> ConnectionInfo:
+        """Return what an agent needs to connect."""
 
     @abstractmethod
-    def example(self, told: ConnectionInfo) -> str:
-        """A command to try it with."""
+    def example(self, info: ConnectionInfo) -> str:
+        """Return a shell command that connects."""
 
     def ports(self) -> Sequence[int]:
-        """Where it listens, told or not; from any thread."""
+        """Return the ports in use. From any thread."""
         return ()
 
-    async def gone(self, address: str) -> None:  # noqa: B027  (most lines keep nothing of anybody)
-        """The run of the sandbox of this address is over: let go of what was kept for it."""
+    async def run_ended(self, address: str) -> None:  # noqa: B027  (most listeners hold nothing for a sandbox)
+        """Release what is held for a sandbox whose run has ended."""

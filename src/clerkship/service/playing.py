@@ -331,10 +331,10 @@ def _way(sandbox: Sandbox, url: str, lines: Mapping[str, tuple[ProtocolListener,
     spec = sandbox.spec
     plain = [route.path for route in spec.routes if route.method == "GET" and not re.search("[{*]", route.path)]
     curl = _try_out(sandbox, url + (spec.example or next(iter(plain), "/")))
-    told = {name: told for name, (_, told) in lines.items()}
-    examples = tuple(line.example(told) for line, told in lines.values())
+    info = {name: info for name, (_, info) in lines.items()}
+    examples = tuple(listener.example(info) for listener, info in lines.values())
     credentials = sandbox.connection_info(url)
-    return Way(spec.kind, url, sandbox.token, curl, told, examples, unoffered(spec), credentials)
+    return Way(spec.kind, url, sandbox.token, curl, info, examples, unoffered(spec), credentials)
 
 
 def _try_out(sandbox: Sandbox, url: str) -> str:

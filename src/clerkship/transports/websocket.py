@@ -133,7 +133,7 @@ class WebSocketConnection(TcpConnection):
             self._task = self._loop.create_task(self._unwatch(self._stop_watching))
 
     async def _unwatch(self, stop: Callable[[], None]) -> None:
-        await self._client.look(lambda _: stop())
+        await self._client.read_state(lambda _: stop())
 
     def eof_received(self) -> bool:
         """Close it: a WebSocket has no half."""
@@ -184,7 +184,7 @@ class WebSocketConnection(TcpConnection):
     async def _open(self) -> None:
         self._handler.opened(self)
         if self._handler.watches:
-            self._stop_watching = await self._client.look(lambda _: self._client.watch(self._happened))
+            self._stop_watching = await self._client.read_state(lambda _: self._client.subscribe(self._happened))
 
     def _happened(self, kind: str) -> None:
         """Queue an event, from the thread in which it happens."""
@@ -201,11 +201,11 @@ class WebSocketConnection(TcpConnection):
             if len(self._queue) == MAX_QUEUED:
                 self._transport.resume_reading()
             if isinstance(queued, Happened):
-                await self._client.look(partial(self._handler.noticed, queued.kind))
+                await self._client.read_state(partial(self._handler.noticed, queued.kind))
                 continue
             call = self._handler.received(queued.message)
             if call is not None:
-                await self._deliver(await self._client.send(call))
+                await self._deliver(await self._client.call(call))
             self._active_at = monotonic()
 
     async def _deliver(self, reply: Reply) -> None:

@@ -65,8 +65,8 @@ def limited(limits: ConnectionLimits) -> type[Mllp]:
     class Limited(Mllp):
         """It."""
 
-        def __init__(self, board: SandboxDirectory) -> None:
-            super().__init__(board, limits)
+        def __init__(self, directory: SandboxDirectory) -> None:
+            super().__init__(directory, limits)
 
     return Limited
 

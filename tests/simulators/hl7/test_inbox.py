@@ -128,9 +128,9 @@ def test_an_acknowledgement_in_the_inbox_is_done_with_when_it_is_taken() -> None
 def test_an_agent_says_where_it_listens_and_the_log_does_not(body: str, status: int) -> None:
     engine = Interface()
     assert engine.ask("PUT", "/hl7/listener", body).status == status
-    links = engine.rig.playground.sandboxes[engine.rig.name].links
-    assert bool(links) is engine.state.listening is (status == 204)
+    callbacks = engine.rig.playground.sandboxes[engine.rig.name].callbacks
+    assert bool(callbacks) is engine.state.listening is (status == 204)
     assert b"7654" not in b"".join(engine.rig.lines)
     assert engine.ask("DELETE", "/hl7/listener").status == 204
-    assert not any(links.values())
+    assert not any(callbacks.values())
     assert not engine.state.listening

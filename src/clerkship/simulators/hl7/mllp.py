@@ -28,8 +28,8 @@ class Mllp(ProtocolListener):
 
     name: ClassVar[str] = "mllp"
 
-    def __init__(self, board: SandboxDirectory, limits: ConnectionLimits = LIMITS) -> None:
-        super().__init__(board)
+    def __init__(self, directory: SandboxDirectory, limits: ConnectionLimits = LIMITS) -> None:
+        super().__init__(directory)
         self.tcp = TcpListener(limits, share())
         """The main port, and the ports of single sandboxes by their address."""
         self._host, self._port = "", 0
@@ -40,47 +40,49 @@ class Mllp(ProtocolListener):
         self._loop = asyncio.get_running_loop()
         main = self.tcp.open_port(host, port)
         self._host, self._port = host, main.number
-        await main.serve(partial(MllpConnection, partial(MessageAddress.find, self.board), self.board.list_refused))
+        await main.serve(
+            partial(MllpConnection, partial(MessageAddress.find, self.directory), self.directory.list_refused)
+        )
         self.tcp.start_sweeping()
 
     async def close(self) -> None:
         """Close all ports and connections."""
         await self.tcp.close()
 
-    def told(self, post: SandboxClient) -> ConnectionInfo:
-        """Host, port, and what to write in MSH-6."""
-        port = self._own_port(post) if cast(Hl7Config, post.config).own_port else self._port
-        return {"host": self._host, "port": port, "facility": post.address}
+    def connection_info(self, client: SandboxClient) -> ConnectionInfo:
+        """Return host, port, and the facility for MSH-6."""
+        port = self._own_port(client) if cast(Hl7Config, client.config).own_port else self._port
+        return {"host": self._host, "port": port, "facility": client.address}
 
     def ports(self) -> Sequence[int]:
         """List the main port and those of single sandboxes."""
         return self.tcp.numbers()
 
-    def example(self, told: ConnectionInfo) -> str:
-        """A message that can be pasted: Python is there wherever this is."""
-        message = SAMPLE.format(facility=told["facility"])
+    def example(self, info: ConnectionInfo) -> str:
+        """Return a command that sends a message with Python."""
+        message = SAMPLE.format(facility=info["facility"])
         script = (
-            f'import socket; s = socket.create_connection(("{told["host"]}", {told["port"]})); '
+            f'import socket; s = socket.create_connection(("{info["host"]}", {info["port"]})); '
             f's.sendall(b"\\x0b{message}\\x1c\\r"); print(s.recv(65536).decode().replace("\\r", "\\n"))'
         )
         return shlex.join(["python3", "-c", script])
 
-    async def gone(self, address: str) -> None:
+    async def run_ended(self, address: str) -> None:
         """Close the port of this sandbox."""
         await self.tcp.close_port(address)
 
-    def _own_port(self, post: SandboxClient) -> int:
+    def _own_port(self, client: SandboxClient) -> int:
         """Return the port of this sandbox alone. It is bound in the caller's thread and served in the listener's."""
-        if self._loop is None or not post.open:
+        if self._loop is None or not client.open:
             return 0
-        port = self.tcp.open_port(self._host, name=post.address)
+        port = self.tcp.open_port(self._host, name=client.address)
         if not port.is_served:
-            asyncio.run_coroutine_threadsafe(self._serve_own(post, port), self._loop)
+            asyncio.run_coroutine_threadsafe(self._serve_own(client, port), self._loop)
         return port.number
 
-    async def _serve_own(self, post: SandboxClient, port: OpenPort) -> None:
-        if not post.open:
-            await self.tcp.close_port(post.address)
+    async def _serve_own(self, client: SandboxClient, port: OpenPort) -> None:
+        if not client.open:
+            await self.tcp.close_port(client.address)
         elif not port.is_served:
-            find: Find = lambda facility: post if post.open else None  # noqa: E731
-            await port.serve(partial(MllpConnection, find, self.board.list_refused))
+            find: Find = lambda facility: client if client.open else None  # noqa: E731
+            await port.serve(partial(MllpConnection, find, self.directory.list_refused))

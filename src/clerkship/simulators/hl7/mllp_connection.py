@@ -42,9 +42,9 @@ class MllpConnection(TcpConnection):
         self._counted = 0
 
     def _limit_of(self, data: bytes) -> int:
-        post = self._find(facility_of(data))
-        self._sandbox = "" if post is None else post.address
-        return 0 if post is None else max_message(post)
+        client = self._find(facility_of(data))
+        self._sandbox = "" if client is None else client.address
+        return 0 if client is None else max_message(client)
 
     # Receiving.
 
@@ -155,25 +155,25 @@ class MllpConnection(TcpConnection):
         return True
 
     def _ask(self, arrived: Frame) -> Reply | Awaitable[Reply] | None:
-        """What the sandbox says to a frame; None where it is the line that has said something."""
+        """Return the reply of the sandbox to a frame; None if the listener has answered."""
         if arrived.flaw == "unfinished":
             self._answer_unfinished(arrived.data)
             return None
-        post = self._find(facility_of(arrived.data))
-        if post is None or (not arrived.data.startswith(b"MSH") and read_head(arrived.data) is None):
+        client = self._find(facility_of(arrived.data))
+        if client is None or (not arrived.data.startswith(b"MSH") and read_head(arrived.data) is None):
             self._refuse_stranger(arrived.data)
             return None
-        self._sandbox = post.address
-        if not self._table.claim(self, post.address):
+        self._sandbox = client.address
+        if not self._table.claim(self, client.address):
             text = f"this sandbox has {self.limits.per_sandbox} connections already; close one, or try again later"
             self._hang_up(text, arrived.data)
             return None
-        if arrived.flaw == "too_large" and arrived.size <= max_message(post):
+        if arrived.flaw == "too_large" and arrived.size <= max_message(client):
             self._refuse(arrived.data, "more comes in at once than there is room for; send it again later")
             return None
-        if arrived.size > max_message(post):  # the sandbox says no, from what it is and how long it was
-            return post.ask(SendMessage(arrived.data[:KEPT], arrived.size))
-        return post.ask(SendMessage(arrived.data))
+        if arrived.size > max_message(client):  # the sandbox says no, from what it is and how long it was
+            return client.call_now(SendMessage(arrived.data[:KEPT], arrived.size))
+        return client.call_now(SendMessage(arrived.data))
 
     async def _carry(self, arrived: Frame, answer: Reply | Awaitable[Reply]) -> None:
         reply = answer if isinstance(answer, Reply) else await answer
@@ -229,9 +229,9 @@ class MllpConnection(TcpConnection):
             self._transport.abort()
 
 
-def max_message(post: SandboxClient) -> int:
+def max_message(client: SandboxClient) -> int:
     """Bytes that a sandbox takes in one message."""
-    return cast(Hl7Config, post.config).max_message
+    return cast(Hl7Config, client.config).max_message
 
 
 async def carry(transport: asyncio.WriteTransport, reply: Reply) -> bool:

@@ -105,13 +105,13 @@ class MllpDelivery(OutboundDelivery):
     # Requests to the sandbox, as the agent.
 
     async def _take(self, message_id: str) -> Reply:
-        return await self.client.send(read_message(message_id))
+        return await self.client.call(read_message(message_id))
 
     async def _acknowledge(self, message_id: str, ack: bytes) -> Reply:
-        return await self.client.send(acknowledge(message_id, ack))
+        return await self.client.call(acknowledge(message_id, ack))
 
     async def _send(self, message: bytes) -> Reply:
-        return await self.client.send(SendMessage(message))
+        return await self.client.call(SendMessage(message))
 
     # The connection to the agent.
 

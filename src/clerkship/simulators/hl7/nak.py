@@ -1,4 +1,4 @@
-"""What the MLLP line says of itself where no sandbox answers: a reject in HL7's words, from the sender's own MSH."""
+"""What the MLLP listener answers where no sandbox does: a reject in HL7's words, from the sender's own MSH."""
 
 from datetime import UTC, datetime
 
@@ -92,7 +92,7 @@ def _answer_code(head: Message) -> str:
 
 
 def _time_of(head: Message) -> datetime:
-    """The sender's own time: the line knows no other that would be the run's."""
+    """The sender's own time: the listener knows no simulated time."""
     digits = head.head.text(7)[:14]
     try:
         return datetime.strptime(digits.ljust(14, "0"), "%Y%m%d%H%M%S").replace(tzinfo=UTC)

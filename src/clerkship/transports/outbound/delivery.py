@@ -122,7 +122,7 @@ class OutboundDelivery(ABC):
     @property
     def address(self) -> str:
         """Where the agent accepts calls, as it is written; empty if nowhere, whatever the config says."""
-        return self.client.links.get(self.link, self.configured(self.client.config)) or ""
+        return self.client.callbacks.get(self.link, self.configured(self.client.config)) or ""
 
     def hear(self, kind: str) -> None:
         """Take note of an event of the sandbox; called in the thread where it happens."""
@@ -144,7 +144,7 @@ class OutboundDelivery(ABC):
 
     async def run(self) -> None:
         """Deliver what there is, as long as the run goes on."""
-        self.client.watch(self.hear)
+        self.client.subscribe(self.hear)
         try:
             while self.client.open:
                 await self._news.wait()
@@ -162,7 +162,7 @@ class OutboundDelivery(ABC):
         """Return the message that has waited longest and may be sent now."""
         if not self.address or not self.client.open:
             return None
-        message_id = await self.client.look(self._first_pending)
+        message_id = await self.client.read_state(self._first_pending)
         return None if message_id in self._backing_off else message_id
 
     def _first_pending(self, state: Any) -> str | None:

@@ -81,8 +81,8 @@ def parse_path(data: bytes) -> str:
 class Drop:
     """What a session can do there. Everything but what it holds in its own hands is asked of the sandbox."""
 
-    def __init__(self, post: SandboxClient, uploads: Uploads) -> None:
-        self.post, self.uploads = post, uploads
+    def __init__(self, client: SandboxClient, uploads: Uploads) -> None:
+        self.client, self.uploads = client, uploads
 
     async def stat(self, path: str) -> Entry:
         """What is there; of a file on its way in, what has come. Clients look before they write: that nothing is there
@@ -224,7 +224,7 @@ class Drop:
 
     async def _look(self, read: Callable[[Any], T]) -> T:
         await self._turn()
-        return await self.post.look(read)
+        return await self.client.read_state(read)
 
     async def _turn(self) -> None:
         """Wait until the sandbox has time: whoever asked it sooner would hold up everybody's loop."""
@@ -233,7 +233,7 @@ class Drop:
 
     async def _call_in_thread(self, call: SftpCall[Any, Any]) -> Reply:
         """Call an operation that takes a while, so that other clients are answered meanwhile."""
-        self.uploads.busy = asyncio.ensure_future(asyncio.to_thread(self.post.ask, call))
+        self.uploads.busy = asyncio.ensure_future(asyncio.to_thread(self.client.call_now, call))
         try:
             reply = await self.uploads.busy
         finally:
@@ -244,7 +244,7 @@ class Drop:
         if "\n" in call.target:
             raise Refused(Code.FAILURE, CONTROL)
         await self._turn()
-        reply = await (self._call_in_thread(call) if in_thread else self.post.send(call))
+        reply = await (self._call_in_thread(call) if in_thread else self.client.call(call))
         if reply.lost or reply.status == OVER:
             raise Broken
         if reply.delivery is not IMMEDIATE and reply.delivery.over:

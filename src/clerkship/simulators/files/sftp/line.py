@@ -90,7 +90,7 @@ def max_connections() -> int:
 class Entrance:
     """What one sandbox's agent comes in with, and what is on its way into it."""
 
-    post: SandboxClient
+    client: SandboxClient
     key: Key
     uploads: Uploads = field(default_factory=Uploads)
 
@@ -98,8 +98,8 @@ class Entrance:
 class SftpConnection:
     """One SSH connection: its sandbox, and the channels it has open."""
 
-    def __init__(self, line: "Sftp") -> None:
-        self._line, self._table = line, line.tcp.table
+    def __init__(self, listener: "Sftp") -> None:
+        self._listener, self._table = listener, listener.tcp.table
         self._connection: SSHServerConnection | None = None
         self._agreed = False
         self._tries = self._channels = 0
@@ -146,26 +146,26 @@ class SftpConnection:
     def auth_completed(self) -> None:
         """They have come in. Who they are is what the connection says, not what was tried on the way."""
         assert self._connection is not None
-        self.entrance = self._line.entrance_of(self._connection.get_extra_info("username"))
+        self.entrance = self._listener.entrance_of(self._connection.get_extra_info("username"))
         if self.entrance is None:
             self.dismiss("the run is over")
-        elif not self._table.claim(self, self.entrance.post.address):
+        elif not self._table.claim(self, self.entrance.client.address):
             self.dismiss("too many connections")
 
     def validate_password(self, username: str, password: str) -> bool:
         """Whether it is the token of the sandbox that has this address."""
-        return self._try(self._line.admits(username, password))
+        return self._try(self._listener.admits(username, password))
 
     def validate_public_key(self, username: str, key: "SSHKey") -> bool:
         """Whether it is the key of the sandbox that has this address."""
-        return self._try(self._line.knows(username, key.public_data.hex()))
+        return self._try(self._listener.knows(username, key.public_data.hex()))
 
     def session_requested(self) -> Any:
         """A channel, for whoever has come in."""
         if self.entrance is None or self._channels >= MOST_CHANNELS:
             return False
         self._channels += 1
-        return self._line.make_channel(Drop(self.entrance.post, self.entrance.uploads), self)
+        return self._listener.make_channel(Drop(self.entrance.client, self.entrance.uploads), self)
 
     def seen(self) -> None:
         """Something came from it."""
@@ -175,7 +175,7 @@ class SftpConnection:
         """A channel is closed."""
         self._channels -= 1
         if ending is not None:
-            self._line.keep(ending)
+            self._listener.keep(ending)
 
     def drop(self) -> None:
         """Close it at once."""
@@ -193,7 +193,7 @@ class SftpConnection:
     def sweep(self, now: float) -> None:
         """Close it if its run is over, or if it takes longer than it may."""
         limits, age = self._table.limits, now - self._opened_at
-        if self.entrance is not None and not self.entrance.post.open:
+        if self.entrance is not None and not self.entrance.client.open:
             self.dismiss("the run is over")
         elif now - self._active_at > limits.idle:
             self.dismiss("nothing has come for too long")
@@ -222,8 +222,8 @@ class Sftp(ProtocolListener):
     settings: ClassVar[dict[str, Any]] = SETTINGS
     limits: ClassVar[ConnectionLimits] = LIMITS
 
-    def __init__(self, board: SandboxDirectory) -> None:
-        super().__init__(board)
+    def __init__(self, directory: SandboxDirectory) -> None:
+        super().__init__(directory)
         most = min(self.limits.connections, max_connections())
         self.tcp = TcpListener(replace(self.limits, per_sandbox=min(self.limits.per_sandbox, most * 5 // 6)), most)
         self._host, self._port = "", 0
@@ -267,30 +267,30 @@ class Sftp(ProtocolListener):
         if self._endings:
             await asyncio.wait(self._endings, timeout=GRACE)
 
-    def told(self, post: SandboxClient) -> ConnectionInfo:
-        """Where it is, as whom to come, with what, and how to know that it is the right one."""
-        entrance = self._let_in(post)
+    def connection_info(self, client: SandboxClient) -> ConnectionInfo:
+        """Return host, port, user, password, private key and host key."""
+        entrance = self._let_in(client)
         assert self._key is not None
         known = self._host if self._port == USUAL_PORT else f"[{self._host}]:{self._port}"
         return {
             "host": self._host,
             "port": self._port,
-            "user": post.address.lower(),
-            "password": post.token,
+            "user": client.address.lower(),
+            "password": client.token,
             "private_key": entrance.key.private,
             "host_key": f"{known} {self._key.public}",
         }
 
-    def example(self, told: ConnectionInfo) -> str:
-        """With a program everybody has."""
-        return f"sftp -P {told['port']} {told['user']}@{told['host']}"
+    def example(self, info: ConnectionInfo) -> str:
+        """Return a command of OpenSSH."""
+        return f"sftp -P {info['port']} {info['user']}@{info['host']}"
 
     def admits(self, user: str, password: str) -> bool:
         """Whether a password is that of a user. There is no telling a wrong one from a user that nobody is."""
-        post = self.board.find(user)
-        if SshUser.has_password(post, password):
+        client = self.directory.find(user)
+        if SshUser.has_password(client, password):
             return True
-        self.board.list_refused(user, "login", "wrong user or password")
+        self.directory.list_refused(user, "login", "wrong user or password")
         return False
 
     def knows(self, user: str, key: str) -> bool:
@@ -298,12 +298,12 @@ class Sftp(ProtocolListener):
         entrance = self.entrance_of(user)
         if entrance is None:
             return SshUser.has_key(None, "", key)
-        return SshUser.has_key(entrance.post, entrance.key.data.hex(), key)
+        return SshUser.has_key(entrance.client, entrance.key.data.hex(), key)
 
     def entrance_of(self, user: str) -> Entrance | None:
         """What is known of a user whose run goes on."""
-        post = self.board.find(user)
-        return None if post is None or not post.open else self._let_in(post)
+        client = self.directory.find(user)
+        return None if client is None or not client.open else self._let_in(client)
 
     def make_channel(self, drop: Drop, connection: SftpConnection) -> Channel:
         """As asyncssh wants it."""
@@ -315,15 +315,15 @@ class Sftp(ProtocolListener):
         self._endings.add(task)
         task.add_done_callback(self._endings.discard)
 
-    def _let_in(self, post: SandboxClient) -> Entrance:
+    def _let_in(self, client: SandboxClient) -> Entrance:
         with self._lock:
-            found = self._entrances.get(post.address)
+            found = self._entrances.get(client.address)
             if found is None:
-                found = self._entrances[post.address] = Entrance(post, new_key())
+                found = self._entrances[client.address] = Entrance(client, new_key())
             return found
 
     def _forget_keys(self) -> None:
         """Forget the keys of runs that are over."""
         with self._lock:
-            for address in [name for name, entrance in self._entrances.items() if not entrance.post.open]:
+            for address in [name for name, entrance in self._entrances.items() if not entrance.client.open]:
                 del self._entrances[address]
